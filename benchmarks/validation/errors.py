@@ -1,64 +1,83 @@
-"""``src/railweave/simulation/errors.json``: how far off predictions of published rows are, by kind of question."""
+"""How far predictions are off, by kind of question: for people, and as ``errors.json`` for the bands of predictions."""
 
 from __future__ import annotations
 
 import json
-from statistics import median, quantiles
-from typing import TYPE_CHECKING, Any
+from statistics import mean, median, quantiles
+from typing import TYPE_CHECKING
 
-from railweave.simulation.errors import TABLE
-
-from .published import Collective, rows
+from .engine import ROOT
+from .published import Collective, Perftest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from .published import Job
+    from .published import Job, Row
 
-SMALL = 4 << 20
-"""Below, launch and steps decide; from there on, links do."""
+FILE = ROOT / "src/railweave/simulation/errors.json"
+LARGE = 4 << 20
+"""Sizes below are questions of latency, from here on of bandwidth."""
 
 
-def table(errors: Mapping[str, float]) -> list[dict[str, Any]]:
-    """The groups, of errors by row as parts of what was published. Rows are in one where library, collective, servers and side of ``SMALL`` are the same."""
-    found: dict[tuple[str, str, int, bool], list[tuple[int, float]]] = {}
-    for row in rows():
+def group_of(row: Row) -> str | None:
+    """The kind of question, as the document names it; None where nothing is collective or perftest."""
+    job = row.job
+    if isinstance(job, Perftest):
+        return "perftest"
+    if not isinstance(job, Collective):
+        return None
+    if job.bed != "thor2":
+        return f"{'DLB' if job.bed == 'evpn' else 'RLB'} {job.name}"
+    servers = job.of[0]
+    processes = "1 server" if servers == 1 else f"{(job.processes or 1) * servers} processes"
+    return f"RCCL {job.name}, {processes}, {'from' if job.size >= LARGE else 'below'} 4 MiB"
+
+
+def by_group(rows: Iterable[Row], predicted: Mapping[Job, float]) -> list[str]:
+    """Median, mean and most of each group, as lines of the document."""
+    groups: dict[str, list[float]] = {}
+    for row in rows:
+        name = group_of(row)
+        if name is not None and row.job is not None:
+            groups.setdefault(name, []).append(abs(row.error(predicted[row.job])))
+    lines = [
+        "How far off rows are, whichever way, by group:",
+        "",
+        "| group | rows | median, mean, most |",
+        "|---|---|---|",
+    ]
+    return lines + [
+        f"| {name} | {len(off)} | {median(off):.1%}, {mean(off):.1%}, {max(off):.1%} |" for name, off in groups.items()
+    ]
+
+
+def write(rows: Iterable[Row], predicted: Mapping[Job, float]) -> None:
+    """Write ``errors.json``: groups of rows of one library, collective and number of servers, below and from 4 MiB."""
+    groups: dict[tuple[str, str, int, bool], list[tuple[int, float]]] = {}
+    for row in rows:
         job = row.job
-        if isinstance(job, Collective) and row.row_id in errors:
-            library = "RCCL" if job.bed == "thor2" else "NCCL"
-            key = (library, job.name, servers(job), job.size < SMALL)
-            found.setdefault(key, []).append((job.size, abs(errors[row.row_id]) * 100))
-    return [
+        if not isinstance(job, Collective):
+            continue
+        rccl = job.bed == "thor2"
+        servers = job.of[0] if rccl else 4
+        key = ("RCCL" if rccl else "NCCL", job.name, servers, job.size >= LARGE)
+        groups.setdefault(key, []).append((job.size, abs(row.error(predicted[job])) * 100))
+    table = [
         {
             "library": library,
             "collective": collective,
             "engine": "packet",
-            "servers": [count, count],
-            "bytes": [min(size for size, _ in each), max(size for size, _ in each)],
-            "rows": len(each),
-            "median_abs_percent": round(median(error for _, error in each), 1),
-            "p90_abs_percent": round(_ninth_decile([error for _, error in each]), 1),
-            "max_abs_percent": round(max(error for _, error in each), 1),
+            "servers": [servers, servers],
+            "bytes": [min(size for size, _ in entries), max(size for size, _ in entries)],
+            "rows": len(entries),
+            "median_abs_percent": round(median(off for _, off in entries), 1),
+            "p90_abs_percent": round(_p90([off for _, off in entries]), 1),
+            "max_abs_percent": round(max(off for _, off in entries), 1),
         }
-        for (library, collective, count, _), each in sorted(found.items())
+        for (library, collective, servers, _), entries in sorted(groups.items())
     ]
+    FILE.write_text("[\n" + ",\n".join(f"  {json.dumps(one)}" for one in table) + "\n]\n")
 
 
-def servers(job: Collective) -> int:
-    """How many servers a bed has: that of RCCL as it says, the others four."""
-    return job.of[0] if job.bed == "thor2" else 4
-
-
-def write(predicted: Mapping[Job, float]) -> None:
-    """Put the table of these predictions into the package."""
-    errors = {row.row_id: row.error(predicted[row.job]) for row in rows() if row.job in predicted}
-    TABLE.write_text(text(table(errors)))
-
-
-def text(found: list[dict[str, Any]]) -> str:
-    """The file: a line for each group."""
-    return "[\n" + ",\n".join(f"  {json.dumps(one)}" for one in found) + "\n]\n"
-
-
-def _ninth_decile(errors: list[float]) -> float:
-    return errors[0] if len(errors) == 1 else quantiles(errors, n=10, method="inclusive")[-1]
+def _p90(values: list[float]) -> float:
+    return quantiles(values, n=10, method="inclusive")[-1] if len(values) > 1 else values[0]

@@ -11,11 +11,11 @@ import os
 import sys
 import time
 from dataclasses import dataclass, field
-from multiprocessing import Pool
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from railweave.catalog import catalog
+from railweave.collectives.bus_bandwidth import bus_factor
 from railweave.device.build import device_config
 from railweave.routing.control_plane import ControlPlane
 from railweave.simulation.collective import predict
@@ -28,7 +28,9 @@ from . import beds, long_haul
 from .engine import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from railweave.collectives.bus_bandwidth import Collective as Named
 
 FOLDER = Path(os.environ.get("RAILWEAVE_PUBLISHED", ROOT.parent / "shared/published"))
 DOCUMENT = ROOT / "docs/validation.md"
@@ -38,9 +40,11 @@ MOST_BYTES = {"all-reduce": 4 << 30, "all-to-all": 1 << 30}
 """Larger collectives are run at this size, and its bandwidth is taken for theirs: they are more of the same chunks."""
 UNSTATED = {"all-reduce": 1 << 30, "all-to-all": 256 << 20}
 """Size where the source gives an average over sizes it does not state (assumed: large ones; these take long enough)."""
-SEEDS = {"all-reduce": (1,), "all-to-all": (1, 2, 3)}
-"""All-to-all is the mean time of several runs: which flows marks hit decides a run's last ones, by chance."""
+SEEDS = int(os.environ.get("RAILWEAVE_SEEDS", "20"))
+"""A row is the mean time of so many runs, where the first two differ: which flows marks hit decides a run's last ones, by chance."""
 SPLIT = {"NCCL_IB_SPLIT_DATA_ON_QPS": "1"}
+LAB_SERVERS = 4
+"""Servers of eight GPUs in both labs with H100."""
 RCCL = {"NCCL_MIN_NCHANNELS": "32"}
 """What the guide's commands of four servers set."""
 
@@ -98,31 +102,44 @@ class Row:
         return 0.0 if low <= predicted <= high else predicted / (low if predicted < low else high) - 1
 
 
-def run(job: Job) -> float:
+def run(job: Job, seeds: Iterable[int] = (1,)) -> float:
     """The prediction: GB/s of bus bandwidth, us of RCCL's collectives, Gb/s of perftest, or what the article counts in."""
+    if isinstance(job, Collective):
+        return predicted(job, [run_once(job, seed) for seed in seeds])
     if isinstance(job, LongHaul):
         return long_haul.predictions()[job.quantity][0]
-    if isinstance(job, Perftest):
-        network = beds.thor2(2)
-        plane = ControlPlane(device_config(network, switch.name) for switch in network.switches)
-        fabric = packet_fabric(network, plane.configs, plane.routes())
-        rate = catalog().nics["thor2"].messages_per_us
-        if rate is None:
-            raise ValueError("the catalog does not say how many messages a Thor2 takes")
-        one, other = (next(nic for nic in fabric.wiring.nics if nic.startswith(host)) for host in ("host1:", "host2:"))
-        return write_bandwidth_gbps(fabric, one, other, job.size, qps=4, post_cost_ps=round(1e6 / rate), both_ways=True)
-    network = getattr(beds, job.bed)(*job.of)
-    size = min(job.size, MOST_BYTES[job.name])
-    times: list[int] = []
-    factor = 1.0
-    for seed in SEEDS[job.name]:
-        settings = {"seed": str(seed)} | (beds.VXLAN if job.vxlan else {})
-        bed = bed_of(network, order=job.hosts, processes=job.processes)
-        found = predict(network, job.name, size, qps=job.qps or None, nccl=job.nccl, settings=settings, bed=bed)
-        times.append(found.time_ps)
-        factor = found.program.bus_factor
-    mean_ps = sum(times) / len(times)
-    return mean_ps / 1e6 * (job.size / size) if job.bed == "thor2" else size / mean_ps * 1e3 * factor
+    network = beds.thor2(2)
+    plane = ControlPlane(device_config(network, switch.name) for switch in network.switches)
+    fabric = packet_fabric(network, plane.configs, plane.routes())
+    rate = catalog().nics["thor2"].messages_per_us
+    if rate is None:
+        raise ValueError("the catalog does not say how many messages a Thor2 takes")
+    one, other = (next(nic for nic in fabric.wiring.nics if nic.startswith(host)) for host in ("host1:", "host2:"))
+    return write_bandwidth_gbps(fabric, one, other, job.size, qps=4, post_cost_ps=round(1e6 / rate), both_ways=True)
+
+
+def run_once(job: Collective, seed: int) -> float:
+    """The time of a collective with a seed, us; that of a large one at the size it is run at."""
+    network, size = getattr(beds, job.bed)(*job.of), run_bytes(job)
+    settings = {"seed": str(seed)} | (beds.VXLAN if job.vxlan else {})
+    bed = bed_of(network, order=job.hosts, processes=job.processes)
+    return (
+        predict(network, job.name, size, qps=job.qps or None, nccl=job.nccl, settings=settings, bed=bed).time_ps / 1e6
+    )
+
+
+def run_bytes(job: Collective) -> int:
+    """The size at which a collective is run."""
+    return min(job.size, MOST_BYTES[job.name])
+
+
+def predicted(job: Collective, times_us: Sequence[float]) -> float:
+    """What a row says, from the times of its runs: us on MI300X, else bus bandwidth."""
+    mean_us = sum(times_us) / len(times_us)
+    if job.bed == "thor2":
+        return mean_us * (job.size / run_bytes(job))
+    ranks = 8 * LAB_SERVERS
+    return run_bytes(job) / mean_us / 1e3 * bus_factor(cast("Named", job.name), ranks)
 
 
 def _of(file: str) -> Iterator[dict[str, str]]:
@@ -195,26 +212,29 @@ def table(predicted: dict[Job, float]) -> list[str]:
 
 
 def main() -> None:
-    """Predict all rows on all cores, print the table, and put it into the document."""
+    """Predict all rows on all cores, print the table, put it into the document, and write ``errors.json``.
+
+    What was run before with the same code is not run again (``out/validation/rows.jsonl``).
+    """
     if not FOLDER.is_dir():
         print(f"{FOLDER}: no such folder; RAILWEAVE_PUBLISHED says where the published rows are", file=sys.stderr)
         return
+    from . import errors, runs  # they import this module
+
     begin = time.monotonic()
     jobs = list(dict.fromkeys(row.job for row in rows() if row.job is not None))
-    jobs.sort(key=lambda job: -job.size if isinstance(job, Collective) and job.of != (1,) else 0)
-    with Pool() as pool:
-        predicted = dict(zip(jobs, pool.map(run, jobs, 1), strict=True))
-    lines = table(predicted)
+    found = runs.all_of(jobs, SEEDS)
+    lines = [*table(found), "", *errors.by_group(rows(), found)]
     print("\n".join(lines))
     text = DOCUMENT.read_text()
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
     DOCUMENT.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}")
-    from . import errors
-
-    errors.write(predicted)
-    print(f"{len(jobs)} runs, {time.monotonic() - begin:.0f} s", file=sys.stderr)
+    errors.write(rows(), found)
+    print(f"{len(jobs)} rows, {time.monotonic() - begin:.0f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.validation.published import main as named  # as others import it: jobs are told by their types
+
+    named()

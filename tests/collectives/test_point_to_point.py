@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from railweave.collectives.collective import program
 from railweave.collectives.job import Job, Nic, Server
 from railweave.collectives.nccl import parameters
-from railweave.collectives.schedule import deltas, p2p_channels, parts_of, rounds
+from railweave.collectives.schedule import deltas, p2p_channels, parts_of, rccl_deltas, rounds
 from tests.collectives.plain import check, received_by_nic, seconds, sent_by_nic
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -45,6 +46,30 @@ def test_channels_of_32_ranks_by_hand() -> None:
     assert parts_of(128 * KIB + 1, p2p, 128 * KIB) == 2
     assert p2p_channels(Job.of_servers(64), parameters(), 16).per_peer == 1
     assert p2p_channels(job, parameters({"NCCL_NCHANNELS_PER_NET_PEER": "4"}), 16).per_peer == 4
+
+
+def test_rounds_of_rccl_by_hand() -> None:
+    """RCCL 2.21: a channel has one transfer at a time; server and GPU further, added, say which one (``ncclChannelComputeBase``)."""
+    assert [rccl_deltas(count) for count in (1, 2, 3, 4, 8)] == [
+        [0],
+        [0, 1],
+        [0, 1, 2],
+        [0, 2, 1, 3],
+        [0, 4, 1, 7, 3, 5, 2, 6],
+    ]
+    job = replace(Job.of_servers(4), library="RCCL")
+    turns = rounds(job, p2p_channels(job, parameters(library="RCCL"), 32))
+    assert turns.server[::8].tolist() == [0, 2, 1, 3]
+    assert turns.gpu[:8].tolist() == list(range(8))
+    assert turns.base[8] == turns.base[2] == turns.base[17] == 8  # 2 + 0, 0 + 2, 1 + 1: 2 backwards in five bits
+    found = program(job, "all-to-all", 32 * MIB, parameters({"NCCL_MIN_NCHANNELS": "32"}, "RCCL"))
+    check(job, found)
+    assert np.diff(found.after_start.astype(int)).max() == 1
+
+
+@given(st.integers(1, 40))
+def test_rccl_meets_every_server_once(servers: int) -> None:
+    assert sorted(rccl_deltas(servers)) == list(range(servers))
 
 
 @pytest.mark.parametrize("disable", [0, 1])

@@ -125,7 +125,7 @@ def transfers(
         delay_ps=_scatter(message, np.repeat(late, chunks), total),
         waiting=waiting,
         awaited=awaited,
-        window=max(1, min(nccl["NCCL_STEPS"], SHARED_STEPS // BATCH if all_pairs else nccl["NCCL_STEPS"])),
+        window=max(1, min(nccl["NCCL_STEPS"], SHARED_STEPS // BATCH[job.library] if all_pairs else nccl["NCCL_STEPS"])),
         consume_ps=pace.hops(1, chunk),
         tail_ps=pace.hops(1, chunk),
         stream=_scatter(message, np.repeat(np.arange(parts * count), chunks), total),
@@ -215,8 +215,8 @@ def _batches(job: Job, p2p: P2pChannels, wanted: Transfers, parts: int) -> tuple
     number, count = len(turns.base), len(wanted.source)
     turn, part = np.tile(np.arange(number), parts), np.repeat(np.arange(parts), number)  # a round that takes a channel
     channel = np.concatenate([p2p.of_part(turns.base, each) for each in range(parts)])
-    batch, place = batches(turn * parts + part, channel)
-    members = np.full((p2p.total, int(batch.max()) + 2, BATCH), -1, np.int64)
+    batch, place = batches(turn * parts + part, channel, BATCH[job.library])
+    members = np.full((p2p.total, int(batch.max()) + 2, BATCH[job.library]), -1, np.int64)
     members[channel, batch + 1, place] = np.arange(len(turn))
     before = members[channel, batch]  # by entry: those of the batch before
     receives = np.full((number + 1, job.ranks), -1, np.int64)  # by round and rank: what it receives from another server

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from railweave.collectives.job import Job
     from railweave.collectives.nccl import Parameters
 
-BATCH = 8
-"""``NCCL_MAX_DEV_WORK_P2P_PER_BATCH``."""
+BATCH = {"NCCL": 8, "RCCL": 1}
+"""Rounds that a channel works on at a time: ``NCCL_MAX_DEV_WORK_P2P_PER_BATCH``; RCCL 2.21 gives a channel one send and one
+receive (``NCCL_MAX_WORK_ELEMENTS_P2P`` 2, ``include/device.h``)."""
 
 
 def deltas(count: int) -> list[int]:
@@ -30,6 +31,16 @@ def deltas(count: int) -> list[int]:
     """
     power = 1 << (count - 1).bit_length()
     return [delta for turn in range(power) if (delta := turn * (turn + 1) // 2 % power) < count]
+
+
+def rccl_deltas(count: int) -> list[int]:
+    """The same in RCCL 2.21: none, half of all, then each step up and down from both (``init.cc``). 4 give 0, 2, 1, 3."""
+    order = [
+        delta
+        for step in range(count // 4 + 1)
+        for delta in (step, (count - step) % count, count // 2 - step, (count - (count // 2 - step)) % count)
+    ]
+    return list(dict.fromkeys(order))
 
 
 @dataclass(frozen=True)
@@ -71,10 +82,14 @@ def p2p_channels(job: Job, nccl: Parameters, channels: int) -> P2pChannels:
 
 def rounds(job: Job, p2p: P2pChannels) -> Rounds:
     """All rounds, in order."""
-    servers, gpus = np.array(deltas(len(job.servers))), np.array(deltas(job.gpus_per_server))
     turn = np.arange(job.ranks)
     group, local = np.divmod(turn, job.gpus_per_server)
-    base = group * -(-job.gpus_per_server // BATCH) + local // BATCH
+    if job.library == "RCCL":  # NCCL's before 2.23: ncclChannelComputeBase
+        servers, gpus = np.array(rccl_deltas(len(job.servers))), np.arange(job.gpus_per_server)
+        base = (servers[group] + local) % p2p.total
+    else:
+        servers, gpus = np.array(deltas(len(job.servers))), np.array(deltas(job.gpus_per_server))
+        base = group * -(-job.gpus_per_server // BATCH["NCCL"]) + local // BATCH["NCCL"]
     return Rounds(servers[group], gpus[local], _reversed(base, p2p.total))
 
 
@@ -88,13 +103,15 @@ def parts_of(size_bytes: int, p2p: P2pChannels, step: int) -> int:
     return parts
 
 
-def batches(order: NDArray[np.int64], channel: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def batches(
+    order: NDArray[np.int64], channel: NDArray[np.int64], each_batch: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """By entry, a round that takes a channel: which batch of its channel it is in, and its place there."""
     turn = np.empty(len(order), np.int64)
     for each in np.unique(channel):
         mine = np.flatnonzero(channel == each)
         turn[mine[np.argsort(order[mine], kind="stable")]] = np.arange(len(mine))
-    return turn // BATCH, turn % BATCH
+    return turn // each_batch, turn % each_batch
 
 
 def _power_above(count: int) -> int:

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from railweave.device.host_model import HostConfig
 
 
+CUT_INTERVAL_US = 8
+"""The least time between two cuts of a queue pair's rate. What a Thor2 does is not public; with ConnectX's 4 us an all-to-all
+of RCCL gets a quarter less than published at 1 GiB, and with 12 us a third more (docs/validation.md, "What was fitted")."""
+
+
 class Broadcom(Vendor):
     """Broadcom, BCM576xx (drivers bnxt_en, bnxt_re)."""
 
@@ -41,8 +46,11 @@ class Broadcom(Vendor):
 
     def transport(self, model: str) -> NicTransport:
         """DCQCN-P."""
-        note = f"{model}: DCQCN-P's values are not public: ConnectX's reaction is assumed; 2 packets an ACK"
-        return NicTransport("dcqcn-p", note, {"host.ack-every": "2"})
+        note = (
+            f"{model}: DCQCN-P's values are not public: ConnectX's reaction is assumed, but {CUT_INTERVAL_US} us between cuts (fitted); "
+            "2 packets an ACK"
+        )
+        return NicTransport("dcqcn-p", note, {"host.ack-every": "2", "dcqcn.cut-interval": f"{CUT_INTERVAL_US}us"})
 
     @property
     def qos_file_names(self) -> tuple[str, ...]:
