@@ -62,6 +62,23 @@ fn a_broken_link_loses_what_it_carries_until_it_works_again() {
     assert_eq!(result["end"], "stuck");
 }
 
+/// A queue pair sends again after every timeout without news, as often as it may; one that may once more sees the link work.
+#[test]
+fn a_queue_pair_gives_up_after_its_retries() {
+    let words = pair("retries.csv", "4MB");
+    let broken = format!("{words} --fault link-down:link=switch-h1,at=50us,until=1000us --set host.timeout=300us");
+    let failed = |result: &Value| result["failed_queue_pairs"].as_u64().expect("it is counted");
+    for retries in [0, 1, 2, 3] {
+        let (result, complete) = json(&format!("{broken} --set host.retries={retries}"));
+        assert!(!complete && failed(&result) == 1, "{retries} retries: {result}");
+    }
+    for retries in ["4", "none"] {
+        let (result, complete) = json(&format!("{broken} --set host.retries={retries}"));
+        assert!(complete && failed(&result) == 0, "{retries} retries: {result}");
+        assert!(fct(&result) > 1_000.0, "{}", fct(&result));
+    }
+}
+
 #[test]
 fn a_run_waits_for_the_end_of_a_long_fault() {
     // 100 timeouts of 20 us are less than the fault lasts
