@@ -5,6 +5,8 @@ NCCL and RCCL take more channels, or larger chunks, from some sizes on, which ca
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from railweave.collectives.bus_bandwidth import Collective
@@ -19,7 +21,7 @@ from railweave.collectives.uncongested import uncongested_ps
 from tests.collectives.plain import seconds
 
 SIZES = [(1 << power) * quarters // 4 for power in range(3, 34) for quarters in (4, 5, 6, 7)]
-LIBRARIES: list[tuple[Library, str, str]] = [("NCCL", "H100", "Intel"), ("RCCL", "MI300X", "AMD")]
+LIBRARIES: list[tuple[Library, str, Literal["Intel", "AMD"]]] = [("NCCL", "H100", "Intel"), ("RCCL", "MI300X", "AMD")]
 MOST_FALL = 0.1
 """What a step of the library wins at most: NCCL doubles a tree's chunks between 4 and 5 MiB on four servers, and posts fewer."""
 
@@ -35,7 +37,9 @@ def step_of(job: Job, nccl: Parameters, size: int, choice: Choice) -> tuple[str,
 @pytest.mark.parametrize(("library", "gpu", "cpu"), LIBRARIES)
 @pytest.mark.parametrize("servers", [1, 2, 4])
 @pytest.mark.parametrize("collective", ["all-reduce", "all-gather", "reduce-scatter"])
-def test_time_rises_with_size(library: Library, gpu: str, cpu: str, servers: int, collective: Collective) -> None:
+def test_time_rises_with_size(
+    library: Library, gpu: str, cpu: Literal["Intel", "AMD"], servers: int, collective: Collective
+) -> None:
     job, nccl = Job.of_servers(servers, gpu=gpu, cpu=cpu, library=library), parameters(library=library)
     before, step = 0, ("", "", 0, 0)
     for size in SIZES:
@@ -55,7 +59,9 @@ def test_time_rises_with_size(library: Library, gpu: str, cpu: str, servers: int
 @pytest.mark.parametrize(("library", "gpu", "cpu"), LIBRARIES)
 @pytest.mark.parametrize("servers", [1, 2, 4])
 @pytest.mark.parametrize("collective", ["all-to-all", "broadcast", "send-recv"])
-def test_time_of_others_rises_with_size(library: Library, gpu: str, cpu: str, servers: int, collective: Collective) -> None:
+def test_time_of_others_rises_with_size(
+    library: Library, gpu: str, cpu: Literal["Intel", "AMD"], servers: int, collective: Collective
+) -> None:
     """On ideal links, up to where bytes alone decide."""
     job, nccl = Job.of_servers(servers, gpu=gpu, cpu=cpu, library=library), parameters(library=library)
     before = 0.0
