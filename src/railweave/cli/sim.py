@@ -153,6 +153,7 @@ def _answered(
     """Run what is asked, print and draw it; the exit code."""
     from railweave.simulation.compare import comparison, variants
     from railweave.simulation.question import answer, questions
+    from railweave.simulation.seeds import by_size, over_seeds
     from railweave.writing import write_file
 
     if compare is not None:
@@ -169,9 +170,7 @@ def _answered(
             typer.echo(result.to_text())
         return 0 if result.complete else 1
     found: list[JobPrediction] = []
-    for one in _by_size(given) if seeds > 1 else ():
-        from railweave.simulation.seeds import over_seeds
-
+    for one in by_size(given) if seeds > 1 else ():
         with telling(quiet=quiet) as tell:
             found.append(over_seeds(network, one, seeds, watch=html is not None, progress=tell))
         if not as_json:
@@ -219,15 +218,6 @@ def _grid(
     else:
         typer.echo(found.to_text())
     return 0 if found.complete else 1
-
-
-def _by_size(given: dict[str, Any]) -> list[dict[str, Any]]:
-    """What is given, once for each size."""
-    from railweave.collectives.sizes import sizes
-
-    if given["size"] is None:
-        return [given]
-    return [{**given, "size": str(size)} for size in sizes(str(given["size"]))]
 
 
 def _message_progress(*, quiet: bool) -> Callable[[str, int, int], None]:

@@ -86,7 +86,7 @@ def small_case(bed: Bed, size_bytes: int, packet_hops: int) -> Case:
     # evenly over all of them, so that stripes keep their shares
     chosen = np.linspace(0, servers, count, endpoint=False).astype(np.int64)
     job = replace(bed.job, servers=tuple(bed.job.servers[one] for one in chosen.tolist()))
-    hosts = bed.hosts.reshape(servers, -1)[chosen].ravel()
+    hosts = bed.hosts.reshape(servers, bed.job.nics_per_server)[chosen].ravel()
     return Case(replace(bed, job=job, hosts=hosts), size)
 
 
@@ -118,7 +118,7 @@ def agreed(network: Network, collective: str, size_bytes: int, *, bed: Bed, **as
     faults = conditions is not None and bool(conditions.timeline.changes or conditions.timeline.tables)
     if asked.get("engine", "auto") != "auto" or found.choice.engine != "flow" or faults:
         return found
-    quiet = {
+    quiet: dict[str, Any] = {
         name: value for name, value in asked.items() if name not in {"engine", "nccl", "progress", "watch", "exact"}
     }
     given: Mapping[str, str] = asked.get("nccl") or {}
@@ -133,7 +133,8 @@ def agreed(network: Network, collective: str, size_bytes: int, *, bed: Bed, **as
         return found
     many = collective == "all-to-all" and bed.job.ranks >= MANY_RANKS  # more transfers than packets can be run of
     if loss.unsure(found.time_ps) > ALLOWED and found.choice.packet_hops <= MOST_SLOW_HOPS and not many:
-        again = predict(network, collective, size_bytes, bed=bed, **{**asked, "engine": "packet"})
+        asked["engine"] = "packet"
+        again = predict(network, collective, size_bytes, bed=bed, **asked)
         why = (
             f"about {found.choice.packet_hops / 1e6:,.1f} M packet hops, and flows cannot tell what marked senders lose"
         )

@@ -100,8 +100,8 @@ class Band:
 @cache
 def groups() -> tuple[Group, ...]:
     """The committed table."""
-    found = json.loads(TABLE.read_text())
-    return tuple(Group(**{**one, "servers": tuple(one["servers"]), "bytes": tuple(one["bytes"])}) for one in found)
+    found: list[dict[str, Any]] = json.loads(TABLE.read_text())
+    return tuple(Group(**(one | {key: tuple(one[key]) for key in ("servers", "bytes")})) for one in found)
 
 
 def band(

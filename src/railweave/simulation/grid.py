@@ -121,7 +121,7 @@ class Grid:
 
     def lines(self) -> list[dict[str, str]]:
         """The values that each line has, chart by chart."""
-        own = [{}] if self.by is None else [{self.by.name: value} for value in self.by.values]
+        own: list[dict[str, str]] = [{}] if self.by is None else [{self.by.name: value} for value in self.by.values]
         return [{**each, **one} for each in self.apart for one in own]
 
     def fit(self, fixed: Mapping[str, str]) -> Fit | None:

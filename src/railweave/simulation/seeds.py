@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from railweave.collectives.sizes import sizes
 from railweave.simulation.compare import comparison, variants
 
 if TYPE_CHECKING:
@@ -16,7 +17,12 @@ if TYPE_CHECKING:
     from railweave.network.model import Network
     from railweave.simulation.job_run import JobPrediction
 
-MOST = 1000
+
+def by_size(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What is given, once for each of its sizes. Raises ``InputError``."""
+    if given.get("size") is None:
+        return [given]
+    return [{**given, "size": str(size)} for size in sizes(str(given["size"]))]
 
 
 def over_seeds(
@@ -31,15 +37,16 @@ def over_seeds(
 
     Seeds count from the one that was set, or 1. Raises ``InputError`` where a question cannot be asked.
     """
-    first = int((given.get("settings") or {}).get("seed", "1"))
+    settings: Mapping[str, str] = given.get("settings") or {}
+    first = int(settings.get("seed", "1"))
     name = f"seed={','.join(str(first + more) for more in range(seeds))}"
     found = comparison(network, variants(network, name, given), "seed", watch=watch, progress=progress)
     ranked = [one.answer for one in found.ranked]
     times = tuple(one.answer.time_ps for one in found.outcomes)
     median = ranked[(len(ranked) - 1) // 2]
-    if len(median.steps) > 1:
+    if len(median.steps) != 1:
         return replace(median, seeds_ps=times)
-    only = median.steps[0]
+    (only,) = median.steps
     band = only.prediction.band
     told = replace(only.prediction, band=None if band is None else band.with_seeds(times))
     return replace(median, steps=(replace(only, prediction=told),), seeds_ps=times)

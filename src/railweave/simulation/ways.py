@@ -49,7 +49,7 @@ class Ways:
         """What ports between switches carry, where placement p has ``servers[p]`` servers and each sends to each other."""
         same = self.source == self.target
         pairs = servers[self.source] * (servers[self.target] - same)
-        return np.bincount(self.port, (self.bytes * pairs)[self.row] * self.part, ports)
+        return np.bincount(self.port, (self.bytes * pairs)[self.row] * self.part, ports).astype(np.float64)
 
     def crowded(self, wiring: Wiring, servers: NDArray[np.int64], rounding: float) -> str | None:
         """A link between switches that could fill, whoever sends to whom: its name; None where there is none.
@@ -73,10 +73,11 @@ class Ways:
             ends, first = np.unique(pair, return_index=True)
             largest = np.maximum.reduceat(parts, first)
             port, one = np.divmod(ends, int(end.max()) + 1)
-            loads.append(np.bincount(port, largest * servers[one // nics] * mbps, len(wiring.port_cable)))
-        load = np.minimum(*loads)
+            load = np.bincount(port, largest * servers[one // nics] * mbps, len(wiring.port_cable))
+            loads.append(load.astype(np.float64))
+        lower = np.minimum(*loads)
         rate = wiring.cables[wiring.port_cable, 2].astype(np.float64)
-        full = np.flatnonzero(load > rate * rounding)
+        full = np.flatnonzero(lower > rate * rounding)
         return wiring.port_link(int(full[0])) if len(full) else None
 
     def delays_ps(self, wiring: Wiring, packet_bytes: int) -> NDArray[np.int64]:

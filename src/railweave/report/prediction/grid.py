@@ -65,7 +65,7 @@ def _chart(found: Grid, apart: dict[str, str]) -> str:
     places = sorted(one / scale for one in numbers)
     drawn: list[Line] = []
     points: list[Point] = []
-    own = [{}] if found.by is None else [{found.by.name: value} for value in found.by.values]
+    own: list[dict[str, str]] = [{}] if found.by is None else [{found.by.name: value} for value in found.by.values]
     longest = max((cell.time_us for cell in found.cells), default=0.0)
     factor, of_time = (1e3, "ms") if longest >= 10_000 else (1.0, "us")
     for number, fixed in enumerate(own):

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from railweave.collectives.sizes import written
 from railweave.report.markup import asset, element, json_for_script, text
 from railweave.report.page import POLICY
 from railweave.report.prediction.run_charts import run_charts
 from railweave.report.terms import PREDICTION, glossary, linked
 from railweave.report.topology.palette import HUES, TURN
+from railweave.simulation.grid import shown
 from railweave.simulation.reasons import reasons
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _next(complete: bool) -> str:
 
 def size(value: int) -> str:
     """A size as nccl-tests writes it."""
-    return written(value)
+    return shown("size", str(value))
 
 
 def tile(value: str, label: str) -> str:
