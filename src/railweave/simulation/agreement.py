@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from railweave.simulation.collective import MANY_RANKS, Prediction, predict
 
 if TYPE_CHECKING:
@@ -84,8 +82,8 @@ def small_case(bed: Bed, size_bytes: int, packet_hops: int) -> Case:
     if count == servers:
         return Case(bed, size)
     # evenly over all of them, so that stripes keep their shares
-    chosen = np.linspace(0, servers, count, endpoint=False).astype(np.int64)
-    job = replace(bed.job, servers=tuple(bed.job.servers[one] for one in chosen.tolist()))
+    chosen = [place * servers // count for place in range(count)]
+    job = replace(bed.job, servers=tuple(bed.job.servers[one] for one in chosen))
     hosts = bed.hosts.reshape(servers, bed.job.nics_per_server)[chosen].ravel()
     return Case(replace(bed, job=job, hosts=hosts), size)
 

@@ -101,7 +101,9 @@ class Band:
 def groups() -> tuple[Group, ...]:
     """The committed table."""
     found: list[dict[str, Any]] = json.loads(TABLE.read_text())
-    return tuple(Group(**(one | {key: tuple(one[key]) for key in ("servers", "bytes")})) for one in found)
+    pairs = ("servers", "bytes")
+    rows: list[dict[str, Any]] = [{key: tuple(one[key]) if key in pairs else one[key] for key in one} for one in found]
+    return tuple(Group(**one) for one in rows)
 
 
 def band(
