@@ -10,7 +10,7 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo check test lint format bench golden docs screenshot validate-all validators zipapp engine wheel try-wheel fuzz validation \
-	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix clean
+	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix check-matrix-lab clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -112,6 +112,10 @@ fuzz:
 	@cargo +nightly --version >/dev/null 2>&1 || { echo "nightly Rust is missing: rustup toolchain install nightly"; exit 1; }
 	cd crates/sim && cargo +nightly fuzz run scenario -- -max_total_time=$(FUZZ_SECONDS) -max_len=768 -timeout=20
 	cd crates/sim && cargo +nightly fuzz run input -- -max_total_time=$(FUZZ_SECONDS) -max_len=512 -timeout=20
+
+# Root only: writes the table of faults made in a lab into docs/check.md.
+check-matrix-lab: $(STAMP)
+	$(BIN)/python -m tests.lab.matrix
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.steps

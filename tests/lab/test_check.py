@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from pathlib import Path
 
 from typer.testing import CliRunner
 
 from railweave.cli.app import app
+from railweave.lab import life
 from railweave.lab.faults import matrix
 from railweave.lab.faults.kinds import effect as effect_of
 from railweave.lab.running import Running
 from tests.conftest import EXAMPLES, example
+from tests.lab import matrix as matrix_of_faults
 from tests.lab.machine import lab, needs_lab
 
 pytestmark = needs_lab
@@ -49,3 +52,24 @@ def test_a_lab_is_as_designed_and_what_is_broken_is_found(tmp_path: Path) -> Non
         assert found
         assert {id_ for id_, _ in found} <= {"port-down", "port-shut"}
         assert any("stripe1-leaf1" in where or "spine1" in where for _, where in found)
+        for name in ("cables swapped", "daemon killed", "server's rule"):
+            with life.attach(fabric)[1] as again:  # interfaces may have been made anew
+                drawn, seen = matrix_of_faults.try_one(fabric, again, name, random.Random(5))  # noqa: S311 - repeatable
+            assert seen, (name, drawn.what)
+            assert matrix_of_faults.names(seen[0], drawn), (name, drawn.what, seen)
+
+
+def test_a_capture_of_a_lab_is_checked_without_the_lab(tmp_path: Path) -> None:
+    """`collect --lab` keeps what the slice and the timers were: `check FABRIC CAPTURE` takes it anywhere."""
+    fabric, capture = tmp_path / "slice.yaml", tmp_path / "capture"
+    shutil.copy(EXAMPLES / "h100-rlb.yaml", fabric)
+    with lab(fabric, example("h100-rlb"), "rails=1,spines=1,servers=1"):
+        done = CliRunner().invoke(app, ["collect", str(fabric), "--lab", "--servers", "-o", str(capture), "--quiet"])
+        assert done.exit_code == 0, done.output
+        assert json.loads((capture / "meta.json").read_text())["lab"]["slice"] == "rails=1,spines=1,servers=1"
+    done = CliRunner().invoke(app, ["check", str(fabric), str(capture), "--json", "--quiet"])
+    found = json.loads(done.stdout)
+    assert found["silent"] == []
+    assert [one["what"] for one in found["findings"] if one["severity"] != "info"] == []
+    heard = json.loads((capture / "stripe1-leaf1" / "lldp-neighbors.json").read_text())
+    assert "spine1" in json.dumps(heard)

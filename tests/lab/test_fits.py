@@ -17,7 +17,7 @@ from railweave.lab.plan import Plan
 from railweave.network.model import Network
 from tests.conftest import example
 
-AMPLE = Machine(memory_kb=1 << 40, neighbors=1 << 30, files=1 << 30)
+AMPLE = Machine(memory_kb=1 << 40, files=1 << 30)
 
 
 def _plan(network: Network) -> Plan:
@@ -29,7 +29,6 @@ def _plan(network: Network) -> Plan:
     ("has", "words"),
     [
         (replace(AMPLE, memory_kb=2_000_000), "2.0 GB are free"),
-        (replace(AMPLE, neighbors=1024), r"keeps 1,024 for all namespaces: run `sudo sysctl -w net\.ipv4"),
         (replace(AMPLE, files=1024), "a process may have 1,024 files open"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 
 from railweave.intent.underlay import Authentication
 from railweave.lab import assertions, fib, life
-from railweave.lab.assertions.routing import bgp_sessions
+from railweave.lab.assertions.sessions import bgp_sessions
 from railweave.lab.faults import matrix
 from railweave.lab.faults.kinds import effect as effect_of
 from railweave.lab.faults.prober import Prober

@@ -56,6 +56,7 @@ def collect(
     servers: bool = False,
     tables: bool = False,
     redact: bool = True,
+    lab: bool = False,
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
@@ -66,6 +67,7 @@ def collect(
     - ``access``: how devices are reached: ``access.yaml`` (docs/collect.md); without it by the designed management address.
     - ``only``, ``servers``, ``tables``: see ``questions_of``.
     - ``redact``: take keys, hashes and communities out of what is written.
+    - ``lab``: ask the devices of the lab of this fabric file, which is up (docs/lab.md); needs root.
     - ``device``, ``hardware``: see ``load``.
     - ``progress``: called with a few words on what is being done.
 
@@ -76,6 +78,21 @@ def collect(
     from railweave.collect.collect import collect as ask
     from railweave.collect.plan import plan
 
+    if lab:
+        from railweave.lab.asking import ask as ask_lab
+
+        if isinstance(source, Network) or access is not None:
+            fix = "give the file that `railweave lab up` was given, and no access.yaml"
+            raise InputError([Problem(Argument("--lab"), "a lab is known by its fabric file, and reached here", fix)])
+        return ask_lab(
+            Path(source),
+            Path(folder),
+            only=only,
+            servers=servers,
+            tables=tables,
+            redact=redact,
+            progress=progress or silent,
+        )
     found, ways = network_of(source, device, hardware), read_access(path_of(access))
     asked = plan(found, ways, only=only, servers=servers, tables=tables)
     return ask(found, asked, ways, Path(folder), redact=redact, progress=progress or silent)
@@ -125,7 +142,7 @@ def check(
     - ``capture``: a folder of what devices said, as ``collect`` writes it.
     - ``live``: ask every switch now instead. ``access``, ``servers`` and ``redact`` are those of ``collect``, ``ask`` its
       ``only``; ``output`` keeps what they said as a capture.
-    - ``lab``: ask the routers of the lab of this fabric file instead, which is up (docs/lab.md); needs root.
+    - ``lab``: ask the switches and servers of the lab of this fabric file instead, which is up (docs/lab.md); needs root.
     - ``since``: an earlier capture, for what counters rose by.
     - ``only``: ids of findings to keep (docs/findings.md).
     - ``all_routes``: compare every route of which the capture has an answer, not only examples.
@@ -150,7 +167,7 @@ def check(
         from railweave.lab.check import check as of_lab
 
         if since is not None or isinstance(source, Network) or device:
-            fix = "collect twice from the lab's routers, or leave --since and --device out"
+            fix = "collect twice from the lab (`railweave collect --lab`), or leave --since and --device out"
             raise InputError([Problem(Argument("--lab"), "a lab is asked once, as it was brought up", fix)])
         return of_lab(Path(source), only=only, all_routes=all_routes, line=_lines(source), progress=progress or silent)
     network = network_of(source, device, hardware)
@@ -168,9 +185,12 @@ def check(
                 redact=redact,
                 progress=progress,
             )
+        found = read_capture(Path(capture))
+        if found.meta.lab is not None:
+            from railweave.lab.check import check_capture as run  # its slice and its timers, with what a lab cannot say
         return run(
             network,
-            read_capture(Path(capture)),
+            found,
             before=before,
             only=only,
             all_routes=all_routes,

@@ -31,6 +31,7 @@ def collect(
     redact: bool = typer.Option(
         True, "--redact/--no-redact", help="Take keys, hashes and communities out of what is written."
     ),
+    lab: bool = typer.Option(False, "--lab", help="Ask the devices of the lab of this file, which is up. Needs root."),
     questions: bool = typer.Option(
         False, "--questions", help="Print the questions for each device, to ask them by hand, and contact no device."
     ),
@@ -47,9 +48,10 @@ def collect(
     from railweave.api import load, questions_of
     from railweave.errors import InputError, Option, Problem
 
-    network = load(fabric, device=device, hardware=hardware)
     if questions:
-        asked = questions_of(network, only=only, servers=servers, tables=all_routes)
+        asked = questions_of(
+            load(fabric, device=device, hardware=hardware), only=only, servers=servers, tables=all_routes
+        )
         if as_json:
             print_json(
                 {name: [{"file": one.file, "asked": dict(one.asked)} for one in found] for name, found in asked.items()}
@@ -66,13 +68,14 @@ def collect(
         raise InputError([Problem(Option("--output"), "it is missing", fix)])
     with telling(quiet=quiet or as_json) as say:
         result = ask(
-            network,
+            fabric if lab else load(fabric, device=device, hardware=hardware),
             output,
             access=access,
             only=only,
             servers=servers,
             tables=all_routes,
             redact=redact,
+            lab=lab,
             progress=say,
         )
     if as_json:

@@ -42,6 +42,7 @@ def up(
     from railweave.api import load
     from railweave.api import running as saved
     from railweave.catalog import in_force
+    from railweave.cli.lab_output import print_up
     from railweave.drift.emulated import emulated
     from railweave.lab import life
     from railweave.lab.overlay import Overlay
@@ -73,19 +74,7 @@ def up(
     if as_json:
         print_json(asdict(made))
     else:
-        record = made.record
-        took = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in made.seconds.items())
-        typer.echo(
-            f"{record.network}: {counted(made.routers, 'router')} (FRR {record.frr_version}), "
-            f"{counted(made.servers, 'server')}, {counted(made.links, 'link')} up in {sum(made.seconds.values()):.1f} s ({took})"
-        )
-        timers = record.timers()
-        typer.echo(f"timers: {f'the lab has its own: {timers.sentence()}' if timers else 'as designed'}")
-        typer.echo(f"look around: ip netns exec {record.lab}-{record.devices[0]} ip -6 route")
-        for line in made.unsettled[:10]:
-            typer.echo(f"not settled: {line}")
-        if not made.addresses:
-            typer.echo("not settled: servers lack designed addresses; `railweave lab test` names them")
+        print_up(made)
     if made.unsettled or not made.addresses:
         raise typer.Exit(1)
 
@@ -103,21 +92,9 @@ def status(
         found = labs(fabric)
     if as_json:
         print_json([one.to_json() for one in found])
-    for one in [] if as_json else found:
-        typer.echo(
-            f"{one.lab}: {one.stage}, of {one.fabric or 'an unknown file'}"
-            + (f", slice {one.slice}" if one.slice else "")
-        )
-        typer.echo(
-            f"    {counted(one.namespaces, 'namespace')}, {counted(one.processes, 'process', 'processes')}, {one.memory_mb} MB, "
-            f"{one.cpu_s:.0f} s of processor time; {one.frr}"
-        )
-        typer.echo(f"    timers: {one.timers}")
-        if one.missing:
-            typer.echo(f"    namespaces that are gone: {', '.join(one.missing)}")
+    else:
+        print_labs(found)
     if not found:
-        if not as_json:
-            typer.echo("no lab here")
         raise typer.Exit(1)
 
 
@@ -126,21 +103,15 @@ def down(fabric: Path = FABRIC, as_json: bool = JSON, quiet: bool = QUIET) -> No
     """Take a lab down, also one that came up in part: its processes, namespaces and links, and nothing else."""
     from dataclasses import asdict
 
+    from railweave.cli.lab_output import print_gone
     from railweave.lab import life
 
     with waiting("taking the lab down", quiet=quiet or as_json):
         gone = life.down(fabric)
     if as_json:
         print_json(asdict(gone))
-        return
-    if gone.namespaces or gone.processes or gone.folder:
-        typer.echo(f"gone: {counted(gone.processes, 'process', 'processes')}, {counted(gone.namespaces, 'namespace')}")
     else:
-        typer.echo("there was nothing")
-    for one in gone.strangers:
-        typer.echo(
-            f"process {one} is not the lab's and was left alone; its namespace stays, without a name, until it ends"
-        )
+        print_gone(gone)
 
 
 @app.command("test", short_help="Prove that the lab behaves as designed.")
@@ -154,7 +125,7 @@ def prove(
     quiet: bool = QUIET,
 ) -> None:
     """Prove that the lab behaves as designed: each assertion with its evidence. Exits 1 where one fails."""
-    from railweave.cli.lab_output import print_outcomes, print_sweep
+    from railweave.cli.lab_output import print_outcomes, print_sweep, print_verdict
     from railweave.lab import assertions, life
     from railweave.lab.faults.sweep import sweep as run_sweep
     from railweave.lab.junit import junit as as_junit
@@ -162,12 +133,7 @@ def prove(
     from railweave.writing import write_file
 
     life.need_root("test", fabric)
-    known = [one.id for one in assertions.every()]
-    for name in only:
-        if name not in known:
-            raise InputError(
-                [Problem(Option("--only"), f"there is no assertion {name!r}", f"they are {', '.join(known)}")]
-            )
+    assertions.check_known(only)
     record, lab = life.attach(fabric)
     say = progress(quiet=quiet or as_json)
     with lab, locked(record.lab, "test"):
@@ -194,20 +160,12 @@ def prove(
         print_outcomes(outcomes)
         if swept:
             print_sweep(swept)
-        about = [one for one in outcomes if one.applies or not one.passed]
-        passed = sum(one.passed for one in about)
-        typer.echo(f"{passed} of {counted(len(about), 'assertion')} passed on {record.network}{_parts(record.slice)}")
-        if overlay := record.timers():
-            typer.echo(f"with the lab's own timers: {overlay.sentence()}")
+        print_verdict(record, outcomes)
     if not good:
         raise typer.Exit(1)
 
 
-def _parts(text: str) -> str:
-    return f", slice {text}" if text else ""
-
-
-@app.command(short_help="Break links or devices, and measure what is lost.")
+@app.command()
 def fault(
     fabric: Path = FABRIC,
     scenario: Path | None = typer.Option(None, help="Scenario file, whose faults happen at their times."),
@@ -226,13 +184,10 @@ def fault(
     Exits 1 where a queue pair that should keep a path did not, or something did not come back.
     """
     from railweave.cli.lab_output import print_measured
-    from railweave.design.fault_targets import fault_targets
-    from railweave.errors import FileLine
-    from railweave.intent.scenario import read_scenario
     from railweave.lab import life
-    from railweave.lab.faults import matrix
+    from railweave.lab.faults.matrix import of_words
     from railweave.lab.faults.page import faults_html
-    from railweave.lab.faults.scenario import play
+    from railweave.lab.faults.scenario import of_file, play
     from railweave.lab.state import locked
     from railweave.writing import write_file
 
@@ -243,25 +198,11 @@ def fault(
         )
     record, lab = life.attach(fabric)
     with lab, locked(record.lab, "fault"):
-        if scenario is not None:
-            file = read_scenario(scenario, "lab")
-            if not file.scenario.faults:
-                raise InputError(
-                    [
-                        Problem(
-                            FileLine(str(scenario)),
-                            "it has no faults",
-                            "the lab takes a scenario's faults, and no traffic",
-                        )
-                    ]
-                )
-            targets = fault_targets(lab.plan.network, file)
-            if file.scenario.traffic and not as_json:
-                typer.echo(
-                    "the lab takes the scenario's faults; its traffic and its times to reroute are for `railweave sim`"
-                )
-        else:
-            targets = matrix.targets(lab, matrix.every_single(lab) if all_single else map(matrix.written, one))
+        targets = (
+            of_file(lab, scenario, announce=lambda text: None if as_json else typer.echo(text))
+            if scenario is not None
+            else of_words(lab, one, every=all_single)
+        )
         try:
             # Those of a scenario have their times; others come one after another.
             turns = [targets] if scenario is not None else [[target] for target in targets]
@@ -283,9 +224,7 @@ def fault(
             }
         )
     else:
-        print_measured(measured)
-        if overlay := record.timers():
-            typer.echo(f"with the lab's own timers: {overlay.sentence()}")
+        print_measured(record, measured)
     if not good:
         raise typer.Exit(1)
 
@@ -298,6 +237,7 @@ def fib(
     quiet: bool = QUIET,
 ) -> None:
     """Write the kernels' forwarding tables as the arrays of `routes`. Exits 1 where they differ from what `routes` computes."""
+    from railweave.cli.lab_output import print_fib
     from railweave.lab import fib as tables
     from railweave.lab import life
     from railweave.routing.fib_file import write_fibs
@@ -313,10 +253,7 @@ def fib(
     if as_json:
         print_json({"file": str(out), "entries": entries, "differences": [str(one) for one in different]})
     else:
-        devices = counted(len(found.routes.fibs), "router")
-        typer.echo(f"{counted(entries, 'entry', 'entries')} of {devices} in {out}, {len(different):,} unlike `routes`")
-        for one in different[:10]:
-            typer.echo(f"    {one}")
+        print_fib(found.routes, out, different)
     if different:
         raise typer.Exit(1)
 

@@ -11,10 +11,69 @@ from railweave.lab.faults.page import HEADER, rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from railweave.lab.assertions import Outcome
     from railweave.lab.faults.measure import Measured
     from railweave.lab.faults.sweep import Swept
+    from railweave.lab.fib import Difference
+    from railweave.lab.life import Down, Up
+    from railweave.lab.state import Record
+    from railweave.lab.status import Status
+    from railweave.routing.table import Routes
+
+
+def print_up(made: Up) -> None:
+    """What was brought up, how long that took, and what did not settle."""
+    record, timers = made.record, made.record.timers()
+    took = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in made.seconds.items())
+    typer.echo(
+        f"{record.network}: {counted(made.routers, 'router')} (FRR {record.frr_version}), "
+        f"{counted(made.servers, 'server')}, {counted(made.links, 'link')} up in {sum(made.seconds.values()):.1f} s ({took})"
+    )
+    typer.echo(f"timers: {f'the lab has its own: {timers.sentence()}' if timers else 'as designed'}")
+    typer.echo(f"look around: ip netns exec {record.lab}-{record.devices[0]} ip -6 route")
+    for line in made.unsettled[:10]:
+        typer.echo(f"not settled: {line}")
+    if not made.addresses:
+        typer.echo("not settled: servers lack designed addresses; `railweave lab test` names them")
+
+
+def print_labs(found: Sequence[Status]) -> None:
+    """What is there of labs."""
+    for one in found:
+        part = f", slice {one.slice}" if one.slice else ""
+        typer.echo(f"{one.lab}: {one.stage}, of {one.fabric or 'an unknown file'}{part}")
+        typer.echo(
+            f"    {counted(one.namespaces, 'namespace')}, {counted(one.processes, 'process', 'processes')}, {one.memory_mb} MB, "
+            f"{one.cpu_s:.0f} s of processor time; {one.frr}"
+        )
+        typer.echo(f"    timers: {one.timers}")
+        if one.missing:
+            typer.echo(f"    namespaces that are gone: {', '.join(one.missing)}")
+    if not found:
+        typer.echo("no lab here")
+
+
+def print_gone(gone: Down) -> None:
+    """What was taken away, and what is somebody else's."""
+    if gone.namespaces or gone.processes or gone.folder:
+        typer.echo(f"gone: {counted(gone.processes, 'process', 'processes')}, {counted(gone.namespaces, 'namespace')}")
+    else:
+        typer.echo("there was nothing")
+    for one in gone.strangers:
+        typer.echo(
+            f"process {one} is not the lab's and was left alone; its namespace stays, without a name, until it ends"
+        )
+
+
+def print_fib(routes: Routes, file: Path, different: Sequence[Difference]) -> None:
+    """How many entries were written, and which are otherwise than `routes` has them."""
+    entries = len(routes.fibs) * len(routes.prefixes)
+    devices = counted(len(routes.fibs), "router")
+    typer.echo(f"{counted(entries, 'entry', 'entries')} of {devices} in {file}, {len(different):,} unlike `routes`")
+    for one in different[:10]:
+        typer.echo(f"    {one}")
 
 
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:
@@ -52,7 +111,21 @@ def print_sweep(swept: Sequence[Swept]) -> None:
         )
 
 
-def print_measured(measured: Sequence[Measured]) -> None:
+def print_verdict(record: Record, outcomes: Sequence[Outcome]) -> None:
+    """How many assertions passed, of those that are about something."""
+    about = [one for one in outcomes if one.applies or not one.passed]
+    passed = sum(one.passed for one in about)
+    part = f", slice {record.slice}" if record.slice else ""
+    typer.echo(f"{passed} of {counted(len(about), 'assertion')} passed on {record.network}{part}")
+    _print_timers(record)
+
+
+def _print_timers(record: Record) -> None:
+    if overlay := record.timers():
+        typer.echo(f"with the lab's own timers: {overlay.sentence()}")
+
+
+def print_measured(record: Record, measured: Sequence[Measured]) -> None:
     """What was measured, as a table."""
     table = [HEADER[:-1], *(row[:-1] for row in rows(measured))]
     widths = [max(len(row[place]) for row in table) for place in range(len(HEADER) - 1)]
@@ -64,3 +137,4 @@ def print_measured(measured: Sequence[Measured]) -> None:
     typer.echo(
         f"{good} of {counted(len(measured), 'fault')} went as designed: what should keep a path did, and all came back"
     )
+    _print_timers(record)

@@ -35,7 +35,7 @@ class Outcome:
     answered: int = 0
     failed: dict[str, str] = field(default_factory=dict[str, str])
     absent: list[str] = field(default_factory=list[str])
-    """Questions without an answer that need have none."""
+    """Questions without an answer that need have none, of parts that the device does not have; a daemon that should run is no such."""
     error: str = ""
     kind: str = ""
     """The kind of the error (``reach.failure.Kind``)."""

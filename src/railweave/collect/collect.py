@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from railweave.collect.asking import Open, Outcome
     from railweave.collect.plan import Asked
     from railweave.network.model import Network
+    from railweave.state.capture import OfLab
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,11 @@ def collect(
     redact: bool = True,
     progress: Callable[[str], None],
     open_by: Open = opened,
+    lab: OfLab | None = None,
 ) -> Collected:
     """Ask devices and write what they say. Raises ``InputError`` and ``OutputError`` about the folder.
 
-    A device that cannot be asked is a row of the result, and of ``meta.json``.
+    A device that cannot be asked is a row of the result, and of ``meta.json``. ``lab``: they are those of a lab.
     """
     taken = datetime.now(UTC)
     finished: list[str] = []
@@ -85,6 +87,7 @@ def collect(
                 "taken": taken.isoformat(timespec="seconds"),
                 "design": hashlib.sha256(network.to_json()).hexdigest(),
                 "redacted": redact,
+                **({} if lab is None else {"lab": lab.model_dump()}),
                 "devices": {one.device: row(one) for one in outcomes},
             }
         )

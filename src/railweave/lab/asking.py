@@ -1,33 +1,80 @@
-"""A lab's routers as devices that can be asked: the questions of FRRouting, answered in their namespaces."""
+"""A lab's devices as devices that can be asked: their questions are answered in their namespaces, and kept as a capture."""
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
+from railweave.collect.access_file import read_access
+from railweave.collect.collect import collect
+from railweave.collect.plan import plan
+from railweave.errors import LabError
+from railweave.lab import life, lldp
 from railweave.lab.frr.routers import daemon_pid
 from railweave.lab.kernel.namespace import RUN
 from railweave.lab.names import namespace
 from railweave.reach.command import Command
 from railweave.reach.failure import ReachError
+from railweave.state.capture import OfLab
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Collection
+    from pathlib import Path
 
-    from railweave.lab.state import Place
+    from railweave.collect.collect import Collected
+    from railweave.lab.running import Running
     from railweave.reach.target import Target, Transport
     from railweave.state.question import Protocol
 
+_HOST = 'shift; exec "$0" -m railweave.host "$@"'
+"""``railweave-host`` as it is where railweave is installed."""
 
-def opener(place: Place, frr_root: str) -> Callable[[Target, Protocol], Awaitable[Transport]]:
-    """What opens a connection to a router of a lab, for ``collect``: ``vtysh`` runs where its daemons do, other commands in its namespace."""
+
+def ask(
+    fabric: Path,
+    folder: Path,
+    *,
+    only: Collection[str] = (),
+    servers: bool = True,
+    tables: bool = False,
+    redact: bool = True,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Collected:
+    """Ask the switches and servers of the lab of a fabric file, into a capture, as ``collect`` does real ones.
+
+    Raises ``LabError`` where the lab is not up, and as ``collect`` does.
+    """
+    if os.geteuid() != 0:
+        raise LabError(f"a lab's devices are asked as root: run `sudo railweave check {fabric} --lab`, or `collect`")
+    record, lab = life.attach(fabric)
+    network, access = lab.plan.network, read_access(None)
+    nos = next(iter(lab.plan.configs.values())).nos
+    asked = plan(network, access, only=only, servers=servers, tables=tables, nos=nos)
+    of_lab = OfLab(slice=record.slice, timers=record.overlay)
+    with lab:
+        return collect(
+            network, asked, access, folder, redact=redact, progress=progress, open_by=opener(lab), lab=of_lab
+        )
+
+
+def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
+    """What opens a connection to a device of a lab, for ``collect``.
+
+    ``vtysh`` runs where the router's daemons do, other commands in the device's namespace; ``lldpcli`` is that of its own lldpd.
+    """
+    place, root = lab.place, str(lab.frr.root)
 
     async def opened(target: Target, protocol: Protocol) -> Transport:
         if protocol != "ssh":
-            raise ReachError("not asked", f"a router of a lab is not asked by {protocol}")
-        pid = next((found for one in ("zebra", "bgpd") if (found := daemon_pid(place, target.name, one))), None)
+            raise ReachError("not asked", f"a device of a lab is not asked by {protocol}")
         inside = ["nsenter", f"--net={RUN / namespace(place.lab, target.name)}"]
+        by_name = [*inside, "env", f"PATH={lldp.commands(place, target.name)}:{os.environ.get('PATH', os.defpath)}"]
+        if target.name in lab.plan.hosts:
+            return Command({"": [*by_name, "sh", "-c", _HOST, sys.executable]})
+        pid = next((found for one in ("zebra", "bgpd") if (found := daemon_pid(place, target.name, one))), None)
         if pid is None:
             raise ReachError("unreachable", f"no daemon of {target.name} runs")
-        return Command({"vtysh": [*inside, f"--mount=/proc/{pid}/ns/mnt", "chroot", frr_root], "": inside})
+        return Command({"vtysh": [*inside, f"--mount=/proc/{pid}/ns/mnt", "chroot", root], "": by_name})
 
     return opened

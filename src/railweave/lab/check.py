@@ -1,28 +1,31 @@
-"""A lab as a living network: its routers are asked and compared as switches are."""
+"""A lab as a living network: what its devices say is compared as what real ones say is."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from railweave.collect.access_file import read_access
-from railweave.collect.collect import collect
-from railweave.collect.plan import plan
-from railweave.errors import LabError
-from railweave.lab import life
-from railweave.lab.asking import opener
+from railweave.errors import FileLine, InputError, LabError, Problem
+from railweave.lab import life, slicing
+from railweave.lab.asking import ask
+from railweave.lab.overlay import Overlay
+from railweave.lab.plan import make_plan
 from railweave.live import check as live
-from railweave.state.capture import read_capture
+from railweave.network.status import present
+from railweave.state.capture import OfLab, read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from railweave.expect.model import Keys
+    from railweave.lab.plan import Plan
     from railweave.live.check import Checked
+    from railweave.network.model import Network
+    from railweave.state.capture import Capture
     from railweave.state.device_state import DeviceState
+    from railweave.state.host_state import HostState
 
 
 def check(
@@ -33,40 +36,73 @@ def check(
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Checked:
-    """Ask the routers of the lab of a fabric file, and compare what they say with what must hold on them.
+    """Ask the switches and servers of the lab of a fabric file, and compare what they say with what must hold on them.
 
-    A lab has no modules and no LLDP, and its links have no speed: nothing is said of those. Raises ``LabError`` where the lab
-    is not up, ``InputError`` for an unknown id in ``only``.
+    Raises ``LabError`` where the lab is not up, ``InputError`` for an unknown id in ``only``.
     """
-    if os.geteuid() != 0:
-        raise LabError(f"a lab's routers are asked as root: run `sudo railweave check {fabric} --lab`")
-    record, running = life.attach(fabric)
-    network, configs = running.plan.network, running.plan.configs
-    with running, TemporaryDirectory() as place:
+    with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
-        access = read_access(None)
-        asked = plan(network, access, tables=all_routes, nos=next(iter(configs.values())).nos)
-        collect(
-            network,
-            asked,
-            access,
-            folder,
-            progress=progress,
-            open_by=opener(running.place, record.frr_root),
-        )
-        return live.check(
-            network,
-            read_capture(folder),
-            only=only,
-            all_routes=all_routes,
-            configs=configs,
-            seen=_as_in_a_lab,
-            line=line,
-            progress=progress,
-        )
+        ask(fabric, folder, tables=all_routes, progress=progress)
+        with life.attach(fabric)[1] as lab:
+            return _compared(
+                lab.plan, read_capture(folder), only=only, all_routes=all_routes, line=line, progress=progress
+            )
+
+
+def check_capture(
+    network: Network,
+    capture: Capture,
+    *,
+    before: Capture | None = None,
+    only: Sequence[str] = (),
+    all_routes: bool = False,
+    line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
+    progress: Callable[[str], None] = lambda _: None,
+) -> Checked:
+    """The same with a capture of a network's lab, wherever that was. Raises ``InputError`` where it is no lab of this network."""
+    of = capture.meta.lab or OfLab()
+    try:
+        whole = present(network)
+        part = slicing.sliced(whole, slicing.parse(of.slice)) if of.slice else whole
+        plan = make_plan(part, None if of.timers is None else Overlay(**of.timers))
+    except (InputError, LabError, TypeError) as error:
+        fix = "check it against the fabric file that the lab was brought up with"
+        what = f"it is of a lab that this network does not have: {error}"
+        raise InputError([Problem(FileLine(str(capture.folder)), what, fix)]) from None
+    return _compared(plan, capture, before=before, only=only, all_routes=all_routes, line=line, progress=progress)
+
+
+def _compared(
+    plan: Plan,
+    capture: Capture,
+    *,
+    before: Capture | None = None,
+    only: Sequence[str],
+    all_routes: bool,
+    line: Callable[[Keys], tuple[str, int]],
+    progress: Callable[[str], None],
+) -> Checked:
+    return live.check(
+        plan.network,
+        capture,
+        before=before,
+        only=only,
+        all_routes=all_routes,
+        configs=plan.configs,
+        seen=_as_in_a_lab,
+        host_seen=_server_as_in_a_lab,
+        line=line,
+        progress=progress,
+    )
 
 
 def _as_in_a_lab(state: DeviceState) -> DeviceState:
-    """A state without what is this machine's rather than the switch's: its name and release, and the speed of virtual links."""
+    """A switch's state without what is this machine's: its name and release, its clock, and the speed of virtual links."""
     interfaces = state.interfaces and {name: replace(one, speed_gbps=None) for name, one in state.interfaces.items()}
-    return replace(state, identity=None, interfaces=interfaces)
+    return replace(state, identity=None, clock=None, interfaces=interfaces)
+
+
+def _server_as_in_a_lab(state: HostState) -> HostState:
+    """A server's state without what is this machine's: its name, the speed of virtual links, and RDMA devices."""
+    interfaces = state.interfaces and {name: replace(one, speed_gbps=None) for name, one in state.interfaces.items()}
+    return replace(state, host_name=None, interfaces=interfaces, gids=None, rdma=None)

@@ -21,16 +21,12 @@ if TYPE_CHECKING:
 FILES_BESIDE = 256
 """Files that this process has open besides one socket for each namespace."""
 
-_NEIGHBORS = "net/{family}/neigh/default/gc_thresh3"
-"""The most neighbors that the kernel keeps, all namespaces together (arp(7)); it refuses new ones beyond."""
-
 
 @dataclass(frozen=True)
 class Machine:
-    """What this machine has left: memory, kB; neighbors that its kernel keeps; files that a process may have open."""
+    """What this machine has left: memory, kB; files that a process may have open."""
 
     memory_kb: int
-    neighbors: int
     files: int
 
 
@@ -40,8 +36,6 @@ class Size:
 
     routers: int
     servers: int
-    links: int
-    neighbors: int
     spaces: int
 
     def missing(self, machine: Machine) -> str:
@@ -50,12 +44,6 @@ class Size:
         memory_kb = plans.memory_kb(self.routers, self.servers)
         if memory_kb > machine.memory_kb:
             return f"{takes} {memory_kb / 1e6:.1f} GB, and {machine.memory_kb / 1e6:.1f} GB are free"
-        if self.neighbors > machine.neighbors:
-            limits = " ".join(f"net.{family}.neigh.default.gc_thresh3={self.neighbors}" for family in ("ipv4", "ipv6"))
-            return (
-                f"its {counted(self.links, 'link')} have about {self.neighbors:,} neighbors, and the kernel keeps "
-                f"{machine.neighbors:,} for all namespaces: run `sudo sysctl -w {limits}`"
-            )
         if self.spaces + FILES_BESIDE > machine.files:
             need = self.spaces + FILES_BESIDE
             return (
@@ -72,21 +60,14 @@ def machine() -> Machine:
         word, value = line.split()[:2]
         if word == "MemAvailable:":
             memory = int(value)
-    known: list[int] = []
-    for family in ("ipv4", "ipv6"):
-        path = Path("/proc/sys", _NEIGHBORS.format(family=family))
-        if path.exists():  # in a container that has namespaces of its own the kernel may not show it
-            known.append(int(path.read_text(encoding="ascii")))
-    return Machine(memory, min(known, default=1 << 30), resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    return Machine(memory, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
 
 
 def size_of(network: Network) -> Size:
-    """The lab of a network. Both ends of a link between switches know each other, and a server knows its leaf."""
+    """The lab of a network."""
     routers, servers = len(network.switches), len(network.servers)
-    between = sum(cable.kind == "fabric" for cable in network.cables)
     vrfs = sum(len({one.tenant for one in network.segments_of(leaf.name)} - {""}) for leaf in network.switches)
-    links = len(network.cables)
-    return Size(routers, servers, links, links + between, routers + vrfs + servers)
+    return Size(routers, servers, routers + vrfs + servers)
 
 
 def check_fits(plan: Plan, whole: Network | None = None, has: Machine | None = None) -> None:

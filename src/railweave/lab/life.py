@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
-from railweave.lab import fits, hosts, names, slicing, state
+from railweave.lab import fits, hosts, lldp, names, slicing, state
 from railweave.lab.frr import held_sessions, protection, rootfs, routers
 from railweave.lab.kernel import links, neighbor_table, probe, processes, tunnels
 from railweave.lab.plan import make_plan
@@ -79,9 +79,12 @@ def up(
         place = Place(lab)
         if place.folder.exists():
             raise LabError(f"the lab of {fabric} is there already: run `railweave lab down {fabric}` first")
-        neighbor_table.make_room()
         fits.check_fits(plan, whole)
-        frr = rootfs.find(frr_root, rootfs.need(plan.configs.values()), announce)
+        neighbor_table.make_room(len(plan.wires))
+        need = rootfs.need(plan.configs.values())
+        frr = rootfs.find(frr_root, need, announce)
+        if said := lldp.missing(frr, need.suite):
+            announce(said)
         probe.probe(lab)
         frr = replace(frr, protocols=plan.protocols())
         record = Record(
@@ -122,6 +125,7 @@ def _make(lab: Running, record: Record, progress: Callable[[str], None]) -> Up:
         routers.start(place, lab.frr, list(plan.configs.values()), progress)
         tunnels.make(lab)
         routers.solicit(place, plan.configs.values())
+        lldp.start(place, plan, lab.frr)
         done("daemons")
         progress("servers' addresses")
         addresses = hosts.wait_for_addresses(lab, ADDRESSES_S)

@@ -30,8 +30,8 @@ MOST_CHARACTERS = 15
 ROUTER_KB = 40_000
 """Memory of a router's daemons, measured: 33 to 40 MB of its own a router with some dozen sessions."""
 
-SERVER_KB = 500
-"""Memory of a server's namespace: no process runs in it."""
+SERVER_KB = 3_500
+"""Memory of a server's namespace, and of its lldpd."""
 
 
 def memory_kb(routers: int, servers: int) -> int:

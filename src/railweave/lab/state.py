@@ -73,6 +73,10 @@ class Place:
         """The files of a server."""
         return self.folder / "hosts" / name
 
+    def lldp(self, name: str) -> Path:
+        """What the lldpd of a switch or server reads and writes."""
+        return self.folder / "lldp" / name
+
 
 def write(place: Place, record: Record, network: Network | None = None) -> None:
     """Store what a lab is, and the network with it. Raises ``LabError`` where it cannot be written."""

@@ -119,7 +119,7 @@ def forwarding(living: Living) -> Iterator[Seen]:
                 found = Said(str(route.prefix), vrf)
             yield from _route(living, one, route, found)
         for gateway in one.gateways:
-            yield from _gateway(gateway, state)
+            yield from _gateway(gateway, state, used=any(port.kind == "server" for port in one.ports))
         for tenant in one.tenants:
             yield from _tenant(tenant, state)
             yield from _foreign(tenant, state, owners)
@@ -156,7 +156,7 @@ def _route(living: Living, device: Expected, wanted: Route, said: Said | None) -
 
 def _way(living: Living, device: Expected, wanted: Route) -> frozenset[Part]:
     """What a route rests on: the far leaf, and the sessions by which its prefixes come over the designed ports."""
-    needs: set[Part] = {("device", wanted.leaf)}
+    needs: set[Part] = {("device", wanted.leaf), ("gateways", wanted.leaf)}
     near = {one.session.interface: one for one in device.sessions}
     for port in wanted.ports:
         if port in near:
@@ -168,17 +168,21 @@ def _way(living: Living, device: Expected, wanted: Route) -> frozenset[Part]:
     return frozenset(needs)
 
 
-def _gateway(wanted: Gateway, state: DeviceState) -> Iterator[Seen]:
+def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[Seen]:
+    """``used``: servers are there behind gateways of this device; without any, gateways are down by right."""
     found = of_port(state.interfaces or {}, wanted.name)
+    broken: frozenset[Part] = frozenset([("gateways", wanted.device)])
     if state.interfaces is not None and found is not None:
         if found.addresses is not None:
             have = {address.partition("/")[0] for address in found.addresses}
             missing = [str(one) for one in wanted.addresses if str(one).partition("/")[0] not in have]
             if missing:
                 what = f"{wanted.name} lacks {', '.join(missing)}"
-                yield Seen(GATEWAY_ADDRESS, wanted.device, what, wanted.because, wanted.name)
-        if found.oper_up is False:
-            yield Seen(GATEWAY_DOWN, wanted.device, f"{wanted.name} is down", wanted.because, wanted.name)
+                yield Seen(GATEWAY_ADDRESS, wanted.device, what, wanted.because, wanted.name, breaks=broken)
+        if found.oper_up is False and used:
+            yield Seen(
+                GATEWAY_DOWN, wanted.device, f"{wanted.name} is down", wanted.because, wanted.name, breaks=broken
+            )
     if wanted.advertisements is not None and state.advertising is not None:
         sending = of_port(state.advertising, wanted.name)
         if sending is None or sending.sent == 0:

@@ -35,6 +35,7 @@ CAUSES = (
     (sessions.DAEMON,),
     (servers.DOWN,),
     (sessions.MISSING, sessions.DOWN, sessions.AS),
+    (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),
 )
 """Rules whose findings explain others, the deepest first: each explains only what comes after it."""
 _DEPTH = {rule.id: depth for depth, rules in enumerate(CAUSES) for rule in rules}

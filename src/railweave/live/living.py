@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from railweave.state.device_state import DeviceState
     from railweave.state.host_state import HostState
 
-Kind = Literal["device", "link", "session", "nic", "daemon"]
+Kind = Literal["device", "link", "session", "nic", "daemon", "gateways"]
 Part = tuple[Kind, str]
-"""A part of the network that something breaks or rests on: a device, a link by its name, the routing session of a link, a NIC, a daemon."""
+"""A part of the network that something breaks or rests on: a device, a link by its name, the routing session of a link, a NIC,
+a daemon, the gateways of a leaf."""
 
 
 @dataclass(frozen=True)

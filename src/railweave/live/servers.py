@@ -152,7 +152,7 @@ def _nic(nic: Nic, state: HostState) -> Iterator[Seen]:
             breaks=frozenset([("link", nic.link), ("nic", f"{nic.device} {nic.name}")]) if broken else frozenset(),
             needs=link_and_ends(nic.link, nic.peer)
             if rule is DOWN
-            else frozenset([("nic", f"{nic.device} {nic.name}")]),
+            else frozenset([("nic", f"{nic.device} {nic.name}"), ("gateways", nic.peer)]),
         )
 
     if state.interfaces is not None:

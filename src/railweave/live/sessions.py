@@ -182,9 +182,10 @@ def _counts(found: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
 def _sources(living: Living, sender: str, peering: Peering) -> frozenset[Part]:
     """What the prefixes that a device sends rest on: itself, and its other sessions with the devices at their ends."""
     others = living.expected.get(sender)
-    found: set[Part] = {("device", sender), carried(peering)}
+    found: set[Part] = {("device", sender), ("gateways", sender), carried(peering)}
     for one in others.sessions if others else ():
-        found |= {carried(one.session), ("device", one.session.peer), ("link", one.session.link)}
+        peer = one.session.peer
+        found |= {carried(one.session), ("device", peer), ("gateways", peer), ("link", one.session.link)}
     return frozenset(found)
 
 

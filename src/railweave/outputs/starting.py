@@ -50,9 +50,7 @@ def costs(answer: Answer, prices: Path, hardware: Path | None = None) -> dict[st
     ``prices`` is a file of prices, ``hardware`` a folder of hardware files. Raises ``InputError`` for either.
     """
     known = read_prices(prices)
-    return {
-        TITLES[shape]: str(cost(bill(designed(text, hardware)), known)) for shape, text in answer.fabrics().items()
-    }
+    return {TITLES[shape]: str(cost(bill(designed(text, hardware)), known)) for shape, text in answer.fabrics().items()}
 
 
 def _written(folder: Path, fabric: str, text: str, inventory: str, rows: str) -> list[Path]:

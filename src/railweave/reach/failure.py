@@ -8,6 +8,7 @@ from typing import Literal
 from railweave.config.secret import hidden
 from railweave.errors import RailweaveError
 from railweave.reading import CONTROL
+from railweave.state.question import NOT_RUNNING
 
 Kind = Literal["unreachable", "host key", "login", "lost", "late", "refused", "not asked"]
 """Not reached; its key or certificate is not known; it does not let in; the connection ended; no answer in time; it refuses the
@@ -17,6 +18,7 @@ MOST_BYTES = 64 << 20
 """Of one answer."""
 _COMPLAINT = re.compile(
     r"\s*(?:% ?\S[^\n]*|(?:error|Error|syntax error|Syntax error|invalid input|Invalid (?:input|command)|unknown command)\b[^\n]*"
+    rf"|\w+ {NOT_RUNNING}"
     r"|(?:-?(?:ba)?sh|sudo|ip|vtysh|rbash)[^\n:]{0,20}: [^\n]*(?:not found|denied|required|refused|No such)[^\n]*)"
 )
 

@@ -42,6 +42,15 @@ class Asking(BaseModel):
     """Questions that it does not know, and need not."""
 
 
+class OfLab(BaseModel):
+    """What ``meta.json`` says of a lab whose devices were asked: its slice, and the timers that it has in place of the designed ones."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    slice: str = ""
+    timers: dict[str, int] | None = None
+
+
 class Meta(BaseModel):
     """``meta.json``: what is known of a capture as a whole. Nothing in it is required."""
 
@@ -58,6 +67,8 @@ class Meta(BaseModel):
     """Whether secrets were taken out; None: not known."""
     devices: dict[str, Asking] = {}
     """The devices that were asked, those that did not answer too; empty of a capture that was made by hand."""
+    lab: OfLab | None = None
+    """The lab of which this is a capture; None: of real devices."""
 
 
 @dataclass(frozen=True)

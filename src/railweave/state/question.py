@@ -44,6 +44,10 @@ class Question:
         return self.asked.get("ssh") or next(iter(self.asked.values()))
 
 
+NOT_RUNNING = "is not running"
+"""What ``vtysh`` says, after its name, of a daemon that a command is for and that does not run (FRR's vtysh/vtysh.c)."""
+
+
 def about(kind: str, vrf: str, prefix: str) -> str:
     """The name of a question about one prefix, as ``route@default@2001:db8::_64``: an answer may not repeat what was asked for."""
     return f"{kind}@{vrf}@{prefix.replace('/', '_')}"

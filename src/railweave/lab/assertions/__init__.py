@@ -6,6 +6,8 @@ import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from railweave.errors import InputError, Option, Problem
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -68,12 +70,12 @@ class Registered:
 
 def every() -> list[Registered]:
     """All assertions, in the order in which one helps to understand the next."""
-    from railweave.lab.assertions import routing, servers, tenants, traffic
+    from railweave.lab.assertions import routing, servers, sessions, tenants, traffic
 
     return [
-        Registered("bgp-sessions", "every BGP session is established", routing.bgp_sessions),
+        Registered("bgp-sessions", "every BGP session is established", sessions.bgp_sessions),
         Registered("isis-adjacencies", "every adjacency of IS-IS is up", routing.isis_adjacencies),
-        Registered("bfd-sessions", "every BFD session is up, with the lab's timers", routing.bfd_sessions),
+        Registered("bfd-sessions", "every BFD session is up, with the lab's timers", sessions.bfd_sessions),
         Registered("slaac-addresses", "every NIC has exactly the designed addresses", servers.addresses),
         Registered("host-tables", "every server has exactly the planned tables and rules", servers.tables),
         Registered("fib-equals-routes", "every kernel forwards as `routes` has it, backups too", routing.fib),
@@ -85,6 +87,16 @@ def every() -> list[Registered]:
         Registered("queue-pair-links", "queue pairs cross exactly the links of `paths`", traffic.links),
         Registered("mtu", "packets of the NIC's full size pass end to end", traffic.mtu),
     ]
+
+
+def check_known(ids: Sequence[str]) -> None:
+    """Raise ``InputError`` for an id that no assertion has."""
+    known = [one.id for one in every()]
+    for name in ids:
+        if name not in known:
+            raise InputError(
+                [Problem(Option("--only"), f"there is no assertion {name!r}", f"they are {', '.join(known)}")]
+            )
 
 
 def run(

@@ -1,14 +1,12 @@
-"""Sessions, forwarding tables and what leaves advertise."""
+"""Adjacencies, forwarding tables and what leaves advertise."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.counting import counted
 from railweave.lab import fib as tables
 from railweave.lab.assertions import Seen
-from railweave.lab.frr import held_sessions
 from railweave.routing.attributes import DEFAULT_LOCAL_PREFERENCE
 
 if TYPE_CHECKING:
@@ -34,35 +32,6 @@ def _neighbor(session: Session) -> str:
     return session.peer_address or session.interface
 
 
-def _where(config: DeviceConfig, session: Session) -> str:
-    return f"{config.name} {session.interface or 'overlay'} to {session.peer}"
-
-
-def bgp_sessions(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every assertion
-    """Every session of every router is established."""
-    failures: list[str] = []
-    checked, overlay = 0, 0
-    for config, bgp, sessions in _sessions(lab):
-        by_address = config.overlay.neighbors if config.overlay else ()
-        with lab.vty(config.name, "bgpd") as vty:
-            listed = vty.json(f"show bgp {bgp.families[0]} unicast summary").get("peers", {})
-            states = {one: listed.get(_neighbor(one), {}).get("state", "absent") for one in sessions}
-            if by_address:
-                listed = vty.json("show bgp l2vpn evpn summary").get("peers", {})
-                states |= {one: listed.get(_neighbor(one), {}).get("state", "absent") for one in by_address}
-        for session, state in states.items():
-            checked += 1
-            if state != "Established":
-                failures.append(f"{_where(config, session)}: {state}")
-        overlay += len(by_address)
-    evidence = f"{counted(checked, 'end')} of sessions established" + (f", {overlay} of EVPN" if overlay else "")
-    if failures:
-        held_sessions.release(lab)
-    if lab.released:
-        evidence += f", {len(lab.released)} after FRR's stuck BFD was configured anew: {', '.join(lab.released[:4])}"
-    return Seen(checked, evidence, failures)
-
-
 def isis_adjacencies(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
     """Every link that IS-IS runs on has an adjacency. Whom with is in the tables: isisd calls all routers of a lab alike."""
     failures: list[str] = []
@@ -79,34 +48,6 @@ def isis_adjacencies(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
             if state != "Up":
                 failures.append(f"{config.name} {port.interface} to {port.peer}: {state}")
     return Seen(checked, f"{counted(checked, 'end')} of adjacencies up", failures)
-
-
-def bfd_sessions(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
-    """Every session has a BFD session that is up, and with the timers that were configured."""
-    failures: list[str] = []
-    checked = 0
-    detection: dict[str, None] = {}
-    for config, bgp, sessions in _sessions(lab):
-        overlay = config.overlay
-        timed = [(one, bgp.bfd) for one in sessions if bgp.bfd]
-        timed += [(one, overlay.bfd) for one in (overlay.neighbors if overlay else ()) if overlay and overlay.bfd]
-        if not timed:
-            continue
-        detection.update(dict.fromkeys(f"{bfd.minimum_interval} ms x {bfd.multiplier}" for _, bfd in timed))
-        with lab.vty(config.name, "bfdd") as vty:
-            peers: list[dict[str, Any]] = json.loads(vty.run("show bfd peers json") or "[]")
-        by_interface = {peer.get("interface"): peer for peer in peers}
-        by_address = {peer.get("peer"): peer for peer in peers}
-        for session, bfd in timed:
-            checked += 1
-            peer = by_address.get(session.peer_address) or by_interface.get(session.interface, {})
-            timers = (peer.get("transmit-interval"), peer.get("detect-multiplier"))
-            where = _where(config, session)
-            if peer.get("status") != "up":
-                failures.append(f"{where}: {peer.get('status', 'absent')}")
-            elif timers != (bfd.minimum_interval, bfd.multiplier):
-                failures.append(f"{where}: up, with {timers[0]} ms x {timers[1]}")
-    return Seen(checked, ", ".join([f"{counted(checked, 'end')} of sessions up", *detection]), failures)
 
 
 def fib(lab: Running, routes: Routes) -> Seen:

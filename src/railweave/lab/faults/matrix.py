@@ -45,6 +45,11 @@ def targets(lab: Running, faults: Iterable[Words]) -> list[FaultTarget]:
         raise SpecError([replace(one, place=Option("--fault")) for one in error.problems]) from None
 
 
+def of_words(lab: Running, texts: Iterable[str], *, every: bool) -> list[FaultTarget]:
+    """Faults as one writes them on a command line, or every single one. Raises ``InputError`` and ``SpecError``."""
+    return targets(lab, every_single(lab) if every else map(written, texts))
+
+
 def every_single(lab: Running) -> list[Words]:
     """Each link, NIC and switch down; and at one leaf and one spine, or a link between them, each of the other kinds."""
     return [{"at": "0s", **words} for words in _all(lab)]

@@ -6,11 +6,15 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from railweave.design.fault_targets import fault_targets
+from railweave.errors import FileLine, InputError, Problem
+from railweave.intent.scenario import read_scenario
 from railweave.lab.faults.kinds import PS_PER_S, Effect, effect
 from railweave.lab.faults.measure import single
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from railweave.design.fault_targets import FaultTarget
     from railweave.lab.faults.measure import Measured
@@ -24,6 +28,17 @@ class _Span:
     effect: Effect
     begin_s: float
     end_s: float | None
+
+
+def of_file(lab: Running, file: Path, *, announce: Callable[[str], None]) -> list[FaultTarget]:
+    """The faults of a scenario file; what else is in it is announced as left out. Raises ``InputError`` where it has none."""
+    read = read_scenario(file, "lab")
+    if not read.scenario.faults:
+        fix = "the lab takes a scenario's faults, and no traffic"
+        raise InputError([Problem(FileLine(str(file)), "it has no faults", fix)])
+    if read.scenario.traffic:
+        announce("the lab takes the scenario's faults; its traffic and its times to reroute are for `railweave sim`")
+    return fault_targets(lab.plan.network, read)
 
 
 def play(lab: Running, targets: Sequence[FaultTarget], progress: Callable[[str], None]) -> list[Measured]:

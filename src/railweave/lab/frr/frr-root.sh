@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Make a root folder with FRR 10 in it, for the lab and the vtysh validator: frr-root.sh DIR [SUITE]
+# Make a root folder with FRR 10 and lldpd in it, for the lab and the vtysh validator: frr-root.sh DIR [SUITE]
 #
-# The FRR of a Debian suite (trixie, whose 10.3 everything was measured with), from the package mirror that this machine already uses. Needs root and a Debian-like system;
+# Those of a Debian suite (trixie, whose 10.3 everything was measured with), from the package mirror that this machine already uses. Needs root and a Debian-like system;
 # says why where it cannot. Nothing in it is started.
 set -euo pipefail
 
@@ -9,7 +9,7 @@ target=${1:?usage: frr-root.sh DIR [SUITE]}
 suite=${2:-trixie}
 skip() { echo "frr-root: skipped: $1" >&2; exit 0; }
 
-[ -x "$target/usr/bin/vtysh" ] && { echo "frr-root: $target is there already"; exit 0; }
+[ -x "$target/usr/bin/vtysh" ] && [ -x "$target/usr/sbin/lldpd" ] && { echo "frr-root: $target is there already"; exit 0; }
 [ "$(id -u)" = 0 ] || skip "making a root folder needs root (sudo $0 $target)"
 command -v apt-get >/dev/null || skip "this system has no apt; install frr and put vtysh on the PATH"
 if ! command -v mmdebstrap >/dev/null; then
@@ -22,10 +22,14 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | gr
 staging="$target.partial"
 rm -rf "$staging"
 mkdir -p "$(dirname "$target")"
-if mmdebstrap --quiet --variant=minbase --include=frr,frr-pythontools \
+if mmdebstrap --quiet --variant=minbase --include=frr,frr-pythontools,lldpd \
     --aptopt='Acquire::Check-Valid-Until "false"' "$suite" "$staging" "$mirror"; then
   chmod 755 "$staging"
+  if [ -e "$target" ]; then  # one without lldpd, as they were made before
+    mv "$target" "$target.old"
+  fi
   mv "$staging" "$target"
+  rm -rf "$target.old"
   echo "frr-root: made $target"
 else
   rm -rf "$staging"

@@ -54,7 +54,9 @@ TENANTS = Need(OLDEST, "tenants' VRFs are network namespaces")
 IPV6_TUNNELS = Need((10, 6), "tunnels end on IPv6 addresses", "forky", "frr-forky")
 """The first with IPv6 VTEPs (FRR's pull request 19498); an older zebra does not read the tunnel's IPv6 address."""
 
-_BUILD = Path(__file__).with_name("frr-root.sh")
+BUILD = Path(__file__).with_name("frr-root.sh")
+"""What makes a root folder: its arguments are the folder and the suite of Debian. FRR and lldpd are in it."""
+
 _DAEMONS = Path("usr/lib/frr")
 DAEMONS = ("mgmtd", "zebra", "bgpd", "isisd", "bfdd")
 """The daemons of a router, in the order of starting. FRR has mgmtd from release 9.1 on; an older one does without."""
@@ -120,10 +122,10 @@ def find(given: Path | None, wanted: Need, announce: Callable[[str], None]) -> F
         release = ".".join(map(str, wanted.oldest))
         there = f"the system's FRR {_says(Path('/'))} stays as it is" if system else "there is none on this machine"
         announce(
-            f"fetching FRR {release} or newer, once: packages of Debian {wanted.suite} from this machine's mirror, about 100 MB, into {cache} "
+            f"fetching FRR {release} or newer, once: packages of Debian {wanted.suite} from this machine's mirror, about 100 MB with lldpd, into {cache} "
             f"({there}; --frr-root DIR takes another)"
         )
-        command = ["bash", str(_BUILD), str(cache), wanted.suite]
+        command = ["bash", str(BUILD), str(cache), wanted.suite]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if (cache / _DAEMONS / "zebra").exists():
             return _checked(cache, wanted)

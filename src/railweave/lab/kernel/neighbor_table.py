@@ -7,15 +7,19 @@ from pathlib import Path
 from railweave.lab.kernel.namespace import set_parameters
 
 ROOM = 65_536
-"""Entries of IPv6 and of IPv4. The default is 1,024 (Linux, Documentation/networking/ip-sysctl: neigh/default/gc_thresh3), and a link
-takes about ten of IPv6: a full table drops packets of queue pairs and of BFD."""
+"""Entries of IPv6 and of IPv4 that every lab finds. The default is 1,024 (Linux, Documentation/networking/ip-sysctl:
+neigh/default/gc_thresh3): a full table drops packets of queue pairs and of BFD."""
+
+OF_A_LINK = 10
+"""Entries of IPv6 that a link takes, about, multicast groups and both ends counted."""
 
 
-def make_room() -> None:
-    """Raise the limits of the tables to ``ROOM`` where they are lower; they stay so.
+def make_room(links: int) -> None:
+    """Raise the limits of the tables to what so many links take, or ``ROOM``, where they are lower; they stay so.
 
-    A machine whose limits are not to be set, as a container, is left as it is. Raises ``LabError`` where setting them fails.
+    A machine that does not show its limits, as a container, is left as it is. Raises ``LabError`` where setting them fails.
     """
+    room = max(ROOM, OF_A_LINK * links)
     for family in ("ipv6", "ipv4"):
         for limit in (
             "gc_thresh3",
@@ -24,5 +28,5 @@ def make_room() -> None:
         ):  # the highest first: the kernel collects from the second on
             name = f"net/{family}/neigh/default/{limit}"
             file = Path("/proc/sys", name)
-            if file.exists() and int(file.read_text(encoding="ascii")) < ROOM:
-                set_parameters({name: ROOM})
+            if file.exists() and int(file.read_text(encoding="ascii")) < room:
+                set_parameters({name: room})

@@ -81,7 +81,7 @@ def questions(config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, ta
     return [
         vtysh("version", "show version", "text"),
         Question("clock", "text", {"ssh": "date -u +%s"}),
-        Question("links", "json", {"ssh": "ip -j -s link"}),
+        Question("links", "json", {"ssh": "ip -j -s address"}),
         Question("neighbors", "json", {"ssh": "ip -j -6 neigh"}),
         Question("lldp-neighbors", "json", {"ssh": "lldpcli -f json show neighbors"}, optional=True),
         vtysh("interfaces", "show interface vrf all json"),
@@ -125,7 +125,7 @@ def _identity(answers: Answers) -> Identity | None:
 
 
 def _interfaces(zebra: Value | None, kernel: dict[str, InterfaceState] | None) -> dict[str, InterfaceState] | None:
-    """Interfaces as zebra has them, of every VRF, with the kernel's counters."""
+    """Interfaces as zebra has them, of every VRF, with the kernel's counters and addresses: zebra also shows those that are only configured."""
     if zebra is None:
         return kernel
     found = dict(kernel or {})
@@ -140,7 +140,9 @@ def _interfaces(zebra: Value | None, kernel: dict[str, InterfaceState] | None) -
             speed_gbps=speed / 1000 if speed else None,
             mtu=one.one("mtu").integer() or here.mtu,
             mac=one.one("hardwareAddress").mac() or here.mac,
-            addresses=tuple(text for entry in one.all("ipAddresses") if (text := entry.one("address").text())),
+            addresses=here.addresses
+            if here.addresses is not None
+            else tuple(text for entry in one.all("ipAddresses") if (text := entry.one("address").text())),
             vrf=one.one("vrfName").text(),
             flaps=one.one("linkDowns").integer(),
         )

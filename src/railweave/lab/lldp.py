@@ -1,0 +1,99 @@
+"""LLDP in a lab: an lldpd for each switch and server, so that cables are compared as on real devices.
+
+lldpd is in the root folder beside FRR, and each has ``/run`` and ``/etc/lldpd.d`` of its own. It overwrites its environment, by
+which a lab knows its processes, so each runs in a process namespace whose first process keeps the mark and takes it along.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.errors import LabError
+from railweave.lab.frr.rootfs import BUILD
+from railweave.lab.kernel.namespace import entered
+from railweave.lab.names import MARK, namespace
+from railweave.writing import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.lab.frr.rootfs import Frr
+    from railweave.lab.plan import Plan
+    from railweave.lab.state import Place
+
+INTERVAL_S = 5
+"""How often each port is announced. lldpd also does so at once where a port comes up, and forgets who was on a port that goes down."""
+
+DAEMON = Path("usr/sbin/lldpd")
+
+_ENTER = """
+mkdir -p "$ROOT/etc/lldpd.d"
+mount --bind "$STATE/run" "$ROOT/run"
+mount --bind "$STATE/etc" "$ROOT/etc/lldpd.d"
+[ "$ROOT" = / ] || mount --bind /proc "$ROOT/proc"
+chroot "$ROOT" /usr/sbin/lldpd -d
+"""
+_ASK = """#!/bin/sh
+exec nsenter --mount=/proc/{pid}/ns/mnt --net=/proc/{pid}/ns/net chroot {root} /usr/sbin/lldpcli "$@"
+"""
+
+
+def missing(frr: Frr, suite: str) -> str:
+    """Why there is no LLDP with this root folder, of a suite of Debian, and what to do; empty where there is."""
+    if (frr.root / DAEMON).exists():
+        return ""
+    how = "apt-get install -y lldpd" if frr.root == Path("/") else f"bash {BUILD} {frr.root} {suite}"
+    return (
+        f"no LLDP in this lab, so `check --lab` does not compare cables: there is no {frr.root / DAEMON} (sudo {how})"
+    )
+
+
+def start(place: Place, plan: Plan, frr: Frr) -> None:
+    """Start lldpd on every switch and server, where the root folder has it. None is waited for: neighbors are heard within a second or so."""
+    if not (frr.root / DAEMON).exists():
+        return
+    for device in plan.devices():
+        folder = place.lldp(device)
+        for name in ("run", "etc"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        write_file(folder / "etc/lab.conf", "\n".join(_lines(plan, device)) + "\n")
+        environment = {**os.environ, MARK: place.lab, "ROOT": str(frr.root), "STATE": str(folder)}
+        words = ["unshare", "--mount", "--pid", "--fork", "sh", "-euc", _ENTER]
+        with (folder / "log").open("wb") as log, entered(namespace(place.lab, device)):
+            running = subprocess.Popen(  # noqa: S603 - no shell but our own text
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
+            )
+        running.returncode = 0  # it outlives this process, and is not waited for
+        asking = commands(place, device) / "lldpcli"
+        write_file(asking, _ASK.format(pid=running.pid, root=shlex.quote(str(frr.root))))
+        asking.chmod(0o755)
+
+
+def commands(place: Place, device: str) -> Path:
+    """The folder with ``lldpcli`` of a device, for the path by which programs are found."""
+    return place.lldp(device) / "bin"
+
+
+def configure(place: Place, plan: Plan, device: str) -> None:
+    """Tell a device's lldpd again what its ports are called, after some of them were made anew. Raises ``LabError``."""
+    words = [str(commands(place, device) / "lldpcli")]
+    lines = "\n".join(_lines(plan, device)) + "\n"
+    done = subprocess.run(words, input=lines, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise LabError(f"{device}: lldpcli: {done.stderr.strip()}")
+
+
+def _lines(plan: Plan, device: str) -> Iterator[str]:
+    """A device's configuration: its name, and its ports by the design's names, which Linux cannot give them (``et-0/0/0:0``)."""
+    yield f"configure system hostname {device}"
+    yield "configure lldp portidsubtype ifname"
+    yield f"configure lldp tx-interval {INTERVAL_S}"
+    for cable in plan.network.cables_of(device):
+        if plan.space(device, plan.interface(device, cable.name)) != device:
+            continue  # a port in a tenant's VRF is in another namespace
+        port = next(end.port for end in (cable.a, cable.b) if end.device == device)
+        yield f'configure ports {plan.interface(device, cable.name)} lldp portdescription "{port}"'
