@@ -86,6 +86,7 @@ def status(
     quiet: bool = QUIET,
 ) -> None:
     """Show which parts of a lab are up, or of all labs on this machine. Exits 1 where there is none."""
+    from railweave.cli.lab_output import print_labs
     from railweave.lab.status import labs
 
     with waiting("looking at labs", quiet=quiet or as_json):

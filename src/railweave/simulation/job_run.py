@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -219,7 +220,7 @@ def run_job(
                         qps=step.qps,
                         nccl=texts(scenario.overrides.nccl | step.nccl),
                         settings=settings,
-                        progress=None if progress is None else lambda done, of, what=what: progress(what, done, of),
+                        progress=None if progress is None else partial(progress, what),
                         announce=announce,
                         bed=bed,
                         conditions=conditions,
