@@ -8,6 +8,7 @@ that needs many other modules imports them when it is called.
 from __future__ import annotations
 
 from railweave.api.building import build, diff, verify
+from railweave.api.fleet import fleet_check
 from railweave.api.forwarding import paths, routes
 from railweave.api.living import check, collect, fill_inventory, questions_of, states
 from railweave.api.predicting import simulate
@@ -22,6 +23,7 @@ __all__ = [
     "diff",
     "drift",
     "fill_inventory",
+    "fleet_check",
     "load",
     "load_pair",
     "paths",

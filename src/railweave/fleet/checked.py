@@ -1,0 +1,160 @@
+"""What came of checking servers: for people, as JSON, and as JUnit."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from railweave.counting import counted
+from railweave.fleet.sharing import BAD, Odd, Shared, odd, shared
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.fleet.running import Answer, Verdict
+    from railweave.fleet.sharing import Place
+
+_MARKS = {"failed": "FAIL", "warning": "warn", "could not tell": "?", "ok": "ok", "not applicable": "-"}
+"""Verdicts in the matrix, the worst first."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The answers of all servers, what failures share, and who differs; ``subjects``: the subject of each check by its id."""
+
+    network: str
+    answers: tuple[Answer, ...]
+    shared: tuple[Shared, ...]
+    odd: tuple[Odd, ...]
+    subjects: Mapping[str, str]
+
+    @property
+    def silent(self) -> list[Answer]:
+        """Servers that gave no verdicts."""
+        return [one for one in self.answers if one.error]
+
+    @property
+    def good(self) -> bool:
+        """Whether every server answered and nothing failed."""
+        return not self.silent and not any(v.verdict == "failed" for one in self.answers for v in one.verdicts)
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole as the documented JSON object (docs/fleet.md)."""
+        return {
+            "network": self.network,
+            "good": self.good,
+            "servers": {
+                one.server: {
+                    "address": one.address,
+                    "seconds": one.seconds,
+                    **({"error": one.error, "fix": one.fix} if one.error else {}),
+                    "results": [asdict(each) for each in one.verdicts],
+                    "counters": one.counters,
+                }
+                for one in self.answers
+            },
+            "shared": [asdict(one) for one in self.shared],
+            "odd": [asdict(one) for one in self.odd],
+        }
+
+    def to_text(self) -> str:
+        """A matrix of servers and subjects, then each failure once with where it is, what it shares, and what mends it."""
+        lines = [*_matrix(self), "", *_failures(self), *_odd(self), *_silent(self)]
+        bad = sum(any(v.verdict == "failed" for v in one.verdicts) for one in self.answers)
+        quiet = f", {len(self.silent)} did not answer" if self.silent else ""
+        return "\n".join([*lines, f"{counted(len(self.answers), 'server')}: {bad} with failures{quiet}"])
+
+    def to_junit(self) -> str:
+        """A suite for each server, and in it a test case for each check."""
+        suites = ET.Element("testsuites", name=self.network)
+        for answer in self.answers:
+            cases = [_case(answer, check, self._of(answer, check)) for check in self.subjects]
+            suite = ET.SubElement(suites, "testsuite", name=answer.server, tests=str(len(cases)))
+            suite.set("failures", str(sum(one.find("failure") is not None for one in cases)))
+            suite.set("errors", str(sum(one.find("error") is not None for one in cases)))
+            suite.set("skipped", str(sum(one.find("skipped") is not None for one in cases)))
+            suite.extend(cases)
+        ET.indent(suites)
+        return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
+
+    @staticmethod
+    def _of(answer: Answer, check: str) -> list[Verdict]:
+        return [one for one in answer.verdicts if one.check == check]
+
+
+def checked(
+    network: str,
+    answers: Sequence[Answer],
+    places: Mapping[tuple[str, str], Place],
+    models: Mapping[str, str],
+    subjects: Mapping[str, str],
+) -> Checked:
+    """Sum up answers. ``places``: leaf and rail by server and interface; ``models``: server models by name."""
+    return Checked(network, tuple(answers), tuple(shared(answers, places)), tuple(odd(answers, models)), subjects)
+
+
+def _matrix(found: Checked) -> list[str]:
+    columns = list(dict.fromkeys(found.subjects.values()))
+    rows = [["", *columns]]
+    for answer in found.answers:
+        cells = [_cell(answer, {c for c, s in found.subjects.items() if s == subject}) for subject in columns]
+        rows.append([answer.server, *(["no answer"] if answer.error else cells)])
+    widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(len(rows[0]))]
+    return ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows]
+
+
+def _cell(answer: Answer, checks: set[str]) -> str:
+    verdicts = [one.verdict for one in answer.verdicts if one.check in checks]
+    worst = next((one for one in _MARKS if one in verdicts), "not applicable")
+    number = f" {verdicts.count(worst)}" if worst in {*BAD, "could not tell"} else ""
+    return _MARKS[worst] + number
+
+
+def _failures(found: Checked) -> list[str]:
+    alike: dict[tuple[str, str, str, str], list[tuple[str, Verdict]]] = {}
+    for answer in found.answers:
+        for one in answer.verdicts:
+            if one.verdict in BAD:
+                alike.setdefault((one.verdict, one.check, one.seen, one.wanted), []).append((answer.server, one))
+    common = {one.check: one.what for one in found.shared}
+    lines: list[str] = []
+    for (verdict, check, seen, wanted), members in sorted(alike.items(), key=lambda item: BAD.index(item[0][0])):
+        where = [f"{server} {one.of}".strip() for server, one in members]
+        names = ", ".join(where[:6]) + (f" and {len(where) - 6} more" if len(where) > 6 else "")
+        lines += [f"{verdict}: {check}: {names}", f"  seen {seen}; wanted {wanted}"]
+        if check in common:
+            lines.append(f"  all of this check at {common[check]}: look there first")
+        lines += [f"  do {members[0][1].remedy}", ""]
+    return lines
+
+
+def _odd(found: Checked) -> list[str]:
+    lines = [
+        f"warning: {one.server} differs: {one.check} is {one.seen}, and {one.usual} on {one.agree} of {one.of}"
+        for one in found.odd
+    ]
+    return [*lines, ""] if lines else []
+
+
+def _silent(found: Checked) -> list[str]:
+    lines = [f"no answer: {one.server}: {one.error}" + (f" ({one.fix})" if one.fix else "") for one in found.silent]
+    return [*lines, ""] if lines else []
+
+
+def _case(answer: Answer, check: str, verdicts: list[Verdict]) -> ET.Element:
+    case = ET.Element("testcase", classname=answer.server, name=check)
+    bad = [one for one in verdicts if one.verdict in BAD]
+    if answer.error:
+        ET.SubElement(case, "error", message=_clean(answer.error))
+    elif bad:
+        failure = ET.SubElement(case, "failure", type=bad[0].verdict, message=_clean(bad[0].seen))
+        failure.text = _clean("\n".join(f"{one.of}: {one.seen}; wanted {one.wanted}; {one.remedy}" for one in bad))
+    elif not any(one.verdict == "ok" for one in verdicts):
+        ET.SubElement(case, "skipped", message=_clean("; ".join(one.seen for one in verdicts) or "not looked at"))
+    return case
+
+
+def _clean(text: str) -> str:
+    """Without characters that XML does not allow: servers may print anything."""
+    return "".join(one for one in text if one in "\n\t" or " " <= one <= "\ud7ff" or "\ue000" <= one <= "\ufffd")
