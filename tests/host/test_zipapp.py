@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 import railweave
-from railweave.host import __version__, bundle
+from railweave.host import __version__, bundle, host_file
+from railweave.host.checks import running
+from railweave.host.checks.server import server as checked_server
+from railweave.host.machine import record
+from tests.host.machines import Written, healthy
+from tests.host.machines.plans import plan as machine_plan
 from tests.host.plans import Tool, dump, in_place, small
 from tests.host.test_gids import slots, tree
 from tests.netns import needs_root, server
@@ -72,7 +77,7 @@ def test_without_root(version: str, zipapp: Path, tmp_path: Path) -> None:
         assert done.returncode == code, done.stderr
         return done.stdout
 
-    verbs = ["plan", "apply", "undo", "gids", "env", "zipapp"]
+    verbs = ["plan", "apply", "undo", "check", "capture", "bundle", "show", "gids", "env", "zipapp"]
     asked = [*program[:-1], "-c", HELP, str(zipapp), *verbs]
     shown = subprocess.run(asked, capture_output=True, text=True, check=True)
     assert shown.stdout.splitlines() == [f"{verb} 0 True" for verb in verbs], shown.stderr
@@ -81,6 +86,25 @@ def test_without_root(version: str, zipapp: Path, tmp_path: Path) -> None:
     assert len(json.loads(run("plan", "--json", *host, code=1))["commands"]) == 6
     assert "fc00:1:1:1::a" in run("gids", "--sysfs", str(sysfs), *host)
     assert run("--version").strip() == __version__
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_checks_of_a_recorded_machine(version: str, zipapp: Path, tmp_path: Path) -> None:
+    """Every check runs on every Python, and says of a recorded machine what it said of the machine."""
+    file, document = machine_plan("h100-rlb", tmp_path)
+    parts = healthy(document)
+    parts.files["/sys/class/net/gpu3_eth/mtu"] = "1500"
+    looked = checked_server(Written(parts), host_file.load(file), document)
+    running.run(looked, running.chosen(()))
+    record(looked.machine, tmp_path / "machine")
+    words = [python(version), "-I", "-W", "error", str(zipapp), "check", "--capture", str(tmp_path / "machine")]
+    done = subprocess.run([*words, "--host-file", str(file), "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    results = json.loads(done.stdout)["results"]
+    assert [(one["check"], one["of"]) for one in results if one["verdict"] == "failed"] == [("link-mtu", "gpu3_eth")]
+    assert len({one["check"] for one in results}) == len(running.chosen(()))
+    short = subprocess.run([*words, "--host-file", str(file), "--slurm"], capture_output=True, text=True, check=False)
+    assert short.stdout == "railweave: link-mtu gpu3_eth: 1500\n"
 
 
 @needs_root
