@@ -21,13 +21,16 @@ OF_MODULES = {
 }
 ALLOWED = {
     "writing.py": "the writer",
+    "fleet/running.py": "on a server, in a temporary folder of its own",
     "host/files.py": "the room `host` imports nothing of railweave: its own writer",
     "host/journal.py": "the lock beside the journal, which nothing is written through",
+    "host/machine.py": "links of a recorded machine, in a new folder",
     "host/plugin_stats.py": "read only, and through no link",
     "host/commands.py": "/dev/null, after the reader of standard output has gone",
     "outputs/held.py": "the file that is locked; through no link",
     "outputs/write.py": "the staging folder, made in the output folder under a name that nobody can guess",
     "lab/state.py": "the lock of a lab, below /run, where only root writes; through no link",
+    "lab/lldp.py": "the log of lldpd, in a folder that root has just made below /run",
     "lab/frr/routers.py": "the log of vtysh, in a folder that root has just made below /run",
     "lab/frr/vty.py": "a folder, which is only gone into",
     "lab/kernel/namespace.py": "the kernel's namespaces and parameters below /proc",

@@ -35,7 +35,7 @@ TEXT = (ROOT / "docs" / "limits.md").read_text()
         ("| `paths --qps`", f"{paths.MOST_QUEUE_PAIRS:,}"),
         ("| `sim --qps`", str(queue_pairs.MOST_QUEUE_PAIRS)),
         ("| `sim --size`", f"{sizes.MOST >> 50} PiB"),
-        ("| mistakes that are told of one file", str(document.MOST_TOLD)),
+        ("| mistakes that are listed for one file", str(document.MOST_TOLD)),
     ],
 )
 def test_a_row(row: str, most: str) -> None:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from railweave.cli.app import app
 from railweave.errors import LabError
-from railweave.lab import assertions, fib, names, status
+from railweave.lab import assertions, fib, lldp, names, status
 from railweave.lab.faults import matrix
 from railweave.lab.faults.scenario import play
 from railweave.lab.faults.sweep import sweep
@@ -53,7 +53,8 @@ def test_h100_rlb_behaves_as_designed_and_goes_without_a_trace(tmp_path: Path) -
         }
         _tables_are_what_the_simulator_takes(running, tmp_path / "fib.json")
         [there] = status.labs(fabric)
-        assert (there.stage, there.namespaces, there.processes, there.missing) == ("up", 24, 80, ())
+        neighbors = 0 if lldp.missing(running.frr, "") else 24 * 2  # each lldpd has a child
+        assert (there.stage, there.namespaces, there.processes, there.missing) == ("up", 24, 80 + neighbors, ())
         assert there.memory_mb < 20 * 40
     assert existing(made.record.lab) == []
     assert processes.of_lab(made.record.lab) == []

@@ -153,4 +153,4 @@ def _take(answer: Answer, text: str) -> None:
         )
         answer.counters = dict(document.get("counters", {}))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise ReachError("garbage", "it did not print what `railweave host check --json` prints") from None
+        raise ReachError("refused", "it did not print what `railweave host check --json` prints") from None

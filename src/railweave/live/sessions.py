@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.findings.registry import Rule
@@ -88,8 +89,10 @@ def _daemons(living: Living) -> Iterator[Seen]:
         gone = dict.fromkeys(name for why in asked.values() if (name := not_running(why)))
         for daemon in gone:
             broken: set[Part] = {("daemon", f"{one.device} {daemon}")}
+            watched = [each for each in (*one.sessions, *one.overlay_sessions) if each.bfd is not None]
             if daemon in _OF_BFD:
                 broken.add(("daemon", f"{one.device} bfd"))
+                broken |= {carried(each.session) for each in watched}
             else:
                 broken.add(("daemon", f"{one.device} bgp"))
                 broken |= {carried(each.session) for each in (*one.sessions, *one.overlay_sessions)}
@@ -106,7 +109,10 @@ def sessions(living: Living) -> Iterator[Seen]:
         for peering, bfd, because, each in [*of_links, *of_overlay]:
             end = str(peering.peer_address or peering.interface)
             if state.bgp is not None:
-                yield from _session(living, peering, because, each, one.device, said.get(end))
+                found = _session(living, peering, because, each, one.device, said.get(end))
+                # A session that BFD watches goes down with it.
+                watch: frozenset[Part] = _by_daemons(peering, one.device, "bfd") if bfd is not None else frozenset()
+                yield from (replace(seen, needs=seen.needs | watch) for seen in found)
             if bfd is not None and state.bfd is not None:
                 yield from _bfd(peering, bfd, because, one.device, watched.get(end))
 
@@ -126,9 +132,13 @@ def carried(peering: Peering) -> Part:
     return ("session", peering.link or f"{peering.local_address}--{peering.peer_address}")
 
 
+def _by_daemons(peering: Peering, device: str, kind: str) -> frozenset[Part]:
+    """The daemons of a kind at both ends."""
+    return frozenset(("daemon", f"{one} {kind}") for one in (device, peering.peer))
+
+
 def _rests_on(peering: Peering, device: str) -> frozenset[Part]:
-    daemons: set[Part] = {("daemon", f"{one} bgp") for one in (device, peering.peer)}
-    return link_and_ends(peering.link, device, peering.peer) | daemons
+    return link_and_ends(peering.link, device, peering.peer) | _by_daemons(peering, device, "bgp")
 
 
 def _session(
@@ -190,8 +200,7 @@ def _sources(living: Living, sender: str, peering: Peering) -> frozenset[Part]:
 
 
 def _bfd(peering: Peering, wanted: Bfd, because: Keys, device: str, found: BfdSession | None) -> Iterator[Seen]:
-    daemons: set[Part] = {("daemon", f"{one} bfd") for one in (device, peering.peer)}
-    needs = _rests_on(peering, device) | {carried(peering)} | daemons
+    needs = _rests_on(peering, device) | {carried(peering)} | _by_daemons(peering, device, "bfd")
     what = f"BFD with {peering.peer}"
     if found is None or (found.state is not None and found.state != "up"):
         state = "is not there" if found is None else f"is {found.state}"
