@@ -218,17 +218,27 @@ def text(looked: Server, results: list[Result], *, everything: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
+_THING = "\0"
+"""Stands for the name of a thing in a remedy, while remedies are compared."""
+
+
 def _alike(results: list[Result], verdict: str) -> dict[tuple[str, str, str, str, str], list[str]]:
+    """Verdicts that say the same of several things, and those things."""
     found: dict[tuple[str, str, str, str, str], list[str]] = {}
     for one in results:
         o = one.outcome
         if o.verdict == verdict:
-            # Where it comes from differs by NIC in its index alone, and the remedy by its name and port.
-            origin = re.sub(r"nics\[\d+\]", "nics[]", o.origin)
-            key = (one.check.id, o.seen, o.wanted, origin, o.remedy.replace(o.of, "NIC") if o.of else o.remedy)
+            origin = re.sub(r"nics\[\d+\]", "nics[]", o.origin)  # differs by NIC in its index alone
+            key = (one.check.id, o.seen, o.wanted, origin, o.remedy.replace(o.of, _THING) if o.of else o.remedy)
             found.setdefault(key, []).append(o.of)
     return {
-        (name, seen, wanted, origin, remedy.replace("NIC", of[0]) if len(of) == 1 and of[0] else remedy): of
+        (
+            name,
+            seen,
+            wanted,
+            origin,
+            remedy.replace(_THING, of[0]) + (" (the others alike)" if _THING in remedy and of[1:] else ""),
+        ): of
         for (name, seen, wanted, origin, remedy), of in found.items()
     }
 

@@ -37,7 +37,9 @@ def present(server: Server) -> Iterator[Outcome]:
         other = next((one for one in there if mac and machine.text(f"/sys/class/net/{one}/address") == mac), "")
         seen = f"its MAC address {mac} is on {other}" if other else "there is no such interface"
         lost = "" if other else "look for it: lspci -nn | grep -i ethernet (rev ff: off the bus, power cycle); "
-        yield failed(seen, f"{nic.netdev}, a {nic.model}", f"host.json {nic.key}.netdev", lost + _NAMES, nic.netdev)
+        yield failed(
+            seen, f"an interface of that name, a {nic.model}", f"host.json {nic.key}.netdev", lost + _NAMES, nic.netdev
+        )
 
 
 @of_nic(
