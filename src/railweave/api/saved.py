@@ -9,6 +9,7 @@ from railweave.api.sources import network_of, path_of, silent
 from railweave.catalog import in_force, packaged
 from railweave.catalog.hardware_files import own_hardware
 from railweave.device.build import device_config
+from railweave.render.network import emulation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +41,8 @@ def drift(
 
     network = network_of(source, device, hardware)
     with in_force(network.catalog):
-        return differences(network, captured(network, capture), progress=progress or silent)
+        asked, configs = designed_for(network, capture)
+        return differences(asked, captured(asked, capture), configs=configs, progress=progress or silent)
 
 
 def running(
@@ -62,7 +64,9 @@ def running(
 
     network = network_of(source, device, hardware)
     with in_force(network.catalog):
-        return running_configs(network, captured(network, capture))
+        asked, configs = designed_for(network, capture)
+        own = None if configs is None else {one.name: configs.get(one.name) or device_config(network, one.name, emulation(one)) for one in network.switches}
+        return running_configs(network, captured(asked, capture), own)
 
 
 def adopt(
@@ -95,13 +99,28 @@ def adopt(
 
 
 def captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:
-    """The texts of each device's configuration in a capture, by their path."""
+    """The texts of the configuration of each device in a capture, by their path; servers have none."""
     from railweave.state.capture import read_capture
     from railweave.systems import system
 
     found = read_capture(Path(capture))
     files = {one.name: tuple(system(one.nos).trees(device_config(network, one.name))) for one in network.switches}
+    servers = {one.name for one in network.servers}
     return {
         name: {str(path): text for path, text in found.configurations(name, files.get(name, ())).items()}
         for name in found.devices
+        if name not in servers
     }
+
+
+def designed_for(network: Network, capture: Path | str) -> tuple[Network, dict[str, DeviceConfig] | None]:
+    """What a capture is held against: the network and its own configurations (None), or those of the lab that it is of."""
+    from railweave.state.capture import read_capture
+
+    found = read_capture(Path(capture))
+    if found.meta.lab is None:
+        return network, None
+    from railweave.lab.captured import plan_of  # what else drift does needs nothing of labs
+
+    plan = plan_of(network, found)
+    return plan.network, plan.configs

@@ -45,6 +45,9 @@ def adopt_into(file: Path, network: Network, found: Drift) -> list[str]:
             all_of = _alike(network, fabric, role, nos)
             if cause.alone is None:
                 continue
+            if not all_of:  # a lab runs another system in the place of the role's
+                said.append(f"not adopted: {statement}: no {role} of fabric {fabric} runs {nos} by design")
+                continue
             if all_of <= set(devices):
                 wanted.setdefault((("fabrics", fabric, _KEYS[role]), nos, cause.file), []).append(cause.alone)
                 for name in sorted(name for name in all_of if nos in dict(network.switch(name).extra)):
@@ -79,7 +82,8 @@ def _lose_an_extra(network: Network, found: Drift) -> set[str]:
     }
     for (nos, _), devices in found.own.items():
         for fabric, role in {(network.switch(name).fabric, network.switch(name).role) for name in devices}:
-            if _alike(network, fabric, role, nos) <= set(devices):
+            alike = _alike(network, fabric, role, nos)
+            if alike and alike <= set(devices):
                 roles.add((fabric, role, nos))
     there = {one.name for one in network.switches if one.nos in dict(one.extra)}
     return {one.name for one in network.switches if (one.fabric, one.role, one.nos) in roles} - there

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from railweave.checks.causes import Cause
     from railweave.checks.devices import Stands, Texts
+    from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
     from railweave.network.model import Network
 
@@ -131,9 +132,18 @@ class Drift:
         return text
 
 
-def drift(network: Network, running: Mapping[str, Texts], *, progress: Callable[[str], None] = lambda _: None) -> Drift:
-    """What devices have otherwise than designed. ``running`` has the texts of each device's configuration by their path."""
-    designed = Subject.of(network)
+def drift(
+    network: Network,
+    running: Mapping[str, Texts],
+    *,
+    configs: dict[str, DeviceConfig] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Drift:
+    """What devices have otherwise than designed. ``running`` has the texts of each device's configuration by their path.
+
+    ``configs`` are the designed configurations of the network's switches, where those of a lab stand for them.
+    """
+    designed = Subject.of(network) if configs is None else Subject(network, configs)
     captured = {name for name in designed.configs if running.get(name)}
     progress(f"reading the configurations of {counted(len(captured), 'switch', 'switches')}")
     found = saved(designed.configs, running)

@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     from railweave.network.model import Network
 
 
-def running_configs(network: Network, captured: Mapping[str, Texts]) -> dict[str, DeviceConfig]:
-    """The configuration of every switch: as it was captured, else as designed. Raises ``InputError`` for what cannot be read."""
-    designed = Subject.of(network).configs
+def running_configs(
+    network: Network, captured: Mapping[str, Texts], configs: dict[str, DeviceConfig] | None = None
+) -> dict[str, DeviceConfig]:
+    """The configuration of every switch: as it was captured, else as designed.
+
+    ``configs`` are designed configurations in place of the network's own, where those of a lab stand for them. Raises ``InputError`` for what cannot be read.
+    """
+    designed = Subject.of(network).configs if configs is None else configs
     found = saved(designed, captured)
     unreadable = [one for stands in found.values() for one in stands.unreadable]
     if unreadable:

@@ -75,6 +75,7 @@ def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
         pid = next((found for one in ("zebra", "bgpd") if (found := daemon_pid(place, target.name, one))), None)
         if pid is None:
             raise ReachError("unreachable", f"no daemon of {target.name} runs")
-        return Command({"vtysh": [*inside, f"--mount=/proc/{pid}/ns/mnt", "chroot", root], "": by_name})
+        own = [f"--{kind}=/proc/{pid}/ns/{file}" for kind, file in (("mount", "mnt"), ("uts", "uts"))]
+        return Command({"vtysh": [*inside, *own, "chroot", root], "": by_name})
 
     return opened

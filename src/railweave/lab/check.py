@@ -7,14 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from railweave.errors import FileLine, InputError, LabError, Problem
-from railweave.lab import life, slicing
+from railweave.lab import life
 from railweave.lab.asking import ask
-from railweave.lab.overlay import Overlay
-from railweave.lab.plan import make_plan
+from railweave.lab.captured import plan_of
 from railweave.live import check as live
-from railweave.network.status import present
-from railweave.state.capture import OfLab, read_capture
+from railweave.state.capture import read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,15 +57,7 @@ def check_capture(
     progress: Callable[[str], None] = lambda _: None,
 ) -> Checked:
     """The same with a capture of a network's lab, wherever that was. Raises ``InputError`` where it is no lab of this network."""
-    of = capture.meta.lab or OfLab()
-    try:
-        whole = present(network)
-        part = slicing.sliced(whole, slicing.parse(of.slice)) if of.slice else whole
-        plan = make_plan(part, None if of.timers is None else Overlay(**of.timers))
-    except (InputError, LabError, TypeError) as error:
-        fix = "check it against the fabric file that the lab was brought up with"
-        what = f"it is of a lab that this network does not have: {error}"
-        raise InputError([Problem(FileLine(str(capture.folder)), what, fix)]) from None
+    plan = plan_of(network, capture)
     return _compared(plan, capture, before=before, only=only, all_routes=all_routes, line=line, progress=progress)
 
 

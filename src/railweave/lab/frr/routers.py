@@ -33,7 +33,9 @@ FOLDERS = ("etc/frr", "run/frr", "var/lib/frr", "var/tmp/frr")
 
 LOAD_LIMIT_S = 120
 
+# FRR prints its machine's name as that of the router: each router has a machine of its own name.
 _ENTER = """
+printf %s "$NAME" > /proc/sys/kernel/hostname
 if [ -n "$VRFS" ]; then
   mkdir -p "$STATE/netns" "$ROOT/run/netns"
   for pair in $VRFS; do
@@ -112,6 +114,7 @@ def _start(place: Place, frr: Frr, config: DeviceConfig) -> None:
     name = config.name
     vrfs = [f"{namespace(place.lab, vrf_space(name, vrf.name))}={vrf.name}" for vrf in config.vrfs]
     environment = {
+        "NAME": name,
         "ROOT": str(frr.root),
         "STATE": str(place.router(name)),
         "INSIDE": _INSIDE,
@@ -120,7 +123,7 @@ def _start(place: Place, frr: Frr, config: DeviceConfig) -> None:
         "VRFS": " ".join(vrfs),
     }
     with entered(namespace(place.lab, name)):
-        _load(place, name, ["unshare", "--mount", "sh", "-euc", _ENTER], environment)
+        _load(place, name, ["unshare", "--mount", "--uts", "sh", "-euc", _ENTER], environment)
 
 
 def _options(config: DeviceConfig) -> str:
@@ -158,6 +161,7 @@ def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
     inside = [
         "nsenter",
         f"--mount=/proc/{others[0]}/ns/mnt",
+        f"--uts=/proc/{others[0]}/ns/uts",
         "chroot",
         str(frr.root),
         "sh",

@@ -17,6 +17,7 @@ from railweave.device.reading import Reading, said
 from railweave.systems.frr.changes import config_tree
 from railweave.systems.frr.read import nftables
 from railweave.systems.frr.read.ports import ports
+from railweave.systems.frr.read.printout import as_given
 from railweave.systems.frr.read.routing import Routing, advertisements, general, prefixes, statements
 from railweave.systems.frr.read.text import sections
 from railweave.systems.frr.read.values import number
@@ -56,7 +57,7 @@ def read(texts: Mapping[str, str]) -> Reading:
 def parsed(file: str, text: str) -> ConfigTree:
     """The text as a tree: lines of FRR, or blocks of nftables."""
     del file
-    return config_tree(nftables.blocks(text) if nftables.is_one(text) else sections(text))
+    return config_tree(nftables.blocks(text) if nftables.is_one(text) else as_given(sections(text)))
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.config.select import has
 from railweave.device.model import (
     BridgedVlan,
     ExternalPeer,
@@ -15,6 +16,7 @@ from railweave.device.model import (
 )
 from railweave.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.systems.frr.read.instance import EVPN, Instance
+from railweave.systems.frr.read.printout import PRINTED
 from railweave.systems.frr.read.sessions import UNKNOWN
 from railweave.systems.frr.read.values import number
 from railweave.systems.frr.render.overlay import FIRST_BRIDGED
@@ -66,7 +68,8 @@ def overlay(
         loopback=loopback,
         neighbors=neighbors,
         endpoints=_endpoints(loopback, loopbacks) if here.all_vnis else (),
-        reflects=any(one.next_hop_kept or one.reflected for one in said),
+        reflects=any(one.next_hop_kept or one.reflected for one in said)
+        or (has(taking.sections, PRINTED) and not here.all_vnis),
         from_spine=_mark(policies, dict.fromkeys(one.exports for one in said if one.exports)),
         bfd=sessions.common_bfd([one for one, _ in found], taking),
     )

@@ -27,13 +27,17 @@ class PrefixOption:
     autonomous: bool = True
 
 
+ISIS_METRIC = 10
+"""The metric of an interface where no line says it (FRR manual, ISIS)."""
+
+
 @dataclass
 class OnPort:
     """IS-IS on an interface."""
 
     families: list[Family] = field(default_factory=list[Family])
     passive: bool = False
-    metric: int = 10
+    metric: int = ISIS_METRIC
     key: str | None = None
     bfd: str | None = None
     """The BFD profile; empty: BFD with its own timers."""

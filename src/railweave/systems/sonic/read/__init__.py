@@ -16,6 +16,7 @@ from railweave.device.model import DeviceConfig, ExternalPeer, TunnelEndpoint
 from railweave.device.reading import Reading, said
 from railweave.systems.frr.changes import config_tree as frr_tree
 from railweave.systems.frr.read.ports import ports as frr_ports
+from railweave.systems.frr.read.printout import as_given
 from railweave.systems.frr.read.routing import Routing, general, statements
 from railweave.systems.frr.read.text import sections
 from railweave.systems.frr.tree import to_text as to_frr
@@ -71,7 +72,7 @@ def read(texts: Mapping[str, str]) -> Reading:
 def parsed(file: str, text: str) -> ConfigTree:
     """The text as a tree: tables, or lines of FRR."""
     del file
-    return TableTree(nodes(rows(text))) if _is_tables(text) else frr_tree(sections(text))
+    return TableTree(nodes(rows(text))) if _is_tables(text) else frr_tree(as_given(sections(text)))
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:

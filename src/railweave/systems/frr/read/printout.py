@@ -1,0 +1,134 @@
+"""What FRR prints of its configuration, in the words that it was given.
+
+``show running-config``, and the file that ``write memory`` makes, leave out what is FRR's default, and say some things in
+other lines than those that are usually typed. The forms here were seen on FRR 10.3 and 10.6 (``tests/systems/frr/printed``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.config.sections import Section
+from railweave.config.select import has, select
+from railweave.systems.frr.read.defaults import unprinted
+from railweave.systems.frr.read.ports import ISIS_METRIC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+PRINTED = "frr version *"
+"""The line that a text has which FRR printed; ``railweave build`` writes none."""
+
+_OF_10_6 = "use-underlays-nexthop-weight"
+"""What FRR 10.6 prints of every instance, and older releases do not know."""
+
+
+def as_given(sections: Sequence[Section]) -> list[Section]:
+    """The sections of a text in the words that FRR is given; a text that FRR did not print is left as it is."""
+    if not has(sections, PRINTED):
+        return list(sections)
+    return [*_general(sections), *(_section(one) for one in sections if not _is_general(one))]
+
+
+def _is_general(one: Section) -> bool:
+    return one.line.startswith("frr version ") or one.line.removeprefix("no ") in {"ip forwarding", "ipv6 forwarding"}
+
+
+def _general(sections: Sequence[Section]) -> list[Section]:
+    """Forwarding: printed where it is off. That of IPv4 is the machine's own where nothing is routed by it, and says nothing."""
+    found = [one for one in sections if one.line == "no ipv6 forwarding"] or [Section("ipv6 forwarding")]
+    if _routes_ipv4(sections):
+        found += [one for one in sections if one.line == "no ip forwarding"] or [Section("ip forwarding")]
+    return found
+
+
+def _routes_ipv4(sections: Sequence[Section]) -> bool:
+    return has(sections, "router bgp **", "address-family ipv4 **") or any(
+        has(one.body or (), "ip address|router **") for one in sections if one.line.startswith("interface ") and one.line != "interface lo"
+    )
+
+
+def _section(one: Section) -> Section:
+    given = next((body for word, body in _BODIES.items() if one.line.startswith(word)), None)
+    return one if given is None or one.body is None else Section(one.line, list(given(one.body)), one.at)
+
+
+def _interface(body: list[Section]) -> Iterable[Section]:
+    yield from map(_prefix_option, body)
+    lines = {one.line for one in body}
+    if "no ipv6 nd suppress-ra" in lines and not has(body, "ipv6 nd ra-interval **"):
+        yield Section(f"ipv6 nd ra-interval {unprinted('gateways.advertisements.max_interval')}")
+    if has(body, "ip|ipv6 router isis *") and "isis passive" not in lines and not has(body, "isis metric **"):
+        yield Section(f"isis metric {ISIS_METRIC}")
+
+
+def _prefix_option(one: Section) -> Section:
+    """A prefix of router advertisements, with its lifetimes where they are the usual ones."""
+    words = one.line.split()
+    if words[:3] != ["ipv6", "nd", "prefix"] or (len(words) > 4 and words[4][0].isdecimal()):
+        return one
+    if len(words) > 4 and words[4] == "infinite":
+        return one
+    valid, preferred = (unprinted(f"gateways.advertisements.prefix_{kind}_lifetime") for kind in ("valid", "preferred"))
+    return Section(" ".join([*words[:4], str(valid), str(preferred), *words[4:]]), at=one.at)
+
+
+def _bfd(body: list[Section]) -> Iterable[Section]:
+    interval = unprinted("bgp.bfd.minimum_interval")
+    usual = {
+        "detect-multiplier": unprinted("bgp.bfd.multiplier"),
+        "receive-interval": interval,
+        "transmit-interval": interval,
+    }
+    for one in body:
+        if not one.line.startswith("profile "):
+            yield one
+            continue
+        inner = one.body or []
+        more = [Section(f"{word} {value}") for word, value in usual.items() if not has(inner, f"{word} *")]
+        yield Section(one.line, [*inner, *more], one.at)
+
+
+def _bgp(body: list[Section]) -> Iterable[Section]:
+    """Neighbors on interfaces with their AS number and their group on the lines that they are usually given on; BFD of a profile once."""
+    on_interfaces = {words[1] for one in body if (words := one.line.split())[0] == "neighbor" and words[2:3] == ["interface"]}
+    lines = {one.line for one in body}
+    for one in body:
+        match one.line.split():
+            case ["neighbor", name, "bfd"] if any(line.startswith(f"neighbor {name} bfd profile ") for line in lines):
+                pass
+            case ["neighbor", name, "interface", "peer-group", group]:
+                yield Section(f"neighbor {name} peer-group {group}", at=one.at)
+            case ["neighbor", name, "interface", "v6only", "peer-group", group]:
+                yield Section(f"neighbor {name} interface v6only", at=one.at)
+                yield Section(f"neighbor {name} peer-group {group}", at=one.at)
+            case ["neighbor", name, "remote-as", asn] if name in on_interfaces:
+                yield Section(f"neighbor {name} interface remote-as {asn}", at=one.at)
+            case ["address-family", "l2vpn", "evpn"] if one.body is not None:
+                yield Section(one.line, [*one.body, *_next_hops_kept(one.body)], one.at)
+            case [word] if word == _OF_10_6:
+                pass
+            case _:
+                yield one
+
+
+def _next_hops_kept(body: list[Section]) -> Iterable[Section]:
+    """That a switch without VNIs hands next hops on: FRR never prints it of EVPN, given or not."""
+    if not has(body, "advertise-all-vni"):
+        for one in select(body, "neighbor <name> activate"):
+            yield Section(f"neighbor {one['name']} attribute-unchanged next-hop")
+
+
+def _isis(body: list[Section]) -> Iterable[Section]:
+    yield from body
+    if not has(body, "metric-style *"):
+        yield Section("metric-style wide")
+
+
+_BODIES: Mapping[str, Callable[[list[Section]], Iterable[Section]]] = {
+    "interface ": _interface,
+    "bfd": _bfd,
+    "router bgp ": _bgp,
+    "router isis ": _isis,
+}
+"""What is made of sections, by how they begin."""
