@@ -65,7 +65,14 @@ def running(
     network = network_of(source, device, hardware)
     with in_force(network.catalog):
         asked, configs = designed_for(network, capture)
-        own = None if configs is None else {one.name: configs.get(one.name) or device_config(network, one.name, emulation(one)) for one in network.switches}
+        own = (
+            None
+            if configs is None
+            else {
+                one.name: configs.get(one.name) or device_config(network, one.name, emulation(one))
+                for one in network.switches
+            }
+        )
         return running_configs(network, captured(asked, capture), own)
 
 

@@ -22,6 +22,8 @@ PRINTED = "frr version *"
 _OF_10_6 = "use-underlays-nexthop-weight"
 """What FRR 10.6 prints of every instance, and older releases do not know."""
 
+_INFINITE = str(0xFFFFFFFF)
+
 
 def as_given(sections: Sequence[Section]) -> list[Section]:
     """The sections of a text in the words that FRR is given; a text that FRR did not print is left as it is."""
@@ -44,7 +46,9 @@ def _general(sections: Sequence[Section]) -> list[Section]:
 
 def _routes_ipv4(sections: Sequence[Section]) -> bool:
     return has(sections, "router bgp **", "address-family ipv4 **") or any(
-        has(one.body or (), "ip address|router **") for one in sections if one.line.startswith("interface ") and one.line != "interface lo"
+        has(one.body or (), "ip address|router **")
+        for one in sections
+        if one.line.startswith("interface ") and one.line != "interface lo"
     )
 
 
@@ -56,21 +60,21 @@ def _section(one: Section) -> Section:
 def _interface(body: list[Section]) -> Iterable[Section]:
     yield from map(_prefix_option, body)
     lines = {one.line for one in body}
-    if "no ipv6 nd suppress-ra" in lines and not has(body, "ipv6 nd ra-interval **"):
+    if any("ipv6 nd " in line for line in lines) and not has(body, "ipv6 nd ra-interval **"):
         yield Section(f"ipv6 nd ra-interval {unprinted('gateways.advertisements.max_interval')}")
     if has(body, "ip|ipv6 router isis *") and "isis passive" not in lines and not has(body, "isis metric **"):
         yield Section(f"isis metric {ISIS_METRIC}")
 
 
 def _prefix_option(one: Section) -> Section:
-    """A prefix of router advertisements, with its lifetimes where they are the usual ones."""
+    """A prefix of router advertisements with its lifetimes in seconds: printed where they are not the usual ones."""
     words = one.line.split()
-    if words[:3] != ["ipv6", "nd", "prefix"] or (len(words) > 4 and words[4][0].isdecimal()):
+    if words[:3] != ["ipv6", "nd", "prefix"]:
         return one
-    if len(words) > 4 and words[4] == "infinite":
-        return one
-    valid, preferred = (unprinted(f"gateways.advertisements.prefix_{kind}_lifetime") for kind in ("valid", "preferred"))
-    return Section(" ".join([*words[:4], str(valid), str(preferred), *words[4:]]), at=one.at)
+    kinds, told = ("valid", "preferred"), [_INFINITE if word == "infinite" else word for word in words[4:]]
+    if not (told and told[0].isdecimal()):
+        told = [*(str(unprinted(f"gateways.advertisements.prefix_{kind}_lifetime")) for kind in kinds), *told]
+    return Section(" ".join([*words[:4], *told]), at=one.at)
 
 
 def _bfd(body: list[Section]) -> Iterable[Section]:
@@ -91,7 +95,9 @@ def _bfd(body: list[Section]) -> Iterable[Section]:
 
 def _bgp(body: list[Section]) -> Iterable[Section]:
     """Neighbors on interfaces with their AS number and their group on the lines that they are usually given on; BFD of a profile once."""
-    on_interfaces = {words[1] for one in body if (words := one.line.split())[0] == "neighbor" and words[2:3] == ["interface"]}
+    on_interfaces = {
+        words[1] for one in body if (words := one.line.split())[0] == "neighbor" and words[2:3] == ["interface"]
+    }
     lines = {one.line for one in body}
     for one in body:
         match one.line.split():
