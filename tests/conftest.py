@@ -35,6 +35,7 @@ KINDS = {
         "host/test_apply.py",
         "host/test_interruption.py",
         "host/test_zipapp.py",
+        "lab/test_drift.py",
         "lab/test_graceful_restart.py",
         "lab/test_interruption.py",
         "lab/test_lab.py",

@@ -48,6 +48,16 @@ def test_the_designed_text_is_the_designed_configuration() -> None:
     assert found.config is _subject().configs[LEAF]
 
 
+def test_of_a_statement_that_differs_in_what_stands_in_it_that_is_named() -> None:
+    """Junos: without its only child a container is another statement of the same words."""
+    config = Subject.of(retargeted("h100-rlb", "junos")).configs[LEAF]
+    designed = {file: system("junos").files(config)[file] for file in system("junos").configurations(config)}
+    text = re.sub(r" {8}ecmp-dlb \{.*?\n {8}\}\n", "", designed["junos.conf"], flags=re.DOTALL)
+    [(cause, finding)] = stands(config, designed, {"junos.conf": ("junos.conf", text)}).causes
+    assert cause.designed == f"{cause.found} / ecmp-dlb"
+    assert "`forwarding-options / enhanced-hash-key / ecmp-dlb` is missing" in finding.what
+
+
 @pytest.mark.parametrize(
     ("old", "new", "name", "words"),
     [

@@ -60,6 +60,7 @@ def test_a_value_in_place_of_a_secret_is_not_compared(line: str) -> None:
         ("key-chain fabric / key 1 / secret abc", "key-chain fabric / key 1 / secret <hidden>"),
         ("neighbor 1.1.1.1 password <secret:bgp>", "neighbor 1.1.1.1 password <secret:bgp>"),
         ("policy-options / community a / members large:1:0:2", "policy-options / community a / members large:1:0:2"),
+        ("forwarding-options / enhanced-hash-key / ecmp-dlb", "forwarding-options / enhanced-hash-key / ecmp-dlb"),
         ("router bgp 65000 / router-id 1.1.1.1", "router bgp 65000 / router-id 1.1.1.1"),
     ],
 )

@@ -26,7 +26,7 @@ def blocks() -> list[tuple[str, str]]:
 
 
 def test_the_page_has_what_is_run_and_what_it_prints() -> None:
-    assert [marked for marked, _ in blocks()].count("sh") == 9
+    assert [marked for marked, _ in blocks()].count("sh") == 10
 
 
 @needs_lab

@@ -71,5 +71,6 @@ def test_a_capture_of_a_lab_is_checked_without_the_lab(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["silent"] == []
     assert [one["what"] for one in found["findings"] if one["severity"] != "info"] == []
+    assert CliRunner().invoke(app, ["drift", str(fabric), str(capture), "--quiet"]).exit_code == 0, "by another system"
     heard = json.loads((capture / "stripe1-leaf1" / "lldp-neighbors.json").read_text())
     assert "spine1" in json.dumps(heard)

@@ -47,6 +47,14 @@ class Tried(Model):
     note: str = ""
 
 
+class Faults(Model):
+    """Faults drawn at random in configurations of examples (``tests.mutants.judged``), and how many of them ``verify OUT`` names."""
+
+    number: int
+    found: float = Field(description="percent of them that make any finding")
+    named: float = Field(description="percent that a finding of the right id has on the right line")
+
+
 class Reads(Model):
     """What is read of a system's configuration text, and what cannot be.
 
@@ -68,6 +76,7 @@ class Reads(Model):
     tried: tuple[Tried, ...] = Field(
         default=(), description="configurations of others that were read, by where they are public"
     )
+    faults: Faults | None = Field(default=None, description="how many faults are found in its configurations; seed 1")
 
 
 class NotRendered(Model):

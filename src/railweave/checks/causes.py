@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from railweave.config.apply import alone, apply
 from railweave.config.compare import compare
 from railweave.config.secret import hidden
+from railweave.config.tree import Step
 from railweave.device.fields import differences
 from railweave.errors import RenderError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.config.tree import ConfigTree, Node, Step
+    from railweave.config.tree import ConfigTree, Node
     from railweave.device.fields import FieldDifference
     from railweave.device.model import DeviceConfig
     from railweave.systems.protocol import Reader
@@ -73,13 +74,17 @@ def causes(
             if each
             else tuple(one for one in whole if _mentions(last, one))
         )
+        designed_as = "" if last is first and last.kind == "add" else _words(first, first.old or first.node)
+        found_as = "" if last.kind == "remove" else _words(last, last.node)
+        if designed_as == found_as:
+            designed_as, found_as = _told_apart(first, last, found_as)
         made.append(
             Cause(
                 file,
                 _line(last, after),
                 "replace" if len(edit) > 1 else last.kind,
-                "" if last is first and last.kind == "add" else _words(first, first.old or first.node),
-                "" if last.kind == "remove" else _words(last, last.node),
+                designed_as,
+                found_as,
                 fields,
                 alone(last.node, last.above, after.nodes) if last is first and last.kind == "add" else None,
             )
@@ -141,6 +146,15 @@ def _words(step: Step, node: Node) -> str:
     values = " ".join(node.values)
     inner = values if values.startswith(own) else f"{own} {values}".strip()
     return hidden(" / ".join([*above, inner]))
+
+
+def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
+    """A statement as it was and as it is, where only what stands in it differs: each with the first such that the other has not."""
+    was, now = (one.children or () for one in (old.old or old.node, new.node))
+    above = (*new.above, new.node.name)
+    found = [next((one for one in here if one not in there), None) for here, there in ((was, now), (now, was))]
+    lost, come = (words if one is None else _words(Step("add", above, one, ()), one) for one in found)
+    return lost, come
 
 
 def _line(step: Step, after: ConfigTree) -> int:

@@ -227,9 +227,9 @@ def _finding(device: str, cause: Cause, path: str) -> Finding:
 
 
 def _said(cause: Cause) -> str:
-    if cause.kind == "remove":
+    if cause.kind == "remove" or cause.designed.startswith(f"{cause.found} / "):
         return f"`{_short(cause.designed)}` is missing"
-    if cause.kind == "add":
+    if cause.kind == "add" or cause.found.startswith(f"{cause.designed} / "):
         return f"`{_short(cause.found)}` is not designed"
     if cause.kind == "move":
         return f"`{_short(cause.found)}` stands in another place"

@@ -14,7 +14,7 @@ REFERENCE = re.compile(r"<secret:([^>]*)>")
 """How a secret stands in configuration; its group is the name."""
 _BEFORE = re.compile(
     r"""(?ix)
-    ((?<![-\w])(?:[a-z0-9]+-)*(?:password|passphrase|passkey|secret|(?<!chain[ ])key(?!-)|cak)
+    ((?<![-\w])(?:[a-z0-9]+-)*(?:password|passphrase|passkey|secret|(?<!chain[ ])(?<!hash-)key(?!-)|cak)
      |snmp-server[ ]community|snmp[ ]/[ ]community|SNMP_COMMUNITY[ ]/)
     ((?:[ ]/)?(?:[ ](?:\d|8a|sha\d{3}|md5|clear|encrypted|hash))*[ ])
     (?!<secret:|key\b|chain\b|/|\d+(?:[ ]/|$))("[^"]*"|[^\s;]+)"""
