@@ -50,10 +50,11 @@ class Imported:
     scores: tuple[Score, ...]
 
     def differences(self) -> list[str]:
-        """Statements that are lost or new, each once with the switches that it is of."""
+        """Statements that are lost or new, and policies in another order, each once with its switches."""
         seen: dict[tuple[str, str], list[str]] = {}
         for one in self.scores:
-            for sign, lines in (("-", one.lost), ("+", one.extra)):
+            moved = [f"terms of policy {name} are in another order" for name in one.reordered]
+            for sign, lines in (("-", one.lost), ("+", one.extra), ("~", moved)):
                 for line in lines:
                     seen.setdefault((sign, line), []).append(one.device)
         return [

@@ -40,6 +40,16 @@ class Score:
         kept = self.equal + self.equivalent
         return 100 * kept / (kept + len(self.lost)) if kept or self.lost else 100.0
 
+    @property
+    def reordered(self) -> tuple[str, ...]:
+        """Policies whose terms the design has in another order."""
+        return tuple(one.place[2] for one in self.fields if one.field == "bgp.policies.terms.order")
+
+    @property
+    def whole(self) -> bool:
+        """Whether the design has every statement, no other, and in the order that counts."""
+        return not (self.lost or self.extra or self.reordered)
+
     def to_json(self) -> dict[str, Any]:
         """The score as plain values."""
         return {

@@ -49,7 +49,7 @@ def import_(
         print_json({**found.to_json(), "written": [str(path) for path in written]})
     else:
         _print(found, written)
-    if any(one.lost or one.extra for one in found.scores):
+    if not all(one.whole for one in found.scores):
         raise typer.Exit(1)
 
 
@@ -62,18 +62,18 @@ def _print(found: object, written: list[Path]) -> None:
     width = max(len(one.device) for one in found.scores)
     typer.echo(f"{'switch':{width}}  equal  equivalent  extra  lost")
     for one in found.scores:
-        if one.lost or one.extra:
+        if not one.whole:
             typer.echo(
                 f"{one.device:{width}}  {one.equal:5}  {one.equivalent:10}  {len(one.extra):5}  {len(one.lost):4}"
             )
-    same = [one for one in found.scores if not one.lost and not one.extra]
+    same = [one for one in found.scores if one.whole]
     totals = found.to_json()
     typer.echo(
         f"{'all':{width}}  {totals['equal']:5}  {totals['equivalent']:10}  {totals['extra']:5}  {totals['lost']:4}"
     )
     if same:
         typer.echo(f"{counted(len(same), 'switch gets', 'switches get')} every statement back, and no other")
-    for title, lines in (("not in the file:", found.notes), ("statements that are lost or new:", found.differences())):
+    for title, lines in (("not in the file:", found.notes), ("statements that are lost, new or in another order:", found.differences())):
         if lines:
             typer.echo(title)
         for line in lines[:_MOST_LINES]:

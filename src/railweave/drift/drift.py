@@ -117,6 +117,9 @@ class Drift:
             text += [f"  {one.file}:{one.line}  {one.id}: {one.what}" for one in unreadable]
             for cause, finding in shown:
                 text.append(f"  {finding.file}:{finding.line}  {finding.id}")
+                if cause.kind == "move":
+                    text.append(f"    moved     {cause.found}")
+                    continue
                 text += [f"    designed  {cause.designed}"] if cause.designed else []
                 text += [f"    running   {cause.found}"] if cause.found else []
         for (_, statement), devices in self.own.items():
