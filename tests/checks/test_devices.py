@@ -48,6 +48,15 @@ def test_the_designed_text_is_the_designed_configuration() -> None:
     assert found.config is _subject().configs[LEAF]
 
 
+def test_a_login_that_nobody_designed_is_an_error_where_it_is_no_field_that_is_read() -> None:
+    config = Subject.of(retargeted("mi300x-leaf-24", "junos")).configs["leaf1"]
+    designed = {file: system("junos").files(config)[file] for file in system("junos").configurations(config)}
+    key = 'root-authentication {\n        ssh-rsa "AAAA";\n    }\n'
+    text = designed["junos.conf"].replace("system {\n", "system {\n    " + key, 1)
+    [finding] = stands(config, designed, {"junos.conf": ("junos.conf", text)}).findings
+    assert (finding.id, finding.severity) == ("login-differs", "error")
+
+
 def test_of_a_statement_that_differs_in_what_stands_in_it_that_is_named() -> None:
     """Junos: without its only child a container is another statement of the same words."""
     config = Subject.of(retargeted("h100-rlb", "junos")).configs[LEAF]

@@ -245,6 +245,11 @@ def test_deactivated_statements_are_not_validatord() -> None:
     assert ids(text.replace("inactive: ", "")) == {"junos-queue-number"}
 
 
+def test_targets_of_a_vrf_are_no_policies() -> None:
+    more = [f"set routing-instances red vrf-target {way} target:64512:2" for way in ("import", "export")]
+    assert "junos-undefined-reference" not in ids("\n".join([leaf(), *more]))
+
+
 def test_applied_groups_define_names() -> None:
     used = "set system syslog host 10.0.0.1 routing-instance mgmt_junos\n"
     group = "set groups m routing-instances mgmt_junos description management\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.api.saved import captured
+from railweave.api.saved import captured, designed_for
 from railweave.api.sources import load_pair, network_of, path_of, silent
 from railweave.catalog import in_force
 from railweave.network.model import Network
@@ -118,10 +118,12 @@ def verify(
     network = network_of(source, device, hardware)
     given = None if design_only or running is not None or isinstance(source, Network) else Path(source)
     with in_force(network.catalog):
+        network, configs = (network, None) if running is None else designed_for(network, running)
         return run(
             network,
             folder=given if given is not None and given.is_dir() else None,
             running=None if running is None else captured(network, running),
+            configs=configs,
             yang=path_of(yang),
             frr_root=path_of(frr_root),
             netplan_root=path_of(netplan_root),

@@ -221,7 +221,7 @@ def _finding(device: str, cause: Cause, path: str) -> Finding:
     if by_words is TEXT:  # names of terms stand in descriptions on some systems
         rule = by_words
     elif not fields and cause.kind == "add":
-        rule = EXTRA
+        rule = by_words if differs.lets_in(statement) else EXTRA
     what = f"{_said(cause)}{_changes(fields)}"
     return rule.finding(device, what, file=path, line=cause.line)
 

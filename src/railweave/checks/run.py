@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from railweave.checks.devices import Stands, Texts
+    from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
     from railweave.findings.validators import ValidatorReport
     from railweave.network.model import Network
@@ -59,6 +60,7 @@ def verify(
     *,
     folder: Path | None = None,
     running: Mapping[str, Texts] | None = None,
+    configs: dict[str, DeviceConfig] | None = None,
     yang: Path | None = None,
     frr_root: Path | None = None,
     netplan_root: Path | None = None,
@@ -69,13 +71,14 @@ def verify(
     """Check a network and have its files validated: those of a build ``folder`` as they stand there, else as rendered.
 
     What switches' files say in the folder takes the place of the designed configurations, and so does what devices have: ``running``,
-    texts by device and by the path that findings name. Differences from the design are findings.
+    texts by device and by the path that findings name. Differences from the design are findings. ``configs`` are designed configurations of
+    the switches in place of the network's own, where those of a lab stand for them.
 
     ``yang`` holds published Junos models, ``sonic_yang`` SONiC's; ``frr_root`` and ``netplan_root`` are root folders with FRR and netplan in them. An absent validator is reported as
     skipped, with the reason. ``every``: slow validators read all files of large networks too, not a sample.
     """
     progress(f"rendering {counted(len(network.switches), 'switch', 'switches')}")
-    subject = Subject.of(network)
+    subject = Subject.of(network) if configs is None else Subject(network, configs)
     rendered, gaps = render_network(network, subject.configs)
     rendered |= render_hosts(network)
     found = [*network.findings, *gaps]

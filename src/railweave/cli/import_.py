@@ -73,7 +73,10 @@ def _print(found: object, written: list[Path]) -> None:
     )
     if same:
         typer.echo(f"{counted(len(same), 'switch gets', 'switches get')} every statement back, and no other")
-    for title, lines in (("not in the file:", found.notes), ("statements that are lost, new or in another order:", found.differences())):
+    for title, lines in (
+        ("not in the file:", found.notes),
+        ("statements that are lost, new or in another order:", found.differences()),
+    ):
         if lines:
             typer.echo(title)
         for line in lines[:_MOST_LINES]:

@@ -39,7 +39,10 @@ prefix lists that take some lengths only. A trunk may carry several VLANs with a
 
 def reading_page() -> str:
     """The page."""
-    return "\n".join([_HEAD, *_faults(), *(line for one in catalog().systems.values() for line in _of(one))]).rstrip("\n") + "\n"
+    return (
+        "\n".join([_HEAD, *_faults(), *(line for one in catalog().systems.values() for line in _of(one))]).rstrip("\n")
+        + "\n"
+    )
 
 
 def _faults() -> Iterator[str]:

@@ -125,7 +125,7 @@ def undefined_reference(root: Words) -> Iterator[str]:
     for reference in REFERENCES:
         defined = {name for name, _ in _names(root, reference.defined)} | reference.built_in
         for name, where in _names(root, reference.used):
-            if name not in defined:
+            if name not in defined and " vrf-target " not in where:  # imports and exports communities, not by policies
                 yield f"{reference.kind} {name!r} is not defined (used in {where})"
 
 
