@@ -48,6 +48,12 @@ def test_the_designed_text_is_the_designed_configuration() -> None:
     assert found.config is _subject().configs[LEAF]
 
 
+def test_values_in_the_place_of_secrets_are_counted_where_nothing_else_differs() -> None:
+    designed, found = (f"{_designed()}enable password {word}\n" for word in ("<secret:enable>", "hashed"))
+    stood = stands(_subject().configs[LEAF], {FILE: designed}, {FILE: (FILE, found)})
+    assert (stood.findings, stood.not_compared) == ([], ("enable password <secret:enable>",))
+
+
 def test_a_login_that_nobody_designed_is_an_error_where_it_is_no_field_that_is_read() -> None:
     config = Subject.of(retargeted("mi300x-leaf-24", "junos")).configs["leaf1"]
     designed = {file: system("junos").files(config)[file] for file in system("junos").configurations(config)}

@@ -71,6 +71,7 @@ def stands(config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str
     texts = dict(designed)
     for file, (path, text) in found.items():
         if _same(designed[file], text):
+            not_compared += _unlike(designed[file], text)
             continue
         try:
             some, secret = causes(reader, file, designed, _whole(text), unsaid)
@@ -204,6 +205,14 @@ def _same(designed: str, found: str) -> bool:
         line == there or ("<secret:" in line and alike(line, there) is None)
         for line, there in zip(one, other, strict=True)
     )
+
+
+def _unlike(designed: str, found: str) -> list[str]:
+    """The designed lines with a secret in whose place a value stands, of texts that are the same but for those."""
+    if designed == found:
+        return []
+    pairs = zip(designed.splitlines(), found.splitlines(), strict=True)
+    return [line.strip() for line, there in pairs if line != there]
 
 
 def _whole(text: str) -> str:
