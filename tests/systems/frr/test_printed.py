@@ -87,3 +87,10 @@ def test_forwarding_that_is_off_counts_where_packets_need_it() -> None:
     assert "\nno ip forwarding\n" in printed, "a machine's own, which nothing there is routed by"
     off = printed.replace("no ip forwarding", "no ipv6 forwarding")
     assert [one.kind for one in compare(reader().parsed(FILE, given), reader().parsed(FILE, off)).steps] == ["replace"]
+
+
+def test_a_vrf_of_which_nothing_is_said_is_the_machines() -> None:
+    given, printed = pair("isis")
+    more = printed.replace("bfd\n", "vrf red\nexit-vrf\n!\nbfd\n", 1)
+    assert more != printed
+    assert not compare(reader().parsed(FILE, given), reader().parsed(FILE, more))

@@ -29,11 +29,16 @@ def as_given(sections: Sequence[Section]) -> list[Section]:
     """The sections of a text in the words that FRR is given; a text that FRR did not print is left as it is."""
     if not has(sections, PRINTED):
         return list(sections)
-    return [*_general(sections), *(_section(one) for one in sections if not _is_general(one))]
+    return [*_general(sections), *(_section(one) for one in sections if not (_is_general(one) or _says_nothing(one)))]
 
 
 def _is_general(one: Section) -> bool:
     return one.line.startswith("frr version ") or one.line.removeprefix("no ") in {"ip forwarding", "ipv6 forwarding"}
+
+
+def _says_nothing(one: Section) -> bool:
+    """Whether it is a VRF of the machine's, of which FRR has the name alone."""
+    return one.line.startswith("vrf ") and not one.body
 
 
 def _general(sections: Sequence[Section]) -> list[Section]:
