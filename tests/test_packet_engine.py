@@ -239,6 +239,22 @@ WRONG = [
         "after: row 0: it is 4, and there are 4 messages",
     ),
     (
+        {
+            "after_start": np.array([0, 0, 1], np.uint64),
+            "after": np.zeros(1, np.uint32),
+            "after_of": np.array([0, 0, 0, 2], np.uint32),
+        },
+        "after_of: row 3: it is 2, and there are 2 lists",
+    ),
+    (
+        {
+            "after_start": np.zeros(0, np.uint64),
+            "after": np.zeros(0, np.uint32),
+            "after_of": np.zeros(4, np.uint32),
+        },
+        "after_start: it has where each list begins, and where the last one ends",
+    ),
+    (
         edited("group", (1, 5), ONE_PORT | 2),
         "group: row 1: node 9: address 5: it leads to node 6, and queue pairs have the address for node 5",
     ),
@@ -357,10 +373,45 @@ def test_other_threads_run_meanwhile() -> None:
     assert (engine.arrivals() < NEVER).all()
 
 
+@pytest.mark.parametrize("engine", [PacketEngine, _sim.FlowEngine])
+def test_messages_may_share_what_they_wait_for(engine: Any) -> None:
+    sent = traffic([(0, 5, 50_000), (4, 5, 60_000), (5, 0, 20_000), (5, 4, 30_000), (5, 0, 40_000)])
+    delays = np.array([10**6, 2 * 10**6], np.uint64)
+    shared = engine(
+        **arguments(**sent),
+        after_start=np.array([0, 0, 2], np.uint64),
+        after=np.array([0, 1], np.uint32),
+        after_delay_ps=delays,
+        after_of=np.array([0, 0, 1, 1, 0], np.uint32),
+    )
+    alone = engine(
+        **arguments(**sent),
+        after_start=np.array([0, 0, 0, 2, 4, 4], np.uint64),
+        after=np.array([0, 1, 0, 1], np.uint32),
+        after_delay_ps=np.tile(delays, 2),
+    )
+    for one in (shared, alone):
+        one.run(10**10)
+    assert (shared.arrivals() == alone.arrivals()).all()
+    assert (shared.arrivals()[2:4] > shared.arrivals()[:2].max()).all()
+
+
 NUMBERS = st.one_of(
     st.integers(0, 12), st.sampled_from([2**16 - 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1, 400_000, 10**6])
 )
-FIELDS = ("kinds", "cables", "group", "groups", "members", "queue_pairs", "messages", "changes", "after_start", "after")
+FIELDS = (
+    "kinds",
+    "cables",
+    "group",
+    "groups",
+    "members",
+    "queue_pairs",
+    "messages",
+    "changes",
+    "after_start",
+    "after",
+    "after_of",
+)
 
 
 @pytest.mark.slow
@@ -376,6 +427,7 @@ def test_no_array_makes_the_engine_panic(edits: list[tuple[str, int, int]]) -> N
         changes=np.array(changes, np.uint64),
         after_start=np.array([0, 0, 1, 1], np.uint64),
         after=np.zeros(1, np.uint32),
+        after_of=np.arange(3, dtype=np.uint32),
     )
     for name, place, value in edits:
         array = given[name]

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from railweave.outputs.steps import Built
     from railweave.routing.paths import LinkShare, QueuePairPath
     from railweave.routing.table import Fib, Routes
-    from railweave.simulation.collective import Prediction
     from railweave.simulation.engines.measured import Columns
     from railweave.simulation.job_run import JobPrediction, JobStep
+    from railweave.simulation.prediction import Prediction
 
 __version__ = "0.1.0"
 __all__ = [

@@ -114,6 +114,7 @@ class PacketEngine:
         after_start: NDArray[np.uint64] | None = None,
         after: NDArray[np.uint32] | None = None,
         after_delay_ps: NDArray[np.uint64] | None = None,
+        after_of: NDArray[np.uint32] | None = None,
         limits: NDArray[np.uint32] | None = None,
         changes: NDArray[np.uint64] | None = None,
         dcqcn: str | None = "connectx",
@@ -139,6 +140,8 @@ class PacketEngine:
           start_ps then counts from when the last of them arrived, each ``after_delay_ps`` (as long as ``after``) later.
           Where one arrives at another host than m leaves from (a NIC of the same server), its delay and start_ps are
           together at least what the shortest cable takes. No message waits for itself.
+        - ``after_of``: where messages share lists (the parts of one message of NCCL do), the list of each; message m then
+          waits for list ``after_of[m]`` in place of list m. Memory and time of neighbors with the same list are those of one.
         - ``limits``: a row of mtu, rate_mbps for each queue pair: payload of its full packets (0: ``host.mtu``), and the rate
           on the wire, 10^6 bit/s, that it never exceeds (0: its port's). Those that have a rate are traffic of others: their
           messages do not take the time of the NIC's proxy (``host.post-cost``).
@@ -230,6 +233,7 @@ class FlowEngine:
         after_start: NDArray[np.uint64] | None = None,
         after: NDArray[np.uint32] | None = None,
         after_delay_ps: NDArray[np.uint64] | None = None,
+        after_of: NDArray[np.uint32] | None = None,
         changes: NDArray[np.uint64] | None = None,
         dcqcn: str | None = "connectx",
         parameters: Mapping[str, str] | None = None,

@@ -211,4 +211,10 @@ def test_parts_are_the_message(queue_pairs: int, split_data: bool, credit: bool,
         message = pieces.message[part]
         mine = slice(int(found.after_start[message]), int(found.after_start[message + 1]))
         expected = {p for m in found.after[mine] for p in range(int(pieces.first[m]), int(pieces.first[m + 1]))}
-        assert set(after[int(start[part]) : int(start[part + 1])].tolist()) == expected
+        assert set(after[int(start[message]) : int(start[message + 1])].tolist()) == expected
+
+
+def test_what_parts_wait_for_is_listed_once_for_all_of_them() -> None:
+    found = program(Job.of_servers(4, 2), "all-gather", 16 * MIB, parameters({}), credit=True)
+    once, eight = (len(waits(found, split(found, qps, split_data=True))[1]) for qps in (1, 8))
+    assert eight <= 8 * once, "it grows with the queue pairs, not with their square"

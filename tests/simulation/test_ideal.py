@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 import railweave
-from railweave.simulation.collective import Prediction
 from railweave.simulation.compare import Comparison, Outcome
 from railweave.simulation.engines.report import lost_text
 from railweave.simulation.ideal import Ideal
 from railweave.simulation.job_run import JobPrediction
+from railweave.simulation.prediction import Prediction
 from tests.conftest import example
 
 

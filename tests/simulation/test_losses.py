@@ -14,7 +14,7 @@ from tests.conftest import example
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railweave.simulation.collective import Prediction
+    from railweave.simulation.prediction import Prediction
 
 MIB = 1 << 20
 SMALL_POOLS = {

@@ -82,9 +82,15 @@ def whole_ps(bed: Bed, size: int, qps: int, cost_ps: int) -> tuple[int, np.ndarr
     order = np.lexsort(((target % nics)[of], apart[of], (source % nics)[of], credit[of]))
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
-    waiting = np.repeat(np.arange(len(order)), np.diff(own.after_start.astype(np.int64)))
+    assert own.after_of is not None
+    begin, end = own.after_start.astype(np.int64)[own.after_of + np.array([[0], [1]])]
+    waiting = np.repeat(np.arange(len(order)), end - begin)
+    entry = np.concatenate([np.arange(*bounds) for bounds in zip(begin, end, strict=True)])
     start, after, delay = csr(
-        len(order), number[waiting], number[own.after.astype(np.int64)], own.after_delay_ps.astype(np.int64)
+        len(order),
+        number[waiting],
+        number[own.after.astype(np.int64)[entry]],
+        own.after_delay_ps.astype(np.int64)[entry],
     )
     traffic = Traffic(own.pairs, own.messages[order], start, after, delay, own.data)
     run = run_flows(with_cost(cost_ps)(bed.fabric.flow_arguments(own.pairs)), traffic)

@@ -5,6 +5,10 @@ use numpy::{PyUntypedArray, PyUntypedArrayMethods, dtype};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+/// An argument, and one that may be left out.
+pub type Given<'a, 'py> = &'a Bound<'py, PyAny>;
+pub type Perhaps<'a, 'py> = Option<Given<'a, 'py>>;
+
 /// What is wrong with an argument.
 pub fn wrong(name: &str, what: impl AsRef<str>) -> PyErr {
     PyValueError::new_err(format!("{name}: {}", what.as_ref()))

@@ -14,7 +14,7 @@ use railweave_sim::series::Series;
 use railweave_sim::topology::Topology;
 use railweave_sim::traffic::Traffic;
 
-use crate::arrays::{Numbers, wrong};
+use crate::arrays::{Given, Numbers, Perhaps, wrong};
 use crate::series::Collector;
 use crate::{changes, counters, network, parameters, traffic};
 
@@ -36,9 +36,6 @@ pub struct Input {
     pub timeline: Vec<(Ps, Change)>,
 }
 
-/// An argument, and one that may be left out.
-type Given<'a, 'py> = &'a Bound<'py, PyAny>;
-type Perhaps<'a, 'py> = Option<Given<'a, 'py>>;
 /// A parameter set of DCQCN, parameters by name, profiles, and which each node has.
 type Parameters<'a, 'py> =
     (Option<&'a str>, Option<&'a Bound<'py, PyDict>>, &'a [Bound<'py, PyDict>], Perhaps<'a, 'py>);
@@ -49,7 +46,7 @@ impl Input {
         (kinds, cables): (Given<'a, 'py>, Given<'a, 'py>),
         (group, groups, members, column): (Given<'a, 'py>, Given<'a, 'py>, Given<'a, 'py>, Perhaps<'a, 'py>),
         (queue_pairs, limits, messages): (Given<'a, 'py>, Perhaps<'a, 'py>, Given<'a, 'py>),
-        (after_start, after, after_delay_ps): (Perhaps<'a, 'py>, Perhaps<'a, 'py>, Perhaps<'a, 'py>),
+        waits: traffic::Waits<'a, 'py>,
         changes: Perhaps<'a, 'py>,
         (dcqcn, parameters, profiles, profile): Parameters<'a, 'py>,
     ) -> PyResult<Self> {
@@ -59,8 +56,7 @@ impl Input {
         let config = parameters::config(dcqcn, parameters, host_speed_mbps)?;
         let (profiles, of) = parameters::profiles(config, profiles, profile, topology.kinds.len())?;
         let known = (&topology, &tables, config.host.mtu);
-        let (traffic, owners) =
-            traffic::traffic(queue_pairs, limits, messages, after_start, after, after_delay_ps, known)?;
+        let (traffic, owners) = traffic::traffic(queue_pairs, limits, messages, waits, known)?;
         let timeline = match changes {
             Some(given) => changes::changes(given, &topology, (&tables.fib, &entries, &owners), &config.host)?,
             None => Vec::new(),
@@ -82,7 +78,7 @@ pub struct PacketEngine {
 #[pymethods]
 impl PacketEngine {
     #[new]
-    #[pyo3(signature = (*, kinds, cables, group, groups, members, queue_pairs, messages, after_start=None, after=None, after_delay_ps=None,
+    #[pyo3(signature = (*, kinds, cables, group, groups, members, queue_pairs, messages, after_start=None, after=None, after_delay_ps=None, after_of=None,
         limits=None, changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
@@ -96,6 +92,7 @@ impl PacketEngine {
         after_start: Option<&Bound<'_, PyAny>>,
         after: Option<&Bound<'_, PyAny>>,
         after_delay_ps: Option<&Bound<'_, PyAny>>,
+        after_of: Option<&Bound<'_, PyAny>>,
         limits: Option<&Bound<'_, PyAny>>,
         changes: Option<&Bound<'_, PyAny>>,
         dcqcn: Option<&str>,
@@ -107,7 +104,7 @@ impl PacketEngine {
             (kinds, cables),
             (group, groups, members, None),
             (queue_pairs, limits, messages),
-            (after_start, after, after_delay_ps),
+            (after_start, after, after_delay_ps, after_of),
             changes,
             (dcqcn, parameters, &profiles, profile),
         )?;

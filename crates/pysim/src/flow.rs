@@ -21,7 +21,7 @@ pub struct FlowEngine {
 impl FlowEngine {
     #[new]
     #[pyo3(signature = (*, kinds, cables, group, groups, members, queue_pairs, messages, column=None, after_start=None, after=None,
-        after_delay_ps=None, changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None, efficiency=1.0, tolerance=0.01, fold=true))]
+        after_delay_ps=None, after_of=None, changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None, efficiency=1.0, tolerance=0.01, fold=true))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
         py: Python<'_>,
@@ -36,6 +36,7 @@ impl FlowEngine {
         after_start: Option<&Bound<'_, PyAny>>,
         after: Option<&Bound<'_, PyAny>>,
         after_delay_ps: Option<&Bound<'_, PyAny>>,
+        after_of: Option<&Bound<'_, PyAny>>,
         changes: Option<&Bound<'_, PyAny>>,
         dcqcn: Option<&str>,
         parameters: Option<&Bound<'_, PyDict>>,
@@ -55,7 +56,7 @@ impl FlowEngine {
             (kinds, cables),
             (group, groups, members, column),
             (queue_pairs, None, messages),
-            (after_start, after, after_delay_ps),
+            (after_start, after, after_delay_ps, after_of),
             changes,
             (dcqcn, parameters, &profiles, profile),
         )?;

@@ -1,5 +1,7 @@
 //! Queue pairs and messages from arrays.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use railweave_sim::flow::Tables;
 use railweave_sim::input::flows::{LATEST, MOST_BYTES};
@@ -7,7 +9,7 @@ use railweave_sim::input::spec::FASTEST_MBPS;
 use railweave_sim::topology::{NodeKind, Topology};
 use railweave_sim::traffic::{Limit, Message, QueuePair, Traffic, Verb, Wait};
 
-use crate::arrays::{Numbers, wrong};
+use crate::arrays::{Given, Numbers, Perhaps, wrong};
 use crate::network::{self, SEVERAL};
 
 /// Names of codes in Python.
@@ -16,15 +18,16 @@ pub const CODES: [(&str, u64); 3] = [("WRITE", 0), ("WRITE_WITH_IMMEDIATE", 1), 
 /// In the order of their codes.
 const VERBS: [Verb; 3] = [Verb::Write, Verb::WriteWithImmediate, Verb::Send];
 
-/// What hosts are to send, and the node of each column's host (`u32::MAX`: it is not used). Messages wait for
-/// `after[after_start[m]..after_start[m + 1]]`.
+/// Lists of what messages wait for: where each begins, what is in them, how long after it, and the list of each message
+/// (left out: that of its number).
+pub type Waits<'a, 'py> = (Perhaps<'a, 'py>, Perhaps<'a, 'py>, Perhaps<'a, 'py>, Perhaps<'a, 'py>);
+
+/// What hosts are to send, and the node of each column's host (`u32::MAX`: it is not used).
 pub fn traffic(
     pairs: &Bound<'_, PyAny>,
     limits: Option<&Bound<'_, PyAny>>,
     messages: &Bound<'_, PyAny>,
-    after_start: Option<&Bound<'_, PyAny>>,
-    after: Option<&Bound<'_, PyAny>>,
-    delays: Option<&Bound<'_, PyAny>>,
+    (after_start, after, delays, after_of): Waits<'_, '_>,
     (topology, tables, mtu): (&Topology, &Tables, u32),
 ) -> PyResult<(Traffic, Vec<u32>)> {
     let (pairs, owners) = queue_pairs(pairs, topology, tables)?;
@@ -44,11 +47,11 @@ pub fn traffic(
             let what = format!("queue pair {qp} has more than {} packets: divide them among several", u32::MAX);
             return Err(given.wrong(row, what));
         }
-        traffic.messages.push(Message { verb, qp, bytes, start, after: Vec::new() });
+        traffic.messages.push(Message { verb, qp, bytes, start, after: Arc::default() });
     }
     match (after_start, after) {
-        (Some(starts), Some(after)) => wait(&mut traffic, starts, after, delays, topology.lookahead())?,
-        (None, None) if delays.is_none() => {}
+        (Some(starts), Some(after)) => wait(&mut traffic, (starts, after, delays, after_of), topology.lookahead())?,
+        (None, None) if delays.is_none() && after_of.is_none() => {}
         _ => return Err(wrong("after", "after_start and after are given together or not at all")),
     }
     // without waits there is none
@@ -130,13 +133,13 @@ pub fn leads_astray(host: u32, owner: u32) -> String {
 
 fn wait(
     traffic: &mut Traffic,
-    starts: &Bound<'_, PyAny>,
-    after: &Bound<'_, PyAny>,
-    delays: Option<&Bound<'_, PyAny>>,
+    (starts, after, delays, of): (Given<'_, '_>, Given<'_, '_>, Perhaps<'_, '_>, Perhaps<'_, '_>),
     least: u64,
 ) -> PyResult<()> {
     let count = traffic.messages.len();
-    let starts = Numbers::<u64>::read("after_start", &[Some(count + 1)], starts)?;
+    let of = of.map(|of| Numbers::<u32>::read("after_of", &[Some(count)], of)).transpose()?;
+    let lists = of.is_none().then_some(count + 1);
+    let starts = Numbers::<u64>::read("after_start", &[lists], starts)?;
     let after = Numbers::<u32>::read("after", &[None], after)?;
     let delays =
         delays.map(|delays| Numbers::<u64>::read("after_delay_ps", &[Some(after.len())], delays)).transpose()?;
@@ -145,37 +148,43 @@ fn wait(
         return Err(wrong("after_delay_ps", format!("row {row}: more than {LATEST}")));
     }
     let bounds = starts.slice();
-    if bounds[0] != 0 || bounds[count] != after.len() as u64 {
-        return Err(wrong(
-            "after_start",
-            format!("it runs from {} to {}, not from 0 to {}", bounds[0], bounds[count], after.len()),
-        ));
+    let [Some(first), Some(last)] = [bounds.first(), bounds.last()] else {
+        return Err(wrong("after_start", "it has where each list begins, and where the last one ends"));
+    };
+    if *first != 0 || *last != after.len() as u64 {
+        return Err(wrong("after_start", format!("it runs from {first} to {last}, not from 0 to {}", after.len())));
     }
+    let delay = |place: usize| delays.map_or(0, |delays| delays[place]);
+    let mut before = (usize::MAX, Arc::<[Wait]>::default());
     for number in 0..count {
-        let (begin, end) = (bounds[number], bounds[number + 1]);
+        let list = match &of {
+            Some(of) => of.one_of(number, "it", of.slice()[number], bounds.len() - 1, "lists")? as usize,
+            None => number,
+        };
+        let (begin, end) = (bounds[list], bounds[list + 1]);
         if begin > end || end > after.len() as u64 {
-            return Err(
-                starts.wrong(number + 1, format!("{end} comes after {begin}, and there are {} in after", after.len()))
-            );
+            let what = format!("{end} comes after {begin}, and there are {} in after", after.len());
+            return Err(starts.wrong(list + 1, what));
         }
-        let waits = &after.slice()[begin as usize..end as usize];
+        let (begin, end) = (begin as usize, end as usize);
         let src = traffic.pairs[traffic.messages[number].qp as usize].src;
-        for (row, &before) in waits.iter().enumerate() {
-            let row = begin as usize + row;
-            after.one_of(row, "it", before, count, "messages")?;
-            let dst = traffic.pairs[traffic.messages[before as usize].qp as usize].dst;
-            let start = traffic.messages[number].start + delays.map_or(0, |delays| delays[row]);
+        for place in begin..end {
+            let waits_for = after.one_of(place, "it", after.slice()[place], count, "messages")?;
+            let dst = traffic.pairs[traffic.messages[waits_for as usize].qp as usize].dst;
+            let start = traffic.messages[number].start + delay(place);
             if dst != src && start < least {
                 let what = format!(
-                    "message {number} leaves host {src}, and message {before}, for which it waits, arrives at host {dst}: \
+                    "message {number} leaves host {src}, and message {waits_for}, for which it waits, arrives at host {dst}: \
                      start_ps and after_delay_ps are {start}, and must be at least {least}, which the shortest wire takes"
                 );
-                return Err(after.wrong(row, what));
+                return Err(after.wrong(place, what));
             }
         }
-        let delay = |place: usize| delays.map_or(0, |delays| delays[begin as usize + place]);
-        let wait = |(place, &message)| Wait { message, delay: delay(place) };
-        traffic.messages[number].after = waits.iter().enumerate().map(wait).collect();
+        if before.0 != list {
+            let wait = |place| Wait { message: after.slice()[place], delay: delay(place) };
+            before = (list, (begin..end).map(wait).collect());
+        }
+        traffic.messages[number].after = before.1.clone();
     }
     Ok(())
 }

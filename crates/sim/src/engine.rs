@@ -99,7 +99,7 @@ impl Engine {
         }
         for (number, message) in traffic.messages.iter().enumerate() {
             let pair = &traffic.pairs[message.qp as usize];
-            for &Wait { message: before, delay } in &message.after {
+            for &Wait { message: before, delay } in message.after.iter() {
                 let arrives = traffic.pairs[traffic.messages[before as usize].qp as usize].dst;
                 if arrives != pair.src {
                     assert!(

@@ -1,5 +1,8 @@
 //! What hosts are to send: queue pairs, and messages on them that may wait for one another.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use crate::config::HostConfig;
 use crate::packet::Ps;
 use crate::transport::Segment;
@@ -55,8 +58,9 @@ pub struct Message {
     pub bytes: u64,
     /// When it may be sent; where it waits for others, how long after the last of them arrived.
     pub start: Ps,
-    /// What it waits for.
-    pub after: Vec<Wait>,
+    /// What it waits for. Messages that share a list and follow one another take memory and time once: the parts of a message
+    /// that goes over several queue pairs wait for the same.
+    pub after: Arc<[Wait]>,
 }
 
 /// All there is to be sent.
@@ -100,7 +104,7 @@ impl Traffic {
         for (src, dst, bytes, start) in flows {
             let qp = traffic.pairs.len() as u32;
             traffic.pairs.push(QueuePair { src, dst, to: dst, back: src });
-            traffic.messages.push(Message { verb: Verb::Write, qp, bytes, start, after: Vec::new() });
+            traffic.messages.push(Message { verb: Verb::Write, qp, bytes, start, after: Arc::default() });
         }
         traffic
     }
@@ -164,16 +168,27 @@ pub struct Schedule {
     pub qp: Vec<u32>,
     /// When each message may be sent, or how long after the last that it waits for.
     pub start: Vec<Ps>,
-    /// How many messages each still waits for.
-    pub waits: Vec<u32>,
-    /// When each can have what it waits for, as far as that arrived.
-    pub ready: Vec<Ps>,
+    /// Messages that wait for the same.
+    pub waiting: Vec<Waiting>,
     /// The sending host of each queue pair.
     pub sender: Vec<u32>,
     /// `followers[follow[m]..follow[m + 1]]` wait for message `m`.
     pub follow: Vec<u32>,
-    /// Messages that wait, by what they wait for, and how long after it.
+    /// Places in `waiting`, by what they wait for, and how long after it.
     pub followers: Vec<(u32, Ps)>,
+}
+
+/// Messages that follow one another and wait for the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    /// The first of them.
+    first: u32,
+    /// How many they are.
+    count: u32,
+    /// How many messages they still wait for.
+    waits: u32,
+    /// When they can have what they wait for, as far as that arrived.
+    ready: Ps,
 }
 
 impl Schedule {
@@ -183,9 +198,18 @@ impl Schedule {
         let sender = traffic.pairs.iter().map(|pair| pair.src).collect();
         let mut schedule =
             Schedule { sender, first: vec![0; pairs + 1], follow: vec![0; messages + 1], ..Schedule::default() };
-        for message in &traffic.messages {
+        for (number, message) in traffic.messages.iter().enumerate() {
             schedule.first[message.qp as usize + 1] += 1;
-            for wait in &message.after {
+            if message.after.is_empty() {
+                continue;
+            }
+            if number > 0 && Arc::ptr_eq(&message.after, &traffic.messages[number - 1].after) {
+                schedule.waiting.last_mut().expect("the message before waits").count += 1;
+                continue;
+            }
+            let waits = message.after.len() as u32;
+            schedule.waiting.push(Waiting { first: number as u32, count: 1, waits, ready: 0 });
+            for wait in message.after.iter() {
                 schedule.follow[wait.message as usize + 1] += 1;
             }
         }
@@ -224,30 +248,29 @@ impl Schedule {
             schedule.segment.push(place);
             schedule.qp.push(message.qp);
             schedule.start.push(message.start);
-            schedule.waits.push(message.after.len() as u32);
-            schedule.ready.push(0);
-            for wait in &message.after {
-                let place = &mut free[wait.message as usize];
-                schedule.followers[*place as usize] = (number as u32, wait.delay);
-                *place += 1;
+        }
+        for (place, waiting) in schedule.waiting.iter().enumerate() {
+            for wait in traffic.messages[waiting.first as usize].after.iter() {
+                let free = &mut free[wait.message as usize];
+                schedule.followers[*free as usize] = (place as u32, wait.delay);
+                *free += 1;
             }
         }
         schedule
     }
 
-    /// A message that another waits for arrived. Returns the other's sender, and when it may be sent, where it waits for
-    /// nothing more.
-    pub fn arrived(&mut self, (follower, delay): (u32, Ps), now: Ps) -> Option<(u32, Ps)> {
-        let place = follower as usize;
-        self.ready[place] = self.ready[place].max(now + delay);
-        self.waits[place] -= 1;
-        let sender = self.sender[self.qp[place] as usize];
-        (self.waits[place] == 0).then(|| (sender, self.ready[place] + self.start[place]))
+    /// A message that others wait for arrived. Returns them, where they wait for nothing more, and when they can have it.
+    #[inline]
+    pub fn arrived(&mut self, (place, delay): (u32, Ps), now: Ps) -> Option<(Range<u32>, Ps)> {
+        let waiting = &mut self.waiting[place as usize];
+        waiting.ready = waiting.ready.max(now + delay);
+        waiting.waits -= 1;
+        (waiting.waits == 0).then(|| (waiting.first..waiting.first + waiting.count, waiting.ready))
     }
 
-    /// The messages that wait for one.
+    /// The places in `followers` of those that wait for a message.
     #[inline]
-    pub fn followers_of(&self, message: u32) -> std::ops::Range<usize> {
+    pub fn followers_of(&self, message: u32) -> Range<usize> {
         self.follow[message as usize] as usize..self.follow[message as usize + 1] as usize
     }
 }

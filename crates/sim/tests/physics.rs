@@ -322,7 +322,7 @@ fn a_message_waits_for_what_arrived_at_other_nics_of_its_server() {
         QueuePair { src: 1, dst: 3, to: 3, back: 1 },
         QueuePair { src: 3, dst: 0, to: 0, back: 3 },
     );
-    let message = |qp, bytes, after| Message { verb: Verb::Send, qp, bytes, start: 0, after };
+    let message = |qp, bytes, after: Vec<Wait>| Message { verb: Verb::Send, qp, bytes, start: 0, after: after.into() };
     let waits = vec![Wait { message: 0, delay: 5 * US }, Wait { message: 1, delay: 2 * US }];
     let messages = vec![message(0, 4096, vec![]), message(1, 40_960, vec![]), message(2, 4096, waits)];
     let mut config = without_control();

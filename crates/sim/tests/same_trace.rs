@@ -2,6 +2,8 @@
 
 mod reference;
 
+use std::sync::Arc;
+
 use railweave_sim::balance::Balance;
 use railweave_sim::config::{Config, Ecn, Recovery, Service, Vxlan, Watchdog};
 use railweave_sim::engine::Engine;
@@ -85,7 +87,7 @@ fn scenario(seed: u64) -> Scenario {
         for _ in 0..pick(4) + 1 {
             let bytes = [1, 4096, 100_000, 300_001][pick(4) as usize];
             let verb = [Verb::Write, Verb::WriteWithImmediate, Verb::Send][pick(3) as usize];
-            traffic.messages.push(Message { verb, qp, bytes, start: pick(30) * 1_000_000, after: Vec::new() });
+            traffic.messages.push(Message { verb, qp, bytes, start: pick(30) * 1_000_000, after: Arc::default() });
         }
         if pick(3) == 0 {
             // an answer that waits for the last two messages
@@ -97,8 +99,12 @@ fn scenario(seed: u64) -> Scenario {
             }
             traffic.pairs.push(QueuePair { src: dst, dst: src, to: src, back: dst });
             let (start, verb) = (pick(3) * 500_000 + if told { delay + 1_000_000 } else { 0 }, Verb::Send);
-            let after = after.into_iter().map(|message| Wait { message, delay: pick(2) * 700_000 }).collect();
-            traffic.messages.push(Message { verb, qp: qp + 1, bytes: 50_000, start, after });
+            let wait = |message| Wait { message, delay: pick(2) * 700_000 };
+            let after: Arc<[Wait]> = after.into_iter().map(wait).collect();
+            // parts of one message wait for the same
+            let (parts, qp) = (1 + seed % 3, qp + 1);
+            let part = Message { verb, qp, bytes: 50_000 / parts, start, after };
+            traffic.messages.extend((0..parts).map(|_| part.clone()));
         }
     }
     let mut changes = Vec::new();
@@ -149,7 +155,10 @@ fn the_engines_agree() {
         let fib = Fib::shortest(&topology).balanced(balance);
         let mut fast = Engine::with_profiles(config, profiles.clone(), &of, &topology, fib.clone(), &traffic)
             .with_changes(timeline.clone());
-        let mut plain = Reference::new(config, (profiles, of), &topology, fib, &traffic, timeline);
+        // the reference has every list for itself
+        let mut alone = traffic.clone();
+        alone.messages.iter_mut().for_each(|message| message.after = message.after.iter().copied().collect());
+        let mut plain = Reference::new(config, (profiles, of), &topology, fib, &alone, timeline);
         let limit: Ps = 20_000_000_000;
         fast.run(limit);
         plain.run(limit);

@@ -69,28 +69,15 @@ def split(program: Program, qps_per_connection: int, *, split_data: bool) -> Spl
 
 
 def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
-    """What each part waits for, as ``Program`` has it, over parts: all parts of what its message waits for.
-
-    The number of entries grows with the square of the queue pairs per connection.
-    """
+    """What the parts of each message wait for, as ``Program`` has it, over parts: all parts of what the message waits for."""
     first = parts.first.astype(np.int64)
-    count = np.diff(first)
-    # what each message waits for, in parts: it is the same for all of its own parts
     awaited = program.after.astype(np.int64)
-    across = count[awaited]
-    entry = np.repeat(np.arange(len(awaited), dtype=np.int32), across)
-    turn = np.arange(len(entry)) - np.repeat(np.cumsum(across) - across, across)
-    of_message = (first[awaited][entry] + turn).astype(np.uint32)
-    delay_ps = program.after_delay_ps[entry]
-    start = np.zeros(len(awaited) + 1, np.int64)
+    across = np.diff(first)[awaited]
+    start = np.zeros(len(awaited) + 1, np.uint64)
     np.cumsum(across, out=start[1:])
-    begin = start[program.after_start.astype(np.int64)]
-    each = np.diff(begin)[parts.message]
-    after_start = np.zeros(len(parts.message) + 1, np.uint64)
-    np.cumsum(each, out=after_start[1:])
-    place = np.arange(int(after_start[-1]))
-    place += np.repeat(begin[:-1][parts.message] - after_start[:-1].astype(np.int64), each)
-    return after_start, of_message[place], delay_ps[place]
+    after = np.repeat((first[awaited] - start[:-1].astype(np.int64)).astype(np.int32), across)
+    after += np.arange(len(after), dtype=np.int32)
+    return start[program.after_start.astype(np.int64)], after.astype(np.uint32), program.after_delay_ps.repeat(across)
 
 
 def _turn(connection: NDArray[np.uint32]) -> NDArray[np.int64]:

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any, Protocol
 
-from railweave.simulation.collective import MANY_RANKS, Prediction, predict
+from railweave.simulation.collective import MANY_RANKS, predict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.network.model import Network
     from railweave.simulation.conditions import Bed, Conditions
+    from railweave.simulation.prediction import Prediction
 
 SMALL_PACKET_HOPS = 20_000_000
 """Of a small case: some seconds."""

@@ -43,14 +43,17 @@ def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) 
     messages[:, 0] = len(traffic.pairs) + np.arange(len(pairs))
     messages[:, 1] = ENDLESS_BYTES
     messages[:, 3] = WRITE
-    waits = np.full(len(pairs), traffic.after_start[-1], np.uint64)  # for nothing
+    lists = len(traffic.after_start) - 1
+    own = np.arange(lists, dtype=np.uint32) if traffic.after_of is None else traffic.after_of
+    nothing = np.full(len(pairs), lists, np.uint32)  # a list of its own, and nothing in it
     return Traffic(
         np.concatenate([traffic.pairs, pairs]),
         np.concatenate([traffic.messages, messages]),
-        np.concatenate([traffic.after_start, waits]),
+        np.append(traffic.after_start, traffic.after_start[-1]),
         traffic.after,
         traffic.after_delay_ps,
         np.concatenate([traffic.data, np.ones(len(pairs), np.bool_)]),
+        np.concatenate([own, nothing]),
         limits,
     )
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
@@ -21,21 +20,15 @@ from railweave.simulation.engines.choice import MOST_PACKET_HOPS, choose, foreca
 from railweave.simulation.engines.flows import FLOW_NOTE, run_flows
 from railweave.simulation.engines.measured import Measured, interval_ps
 from railweave.simulation.engines.packets import run_packets
-from railweave.simulation.engines.report import (
-    congestion_text,
-    counters_json,
-    engine_json,
-    engine_text,
-    lossless_drops,
-    lost_text,
-)
+from railweave.simulation.engines.report import lossless_drops
 from railweave.simulation.engines.rounds import repeated_rounds
 from railweave.simulation.engines.traffic import traffic_of
-from railweave.simulation.errors import Band, band
+from railweave.simulation.errors import band
 from railweave.simulation.ideal import Ideal
 from railweave.simulation.job import stripes
 from railweave.simulation.model.faults import slowed
 from railweave.simulation.model.retries import after_retries, retry_parameters
+from railweave.simulation.prediction import Prediction
 from railweave.simulation.ranks import order_text
 from railweave.simulation.rotation import Rotation, rotation, run_rotation
 from railweave.simulation.settings import post_cost_ps, timeout_ps
@@ -44,10 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from railweave.collectives.bus_bandwidth import Collective
-    from railweave.collectives.program import Program
     from railweave.network.model import Network
-    from railweave.simulation.engines.choice import Choice
-    from railweave.simulation.engines.run import Steady
     from railweave.simulation.model.fabric import Arguments, FlowArguments
 
 A = TypeVar("A", "Arguments", "FlowArguments")
@@ -61,99 +51,6 @@ MOST_FLOW_MESSAGES = 4_000_000
 
 MANY_RANKS = 200
 """From so many on, one server is run of an all-to-all where all do alike (``rotation``): transfers are ranks squared."""
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What one collective of one size gets. Rates in 10^9 byte/s, as nccl-tests prints them."""
-
-    collective: str
-    size_bytes: int
-    program: Program
-    """What NCCL or RCCL makes of it: ``algorithm``, ``protocol``, ``channels``, and the messages."""
-    time_ps: int
-    complete: bool
-    """Whether every message arrived."""
-    choice: Choice
-    """Which ``engine`` ran it, and why."""
-    steady: Steady | None
-    """Where the run was stopped because it was steady, and how far off the time is at most; None: it ran to the end."""
-    counters: dict[str, int] | None
-    """What packets were counted, over the whole network; None where flows were run."""
-    load: Load
-    """How long the busiest link, the busiest NIC's proxy and the GPUs' own links were busy, ps: what binds follows from it."""
-    wall_s: float
-    """How long the prediction took."""
-    notes: tuple[str, ...]
-    """What was assumed or left out."""
-    hosts: tuple[str, ...] = ()
-    """The servers, in the order of their ranks."""
-    order: str = ""
-    """The same for people, and what the order makes of a ring."""
-    errors: tuple[str, ...] = ()
-    """What must not happen on a network as it is configured, and did: packets of a lossless class that were dropped."""
-    timeout_ps: int = 0
-    """After how long without news NICs send again."""
-    measured: Measured | None = None
-    """The tables that ``JobPrediction`` joins."""
-    ideal: Ideal | None = None
-    """What it would take at the limits of hardware alone."""
-    band: Band | None = None
-    """What the time lies between, as far as published rows and seeds tell."""
-
-    @cached_property
-    def flows(self) -> list[dict[str, Any]]:
-        """What each queue pair of data carried, and when its last message had arrived; null: it had not."""
-        return [] if self.measured is None else self.measured.flows_json()
-
-    @property
-    def bus_bandwidth_gbytes(self) -> float:
-        """Bus bandwidth, 10^9 byte/s."""
-        return self.program.bus_bandwidth_gbytes(self.time_ps)
-
-    def to_text(self) -> str:
-        """A few lines for people."""
-        bound = bottleneck(self.load, self.time_ps)
-        state = "" if self.complete else "  (not complete: some messages never arrived)"
-        return (
-            f"{self.collective} of {self.size_bytes} bytes: {self.program.algorithm}, {self.program.protocol}, "
-            f"{self.program.channels} channels\n"
-            f"{lost_text(self.counters)}"
-            f"  time           {self.time_ps / 1e6:.1f} us{state}\n"
-            f"{'' if self.band is None else self.band.to_text()}"
-            f"  bus bandwidth  {self.bus_bandwidth_gbytes:.2f} GB/s\n"
-            f"{'' if self.ideal is None else self.ideal.to_text(self.time_ps, self.program) + chr(10)}"
-            f"  bound by       {bound.to_text()}\n"
-            f"  servers        {self.order}\n"
-            f"  congestion     {congestion_text(self.counters)}\n"
-            f"  engine         {engine_text(self.choice, self.steady)}"
-            + "".join(f"\n  error          {error}" for error in self.errors)
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object (docs/predict.md)."""
-        return {
-            "collective": self.collective,
-            "size_bytes": self.size_bytes,
-            "algorithm": self.program.algorithm,
-            "protocol": self.program.protocol,
-            "channels": self.program.channels,
-            **engine_json(self.choice, self.steady),
-            "complete": self.complete,
-            "time_us": self.time_ps / 1e6,
-            "band": None if self.band is None else self.band.to_json(),
-            "bus_bandwidth_GBps": self.bus_bandwidth_gbytes,
-            "alg_bandwidth_GBps": self.size_bytes / self.time_ps * 1e3,
-            "ideal": None if self.ideal is None else self.ideal.to_json(self.time_ps, self.program),
-            "bottleneck": bottleneck(self.load, self.time_ps).to_json(),
-            "wall_s": self.wall_s,
-            **counters_json(self.counters),
-            "flows": self.flows,
-            "hosts": list(self.hosts),
-            "rank_order": self.order,
-            "errors": list(self.errors),
-            "notes": list(self.notes),
-        }
 
 
 def predict(

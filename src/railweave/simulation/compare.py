@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from railweave.network.model import Network
-    from railweave.simulation.collective import Prediction
     from railweave.simulation.job_run import JobPrediction
+    from railweave.simulation.prediction import Prediction
 
 OPTIONS = ("lb", "qps", "size", "collective", "background", "engine", "fib", "scenario", "tenant")
 """Options that can be varied; so can every parameter of NCCL (``NCCL_…``) and of the engine (``host.mtu``)."""
@@ -291,6 +291,6 @@ def _light(prediction: Prediction) -> Prediction:
     )
     measured = prediction.measured
     if measured is not None:
-        traffic = replace(measured.traffic, after_start=none, after=few, after_delay_ps=none)
+        traffic = replace(measured.traffic, after_start=none, after=few, after_delay_ps=none, after_of=None)
         measured = replace(measured, traffic=traffic)
     return replace(prediction, program=program, measured=measured)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from railweave.intent.scenario import Scenario, Step
     from railweave.network.model import Network
-    from railweave.simulation.collective import Prediction
     from railweave.simulation.conditions import Bed, Conditions
     from railweave.simulation.engines.measured import Columns
+    from railweave.simulation.prediction import Prediction
 
 MOST_SHOWN = 200
 """Steps that a result lists one by one."""

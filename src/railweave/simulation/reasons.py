@@ -9,8 +9,8 @@ import numpy as np
 from railweave.simulation.bottleneck import bottleneck
 
 if TYPE_CHECKING:
-    from railweave.simulation.collective import Prediction
     from railweave.simulation.engines.measured import Columns, Measured
+    from railweave.simulation.prediction import Prediction
 
 FULL = 0.9
 """What is busy for this part of the time binds; where nothing is, waiting does."""

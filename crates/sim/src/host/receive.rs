@@ -135,11 +135,13 @@ impl Host {
             let message = schedule.message[place];
             context.arrived[message as usize] = now;
             for follower in schedule.followers_of(message) {
-                let follower = schedule.followers[follower];
-                match schedule.arrived(follower, now) {
-                    Some((sender, at)) if sender == self.number => self.starts.push(Reverse((at, follower.0))),
-                    Some((sender, at)) => context.told.push((sender, at, follower.0)),
-                    None => {}
+                let Some((ready, from)) = schedule.arrived(schedule.followers[follower], now) else { continue };
+                for number in ready {
+                    let at = from + schedule.start[number as usize];
+                    match schedule.sender[schedule.qp[number as usize] as usize] {
+                        sender if sender == self.number => self.starts.push(Reverse((at, number))),
+                        sender => context.told.push((sender, at, number)),
+                    }
                 }
             }
         }

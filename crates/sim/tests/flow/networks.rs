@@ -1,5 +1,7 @@
 //! Two-tier networks and collectives, for tests and measurements of the flow engine.
 
+use std::sync::Arc;
+
 use railweave_sim::balance::Balance;
 use railweave_sim::packet::Ps;
 use railweave_sim::routing::{Fib, Group, ONE_PORT};
@@ -60,7 +62,7 @@ pub fn all_to_all(hosts: u32, bytes: u64) -> Traffic {
             let dst = (src + ahead) % hosts;
             let qp = traffic.pairs.len() as u32;
             traffic.pairs.push(QueuePair { src, dst, to: dst, back: src });
-            traffic.messages.push(Message { verb: Verb::Write, qp, bytes, start: 0, after: Vec::new() });
+            traffic.messages.push(Message { verb: Verb::Write, qp, bytes, start: 0, after: Arc::default() });
         }
     }
     traffic
@@ -81,7 +83,7 @@ pub fn rings(servers: u32, rails: u32, pairs: u32, steps: u32, bytes: u64) -> Tr
             let from = (qp / pairs + hosts - rails) % hosts * pairs;
             let before = |pair| (step - 1) * count + from + pair;
             let after = if step == 0 {
-                Vec::new()
+                Arc::default()
             } else {
                 (0..pairs).map(before).map(|message| Wait { message, delay: 0 }).collect()
             };

@@ -856,15 +856,11 @@ impl<'a> Reference<'a> {
             if whole && self.arrived[message as usize] == Ps::MAX {
                 self.arrived[message as usize] = now;
                 for follower in schedule.followers_of(message) {
-                    let follower = schedule.followers[follower];
-                    let (follower, delay) = follower;
-                    let place = follower as usize;
-                    schedule.ready[place] = schedule.ready[place].max(now + delay);
-                    schedule.waits[place] -= 1;
-                    if schedule.waits[place] == 0 {
-                        let at = schedule.ready[place] + schedule.start[place];
+                    let Some((ready, from)) = schedule.arrived(schedule.followers[follower], now) else { continue };
+                    for follower in ready {
+                        let place = follower as usize;
                         let node = self.sources[schedule.qp[place] as usize];
-                        self.heap.push(Reverse((at, node, What::Start, follower, 0)));
+                        self.heap.push(Reverse((from + schedule.start[place], node, What::Start, follower, 0)));
                     }
                 }
             }

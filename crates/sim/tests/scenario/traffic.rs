@@ -31,7 +31,7 @@ pub fn traffic(draw: &mut Draw<'_>, hosts: u64, mtu: u32) -> Traffic {
         let bytes = draw.extreme(0, 48 * u64::from(mtu));
         let start = if draw.once_in(4) { draw.extreme(0, LATEST) } else { draw.within(0, 1 << 24) };
         let verb = draw.one_of(&[Verb::Write, Verb::Send, Verb::WriteWithImmediate]);
-        traffic.messages.push(Message { verb, qp, bytes, start, after });
+        traffic.messages.push(Message { verb, qp, bytes, start, after: after.into() });
     }
     traffic
 }

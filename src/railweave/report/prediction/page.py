@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from railweave.network.model import Network
-    from railweave.simulation.collective import Prediction
     from railweave.simulation.job_run import JobPrediction, JobStep
+    from railweave.simulation.prediction import Prediction
 
 MOST_RUNS = 8
 """Runs that a page draws: those that took longest. All are in its table."""

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 MOST_PACKET_HOPS = 200_000_000
 """Beyond, ``auto`` takes flows: packets would take about half a minute and more."""
 
-SECONDS_A_MESSAGE, SECONDS_A_HOP = 20e-6, 0.15e-6
-BYTES_A_MESSAGE, BYTES_A_WAIT = 600, 60
+SECONDS_A_MESSAGE = {"packet": 4e-6, "flow": 20e-6}
+SECONDS_A_HOP = 0.15e-6
+BYTES_A_MESSAGE, BYTES_A_WAIT = 250, 66
 LONG_S, LARGE_GB = 10, 2
 """What is longer or larger is said before it begins."""
 
@@ -73,9 +74,9 @@ def choose(
 def forecast(engine: str, hops: int, messages: int, waits: int) -> str:
     """About how long a run will take and how much memory, where that is more than a moment; else empty.
 
-    ``waits`` are pairs of messages of which one waits for the other. Figures are of a 2-core AMD EPYC, to a factor of two.
+    ``waits`` are entries of what messages wait for. Figures are of a 2-core AMD EPYC, to a factor of two.
     """
-    seconds = messages * SECONDS_A_MESSAGE + (hops * SECONDS_A_HOP if engine == "packet" else 0)
+    seconds = messages * SECONDS_A_MESSAGE[engine] + (hops * SECONDS_A_HOP if engine == "packet" else 0)
     gigabytes = (messages * BYTES_A_MESSAGE + waits * BYTES_A_WAIT) / 1e9 + 0.1
     if seconds < LONG_S and gigabytes < LARGE_GB:
         return ""

@@ -28,6 +28,7 @@ def run_flows(arguments: FlowArguments, traffic: Traffic, progress: Callable[[in
             after_start=traffic.after_start,
             after=traffic.after,
             after_delay_ps=traffic.after_delay_ps,
+            after_of=traffic.after_of,
         )
     except ValueError as error:  # of the settings: the rest is ours
         raise refused(error, arguments) from None

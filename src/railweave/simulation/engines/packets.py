@@ -46,6 +46,7 @@ def run_packets(
             after_start=traffic.after_start,
             after=traffic.after,
             after_delay_ps=traffic.after_delay_ps,
+            after_of=traffic.after_of,
             limits=traffic.limits,
         )
     except ValueError as error:  # of the settings: the rest is ours

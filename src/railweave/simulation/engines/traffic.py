@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Traffic:
     """Arrays as the engines have them (``_sim.pyi``), with addresses as ``simulate.addresses`` counts them.
 
-    ``data`` says which queue pairs carry data; the others carry receivers' credit messages.
+    ``data`` says which queue pairs carry data; the others carry receivers' credit messages. Where ``after_of`` is None, message
+    m waits for list m.
     """
 
     pairs: NDArray[np.uint32]
@@ -31,6 +32,7 @@ class Traffic:
     after: NDArray[np.uint32]
     after_delay_ps: NDArray[np.uint64]
     data: NDArray[np.bool_]
+    after_of: NDArray[np.uint32] | None = None
     limits: NDArray[np.uint32] | None = None
 
 
@@ -46,7 +48,7 @@ def traffic_of(
     ends = hosts[program.connections[wanted // many, :2]]
     pairs = addresses.pairs(ends[:, 0], ends[:, 1], (wanted % many).astype(np.uint32))
     none = np.zeros(0, np.uint64)
-    nothing = np.zeros(len(parts.message) + 1, np.uint64), none.astype(np.uint32), none
+    nothing = np.zeros(program.messages + 1, np.uint64), none.astype(np.uint32), none
     after_start, after, after_delay = nothing if alone else waits(program, parts)
     free = (np.diff(program.after_start.astype(np.int64)) == 0)[parts.message]
     messages = np.zeros((len(parts.message), 4), np.uint64)
@@ -55,4 +57,4 @@ def traffic_of(
     messages[:, 2] = np.where(free, program.delay_ps[parts.message], 0)
     data = ~program.credit[wanted // many]
     messages[:, 3] = np.where(data[place.reshape(-1)], WRITE_WITH_IMMEDIATE, WRITE)
-    return Traffic(pairs, messages, after_start, after, after_delay, data)
+    return Traffic(pairs, messages, after_start, after, after_delay, data, parts.message)
