@@ -251,3 +251,9 @@ def test_queue_pairs_are_chosen_by_prediction(tmp_path: Path) -> None:
     times = {int(count): line for count, line in re.findall(r"^  (\d+): (.*us)$", out, re.MULTILINE)}
     assert int(found[1]) in times
     assert set(times) >= {1, 2}
+
+
+def test_the_choice_of_queue_pairs_is_named_where_there_is_one(tmp_path: Path) -> None:
+    assert "queue pairs: one per path color (8); --qps predict" in run(str(tmp_path / "two"), "--gpus", "512")
+    assert "queue pairs" not in run(str(tmp_path / "one"), "--gpus", "64")
+    assert "--qps predict" not in run(str(tmp_path / "said"), "--gpus", "512", "--qps", "4")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import railweave
 from railweave.errors import InputError, Option
+from railweave.network.model import Network
 from railweave.simulation.collective import predict
 from railweave.simulation.compare import variants
 from railweave.simulation.job import job_of
 from railweave.simulation.model.wiring import wire
 from railweave.simulation.settings import by_name, packets_acknowledged, payload_bytes, post_cost_ps, texts
-from tests.conftest import EXAMPLES, example
+from tests.conftest import EXAMPLES, designed, example
 
 LAB = railweave.load(EXAMPLES / "h100-rlb.yaml")
 MIB = 1 << 20
@@ -80,3 +83,15 @@ def test_comparing_keeps_what_is_given() -> None:
 def test_the_library_is_that_of_the_vendor_of_the_gpus(name: str, library: str) -> None:
     network = example(name)
     assert job_of(network, wire(network))[0].library == library
+
+
+def test_queue_pairs_are_the_fabric_files_where_nothing_is_asked(tmp_path: Path) -> None:
+    text = (EXAMPLES / "h100-rlb.yaml").read_text() + "hosts: {job: {qps_per_connection: 2}}\n"
+    said, _ = designed(tmp_path, text)
+
+    def pairs(network: Network, qps: int | None = None) -> int:
+        found = predict(network, "all-gather", MIB, qps=qps)
+        assert found.measured is not None
+        return int(found.measured.traffic.data.sum())
+
+    assert pairs(said) == pairs(LAB, 2) < pairs(LAB) == pairs(said, 4)

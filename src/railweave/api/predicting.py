@@ -48,7 +48,7 @@ def simulate(
     - ``collective``: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all or send-recv; all-reduce where
       neither it nor a scenario's traffic is given.
     - ``size``: bytes, as nccl-tests counts them, or a text such as ``8G`` (8 x 2^30); 1G where it is left out.
-    - ``qps``: queue pairs per connection; one per path color where it is left out.
+    - ``qps``: queue pairs per connection; where it is left out the fabric file's (`hosts.job`), or one per path color.
     - ``nccl``: parameters of NCCL, by name or as ``KEY=VALUE`` words (docs/collectives.md).
     - ``lb``: how switches share: ecmp, dlb, dlb-per-packet, spray or rlb, with knobs: ``dlb:inactivity=64us``.
     - ``settings``: parameters of the engine, by name (docs/sim.md).

@@ -137,6 +137,10 @@ def init(
         found = replace(found, request=replace(found.request, qps=chosen.count))
         for line in chosen.lines:
             typer.echo(line, err=as_json)
+    elif not request.qps and found.sized.best.colors > 1 and not as_json:
+        typer.echo(
+            f"queue pairs: one per path color ({found.sized.best.colors}); --qps {PREDICT} chooses by prediction, with what each number gets"
+        )
     written = start_sized(found, folder)
     if html is not None:
         _draw(html, found, paid, hardware)

@@ -27,7 +27,9 @@ def sim(
         None, help="all-reduce (the default), all-gather, reduce-scatter, broadcast, all-to-all, send-recv."
     ),
     size: str | None = typer.Option(None, help="Bytes as nccl-tests has them: 8G, 1M,16M,1G or 8..16G; default 1G."),
-    qps: int | None = typer.Option(None, help="Queue pairs per connection; default: one per path color."),
+    qps: int | None = typer.Option(
+        None, help="Queue pairs per connection; default: the fabric file's (hosts.job), or one per path color."
+    ),
     nccl: list[str] = typer.Option([], help="A parameter of NCCL, KEY=VALUE; may be repeated."),
     lb: str | None = typer.Option(
         None, help="Load balancing of the switches: ecmp, dlb, spray or rlb, with its parameters (MODE:name=value,...)."

@@ -70,11 +70,11 @@ class Run(Protocol):
         ...
 
 
-def small_case(bed: Bed, size_bytes: int, packet_hops: int) -> Case:
-    """The largest case of the same design that packets can be run of in some seconds."""
+def small_case(bed: Bed, size_bytes: int, packet_hops: int, most_servers: int = MOST_SERVERS) -> Case:
+    """The largest case of the same design, of at most so many servers, that packets can be run of in some seconds."""
     servers = len(bed.job.servers)
     # with as much for each peer, everyone sends to everyone, and a ring has as many steps as ranks
-    count = min(servers, MOST_SERVERS)
+    count = min(servers, most_servers)
     while count > FEWEST and packet_hops * (count / servers) ** 2 > SMALL_PACKET_HOPS:
         count -= 1
     size, hops = max(1, size_bytes * count // servers), packet_hops * (count / servers) ** 2

@@ -73,7 +73,7 @@ def predict(
 ) -> Prediction:
     """Run a collective over all servers of a network through the packet engine or the flow engine.
 
-    ``qps`` is the number of queue pairs per connection (default: one per path color), ``nccl`` are parameters by name,
+    ``qps`` is the number of queue pairs per connection (default: the fabric file's, or one per path color), ``nccl`` are parameters by name,
     ``lb`` overrides how switches share (``simulate.balancing``), ``settings`` are further engine parameters (docs/sim.md).
     ``engine`` is packet, flow or auto (``simulate.engine_choice``); a long run of packets is stopped when it is steady
     (``simulate.steady``), unless it is to be ``exact``. ``progress`` is called with messages arrived, and how many there are, ``announce`` with what a long run
@@ -86,7 +86,7 @@ def predict(
     fabric, job, hosts = bed.fabric, bed.job, bed.hosts
     colors = int((fabric.addresses.places >= 0).sum(axis=1).max())
     wanted_nccl = {
-        **({"NCCL_IB_QPS_PER_CONNECTION": str(colors)} if qps is None else {}),
+        **({"NCCL_IB_QPS_PER_CONNECTION": str(network.hosts.job.qps_per_connection or colors)} if qps is None else {}),
         **({"NCCL_IB_SPLIT_DATA_ON_QPS": "1"} if colors > 1 else {}),
         **_of_long_links(network),
         **(nccl or {}),
