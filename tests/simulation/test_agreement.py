@@ -11,6 +11,7 @@ import pytest
 import railweave
 from railweave.simulation.agreement import ALLOWED, Loss, agreed, small_case
 from railweave.simulation.conditions import bed_of
+from railweave.simulation.engines.choice import MOST_PACKET_HOPS
 
 if TYPE_CHECKING:
     from railweave.network.model import Network
@@ -48,6 +49,25 @@ def test_engines_agree_where_auto_changes_them(
     beyond = agreed(network(), collective, 16 * MIB, bed=bed(lb), qps=4)
     assert beyond.choice.engine == "flow"
     assert beyond.time_ps == pytest.approx(packets.time_ps, rel=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("collective", "lb", "size"),
+    [
+        ("all-reduce", None, 27 << 30),
+        ("all-gather", "ecmp", 54 << 30),
+        ("reduce-scatter", "spray", 54 << 30),
+    ],
+)
+def test_at_the_real_limit_rings_are_the_same_by_both(collective: str, lb: str | None, size: int) -> None:
+    """Just above 200 million packet hops, which packets are asked for all the same, and end early because they are steady."""
+    beyond = agreed(network(), collective, size, bed=bed(lb), qps=4)
+    assert beyond.choice.engine == "flow"
+    assert MOST_PACKET_HOPS < beyond.choice.packet_hops < 1.1 * MOST_PACKET_HOPS
+    packets = agreed(network(), collective, size, bed=bed(lb), qps=4, engine="packet")
+    assert packets.steady is not None
+    assert beyond.time_ps == pytest.approx(packets.time_ps, rel=0.02)
 
 
 @pytest.mark.slow
