@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from railweave import api
 from railweave.errors import InputError
-from railweave.live.learnt import filled, learnt
+from railweave.expect.hosts import expected_host
+from railweave.intent.inventory import Item
+from railweave.live.fill import add_lengths
+from railweave.live.learnt import Learnt, filled, learnt
+from railweave.live.learnt_of_modules import lengths
 from railweave.network.model import Network
 from railweave.state.device_state import DeviceState, Identity
+from railweave.state.host_state import HostState, read_host
+from railweave.state.ports import Optic
 from railweave.state.protocols import Ipv6Neighbor, LldpNeighbor
 from tests.live.captures import Heard, heard, write_capture
+from tests.live.said.host import document
 from tests.live.test_check import FRR, run
 from tests.outputs.fabrics import fabric
 
@@ -126,3 +135,112 @@ def test_a_mac_address_that_another_row_has_is_a_note(file: Path, network: Netwo
     assert found.notes == [
         f"{server} {nic}: MAC address a0:88:c2:00:00:00 is that of gpu-04 gpu7_eth in pod1.inventory.csv"
     ]
+
+
+def _answers(network: Network) -> dict[str, dict[str, Any]]:
+    """What each server answers, with a MAC address of its own at each NIC."""
+    found = {one.name: document(expected_host(network, one.name)) for one in network.servers}
+    for row, shown in enumerate(found.values()):
+        for column, link in enumerate(shown["links"]):
+            link["mac"] = f"a0:88:c2:00:{row:02x}:{column:02x}"
+    return found
+
+
+def _read(answers: dict[str, dict[str, Any]]) -> dict[str, HostState]:
+    return {name: read_host(name, {"host": json.dumps(shown)}) for name, shown in answers.items()}
+
+
+def test_servers_own_answers_end_the_placeholders(file: Path, network: Network, tmp_path: Path) -> None:
+    folder = tmp_path / "now"
+    for name, shown in _answers(network).items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "host.json").write_text(json.dumps(shown))
+    code, out = run("inventory", "fill", file, folder, *FRR, "--write")
+    assert (code, out.rpartition(": ")[2]) == (0, "32 cells written\n"), out
+    nics = [nic for server in api.load(file).servers for nic in server.nics]
+    assert not any(nic.mac_is_placeholder for nic in nics)
+    assert run("inventory", "fill", file, folder, *FRR)[1].endswith(": nothing new\n")
+
+
+def _renamed(shown: dict[str, Any], was: str, name: str) -> None:
+    """The interface that had one name has another, in the whole answer."""
+    shown["links"] = [one | {"name": name} if one["name"] == was else one for one in shown["links"]]
+    shown["gids"] = [
+        one | {"netdev": name, "device": "rocep1s0"} if one["netdev"] == was else one for one in shown["gids"]
+    ]
+    ports = shown["lldp"]["lldp"]["interface"]
+    shown["lldp"]["lldp"]["interface"] = [{name if port == was else port: one[port] for port in one} for one in ports]
+
+
+def test_a_server_tells_names_by_the_leaf_that_it_hears(network: Network) -> None:
+    answers, server = _answers(network), network.servers[0]
+    nic = server.nics[0]
+    _renamed(answers[server.name], nic.netdev, "enp1s0np0")
+    found = learnt(network, {}, _read(answers))
+    assert found.cells[server.name, nic.name] == {"netdev": "enp1s0np0", "mac": "a0:88:c2:00:00:00", "rdma": "rocep1s0"}
+    assert found.notes == []
+    agreed = learnt(network, _said(nic.leaf, nic.leaf_port, port="a0:88:c2:00:00:00"), _read(answers))
+    assert agreed.cells == found.cells
+    disagreed = learnt(network, _said(nic.leaf, nic.leaf_port, port="a0:88:c2:00:00:99"), _read(answers))
+    assert "mac" not in disagreed.cells[server.name, nic.name]
+    assert "none was taken" in disagreed.notes[0]
+
+
+def test_of_cables_that_lead_elsewhere_nothing_is_taken(network: Network) -> None:
+    answers, server = _answers(network), network.servers[0]
+    first, second = server.nics[:2]
+    ports = answers[server.name]["lldp"]["lldp"]["interface"]
+    ports[0][first.netdev], ports[1][second.netdev] = ports[1][second.netdev], ports[0][first.netdev]
+    found = learnt(network, {}, _read(answers))
+    assert not found.cells.keys() & {(server.name, first.name), (server.name, second.name)}
+    assert len(found.cells) == len([nic for one in network.servers for nic in one.nics]) - 2
+    assert f"{first.leaf} {first.leaf_port} hears {server.name} {second.netdev}" in found.notes[0]
+    answers = _answers(network)
+    answers[server.name]["lldp"]["lldp"]["interface"][0][first.netdev]["chassis"] = {"leaf99": {}}
+    elsewhere = learnt(network, {}, _read(answers))
+    assert (server.name, first.name) not in elsewhere.cells
+    assert elsewhere.notes[0].startswith(f"{server.name} {first.netdev} hears leaf99")
+    leaf = _said(first.leaf, first.leaf_port, system=server.name, port=second.netdev)
+    assert learnt(network, leaf).cells == {}
+    neighbor = Ipv6Neighbor("fe80::1", first.leaf_port, "a0:88:c2:00:00:02")
+    heard = {first.leaf_port: (LldpNeighbor("gpu-99", "eth0"),)}
+    other = {first.leaf: DeviceState(first.leaf, "frr", neighbors=heard, ipv6_neighbors=(neighbor,))}
+    assert learnt(network, other).cells == {}
+
+
+def test_modules_and_the_cables_that_are_part_of_them(file: Path, network: Network) -> None:
+    cable = next(one for one in network.cables if one.kind == "fabric")
+    module = Optic(present=True, part="DAC-400-3", serial=" XYZ1 ", cable_m=3.0)
+    states = {
+        cable.a.device: DeviceState(cable.a.device, "frr", optics={cable.a.port: module}),
+        cable.b.device: DeviceState(
+            cable.b.device, "frr", optics={cable.b.port: Optic(part="N/A", serial="N/A", cable_m=3)}
+        ),
+    }
+    assert learnt(network, states).cells == {(cable.a.device, cable.a.port): {"part": "DAC-400-3", "serial": "XYZ1"}}
+    ends = [(end, there, metres) for end, there, metres in lengths(network, states, [])]
+    assert ends == [(cable.a, cable.b, 3.0)]
+    notes: list[str] = []
+    states[cable.b.device] = DeviceState(cable.b.device, "frr", optics={cable.b.port: Optic(cable_m=5)})
+    assert list(lengths(network, states, notes)) == []
+    assert "3 m by" in notes[0]
+
+
+def test_a_measured_length_stays(network: Network) -> None:
+    cable = next(one for one in network.cables if one.kind == "fabric")
+    here, there = ((end.device, end.port) for end in (cable.a, cable.b))
+    states = {here[0]: DeviceState(here[0], "frr", optics={here[1]: Optic(cable_m=3.0)})}
+    for items, cells, notes in (
+        ({}, {here: {"length": "3"}}, 0),
+        ({there: Item(length_m=2.8)}, {}, 0),
+        ({there: Item(length_m=12.0)}, {}, 1),
+    ):
+        found = Learnt({}, [])
+        add_lengths(network, states, items, found)
+        assert (found.cells, len(found.notes)) == (cells, notes)
+
+
+def test_a_lab_has_no_hardware_to_learn(file: Path, network: Network, tmp_path: Path) -> None:
+    folder = write_capture(tmp_path / "now", network, with_macs(network), {"lab": {"slice": "rails=1"}})
+    with pytest.raises(InputError, match="capture of a lab"):
+        api.fill_inventory(file, folder, device=[":frr"])

@@ -329,6 +329,7 @@ def test_a_switch_of_sonic() -> None:
     assert (port.errors.in_discards, port.fec.corrected) == (4, 100)
     assert found.interfaces["Ethernet8"].errors.in_errors is None
     assert found.optics is not None
+    assert found.optics["Ethernet0"].cable_m == 3
     assert [(one.rx_dbm, one.tx_dbm) for one in found.optics["Ethernet0"].lanes] == [
         (-2.5, None),
         (float("-inf"), None),

@@ -20,7 +20,7 @@ from railweave.adopt.texts import read_devices, read_lldp
 from railweave.design import design
 from railweave.device.build import device_config
 from railweave.errors import FileLine, InputError, Problem, RenderError
-from railweave.intent.inventory import COLUMNS
+from railweave.intent.inventory import TO_FILL_IN
 from railweave.intent.lock import Lock
 from railweave.intent.reading.source import companion, read_source
 from railweave.state.capture import read_capture
@@ -254,7 +254,7 @@ def _settled(found: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network
 
 def _inventory(found: Files) -> str:
     text = io.StringIO()
-    rows = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    rows = csv.DictWriter(text, TO_FILL_IN, lineterminator="\n")
     rows.writeheader()
     for (device, port), metres in sorted(found.lengths.items()):
         rows.writerow({"device": device, "interface": port, "length": metres})

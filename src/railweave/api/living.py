@@ -207,7 +207,7 @@ def fill_inventory(
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> Filled:
-    """The inventory beside a fabric file, with serial numbers, MAC addresses and interface names that devices say.
+    """The inventory beside a fabric file, with what devices say: serial numbers, MAC addresses, names of interfaces and RDMA devices, modules, lengths of cables.
 
     - ``capture``: a folder of what devices said, as ``collect`` writes it.
     - ``write``: write the file; without it nothing is written.

@@ -18,7 +18,7 @@ def root() -> None:
     """Keep the inventory of hardware that was delivered."""
 
 
-@app.command(short_help="Fill in serial numbers, MAC addresses and names.")
+@app.command(short_help="Fill in serial numbers, MAC addresses, names, modules and lengths.")
 def fill(
     fabric: Path = typer.Argument(..., help="Fabric file; NAME.inventory.csv beside it is filled."),
     capture: Path = typer.Argument(..., help="Folder that `railweave collect` wrote."),
@@ -28,7 +28,7 @@ def fill(
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Fill NAME.inventory.csv with serial numbers, MAC addresses and interface names from a capture. Exits 1 where it differs and was not written."""
+    """Fill NAME.inventory.csv from a capture: serial numbers, MAC addresses, names of interfaces and RDMA devices, modules, lengths of cables. Exits 1 where it differs and was not written."""
     from railweave.api import fill_inventory
 
     with waiting(f"reading and designing {fabric}", quiet=quiet or as_json):

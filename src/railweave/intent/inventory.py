@@ -1,8 +1,8 @@
 """NAME.inventory.csv: facts that are known only when hardware has been delivered.
 
-Columns: ``device, interface, mac, serial, netdev, rdma, length``. A row without ``interface`` gives a device's serial
+Columns: ``device, interface, mac, serial, netdev, rdma, length, part``. A row without ``interface`` gives a device's serial
 number; a row for a server's NIC gives its MAC address, Linux interface name and RDMA device name; a row for any port
-may give the measured length of the cable in it. Empty cells are not known yet.
+may give the measured length of the cable in it, and the serial and part number of the module in it. Empty cells are not known yet.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-COLUMNS = ("device", "interface", "mac", "serial", "netdev", "rdma", "length")
+TO_FILL_IN = ("device", "interface", "mac", "serial", "netdev", "rdma", "length")
+"""The columns of an inventory that people fill in."""
+COLUMNS = (*TO_FILL_IN, "part")
+"""Every column; part numbers of modules are written by ``railweave inventory fill``."""
 MOST_TOLD = 100
 """Of mistakes in one file."""
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
@@ -37,6 +40,7 @@ class Item:
     rdma: str = ""
     length_m: float | None = None
     line: int = 0
+    part: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,8 @@ _NOTHING = Item()
 
 def template(ports: Iterable[tuple[str, str]]) -> str:
     """An inventory to fill in: a row for each (device, interface), with nothing known of it."""
-    empty = "," * (len(COLUMNS) - 2)
-    return "".join(f"{line}\n" for line in (",".join(COLUMNS), *(f"{','.join(one)}{empty}" for one in ports)))
+    empty = "," * (len(TO_FILL_IN) - 2)
+    return "".join(f"{line}\n" for line in (",".join(TO_FILL_IN), *(f"{','.join(one)}{empty}" for one in ports)))
 
 
 def read_inventory(path: Path) -> Inventory:
@@ -116,7 +120,7 @@ def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]
         metres = METRES.parse(cells["length"] or "0")
     except ValueError:
         wrong.append((f"{cells['length']!r} is not a length", "write metres, for example 12.5"))
-    return Item(mac, cells["serial"], cells["netdev"], cells["rdma"], metres or None, line), wrong
+    return Item(mac, cells["serial"], cells["netdev"], cells["rdma"], metres or None, line, cells["part"]), wrong
 
 
 def _unique(key: tuple[str, str], item: Item) -> Iterator[str]:

@@ -68,6 +68,7 @@ class Lane:
 class Optic:
     """An optic: what it is, how warm, and its lanes. ``alarms`` are the names of its alarms that are raised.
 
+    ``cable_m`` is the length in metres of a cable that cannot be unplugged from it (copper, active optical).
     ``rx_low_dbm`` and ``tx_low_dbm`` are the least light before the device raises an alarm. ``present`` is whether there is one.
     """
 
@@ -82,6 +83,7 @@ class Optic:
     rx_low_dbm: float | None = None
     tx_low_dbm: float | None = None
     alarms: tuple[str, ...] = ()
+    cable_m: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

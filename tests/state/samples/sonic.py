@@ -84,6 +84,8 @@ ANSWERS: dict[str, str] = {
                 "model": "OSFP-400",
                 "serial": "S1",
                 "type": "OSFP 8X",
+                "cable_type": "Length Cable Assembly(m)",
+                "cable_length": "3.0",
             },
             "TRANSCEIVER_DOM_SENSOR|Ethernet0": {
                 "temperature": "40.5",

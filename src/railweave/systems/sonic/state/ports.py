@@ -101,11 +101,23 @@ def optics(answer: Tables | None, ports: Tables | None = None) -> dict[str, Opti
             lanes=_lanes(sensor),
             rx_low_dbm=_number(limit, "rxpowerlowalarm"),
             tx_low_dbm=_number(limit, "txpowerlowalarm"),
+            cable_m=_cable(one),
         )
     for name, one in under(ports, "PORT_TABLE:") if found else ():
         if name not in found and "oper_status" in one.keys:
             found[name] = Optic(present=False)
     return found
+
+
+_ASSEMBLY = "length cable assembly(m)"
+_LONGEST_M = 255
+"""What modules of SFF-8636 write for lengths that do not fit into a byte."""
+
+
+def _cable(module: Value) -> float | None:
+    """The length of the cable that a module is part of; the lengths of other types of cable are how far light reaches."""
+    length = _number(module, "cable_length") if module.one("cable_type").lower() == _ASSEMBLY else None
+    return length if length is not None and 0 < length < _LONGEST_M else None
 
 
 def _lanes(sensor: Value | None) -> tuple[Lane, ...]:
