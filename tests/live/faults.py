@@ -16,6 +16,7 @@ from railweave.state.protocols import (
     BfdSession,
     BgpSession,
     HeardAdvertisement,
+    IsisAdjacency,
     LldpNeighbor,
     NextHop,
     Route,
@@ -314,6 +315,26 @@ _of_bfd(": absent", "bfd-down", lambda _: None)
 _of_bfd(".state", "bfd-down", lambda one: replace(one, state="down"))
 _of_bfd(".tx_ms", "bfd-timers-differ", lambda one: replace(one, tx_ms=50))
 _of_bfd(".multiplier", "bfd-timers-differ", lambda one: replace(one, multiplier=9))
+
+
+def _of_isis(name: str, change: Callable[[IsisAdjacency], IsisAdjacency | None]) -> None:
+    @kind(f"isis{name}")
+    def draw(dice: random.Random, living: Living) -> Fault | None:
+        running = [one for one in living.states.values() if one.isis]
+        if not running:
+            return None
+        state = dice.choice(running)
+        adjacencies = list(state.isis or ())
+        place = dice.randrange(len(adjacencies))
+        port = adjacencies[place].interface
+        new = change(adjacencies[place])
+        adjacencies[place : place + 1] = [new] if new else []
+        return _fault(state, port, "adjacency-not-up", isis=tuple(adjacencies))
+
+
+_of_isis(": absent", lambda _: None)
+_of_isis(".state", lambda one: replace(one, state="initializing"))
+_of_isis(".level", lambda one: replace(one, level=1))
 
 
 def _of_route(name: str, rules: str, change: Callable[[Route], Route]) -> None:

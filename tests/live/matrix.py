@@ -24,10 +24,12 @@ from railweave.state.reading import read_state
 from tests.conftest import example
 from tests.live.faults import KINDS
 from tests.live.perfect import perfect
-from tests.retarget import retargeted
+from tests.retarget import LONG_HAUL, retargeted
 
 SYSTEMS = ("junos", "eos", "sonic", "dell_sonic", "frr")
 NETWORKS = ("h100-rlb", "evpn-gpu-isolation", "evpn-functional")
+WITHOUT_LONG_HAUL = {"eos", "dell_sonic"}
+"""Systems that no model like the routers of the long-haul example has."""
 PAGE = Path(__file__).parents[2] / "docs" / "check.md"
 BEGIN, END = "<!-- faults: begin -->", "<!-- faults: end -->"
 
@@ -76,7 +78,8 @@ def run(nos: str, count: int, seed: int) -> Row:
         if row.drawn >= count:
             break
         name = kinds[turn % len(kinds)]
-        _try(nos, NETWORKS[(turn // len(kinds)) % len(NETWORKS)], name, dice, row)
+        networks = NETWORKS if nos in WITHOUT_LONG_HAUL else (*NETWORKS, LONG_HAUL)
+        _try(nos, networks[(turn // len(kinds)) % len(networks)], name, dice, row)
     row.mute -= row.seen
     return row
 

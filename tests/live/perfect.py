@@ -20,6 +20,7 @@ from railweave.state.protocols import (
     BgpSession,
     EvpnRoutes,
     FamilyState,
+    IsisAdjacency,
     LldpNeighbor,
     NextHop,
     Route,
@@ -97,17 +98,33 @@ def perfect(one: Expected) -> DeviceState:
             )
             for peering, _, each in (*peerings, *overlay)
         ),
-        bfd=tuple(
-            BfdSession(
-                str(peering.peer_address) if peering.peer_address else "fe80::1",
-                peering.interface or None,
-                state="up",
-                tx_ms=bfd.minimum_interval,
-                multiplier=bfd.multiplier,
-            )
-            for peering, bfd, _ in (*peerings, *overlay)
-            if bfd
+        bfd=(
+            *(
+                BfdSession(
+                    str(peering.peer_address) if peering.peer_address else "fe80::1",
+                    peering.interface or None,
+                    state="up",
+                    tx_ms=bfd.minimum_interval,
+                    multiplier=bfd.multiplier,
+                )
+                for peering, bfd, _ in (*peerings, *overlay)
+                if bfd
+            ),
+            *(
+                BfdSession(
+                    "fe80::1",
+                    each.interface,
+                    state="up",
+                    tx_ms=each.bfd.minimum_interval,
+                    multiplier=each.bfd.multiplier,
+                )
+                for each in one.adjacencies
+                if each.bfd
+            ),
         ),
+        isis=tuple(IsisAdjacency(each.interface, each.peer, "up", 2) for each in one.adjacencies)
+        if one.adjacencies
+        else None,
         routes=tuple(
             Route(
                 str(route.prefix),

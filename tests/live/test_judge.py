@@ -73,6 +73,25 @@ def _ports(route: Route) -> set[str | None]:
     return {one.interface for one in route.next_hops}
 
 
+def test_an_adjacency_that_is_down_is_one_finding_with_its_bfd() -> None:
+    one = living("dci-50km")
+    device = next(name for name, each in one.expected.items() if each.adjacencies)
+    wanted = one.expected[device].adjacencies[0]
+    state = one.states[device]
+    assert state.isis is not None
+    down = tuple(
+        replace(each, state="down") if each.interface == wanted.interface else each for each in state.bfd or ()
+    )
+    lost = changed(one, device, isis=state.isis[1:], bfd=down)
+    assert told(judged(lost)) == [("adjacency-not-up", f"{device} {wanted.interface}")]
+    elsewhere = changed(one, device, isis=(replace(state.isis[0], system=device), *state.isis[1:]))
+    assert f"is with {device}" in judged(elsewhere)[0].what
+    gone = replace(one, unanswered={wanted.peer: {"isis": "isisd is not running"}})
+    found = judged(changed(gone, device, isis=state.isis[1:]))
+    assert told(found)[0] == ("daemon-not-running", wanted.peer)
+    assert "adjacency-not-up" not in [id_ for id_, _ in told(found)]
+
+
 def test_two_cables_that_are_swapped_are_one_finding() -> None:
     """At a leaf, the cables to spine 1 and spine 2; seen at all four ends, with the AS numbers that follow."""
     one = living()

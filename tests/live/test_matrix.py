@@ -6,7 +6,7 @@ import pytest
 
 from railweave.live import judged
 from tests.conftest import SMALL
-from tests.live.matrix import NETWORKS, PAGE, SYSTEMS, clean, run
+from tests.live.matrix import NETWORKS, PAGE, SYSTEMS, WITHOUT_LONG_HAUL, clean, run
 from tests.retarget import LONG_HAUL
 
 
@@ -23,7 +23,7 @@ ALL = [
     pytest.param(name, nos, marks=[] if name in NETWORKS else pytest.mark.slow)
     for nos in SYSTEMS
     for name in SMALL
-    if not (name == LONG_HAUL and nos in {"eos", "dell_sonic"})  # no model there is like its routers
+    if not (name == LONG_HAUL and nos in WITHOUT_LONG_HAUL)
 ]
 
 

@@ -11,7 +11,7 @@ import pytest
 from railweave.device.build import device_config
 from railweave.state.capture import read_capture
 from railweave.state.device_state import DeviceState
-from railweave.state.protocols import FamilyState, NextHop
+from railweave.state.protocols import FamilyState, IsisAdjacency, NextHop
 from railweave.state.question import reads_only
 from railweave.state.reading import read_state, read_states
 from railweave.systems import system, systems
@@ -54,6 +54,7 @@ def test_nothing_answered_is_nothing_known(nos: str) -> None:
 def test_what_a_reader_reads_is_asked_and_asking_changes_nothing(nos: str) -> None:
     network = example("evpn-gpu-isolation")
     config = device_config(network, network.switches[0].name, nos)
+    config = dataclasses.replace(config, isis=device_config(example("dci-50km"), "ptx-east").isis)
     reader = system(nos).state
     assert reader is not None
     routes = [("default", "fc00:1:2:1::/64"), ("tenant-1", "10.0.0.0/24")]
@@ -141,6 +142,14 @@ def test_a_router_of_the_lab() -> None:
     assert (found.vnis[20001].layer, found.vnis[20001].vrf, found.vnis[20001].up) == (3, "tenant-1", True)
     assert found.evpn is not None
     assert (found.evpn.type2, found.evpn.type5) == (0, 4)
+
+
+@pytest.mark.parametrize(("nos", "port"), [("frr", "et-0-0"), ("eos", "Ethernet1/1"), ("junos", "et-0/0/0:0")])
+def test_adjacencies_of_isis(nos: str, port: str) -> None:
+    found = read_state("router-a", nos, {"isis": answers(nos)["isis"]}).isis
+    assert found is not None
+    assert found[0] == IsisAdjacency(port, "router-b", "up", 2)
+    assert [one.state for one in found[1:]] == (["initializing"] if nos == "frr" else [])
 
 
 def test_a_route_that_a_router_has_not_is_one_without_next_hops() -> None:

@@ -97,6 +97,7 @@ class Adjacency(Expectation):
     """An IS-IS adjacency of level 2 that is up."""
 
     interface: str
+    link: str
     peer: str
     metric: int
     bfd: Bfd | None

@@ -90,6 +90,7 @@ def adjacencies(network: Network, config: DeviceConfig, routes: Routes) -> list[
             device=config.name,
             because=because,
             interface=one.interface,
+            link=one.link,
             peer=one.peer,
             metric=one.metric,
             bfd=isis.bfd,

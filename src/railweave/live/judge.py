@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.findings import SEVERITIES
-from railweave.live import cabling, counters, forwarding, identity, ports, servers, sessions
+from railweave.live import adjacencies, cabling, counters, forwarding, identity, ports, servers, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,6 +22,7 @@ LOOKS = (
     cabling.cabling,
     ports.ports,
     sessions.sessions,
+    adjacencies.adjacencies,
     forwarding.forwarding,
     servers.servers,
     counters.counters,
@@ -34,7 +35,7 @@ CAUSES = (
     (ports.DOWN,),
     (sessions.DAEMON,),
     (servers.DOWN,),
-    (sessions.MISSING, sessions.DOWN, sessions.AS),
+    (sessions.MISSING, sessions.DOWN, sessions.AS, adjacencies.ADJACENCY),
     (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),
 )
 """Rules whose findings explain others, the deepest first: each explains only what comes after it."""

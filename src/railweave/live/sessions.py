@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from railweave.device.model import Session as Peering
     from railweave.device.timers import Bfd
-    from railweave.expect.model import Keys, Session
+    from railweave.expect.model import Adjacency, Keys, Session
     from railweave.live.living import Living, Part
     from railweave.state.protocols import BfdSession, BgpSession
 
@@ -80,6 +80,7 @@ PREFIXES = Rule(
 
 
 _OF_BFD = {"bfdd", "bfd"}
+_OF_ISIS = "isisd"
 
 
 def _daemons(living: Living) -> Iterator[Seen]:
@@ -93,8 +94,10 @@ def _daemons(living: Living) -> Iterator[Seen]:
             if daemon in _OF_BFD:
                 broken.add(("daemon", f"{one.device} bfd"))
                 broken |= {carried(each.session) for each in watched}
+            elif daemon == _OF_ISIS:
+                broken.add(("daemon", f"{one.device} isis"))
             else:
-                broken.add(("daemon", f"{one.device} bgp"))
+                broken |= {("daemon", f"{one.device} {kind}") for kind in ("bgp", "isis")}
                 broken |= {carried(each.session) for each in (*one.sessions, *one.overlay_sessions)}
             yield Seen(DAEMON, one.device, f"{daemon} is not running", one.identity.because, breaks=frozenset(broken))
 
@@ -105,19 +108,22 @@ def sessions(living: Living) -> Iterator[Seen]:
     for one, state in living.pairs():
         of_links = [(each.session, each.bfd, each.because, each) for each in one.sessions]
         of_overlay = [(each.session, each.bfd, each.because, None) for each in one.overlay_sessions]
-        said, watched = _by_end(state.bgp or ()), _by_end(state.bfd or ())
+        said, watched = by_end(state.bgp or ()), by_end(state.bfd or ())
         for peering, bfd, because, each in [*of_links, *of_overlay]:
             end = str(peering.peer_address or peering.interface)
             if state.bgp is not None:
                 found = _session(living, peering, because, each, one.device, said.get(end))
                 # A session that BFD watches goes down with it.
-                watch: frozenset[Part] = _by_daemons(peering, one.device, "bfd") if bfd is not None else frozenset()
+                watch: frozenset[Part] = (
+                    _by_daemons(peering.peer, one.device, "bfd") if bfd is not None else frozenset()
+                )
                 yield from (replace(seen, needs=seen.needs | watch) for seen in found)
             if bfd is not None and state.bfd is not None:
-                yield from _bfd(peering, bfd, because, one.device, watched.get(end))
+                needs = _rests_on(peering, one.device) | {carried(peering)}
+                yield from bfd_as_designed(peering, bfd, because, one.device, watched.get(end), needs)
 
 
-def _by_end(said: Sequence[Said]) -> dict[str, Said]:
+def by_end(said: Sequence[Said]) -> dict[str, Said]:
     """Sessions by the neighbor's address and by the port they run over, of which the first that is named counts."""
     found: dict[str, Said] = {}
     for one in said:
@@ -132,13 +138,13 @@ def carried(peering: Peering) -> Part:
     return ("session", peering.link or f"{peering.local_address}--{peering.peer_address}")
 
 
-def _by_daemons(peering: Peering, device: str, kind: str) -> frozenset[Part]:
+def _by_daemons(peer: str, device: str, kind: str) -> frozenset[Part]:
     """The daemons of a kind at both ends."""
-    return frozenset(("daemon", f"{one} {kind}") for one in (device, peering.peer))
+    return frozenset(("daemon", f"{one} {kind}") for one in (device, peer))
 
 
 def _rests_on(peering: Peering, device: str) -> frozenset[Part]:
-    return link_and_ends(peering.link, device, peering.peer) | _by_daemons(peering, device, "bgp")
+    return link_and_ends(peering.link, device, peering.peer) | _by_daemons(peering.peer, device, "bgp")
 
 
 def _session(
@@ -199,8 +205,16 @@ def _sources(living: Living, sender: str, peering: Peering) -> frozenset[Part]:
     return frozenset(found)
 
 
-def _bfd(peering: Peering, wanted: Bfd, because: Keys, device: str, found: BfdSession | None) -> Iterator[Seen]:
-    needs = _rests_on(peering, device) | {carried(peering)} | _by_daemons(peering, device, "bfd")
+def bfd_as_designed(
+    peering: Peering | Adjacency,
+    wanted: Bfd,
+    because: Keys,
+    device: str,
+    found: BfdSession | None,
+    needs: frozenset[Part],
+) -> Iterator[Seen]:
+    """What is wrong with the BFD session of a routing session or an adjacency; ``needs`` is what that rests on."""
+    needs |= _by_daemons(peering.peer, device, "bfd")
     what = f"BFD with {peering.peer}"
     if found is None or (found.state is not None and found.state != "up"):
         state = "is not there" if found is None else f"is {found.state}"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         BgpSession,
         EvpnRoutes,
         Ipv6Neighbor,
+        IsisAdjacency,
         LldpNeighbor,
         Route,
         RouterAdvertising,
@@ -116,6 +117,7 @@ class DeviceState:
     advertising: dict[str, RouterAdvertising] | None = None
     bgp: tuple[BgpSession, ...] | None = None
     bfd: tuple[BfdSession, ...] | None = None
+    isis: tuple[IsisAdjacency, ...] | None = None
     routes: tuple[Route, ...] | None = None
     vrfs: dict[str, VrfState] | None = None
     vnis: dict[int, VniState] | None = None

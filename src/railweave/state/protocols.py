@@ -131,6 +131,19 @@ class BfdSession:
 
 
 @dataclass(frozen=True, slots=True)
+class IsisAdjacency:
+    """An IS-IS adjacency (ISO/IEC 10589); ``system`` is the neighbor's host name or system id, ``state`` in small letters.
+
+    ``level`` is 1, 2, or 3 for both.
+    """
+
+    interface: str
+    system: str | None = None
+    state: str | None = None
+    level: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class NextHop:
     """One next hop. ``active`` is whether it is forwarded to; ``vtep`` is the far end of a tunnel."""
 

@@ -88,6 +88,20 @@ def _values(state: DeviceState) -> dict[str, Any]:
                 }
             }
         }
+    if state.isis is not None:
+        neighbors: dict[str, dict[str, list[dict[str, object]]]] = {}
+        for place, each in enumerate(state.isis):
+            neighbors[f"0000.0000.{place:04}"] = {
+                "adjacencies": [
+                    {
+                        "hostname": each.system,
+                        "interfaceName": each.interface,
+                        "state": each.state,
+                        "level": f"level-{each.level}",
+                    }
+                ]
+            }
+        found["isis"] = {"vrfs": {"default": {"isisInstances": {"core": {"neighbors": neighbors}}}}}
     if state.vrfs is not None:
         found["vrfs"] = {
             "vrfs": {

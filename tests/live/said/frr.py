@@ -92,6 +92,28 @@ def routing(state: DeviceState) -> dict[str, str]:
                 for one in state.bfd
             ]
         )
+    if state.isis is not None:
+        found["isis"] = json.dumps(
+            {
+                "areas": [
+                    {
+                        "area": "core",
+                        "circuits": [
+                            {"circuit": 0},
+                            *(
+                                {
+                                    "circuit": 0,
+                                    "adj": one.system,
+                                    "interface": {"name": one.interface, "state": (one.state or "").title()},
+                                    "level": one.level,
+                                }
+                                for one in state.isis
+                            ),
+                        ],
+                    }
+                ]
+            }
+        )
     if state.vrfs is not None:
         found["vrfs"] = json.dumps(
             {

@@ -128,6 +128,23 @@ def answers(state: DeviceState) -> dict[str, str]:
                 ),
             )
         )
+    if state.isis is not None:
+        found["isis"] = reply(
+            el(
+                "isis-adjacency-information",
+                *(
+                    el(
+                        "isis-adjacency",
+                        el("interface-name", _unit(one.interface)),
+                        el("system-name", one.system),
+                        el("level", one.level),
+                        el("adjacency-state", (one.state or "").title()),
+                        el("holdtime", 23),
+                    )
+                    for one in state.isis
+                ),
+            )
+        )
     if state.vrfs is not None:
         found["vrfs"] = reply(
             el(

@@ -178,6 +178,30 @@ _JSON: dict[str, Any] = {
             }
         }
     },
+    "isis": {
+        "vrfs": {
+            "default": {
+                "isisInstances": {
+                    "core": {
+                        "neighbors": {
+                            "0000.0000.0001": {
+                                "adjacencies": [
+                                    {
+                                        "hostname": "router-b",
+                                        "circuitId": "83",
+                                        "interfaceName": "Ethernet1/1",
+                                        "state": "up",
+                                        "level": "level-2",
+                                        "snpa": "P2P",
+                                    }
+                                ]
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    },
     "bfd": {
         "vrfs": {
             "default": {

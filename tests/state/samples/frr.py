@@ -1,4 +1,4 @@
-"""What a router of the lab answered (FRRouting 10.7), cut short; and lldpd's neighbors, which the lab does not have."""
+"""What a router of the lab answered (FRRouting 10.7), cut short; and what it was not asked: lldpd's neighbors, and IS-IS in the form of FRR's isisd/isis_adjacency.c."""
 
 from __future__ import annotations
 
@@ -10,6 +10,26 @@ _FOLDER = ROOT / "tests" / "systems" / "frr" / "answers"
 
 ANSWERS: dict[str, str] = {
     **{path.stem: path.read_text() for path in sorted(_FOLDER.iterdir())},
+    "isis": json.dumps(
+        {
+            "areas": [
+                {
+                    "area": "core",
+                    "circuits": [
+                        {"circuit": 0},
+                        {
+                            "circuit": 0,
+                            "adj": "router-b",
+                            "interface": {"name": "et-0-0", "state": "Up", "adj-flaps": 1, "circuit-type": "L2"},
+                            "level": 2,
+                            "expires-in": "28s",
+                        },
+                        {"circuit": 0, "adj": "router-c", "interface": "et-0-1", "level": 2, "state": "Initializing"},
+                    ],
+                }
+            ]
+        }
+    ),
     "lldp-neighbors": json.dumps(
         {
             "lldp": {

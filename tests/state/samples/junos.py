@@ -149,6 +149,11 @@ ANSWERS: dict[str, str] = {
         "<session-transmission-interval>1.000</session-transmission-interval>"
         "<session-adaptive-multiplier>3</session-adaptive-multiplier></bfd-session></bfd-session-information>"
     ),
+    "isis": reply(
+        "<isis-adjacency-information><isis-adjacency><interface-name>et-0/0/0:0.0</interface-name>"
+        "<system-name>router-b</system-name><level>2</level><adjacency-state>Up</adjacency-state>"
+        "<holdtime>23</holdtime></isis-adjacency></isis-adjacency-information>"
+    ),
     "vrfs": reply(
         "<evpn-l3-context-information><evpn-l3-context><context-name>tenant-1</context-name><context-vni>20001</context-vni>"
         "<route-distinguisher>10.255.0.1:1</route-distinguisher></evpn-l3-context></evpn-l3-context-information>"

@@ -25,6 +25,7 @@ NOT_READ = {
     "pools": "no public document shows where they are counted",
     "optics": "`/transceiver-dom` is named by public readers, its leaves are not",
     "bfd": "the sessions' list has no published form",
+    "isis": "no public document shows that it has IS-IS",
     "routes": "no public document shows the form of the routing table",
     "vrfs": "only the running configuration shows them",
     "vnis": "only the running configuration shows them",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.state.device_state import Alarm, Clock, Commit, DeviceState, Identity
 from railweave.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
+from railweave.systems.eos.state.isis import adjacencies
 from railweave.systems.eos.state.ports import interfaces, optics, pfc, queues, watchdog
 from railweave.systems.eos.state.protocols import bfd_sessions, evpn, ipv6_neighbors, lldp, routes, sessions, vnis, vrfs
 
@@ -27,7 +28,6 @@ NOT_READ = {
     "dynamic load balancing": "no public document shows a command for its state",
     "qos maps": "`show qos maps` and `show qos interfaces` have no documented JSON: the running configuration says what is bound",
     "ipv6_neighbors.*.state": "`show ipv6 neighbors` shows no state",
-    "IS-IS adjacencies": "no form of the answer was taken from a public document: the routes that were asked for tell that they are there",
 }
 
 
@@ -67,6 +67,8 @@ def questions(config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, ta
             _json("bgp-neighbors", "show bgp neighbors vrf all", revision=2),
             _json("bfd", "show bfd peers detail", optional=True),
         ]
+    if config.isis is not None:
+        found.append(_json("isis", "show isis neighbors vrf all"))
     if config.qos is not None:
         found += [
             _json("pfc", "show interfaces priority-flow-control counters detail"),
@@ -111,6 +113,7 @@ def read(answers: Answers) -> DeviceState:
         ipv6_neighbors=ipv6_neighbors(answers.tree("neighbors")),
         bgp=sessions(answers.tree("bgp"), answers.tree("bgp-neighbors")),
         bfd=bfd_sessions(answers.tree("bfd")),
+        isis=adjacencies(answers.tree("isis")),
         routes=routes(answers),
         vrfs=vrfs(answers.tree("vrfs"), answers.tree("vnis")),
         vnis=vnis(answers.tree("vnis")),

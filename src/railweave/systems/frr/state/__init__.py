@@ -12,6 +12,7 @@ from railweave.state.ports import InterfaceState
 from railweave.state.protocols import RouterAdvertising
 from railweave.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
 from railweave.systems.frr.state.bgp import bfd_sessions, sessions
+from railweave.systems.frr.state.isis import adjacencies
 from railweave.systems.frr.state.linux import clock, ipv6_neighbors, links
 from railweave.systems.frr.state.routes import evpn, routes, vnis, vrfs
 
@@ -31,7 +32,6 @@ NOT_READ = {
     "alarms": "FRRouting has no alarms",
     "commit": "FRRouting does not record who changed its configuration",
     "dynamic load balancing": "FRRouting has none",
-    "IS-IS adjacencies": "no form of the answer was taken from a public document: the routes that were asked for tell that they are there",
 }
 
 
@@ -51,6 +51,8 @@ def routing_questions(config: DeviceConfig, asked: Iterable[tuple[str, str]], *,
         ]
     if any(one is not None and one.bfd is not None for one in (config.bgp, config.overlay, config.isis)):
         found.append(vtysh("bfd", "show bfd peers json", optional=True))
+    if config.isis is not None:
+        found.append(vtysh("isis", "show isis neighbor json"))
     if overlay:
         found += [
             vtysh("vrfs", "show vrf vni json", optional=True),
@@ -105,6 +107,7 @@ def read(answers: Answers) -> DeviceState:
         advertising=_advertising(zebra),
         bgp=sessions(answers.tree("bgp"), answers.tree("bgp-neighbors")),
         bfd=bfd_sessions(answers.tree("bfd")),
+        isis=adjacencies(answers.tree("isis")),
         routes=routes(answers),
         vrfs=vrfs(answers.tree("vrfs")),
         vnis=vnis(answers.tree("vnis")),

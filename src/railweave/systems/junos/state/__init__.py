@@ -13,7 +13,7 @@ from railweave.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
 from railweave.systems.junos.state.neighbors import advertising, ipv6_neighbors, lldp
 from railweave.systems.junos.state.ports import interfaces, optics, pfc, queues, watchdog
 from railweave.systems.junos.state.routes import evpn, routes, vnis, vrfs
-from railweave.systems.junos.state.sessions import bfd_sessions, sessions
+from railweave.systems.junos.state.sessions import adjacencies, bfd_sessions, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +27,6 @@ NOT_READ = {
     "dynamic load balancing": "no public document shows a command for the quality of ports or the table of flows",
     "bgp.*.color": "no form is published for the color of a session, or for `show bgp summary autodiscovered` beyond its peers",
     "routes.*.installed": "`show route forwarding-table` has no published form of its groups of next hops",
-    "IS-IS adjacencies": "no form of the answer was taken from a public document: the routes that were asked for tell that they are there",
 }
 
 
@@ -60,6 +59,8 @@ def questions(config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, ta
             _xml("bgp-neighbors", "show bgp neighbor"),
             _xml("bfd", "show bfd session extensive", optional=True),
         ]
+    if config.isis is not None:
+        found.append(_xml("isis", "show isis adjacency"))
     if config.qos is not None:
         found.append(_xml("queues", "show interfaces queue", optional=True))
     if config.overlay is not None:
@@ -112,6 +113,7 @@ def read(answers: Answers) -> DeviceState:
         advertising=advertising(answers.tree("advertising")),
         bgp=sessions([one for one in summaries if one is not None], clock.time if clock else None),
         bfd=bfd_sessions(answers.tree("bfd")),
+        isis=adjacencies(answers.tree("isis")),
         routes=routes(answers),
         vrfs=vrfs(answers.tree("vrfs")),
         vnis=vnis(answers.tree("vrfs")),

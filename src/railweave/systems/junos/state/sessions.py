@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.state.protocols import BfdSession, BgpSession, FamilyState
+from railweave.state.protocols import BfdSession, BgpSession, FamilyState, IsisAdjacency
 from railweave.systems.junos.state.neighbors import port_of
 
 if TYPE_CHECKING:
@@ -101,6 +101,22 @@ def bfd_sessions(answer: Value | None) -> tuple[BfdSession, ...] | None:
             )
         )
     return tuple(found)
+
+
+def adjacencies(answer: Value | None) -> tuple[IsisAdjacency, ...] | None:
+    """The adjacencies of ``show isis adjacency``."""
+    if answer is None:
+        return None
+    return tuple(
+        IsisAdjacency(
+            port_of(interface) or interface,
+            one.one("system-name").text(),
+            one.one("adjacency-state").lower(),
+            one.one("level").integer(),
+        )
+        for one in answer.find("isis-adjacency")
+        if (interface := one.one("interface-name").text()) is not None
+    )
 
 
 def _ms(value: Value) -> float | None:

@@ -13,6 +13,7 @@ from railweave.state.lldpd import lldp
 from railweave.state.question import CONFIGURATION, Question
 from railweave.systems.frr.state import routing_questions, vtysh
 from railweave.systems.frr.state.bgp import bfd_sessions, sessions
+from railweave.systems.frr.state.isis import adjacencies
 from railweave.systems.frr.state.linux import clock, ipv6_neighbors, links
 from railweave.systems.frr.state.routes import evpn, routes, vnis, vrfs
 from railweave.systems.sonic.state.counters import pfc, pools, queues, watchdog
@@ -78,6 +79,7 @@ def read(answers: Answers) -> DeviceState:
         ipv6_neighbors=ipv6_neighbors(answers.tree("neighbors")),
         bgp=sessions(answers.tree("bgp"), answers.tree("bgp-neighbors")),
         bfd=bfd_sessions(answers.tree("bfd")),
+        isis=adjacencies(answers.tree("isis")),
         routes=routes(answers),
         vrfs=vrfs(answers.tree("vrfs")),
         vnis=vnis(answers.tree("vnis")),
