@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 from railweave.counting import counted
 from railweave.fleet.sharing import BAD, Odd, Shared, odd, shared
+from railweave.junit import document, suite, suites
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,16 +68,15 @@ class Checked:
 
     def to_junit(self) -> str:
         """A suite for each server, and in it a test case for each check."""
-        suites = ET.Element("testsuites", name=self.network)
-        for answer in self.answers:
-            cases = [_case(answer, check, self._of(answer, check)) for check in self.subjects]
-            suite = ET.SubElement(suites, "testsuite", name=answer.server, tests=str(len(cases)))
-            suite.set("failures", str(sum(one.find("failure") is not None for one in cases)))
-            suite.set("errors", str(sum(one.find("error") is not None for one in cases)))
-            suite.set("skipped", str(sum(one.find("skipped") is not None for one in cases)))
-            suite.extend(cases)
-        ET.indent(suites)
-        return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
+        return document(
+            suites(
+                self.network,
+                (
+                    suite(answer.server, (_case(answer, check, self._of(answer, check)) for check in self.subjects))
+                    for answer in self.answers
+                ),
+            )
+        )
 
     @staticmethod
     def _of(answer: Answer, check: str) -> list[Verdict]:
@@ -146,15 +146,10 @@ def _case(answer: Answer, check: str, verdicts: list[Verdict]) -> ET.Element:
     case = ET.Element("testcase", classname=answer.server, name=check)
     bad = [one for one in verdicts if one.verdict in BAD]
     if answer.error:
-        ET.SubElement(case, "error", message=_clean(answer.error))
+        ET.SubElement(case, "error", message=answer.error)
     elif bad:
-        failure = ET.SubElement(case, "failure", type=bad[0].verdict, message=_clean(bad[0].seen))
-        failure.text = _clean("\n".join(f"{one.of}: {one.seen}; wanted {one.wanted}; {one.remedy}" for one in bad))
+        failure = ET.SubElement(case, "failure", type=bad[0].verdict, message=bad[0].seen)
+        failure.text = "\n".join(f"{one.of}: {one.seen}; wanted {one.wanted}; {one.remedy}" for one in bad)
     elif not any(one.verdict == "ok" for one in verdicts):
-        ET.SubElement(case, "skipped", message=_clean("; ".join(one.seen for one in verdicts) or "not looked at"))
+        ET.SubElement(case, "skipped", message="; ".join(one.seen for one in verdicts) or "not looked at")
     return case
-
-
-def _clean(text: str) -> str:
-    """Without characters that XML does not allow: servers may print anything."""
-    return "".join(one for one in text if one in "\n\t" or " " <= one <= "\ud7ff" or "\ue000" <= one <= "\ufffd")
