@@ -257,6 +257,7 @@ def test_a_switch_of_juniper() -> None:
         0,
     )
     assert found.interfaces["et-0/0/0:0.0"].addresses == ("fe80::9e5a:80ff:fe00:2",)
+    assert port.addresses == ("fe80::9e5a:80ff:fe00:2",)
     assert found.interfaces["lo0"].mtu is None
     assert found.optics is not None
     optic = found.optics["et-0/0/0:0"]

@@ -60,6 +60,9 @@ def interfaces(answer: Value | None, now: float | None) -> dict[str, InterfaceSt
             inner = unit.one("name").text()
             if inner is not None:
                 found[inner] = _unit(inner, unit, found[name])
+        routed = found.get(f"{name}.0")
+        if routed is not None:  # a port that routes by itself has its addresses there
+            found[name] = replace(found[name], addresses=routed.addresses)
     return found
 
 
