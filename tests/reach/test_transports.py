@@ -80,6 +80,7 @@ def test_a_host_key_that_is_not_known_is_refused_with_the_command_that_adds_it(d
     error = refused(target(device, known, secret), "ssh")
     assert error.kind == "host key"
     assert f"[127.0.0.1]:{device.port} is not in {known}" in str(error)
+    assert "<hidden>" not in str(error)
     assert f"ssh-keyscan -p {device.port} 127.0.0.1 >> '{known}'" in error.fix
     assert device.asked == []
 
@@ -91,6 +92,7 @@ def test_another_host_key_than_the_known_one_is_refused(devices, secret, tmp_pat
     error = refused(target(device, known, secret), "ssh")
     assert error.kind == "host key"
     assert "another host key" in str(error)
+    assert "<hidden>" not in str(error)
     assert "ssh-keygen -R" in error.fix
     assert device.asked == []
 

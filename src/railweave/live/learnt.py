@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Key = tuple[str, str]
 """A device and its interface; the interface is empty for the device itself."""
 _OF_ONE_NIC = ("mac", "netdev", "rdma")
+_MOST_NAMED = 3
+"""NICs in one note."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,9 @@ def _once(cells: dict[Key, dict[str, str]], notes: list[str]) -> dict[Key, dict[
                 owners.setdefault((column, value if column == "mac" else f"{key[0]} {value}"), []).append(key)
     for (column, value), keys in owners.items():
         if len(keys) > 1:
-            where = " and ".join(" ".join(one) for one in keys)
+            named = [" ".join(one) for one in keys[:_MOST_NAMED]]
+            more = [f"{len(keys) - _MOST_NAMED} more"] if len(keys) > _MOST_NAMED else []
+            where = " and ".join([*named, *more])
             notes.append(f"{column} {value} was heard of {where}: it was not taken")
             for key in keys:
                 del cells[key][column]

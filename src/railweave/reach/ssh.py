@@ -100,15 +100,18 @@ async def _login(
 
 
 def _unknown(way: Way, port: int, path: str, known: asyncssh.SSHKnownHosts) -> ReachError:
-    """A key that is not known, or another than the one that is, with what to do about it."""
+    """A key that is not known, or another than the one that is, with what to do about it.
+
+    No word stands after ``key``: it would be hidden, as those that devices say are (``told``).
+    """
     name = way.address if port == 22 else f"[{way.address}]:{port}"
     add = f"ssh-keyscan -p {port} {shlex.quote(way.address)} >> {shlex.quote(path)}"
     if any(known.match(way.address, "", port)[:2]):
-        what = f"{name} shows another host key than {path} has: somebody may stand in between, or it was installed anew"
+        what = f"{name} shows another host key; {path} has one of it: somebody may stand in between, or it was installed anew"
         fix = f"ask whoever runs it; if the new key is its own: ssh-keygen -R {shlex.quote(name)} -f {shlex.quote(path)} && {add}"
         return ReachError("host key", what, fix)
     return ReachError(
-        "host key", f"the host key of {name} is not in {path}", f"add it, and compare it with the device's: {add}"
+        "host key", f"unknown host key: {name} is not in {path}", f"add it, and compare it with the device's: {add}"
     )
 
 
