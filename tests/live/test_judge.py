@@ -13,7 +13,7 @@ from railweave.findings import Finding
 from railweave.live import Living, judged
 from railweave.state.device_state import DeviceState
 from railweave.state.ports import Lane, PfcCounters, PortQueues, Queue
-from railweave.state.protocols import LldpNeighbor, NextHop, Route
+from railweave.state.protocols import BgpSession, LldpNeighbor, NextHop, Route
 from tests.conftest import SMALL, example
 from tests.live.perfect import perfect
 
@@ -158,6 +158,35 @@ def test_a_session_without_the_right_prefixes_is_found_at_the_cause() -> None:
     found = judged(one)
     assert {id_ for id_, _ in told(found)} == {"session-not-established"}
     assert {id_ for id_, _ in told(found, explained=True)} == {"session-not-established", "prefixes-differ"}
+
+
+def test_whoever_sends_too_few_prefixes_comes_before_those_who_lack_them() -> None:
+    """A term of the last leaf's export policy refuses one of its prefixes: a spine and all other leaves miss it, too."""
+    one = living()
+    leaves = [name for name, each in one.expected.items() if each.gateways]
+    origin, spine = leaves[-1], one.expected[leaves[-1]].sessions[0].session.peer
+
+    def with_fewer(now: Living, device: str, peer: str, field: str) -> Living:
+        ports = [each.session.interface for each in now.expected[device].sessions if each.session.peer == peer]
+        changed_ = tuple(
+            _fewer(each, field) if each.interface in ports else each for each in now.states[device].bgp or ()
+        )
+        return changed(now, device, bgp=changed_)
+
+    for leaf in leaves[:-1]:
+        one = with_fewer(one, leaf, spine, "received")
+        one = with_fewer(one, spine, leaf, "sent")
+    one = with_fewer(with_fewer(one, origin, spine, "sent"), spine, origin, "received")
+    found = judged(one)
+    assert {each.id for each in found} == {"prefixes-differ"}
+    assert found[0].where.partition(" ")[0] == origin
+    assert found[1].where.partition(" ")[0] == spine
+
+
+def _fewer(session: BgpSession, field: str) -> BgpSession:
+    """The session with one prefix less received or sent."""
+    families = {name: replace(each, **{field: getattr(each, field) - 1}) for name, each in session.families.items()}
+    return replace(session, families=families)
 
 
 def test_counters_speak_in_the_design_s_own_numbers() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.findings import SEVERITIES
-from railweave.live import adjacencies, cabling, counters, forwarding, identity, ports, servers, sessions
+from railweave.live import adjacencies, cabling, counters, forwarding, identity, ports, prefixes, servers, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,6 +23,7 @@ LOOKS = (
     ports.ports,
     sessions.sessions,
     adjacencies.adjacencies,
+    prefixes.prefixes,
     forwarding.forwarding,
     servers.servers,
     counters.counters,

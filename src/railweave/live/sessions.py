@@ -1,4 +1,4 @@
-"""Routing sessions with their BFD, and the prefixes that they carry."""
+"""Routing sessions with their BFD."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from railweave.device.model import Session as Peering
     from railweave.device.timers import Bfd
-    from railweave.expect.model import Adjacency, Keys, Session
+    from railweave.expect.model import Adjacency, Keys
     from railweave.live.living import Living, Part
     from railweave.state.protocols import BfdSession, BgpSession
 
@@ -69,15 +69,6 @@ BFD_TIMERS = Rule(
     why="a link that fails is noticed later than predicted, or a busy link seems to fail",
     fix="load the designed configuration again at the end that differs",
 )
-PREFIXES = Rule(
-    "prefixes-differ",
-    "error",
-    "living",
-    "A session carries another number of prefixes than the design has.",
-    why="an established session without the right prefixes is the commonest fault that nobody sees",
-    fix="compare the policies of both ends with the designed ones: `railweave drift`",
-)
-
 
 _OF_BFD = {"bfdd", "bfd"}
 _OF_ISIS = "isisd"
@@ -106,20 +97,17 @@ def sessions(living: Living) -> Iterator[Seen]:
     """Every session of the design, of links and of the overlay."""
     yield from _daemons(living)
     for one, state in living.pairs():
-        of_links = [(each.session, each.bfd, each.because, each) for each in one.sessions]
-        of_overlay = [(each.session, each.bfd, each.because, None) for each in one.overlay_sessions]
         said, watched = by_end(state.bgp or ()), by_end(state.bfd or ())
-        for peering, bfd, because, each in [*of_links, *of_overlay]:
-            end = str(peering.peer_address or peering.interface)
+        for each in (*one.sessions, *one.overlay_sessions):
+            peering, bfd, because = each.session, each.bfd, each.because
+            end = far_end(peering)
             if state.bgp is not None:
-                found = _session(living, peering, because, each, one.device, said.get(end))
+                found = _session(peering, because, one.device, said.get(end))
                 # A session that BFD watches goes down with it.
-                watch: frozenset[Part] = (
-                    _by_daemons(peering.peer, one.device, "bfd") if bfd is not None else frozenset()
-                )
+                watch: frozenset[Part] = by_daemons(peering.peer, one.device, "bfd") if bfd is not None else frozenset()
                 yield from (replace(seen, needs=seen.needs | watch) for seen in found)
             if bfd is not None and state.bfd is not None:
-                needs = _rests_on(peering, one.device) | {carried(peering)}
+                needs = rests_on(peering, one.device) | {carried(peering)}
                 yield from bfd_as_designed(peering, bfd, because, one.device, watched.get(end), needs)
 
 
@@ -133,76 +121,47 @@ def by_end(said: Sequence[Said]) -> dict[str, Said]:
     return found
 
 
+def far_end(peering: Peering) -> str:
+    """By what a session is known: its neighbor's address, or else the port it runs over."""
+    return str(peering.peer_address or peering.interface)
+
+
 def carried(peering: Peering) -> Part:
     """The session of a link, or the overlay's between two loopbacks, as a part of the network."""
     return ("session", peering.link or f"{peering.local_address}--{peering.peer_address}")
 
 
-def _by_daemons(peer: str, device: str, kind: str) -> frozenset[Part]:
+def by_daemons(peer: str, device: str, kind: str) -> frozenset[Part]:
     """The daemons of a kind at both ends."""
     return frozenset(("daemon", f"{one} {kind}") for one in (device, peer))
 
 
-def _rests_on(peering: Peering, device: str) -> frozenset[Part]:
-    return link_and_ends(peering.link, device, peering.peer) | _by_daemons(peering.peer, device, "bgp")
+def rests_on(peering: Peering, device: str) -> frozenset[Part]:
+    """What a session rests on: its link, and the devices and daemons at both ends."""
+    return link_and_ends(peering.link, device, peering.peer) | by_daemons(peering.peer, device, "bgp")
 
 
-def _session(
-    living: Living,
-    peering: Peering,
-    because: Keys,
-    expected: Session | None,
-    device: str,
-    found: BgpSession | None,
-) -> Iterator[Seen]:
-    def seen(rule: Rule, what: str, *, broken: bool, needs: frozenset[Part] = frozenset()) -> Seen:
+def _session(peering: Peering, because: Keys, device: str, found: BgpSession | None) -> Iterator[Seen]:
+    def seen(rule: Rule, what: str) -> Seen:
         return Seen(
             rule,
             device,
             f"session with {peering.peer}: {what}",
             because,
             peering.interface,
-            peering.link if broken else "",
-            breaks=frozenset([carried(peering)]) if broken else frozenset(),
-            needs=_rests_on(peering, device) | needs,
+            peering.link,
+            breaks=frozenset([carried(peering)]),
+            needs=rests_on(peering, device),
         )
 
     if found is None:
-        yield seen(MISSING, "is not there", broken=True)
+        yield seen(MISSING, "is not there")
         return
     if found.peer_as not in {None, 0, peering.peer_as}:
-        yield seen(AS, f"the neighbor has AS {found.peer_as}, the design has {peering.peer_as}", broken=True)
+        yield seen(AS, f"the neighbor has AS {found.peer_as}, the design has {peering.peer_as}")
     if found.established is False:
         reason = f", {found.last_error}" if found.last_error else ""
-        yield seen(DOWN, f"{found.state}{reason}", broken=True)
-    elif found.established and expected is not None:
-        yield from (
-            seen(PREFIXES, what, broken=False, needs=_sources(living, peering.peer if received else device, peering))
-            for what, received in _counts(found, expected)
-        )
-
-
-def _counts(found: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
-    """What is wrong with the counts of prefixes; and whether it is about those received."""
-    families = [one for name, one in found.families.items() if name in {"ipv4", "ipv6"}]
-    received = [one.accepted if one.received is None else one.received for one in families]
-    color = f" of path color {expected.color}" if expected.color else ""
-    if received and None not in received and (count := sum(one or 0 for one in received)) != expected.received:
-        yield f"{count} prefixes received{color}, the design has {expected.received}", True
-    sent = [one.sent for one in families]
-    wanted = {expected.sent, expected.sent + expected.echoed}  # FRR sends a neighbor's own prefixes back to it
-    if sent and None not in sent and (count := sum(one or 0 for one in sent)) not in wanted:
-        yield f"{count} prefixes sent{color}, the design has {expected.sent}", False
-
-
-def _sources(living: Living, sender: str, peering: Peering) -> frozenset[Part]:
-    """What the prefixes that a device sends rest on: itself, and its other sessions with the devices at their ends."""
-    others = living.expected.get(sender)
-    found: set[Part] = {("device", sender), ("gateways", sender), carried(peering)}
-    for one in others.sessions if others else ():
-        peer = one.session.peer
-        found |= {carried(one.session), ("device", peer), ("gateways", peer), ("link", one.session.link)}
-    return frozenset(found)
+        yield seen(DOWN, f"{found.state}{reason}")
 
 
 def bfd_as_designed(
@@ -214,7 +173,7 @@ def bfd_as_designed(
     needs: frozenset[Part],
 ) -> Iterator[Seen]:
     """What is wrong with the BFD session of a routing session or an adjacency; ``needs`` is what that rests on."""
-    needs |= _by_daemons(peering.peer, device, "bfd")
+    needs |= by_daemons(peering.peer, device, "bfd")
     what = f"BFD with {peering.peer}"
     if found is None or (found.state is not None and found.state != "up"):
         state = "is not there" if found is None else f"is {found.state}"

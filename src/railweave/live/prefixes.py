@@ -1,0 +1,90 @@
+"""The prefixes that sessions carry: those of whoever sends the wrong number first, then what follows from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.findings.registry import Rule
+from railweave.live.living import Seen
+from railweave.live.sessions import by_daemons, by_end, carried, far_end, rests_on
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.device.model import Session as Peering
+    from railweave.expect.model import Session
+    from railweave.live.living import Living, Part
+    from railweave.state.protocols import BgpSession
+
+PREFIXES = Rule(
+    "prefixes-differ",
+    "error",
+    "living",
+    "A session carries another number of prefixes than the design has.",
+    why="an established session without the right prefixes is the commonest fault that nobody sees",
+    fix="compare the policies of both ends with the designed ones: `railweave drift`",
+)
+
+
+def prefixes(living: Living) -> Iterator[Seen]:
+    """Every established session that carries another number of prefixes than the design has.
+
+    A leaf that lacks a prefix is told of by everybody beyond it, too: the devices that receive all they should and send less
+    come first, then those that receive less from such a device, then the others.
+    """
+    wrong = [
+        (one.device, each, what, received)
+        for one, state in living.pairs()
+        for each, found in _established(one.sessions, by_end(state.bgp or ()))
+        for what, received in _counts(found, each)
+    ]
+    short = {device for device, _, _, received in wrong if received}
+
+    def follows(one: tuple[str, Session, str, bool]) -> int:
+        device, each, _, received = one
+        if received:
+            return 2 if each.session.peer in short else 1
+        return 2 if device in short else 0
+
+    for device, each, what, received in sorted(wrong, key=follows):
+        peering = each.session
+        # A session that BFD watches goes down with it.
+        watch: frozenset[Part] = by_daemons(peering.peer, device, "bfd") if each.bfd is not None else frozenset()
+        yield Seen(
+            PREFIXES,
+            device,
+            f"session with {peering.peer}: {what}",
+            each.because,
+            peering.interface,
+            needs=rests_on(peering, device) | _sources(living, peering.peer if received else device, peering) | watch,
+        )
+
+
+def _established(wanted: list[Session], said: dict[str, BgpSession]) -> Iterator[tuple[Session, BgpSession]]:
+    for each in wanted:
+        found = said.get(far_end(each.session))
+        if found is not None and found.established:
+            yield each, found
+
+
+def _counts(found: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
+    """What is wrong with the counts of prefixes; and whether it is about those received."""
+    families = [one for name, one in found.families.items() if name in {"ipv4", "ipv6"}]
+    received = [one.accepted if one.received is None else one.received for one in families]
+    color = f" of path color {expected.color}" if expected.color else ""
+    if received and None not in received and (count := sum(one or 0 for one in received)) != expected.received:
+        yield f"{count} prefixes received{color}, the design has {expected.received}", True
+    sent = [one.sent for one in families]
+    wanted = {expected.sent, expected.sent + expected.echoed}  # FRR sends a neighbor's own prefixes back to it
+    if sent and None not in sent and (count := sum(one or 0 for one in sent)) not in wanted:
+        yield f"{count} prefixes sent{color}, the design has {expected.sent}", False
+
+
+def _sources(living: Living, sender: str, peering: Peering) -> frozenset[Part]:
+    """What the prefixes that a device sends rest on: itself, and its other sessions with the devices at their ends."""
+    others = living.expected.get(sender)
+    found: set[Part] = {("device", sender), ("gateways", sender), carried(peering)}
+    for one in others.sessions if others else ():
+        peer = one.session.peer
+        found |= {carried(one.session), ("device", peer), ("gateways", peer), ("link", one.session.link)}
+    return frozenset(found)
