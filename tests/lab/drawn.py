@@ -68,13 +68,20 @@ def _by_ip(lab: Running, device: str, do: str, undo: str, what: str, at: Iterabl
 
 
 def _by_vty(
-    lab: Running, device: str, daemon: str, do: list[str], undo: list[str], what: str, at: Iterable[End]
+    lab: Running,
+    device: str,
+    daemon: str,
+    do: list[str],
+    undo: list[str],
+    what: str,
+    at: Iterable[End],
+    settle_s: float = 3,
 ) -> Drawn:
     def change(lines: list[str]) -> None:
         with lab.vty(device, daemon) as vty:
             vty.configure(lines)
 
-    return Drawn(what, tuple(at), lambda: change(do), lambda: change(undo))
+    return Drawn(what, tuple(at), lambda: change(do), lambda: change(undo), settle_s)
 
 
 def _of_scenario(lab: Running, what: str, at: Iterable[End], **words: object) -> Drawn:
@@ -210,6 +217,7 @@ def _policy(dice: random.Random, lab: Running) -> Drawn:
         [f"route-map {name} permit {number}"],
         f"{config.name}: {name} {number}",
         [(config.name, "")],
+        settle_s=8,  # FRR waits 5 s for more lines before it applies a route map (bgp route-map delay-timer)
     )
 
 

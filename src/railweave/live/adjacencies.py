@@ -40,7 +40,7 @@ def adjacencies(living: Living) -> Iterator[Seen]:
             if state.isis is not None:
                 wrong = _wrong(wanted, state.isis, switches)
                 if wrong:
-                    watch = [("daemon", f"{end} bfd") for end in ends if wanted.bfd is not None]
+                    watch: list[Part] = [("daemon", f"{end} bfd") for end in ends if wanted.bfd is not None]
                     yield Seen(
                         ADJACENCY,
                         one.device,

@@ -27,6 +27,7 @@ NOT_READ = {
     "dynamic load balancing": "no public document shows a command for the quality of ports or the table of flows",
     "bgp.*.color": "no form is published for the color of a session, or for `show bgp summary autodiscovered` beyond its peers",
     "routes.*.installed": "`show route forwarding-table` has no published form of its groups of next hops",
+    "vrfs.*.targets": "what wrong route targets do is seen: prefixes that a VRF lacks, or that are another tenant's; `drift` compares the targets",
 }
 
 
