@@ -24,7 +24,7 @@ ALLOWED = {
     "fleet/running.py": "on a server, in a temporary folder of its own",
     "host/files.py": "the room `host` imports nothing of railweave: its own writer",
     "host/journal.py": "the lock beside the journal, which nothing is written through",
-    "host/machine.py": "links of a recorded machine, in a new folder",
+    "host/recorded.py": "links of a recorded machine, in a new folder",
     "host/plugin_stats.py": "read only, and through no link",
     "host/commands.py": "/dev/null, after the reader of standard output has gone",
     "outputs/held.py": "the file that is locked; through no link",

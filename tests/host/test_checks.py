@@ -13,7 +13,8 @@ from railweave.host.checks.outcome import ALL, FAILED, WARNING
 from railweave.host.checks.running import Result
 from railweave.host.checks.server import Counters, server
 from railweave.host.files import content, parsed
-from railweave.host.machine import Machine, RecordedMachine, Said, record
+from railweave.host.machine import Machine, Said
+from railweave.host.recorded import RecordedMachine, record
 from tests.host.machines import Written, faults, healthy
 from tests.host.machines.plans import PLANS, plan
 

@@ -9,6 +9,7 @@ import pytest
 
 from railweave.host import now
 from railweave.host.commands import main
+from railweave.host.machine import ThisMachine
 from railweave.state.host_state import read_host
 from tests.host.test_gids import slots, tree
 
@@ -56,11 +57,11 @@ def test_lldp_is_asked_where_its_daemon_is(
     program.write_text(script)
     program.chmod(0o755)
     monkeypatch.setattr(now, "_LLDP", (str(program), *now._LLDP[1:]))
-    shown = now.document(tmp_path)
+    shown = now.document(ThisMachine(tmp_path))
     if says is None:
         assert (shown["lldp"], shown["notes"]) == ({"lldp": {"interface": []}}, [])
     else:
         assert shown["lldp"] is None
         assert says in shown["notes"][0]
     monkeypatch.setattr(now, "_LLDP", (str(tmp_path / "none"),))
-    assert "lldpcli is not there" in now.document(tmp_path)["notes"][0]
+    assert "lldpcli is not there" in now.document(ThisMachine(tmp_path))["notes"][0]

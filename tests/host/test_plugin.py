@@ -10,6 +10,7 @@ import pytest
 
 from railweave.host import host_file, plugin_doctor, plugin_stats
 from railweave.host.commands import main
+from railweave.host.machine import ThisMachine
 from tests.host.plans import small
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def findings(
     port.joinpath("rate").write_text(rate)
     raw = {"nics": [{"rdma": "mlx5_0", "rdma_port": 1, "speed_gbps": 400}], "fabrics": fabrics or {}}
     found = [
-        *plugin_doctor.speeds(raw, tmp_path),
+        *plugin_doctor.speeds(raw, ThisMachine(tmp_path)),
         *plugin_doctor.timeout(raw, variables),
         *plugin_doctor.variables_of_nccl(variables),
     ]
@@ -116,7 +117,7 @@ def machine(folder: Path, *, mtu: int = 9000, index: int = 3) -> Path:
 
 
 def examined(plan: Path, sysfs: Path, variables: dict[str, str], what: str) -> list[tuple[str, str]]:
-    found = plugin_doctor.examine(host_file.load(plan), plugin_doctor.load_raw(plan), sysfs, variables)
+    found = plugin_doctor.examine(host_file.load(plan), plugin_doctor.load_raw(plan), ThisMachine(sysfs), variables)
     return [(one.level, one.text) for one in found if one.what == what]
 
 

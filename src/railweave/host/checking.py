@@ -16,7 +16,8 @@ from .checks import counters, running
 from .checks.outcome import ALL, COULD_NOT_TELL, FAILED, NOT_APPLICABLE, OK, VERDICTS, WARNING
 from .checks.server import Counters, Server, server
 from .failure import HostInputError
-from .machine import Machine, RecordedMachine, ThisMachine, record
+from .machine import Machine, ThisMachine
+from .recorded import RecordedMachine, record
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -30,10 +30,10 @@ from . import (
     watch,
 )
 from .failure import HostError, HostInputError, HostUsageError
+from .machine import ThisMachine
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from pathlib import Path
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -130,16 +130,16 @@ def _undo(asked: Namespace) -> int:
 
 
 def _show(asked: Namespace) -> int:
-    shown = now.document(asked.sysfs)
+    shown = now.document(ThisMachine(asked.sysfs))
     print(json.dumps(shown, indent=1) if asked.json else now.table(shown))
     return 0
 
 
 def _gids(asked: Namespace) -> int:
-    plan = _maybe_plan(asked, needed=asked.check)
+    plan, machine = _maybe_plan(asked, needed=asked.check), ThisMachine(asked.sysfs)
     if asked.device is not None:
-        _known_device(asked.device, asked.sysfs, plan)
-    found = [one for one in gids.read(asked.sysfs, plan) if asked.device in {None, one.device}]
+        _known_device(asked.device, machine, plan)
+    found = [one for one in gids.read(machine, plan) if asked.device in {None, one.device}]
     shown = found if asked.all else [one for one in found if one.type == gids.V2 and not one.link_local]
     absent = gids.missing(plan, found) if plan else []
     absent = [(nic, path) for nic, path in absent if asked.device in {None, nic.rdma}]
@@ -184,7 +184,7 @@ def _env(asked: Namespace) -> int:
         raise HostInputError(
             f"GPUs of {plan.host} belong to several tenants: give --tenant {' or '.join(plan.tenants)}"
         )
-    resolved, warnings = environment.resolve(plan, gids.read(asked.sysfs, plan) if plan.resolve else [])
+    resolved, warnings = environment.resolve(plan, gids.read(ThisMachine(asked.sysfs), plan) if plan.resolve else [])
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     variables = environment.chosen({**plan.environment, **resolved}, os.environ, override=asked.override)
@@ -211,7 +211,8 @@ def _rdma_ping(asked: Namespace) -> int:
 def _plugin(asked: Namespace) -> int:
     if asked.what == "doctor":
         plan = host_file.load(asked.host_file)
-        found = plugin_doctor.examine(plan, plugin_doctor.load_raw(asked.host_file), asked.sysfs, os.environ)
+        raw, machine = plugin_doctor.load_raw(asked.host_file), ThisMachine(asked.sysfs)
+        found = plugin_doctor.examine(plan, raw, machine, os.environ)
         print(json.dumps([asdict(one) for one in found], indent=1) if asked.json else plugin_doctor.lines(found))
         return 1 if any(one.level == "error" for one in found) else 0
     before = plugin_stats.read(asked.shm)
@@ -240,9 +241,9 @@ def _zipapp(asked: Namespace) -> int:
     return 0
 
 
-def _known_device(name: str, sysfs: Path, plan: host_file.HostFile | None) -> None:
+def _known_device(name: str, machine: ThisMachine, plan: host_file.HostFile | None) -> None:
     """A planned device may be missing, which ``--check`` says; one that is neither planned nor there is a slip."""
-    there = gids.devices(sysfs)
+    there = gids.devices(machine)
     if name not in {*there, *(nic.rdma for nic in (plan.nics if plan else ()))}:
         known = f"there are {', '.join(there)}" if there else "there is none at all: is the RDMA driver loaded?"
         raise HostInputError(f"--device {name}: there is no such RDMA device; {known}")

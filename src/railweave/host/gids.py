@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .host_file import HostFile, Nic, PathAddress
+    from .machine import Machine
     from .values import Address
 
-DEFAULT_SYSFS = Path("/sys")
+DEVICES = "/sys/class/infiniband"
 V2 = "RoCE v2"
 
 
@@ -35,32 +35,34 @@ class Gid:
         return self.address.is_link_local
 
 
-def devices(sysfs: Path) -> list[str]:
+def devices(machine: Machine) -> list[str]:
     """The names of the RDMA devices that are there."""
-    return sorted(one.name for one in (sysfs / "class/infiniband").glob("*"))
+    return machine.names(DEVICES)
 
 
-def read(sysfs: Path, plan: HostFile | None) -> list[Gid]:
+def ports(machine: Machine) -> list[tuple[str, int]]:
+    """Every port of every RDMA device: device and number."""
+    return [(device, port) for device in devices(machine) for port in _numbers(machine, f"{DEVICES}/{device}/ports")]
+
+
+def read(machine: Machine, plan: HostFile | None) -> list[Gid]:
     """All GIDs that are not zero, by device, port and index. Empty where there is no RDMA device."""
+    nics = {(one.rdma, one.rdma_port): one for one in (plan.nics if plan else ())}
+    return [one for port in ports(machine) for one in of_port(machine, *port, nics.get(port))]
+
+
+def of_port(machine: Machine, device: str, port: int, nic: Nic | None) -> list[Gid]:
+    """The GIDs of a port that are not zero, by index; with their paths where its planned NIC is given."""
     found: list[Gid] = []
-    for port in ports(sysfs):
-        device, number = port.parents[1].name, int(port.name)
-        nic = next((one for one in plan.nics if (one.rdma, one.rdma_port) == (device, number)), None) if plan else None
-        for slot in _numbered(port / "gids"):
-            address = as_address(text(slot) or "::")
-            if address is None:
-                continue
-            kind = text(port / "gid_attrs/types" / slot.name) or ""
-            netdev = text(port / "gid_attrs/ndevs" / slot.name) or ""
-            path = path_of(nic, address) if nic else None
-            found.append(Gid(device, number, int(slot.name), address, kind, netdev, path))
+    folder = f"{DEVICES}/{device}/ports/{port}"
+    for index in _numbers(machine, f"{folder}/gids"):
+        address = as_address(machine.readable(f"{folder}/gids/{index}") or "::")
+        if address is None:
+            continue
+        # The kernel refuses (EINVAL) for the type and device of an empty slot, and for those of another network namespace.
+        kind, netdev = (machine.readable(f"{folder}/gid_attrs/{one}/{index}") or "" for one in ("types", "ndevs"))
+        found.append(Gid(device, port, index, address, kind, netdev, path_of(nic, address) if nic else None))
     return found
-
-
-def ports(sysfs: Path) -> list[Path]:
-    """The folder of every port of every RDMA device."""
-    folders = (sysfs / "class/infiniband" / name / "ports" for name in devices(sysfs))
-    return [port for folder in folders for port in _numbered(folder)]
 
 
 def missing(plan: HostFile, gids: Iterable[Gid]) -> list[tuple[Nic, PathAddress]]:
@@ -75,8 +77,8 @@ def path_of(nic: Nic, address: Address) -> PathAddress | None:
     return max(holding, key=lambda one: one.prefix.prefixlen, default=None)
 
 
-def _numbered(folder: Path) -> list[Path]:
-    return sorted((one for one in folder.glob("*") if one.name.isdecimal()), key=lambda one: int(one.name))
+def _numbers(machine: Machine, folder: str) -> list[int]:
+    return sorted(int(one) for one in machine.names(folder) if one.isdecimal())
 
 
 def as_address(gid: str) -> Address | None:
@@ -86,11 +88,3 @@ def as_address(gid: str) -> Address | None:
     except ValueError:
         return None
     return (address.ipv4_mapped or address) if int(address) else None
-
-
-def text(file: Path) -> str | None:
-    """A file's text; None where the kernel refuses, as it does (EINVAL) for the type and device of an empty slot."""
-    try:
-        return file.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return None

@@ -1,30 +1,22 @@
-"""The machine that is looked at: this server, or one that was recorded. Every check reads through here, and nothing else.
-
-A recorded machine is a folder: ``root/`` holds the files of /sys, /proc and /etc that were read, ``commands/`` what commands
-printed, and ``machine.json`` the rest (docs/checks.md).
-"""
+"""The machine that is looked at: this server, or one that was recorded (``recorded``). Everything is read through here."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
+from typing import Any, Callable, TypeVar, cast
 
 from . import files
-from .failure import HostInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 T = TypeVar("T")
 
 COMMAND_S = 4.0
 """The longest a command may take: a check of a server is to end within 5 s."""
+SYSFS = Path("/sys")
 _LONGEST_FILE = 4 << 20
 _TOOLS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/rocm/bin"
 
@@ -52,6 +44,7 @@ class Machine:
         self.listed: dict[str, list[str]] = {}
         self.reals: dict[str, str | None] = {}
         self.said: dict[tuple[str, ...], Said] = {}
+        self._made: dict[object, Any] = {}
         self._locks: dict[object, threading.Lock] = {}
         self._lock = threading.Lock()
         self.now = time.time()
@@ -63,6 +56,13 @@ class Machine:
         if path in self.denied:
             raise CannotTellError(f"{path}: {self.denied[path]}")
         return self.texts[path]
+
+    def readable(self, path: str) -> str | None:
+        """A file's text; None where there is no such file, or the kernel refuses: it does so for what has no value now."""
+        try:
+            return self.text(path)
+        except CannotTellError:
+            return None
 
     def number(self, path: str) -> int | None:
         """A file's whole number; None where there is no such file, or none in it. Raises CannotTellError."""
@@ -100,17 +100,23 @@ class Machine:
 
     def json(self, *words: str) -> Any:  # noqa: ANN401 - JSON
         """The JSON that a command prints; None where it prints nothing. Raises CannotTellError."""
-        text = self.output(*words).strip()
-        if not text:
-            return None
-        try:
-            return files.parsed(text)
-        except ValueError:
-            raise CannotTellError(f"`{' '.join(words)}` printed no JSON") from None
+
+        def parsed() -> Any:  # noqa: ANN401 - JSON
+            text = self.output(*words).strip()
+            try:
+                return files.parsed(text) if text else None
+            except ValueError:
+                raise CannotTellError(f"`{' '.join(words)}` printed no JSON") from None
+
+        return self.once(("json", *words), parsed)
 
     def rows(self, *words: str) -> list[dict[str, Any]]:
         """The objects of the JSON list that a command prints; of one object, that. Raises CannotTellError."""
         return objects(self.json(*words))
+
+    def once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        """What ``make`` gives, made once for a key: what several checks take out of the same answer."""
+        return self._once(self._made, key, make)
 
     def has(self, tool: str) -> bool:
         """Whether a tool is installed."""
@@ -143,7 +149,7 @@ def objects(value: object) -> list[dict[str, Any]]:
     return [cast("dict[str, Any]", one) for one in found if isinstance(one, dict)]
 
 
-class _Files(Machine):
+class FileMachine(Machine):
     """A machine whose files stand under a folder."""
 
     def __init__(self, root: Path) -> None:
@@ -178,12 +184,16 @@ class _Files(Machine):
         return "/" + os.path.relpath(os.path.realpath(there), os.path.realpath(self.root)).lstrip("./")
 
 
-class ThisMachine(_Files):
-    """The server that this runs on. Nothing is ever written."""
+class ThisMachine(FileMachine):
+    """The server that this runs on. Nothing is ever written. ``sysfs`` is read in place of /sys."""
 
-    def __init__(self) -> None:
+    def __init__(self, sysfs: Path = SYSFS) -> None:
         super().__init__(Path("/"))
+        self._sysfs = sysfs
         self._path = os.environ.get("PATH", "") + ":" + _TOOLS
+
+    def _at(self, path: str) -> Path:
+        return self._sysfs / path[len("/sys/") :] if path.startswith("/sys/") else super()._at(path)
 
     def has(self, tool: str) -> bool:
         """Whether a tool is installed."""
@@ -206,94 +216,3 @@ class ThisMachine(_Files):
         except OSError as error:
             return Said("", os.strerror(error.errno or 0), 126)
         return Said(done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"), done.returncode)
-
-
-class RecordedMachine(_Files):
-    """A machine as ``record`` has written it. Raises HostInputError where the folder holds none."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder / "root")
-        index = _index(folder / "machine.json")
-        self.now = float(index.get("time", 0))
-        self.root_user = bool(index.get("root", True))
-        self.denied = {str(path): str(why) for path, why in dict(index.get("denied", {})).items()}
-        self.texts = dict.fromkeys(self.denied)
-        for line, one in dict(index.get("commands", {})).items():
-            self.said[tuple(line.split(" "))] = _said(folder, one)
-
-    def has(self, tool: str) -> bool:
-        """Whether a tool was installed: something was asked of it."""
-        return any(words[0] == tool and not said.missing for words, said in self.said.items())
-
-    def _run(self, words: tuple[str, ...]) -> Said:
-        del words
-        return Said("", missing=True)  # what was not recorded was not there
-
-
-def record(machine: Machine, folder: Path) -> None:
-    """Write what was looked at to a folder, which is made. Raises HostError where it cannot be written."""
-    root = folder / "root"
-    for path, real in sorted(machine.reals.items()):  # links first: what is read lies behind them
-        if real is not None:
-            _link(root, path, real)
-    for path, names in machine.listed.items():
-        for name in names:
-            there = root / path.lstrip("/") / name
-            if not there.exists() and f"{path.rstrip('/')}/{name}" not in machine.texts:
-                there.mkdir(parents=True)
-    for path, text in machine.texts.items():
-        if text is not None:
-            files.write(root / path.lstrip("/"), text + "\n")
-    commands: dict[str, Any] = {}
-    for number, (words, said) in enumerate(sorted(machine.said.items()), 1):
-        one: dict[str, Any] = {"code": said.code}
-        if said.missing:
-            one = {"missing": True}
-        if said.out:
-            one["file"] = f"{number:03}-{words[0]}.txt"
-            files.write(folder / "commands" / one["file"], said.out)
-        if said.err:
-            one["stderr"] = said.err
-        commands[" ".join(words)] = one
-    index = {
-        "schema": 1,
-        "time": round(machine.now),
-        "root": machine.root_user,
-        "denied": machine.denied,
-        "commands": commands,
-    }
-    files.write(folder / "machine.json", json.dumps(index, indent=1) + "\n")
-
-
-def _link(root: Path, path: str, real: str) -> None:
-    """Make ``path`` lead to ``real``, as it does on the machine."""
-    link, to = root / path.lstrip("/"), root / real.lstrip("/")
-    to.mkdir(parents=True, exist_ok=True)
-    link.parent.mkdir(parents=True, exist_ok=True)
-    if not link.exists():
-        link.symlink_to(os.path.relpath(to, os.path.realpath(link.parent)))
-
-
-def _index(file: Path) -> dict[str, Any]:
-    try:
-        index = files.parsed(files.content(file))
-    except OSError as error:
-        raise HostInputError(f"{file}: cannot be read: {error.strerror}; `railweave host capture` writes it") from None
-    except ValueError as error:
-        raise HostInputError(f"{file}: not JSON: {error}") from None
-    if [one.get("schema") for one in objects(index)] != [1]:
-        raise HostInputError(f"{file}: not a recorded machine of schema 1")
-    return objects(index)[0]
-
-
-def _said(folder: Path, one: Mapping[str, Any]) -> Said:
-    if one.get("missing"):
-        return Said("", missing=True)
-    out = ""
-    if "file" in one:
-        place = folder / "commands" / Path(str(one["file"])).name
-        try:
-            out = files.content(place)
-        except (OSError, ValueError) as error:
-            raise HostInputError(f"{place}: cannot be read: {error}") from None
-    return Said(out, str(one.get("stderr", "")), one.get("code", 0))

@@ -5,38 +5,36 @@
 
 from __future__ import annotations
 
-import json
 import socket
-import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
 from . import __version__, gids, kernel
+from .machine import CannotTellError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from .machine import Machine
 
 SCHEMA = 1
 """Of the document: it rises when a key changes its meaning or goes."""
 
 _LLDP = ("lldpcli", "-f", "json", "show", "neighbors")
-_LLDP_S = 10
 _LOCAL = 255
 """The kernel's own table, of addresses of this server: it follows from them."""
 _DOUBTFUL = ("tentative", "dadfailed", "deprecated", "temporary")
 
 
-def document(sysfs: Path) -> dict[str, Any]:
+def document(machine: Machine) -> dict[str, Any]:
     """All of it for machines. Raises HostError where ``ip`` cannot say; what else is not there is a note."""
     shown = kernel.ip_json("-s", "addr", "show")
     have = kernel.read()
-    lldp, note = _lldp()
+    lldp, note = _lldp(machine)
     return {
         "schema": SCHEMA,
         "version": __version__,
         "host": socket.gethostname(),
         "time": int(time.time()),
-        "links": [_link(one, sysfs / "class/net" / one["ifname"]) for one in shown],
+        "links": [_link(machine, one) for one in shown],
         "addresses": [_address(link["ifname"], one) for link in shown for one in link["addr_info"] if "local" in one],
         "rules": [
             {
@@ -71,9 +69,9 @@ def document(sysfs: Path) -> dict[str, Any]:
                 "type": one.type,
                 "netdev": one.netdev,
             }
-            for one in gids.read(sysfs, None)
+            for one in gids.read(machine, None)
         ],
-        "rdma": [_rdma(port) for port in gids.ports(sysfs)],
+        "rdma": [_rdma(machine, *port) for port in gids.ports(machine)],
         "lldp": lldp,
         "notes": [note] if note else [],
     }
@@ -95,22 +93,23 @@ def table(shown: dict[str, Any]) -> str:
     return "\n".join([*lines, ", ".join(f"{count} {name}" for name, count in rest.items()), *shown["notes"]])
 
 
-def _link(shown: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _link(machine: Machine, shown: dict[str, Any]) -> dict[str, Any]:
     received, sent = (shown.get("stats64", {}).get(way, {}) for way in ("rx", "tx"))
-    driver = folder / "device/driver"
+    folder = f"/sys/class/net/{shown['ifname']}"
+    driver = machine.real(f"{folder}/device/driver")
     return {
         "name": shown["ifname"],
         "mac": shown.get("address"),
         "mtu": shown["mtu"],
         "up": "UP" in shown["flags"],
         "carrier": "LOWER_UP" in shown["flags"],
-        "speed_mbps": _number(folder / "speed", least=1),
-        "driver": driver.resolve().name if driver.exists() else None,
-        "carrier_changes": _number(folder / "carrier_changes"),
+        "speed_mbps": _number(machine, f"{folder}/speed", least=1),
+        "driver": driver.rpartition("/")[2] if driver else None,
+        "carrier_changes": _number(machine, f"{folder}/carrier_changes"),
         "counters": {
             "rx_errors": received.get("errors"),
             "rx_dropped": received.get("dropped"),
-            "rx_crc_errors": _number(folder / "statistics/rx_crc_errors"),
+            "rx_crc_errors": _number(machine, f"{folder}/statistics/rx_crc_errors"),
             "tx_errors": sent.get("errors"),
             "tx_dropped": sent.get("dropped"),
         },
@@ -127,46 +126,33 @@ def _address(dev: str, shown: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _rdma(port: Path) -> dict[str, Any]:
+def _rdma(machine: Machine, device: str, port: int) -> dict[str, Any]:
     """A port of an RDMA device: its state and rate in the kernel's words, and every counter that it has."""
+    at = f"{gids.DEVICES}/{device}/ports/{port}"
     counters = {
-        one.name: number
+        name: number
         for folder in ("counters", "hw_counters")
-        for one in sorted((port / folder).glob("*"))
-        if (number := _number(one)) is not None
+        for name in machine.names(f"{at}/{folder}")
+        if (number := _number(machine, f"{at}/{folder}/{name}")) is not None
     }
-    return {
-        "device": port.parents[1].name,
-        "port": int(port.name),
-        "state": gids.text(port / "state"),
-        "rate": gids.text(port / "rate"),
-        "counters": counters,
-    }
+    state, rate = (machine.readable(f"{at}/{one}") for one in ("state", "rate"))
+    return {"device": device, "port": port, "state": state, "rate": rate, "counters": counters}
 
 
-def _number(file: Path, least: int = 0) -> int | None:
+def _number(machine: Machine, path: str, least: int = 0) -> int | None:
     """A file's number; None where the kernel refuses or it is less: the speed of a link that is down is -1."""
     try:
-        value = int(gids.text(file) or "")
+        value = int(machine.readable(path) or "")
     except ValueError:
         return None
     return value if value >= least else None
 
 
-def _lldp() -> tuple[Any, str]:
+def _lldp(machine: Machine) -> tuple[Any, str]:
     """What lldpd hears, in its own form, or why nobody can say."""
-    try:
-        done = subprocess.run(
-            _LLDP, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_LLDP_S
-        )
-    except FileNotFoundError:
+    if not machine.has(_LLDP[0]):
         return None, "lldpcli is not there: LLDP neighbors are not known"
-    except subprocess.TimeoutExpired:
-        return None, f"lldpcli did not answer in {_LLDP_S} s: LLDP neighbors are not known"
-    if done.returncode:
-        why = (done.stderr.strip().splitlines() or ["it failed without saying why"])[-1]
-        return None, f"LLDP neighbors are not known: lldpcli: {why}"
     try:
-        return json.loads(done.stdout), ""
-    except ValueError:
-        return None, "LLDP neighbors are not known: lldpcli printed no JSON"
+        return machine.json(*_LLDP), ""
+    except CannotTellError as error:
+        return None, f"LLDP neighbors are not known: {error}"

@@ -8,8 +8,9 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptio
 from pathlib import Path
 from typing import NoReturn
 
-from . import __version__, gids, names
+from . import __version__, names
 from .failure import HostInputError, HostUsageError
+from .machine import SYSFS
 
 HOST_FILE = Path("/etc/railweave/host.json")
 STATE_FILE = Path("/var/lib/railweave/host.state.json")
@@ -283,9 +284,7 @@ def _wait(verb: ArgumentParser) -> None:
 
 
 def _sysfs(verb: ArgumentParser) -> None:
-    verb.add_argument(
-        "--sysfs", type=Path, default=gids.DEFAULT_SYSFS, metavar="DIR", help="where sysfs is (default: /sys)"
-    )
+    verb.add_argument("--sysfs", type=Path, default=SYSFS, metavar="DIR", help="where sysfs is (default: /sys)")
 
 
 def _seconds(text: str) -> float:

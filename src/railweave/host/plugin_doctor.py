@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .host_file import HostFile
+    from .machine import Machine
 
 _PEER_MEMORY = (
-    "kernel/mm/memory_peers/nv_mem/version",
-    "kernel/mm/memory_peers/nv_mem_nc/version",
-    "module/nvidia_peermem/version",
-    "kernel/mm/memory_peers/amdkfd/version",
+    "/sys/kernel/mm/memory_peers/nv_mem/version",
+    "/sys/kernel/mm/memory_peers/nv_mem_nc/version",
+    "/sys/module/nvidia_peermem/version",
+    "/sys/kernel/mm/memory_peers/amdkfd/version",
 )
-_NVIDIA_OPEN = "module/nvidia/version"
+_NVIDIA_OPEN = "/sys/module/nvidia/version"
 _TUNER_FILE = "/etc/railweave/tuner.json"
 _RETRY_UNIT_MS = 4.096e-3
 _WITHOUT_BFD_MS, _AFTER_BFD_MS = 1500, 500
@@ -34,25 +35,18 @@ class Verdict:
     text: str
 
 
-def examine(plan: HostFile, raw: Mapping[str, Any], sysfs: Path, variables: Mapping[str, str]) -> list[Verdict]:
+def examine(plan: HostFile, raw: Mapping[str, Any], machine: Machine, variables: Mapping[str, str]) -> list[Verdict]:
     """All findings. ``raw`` is ``host.json`` as read, ``variables`` the environment that the job will have."""
-    found = [*speeds(raw, sysfs), *_mtus(plan, sysfs), *_addresses(plan, sysfs), _gpu_memory(sysfs)]
+    found = [*speeds(raw, machine), *_mtus(plan, machine), *_addresses(plan, machine), _gpu_memory(machine)]
     return [*found, *timeout(raw, variables), *variables_of_nccl(variables), *tuner(variables)]
 
 
-def _read(file: Path) -> str:
-    try:
-        return file.read_text().strip()
-    except OSError:
-        return ""
-
-
-def speeds(raw: Mapping[str, Any], sysfs: Path) -> list[Verdict]:
+def speeds(raw: Mapping[str, Any], machine: Machine) -> list[Verdict]:
     """Ports slower than the design says."""
     found: list[Verdict] = []
     for nic in raw.get("nics", []):
         rdma, wanted = nic.get("rdma", ""), nic.get("speed_gbps")
-        rate = _read(sysfs / "class/infiniband" / rdma / "ports" / str(nic.get("rdma_port", 1)) / "rate")
+        rate = machine.readable(f"{gids.DEVICES}/{rdma}/ports/{nic.get('rdma_port', 1)}/rate")
         there = float(rate.split()[0]) if rate and rate.split()[0].replace(".", "").isdigit() else None
         if there is None:
             found.append(Verdict("error", "speed", f"{rdma}: no such RDMA device, or its driver tells no rate"))
@@ -63,10 +57,10 @@ def speeds(raw: Mapping[str, Any], sysfs: Path) -> list[Verdict]:
     return found
 
 
-def _mtus(plan: HostFile, sysfs: Path) -> list[Verdict]:
+def _mtus(plan: HostFile, machine: Machine) -> list[Verdict]:
     found: list[Verdict] = []
     for nic in plan.nics:
-        mtu = _read(sysfs / "class/net" / nic.netdev / "mtu")
+        mtu = machine.readable(f"/sys/class/net/{nic.netdev}/mtu")
         if mtu and int(mtu) < nic.mtu:
             found.append(
                 Verdict("error", "MTU", f"{nic.netdev} has {mtu}, the design says {nic.mtu}: RoCE falls back to less")
@@ -76,8 +70,8 @@ def _mtus(plan: HostFile, sysfs: Path) -> list[Verdict]:
     return found
 
 
-def _addresses(plan: HostFile, sysfs: Path) -> list[Verdict]:
-    missing = gids.missing(plan, gids.read(sysfs, plan))
+def _addresses(plan: HostFile, machine: Machine) -> list[Verdict]:
+    missing = gids.missing(plan, gids.read(machine, plan))
     found = [
         Verdict(
             "error",
@@ -89,10 +83,10 @@ def _addresses(plan: HostFile, sysfs: Path) -> list[Verdict]:
     return found or [Verdict("good", "paths", "every NIC has an address on every path")]
 
 
-def _gpu_memory(sysfs: Path) -> Verdict:
-    if any((sysfs / one).exists() for one in _PEER_MEMORY):
+def _gpu_memory(machine: Machine) -> Verdict:
+    if any(machine.real(one) for one in _PEER_MEMORY):
         return Verdict("good", "GPU memory", "a peer memory module is loaded: GPUDirect RDMA")
-    if (sysfs / _NVIDIA_OPEN).exists():
+    if machine.real(_NVIDIA_OPEN):
         text = "no peer memory module: GPUDirect RDMA needs DMA-BUF (open kernel modules, Linux 5.12); NCCL's log says GPU Direct RDMA Enabled"
         return Verdict("warning", "GPU memory", text)
     return Verdict(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..machine import CannotTellError
 from . import reading
-from .outcome import failed, not_applicable, of_nic, ok, warning
+from .outcome import failed, of_nic, ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,6 +28,10 @@ class _Group(NamedTuple):
 
 def read(server: Server, nic: WantedNic) -> dict[str, int]:
     """All counters of a NIC: of its RDMA port, and of ethtool. Raises CannotTellError where neither can be read."""
+    return server.machine.once(("counters", nic.netdev), lambda: _read(server, nic))
+
+
+def _read(server: Server, nic: WantedNic) -> dict[str, int]:
     folder = f"/sys/class/infiniband/{nic.rdma}/ports/{nic.plan.rdma_port}/hw_counters"
     found: dict[str, int] = {}
     for name in server.machine.names(folder):
@@ -36,7 +40,7 @@ def read(server: Server, nic: WantedNic) -> dict[str, int]:
             if value is not None:
                 found[name] = value
     try:
-        found.update(reading.counters(server.machine.output("ethtool", "-S", nic.netdev)))
+        found.update(reading.counters(server.machine, nic.netdev))
     except CannotTellError:
         if not found:
             raise
@@ -62,11 +66,9 @@ def known(server: Server) -> dict[str, dict[str, int]]:
     return found
 
 
-def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int] | None:
-    """By how much each counter grew; None where there is no earlier look. Raises CannotTellError where none is known."""
-    if server.earlier is None:
-        return None
-    before = server.earlier.nics.get(nic.netdev)
+def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int]:
+    """By how much each counter grew since the earlier look. Raises CannotTellError where none is known."""
+    before = server.earlier.nics.get(nic.netdev) if server.earlier else None
     if before is None:
         raise CannotTellError("the earlier look has no counters of it")
     now = read(server, nic)
@@ -90,22 +92,21 @@ def _rule(
     """Enter a check: none of these counters may have grown."""
     KNOWN.append(group)
 
-    def look(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    def unless(server: Server, nic: WantedNic) -> str:
         if not (group.mlx5 if nic.mlx5 else group.bnxt):
-            yield not_applicable("no counter of it is known of this family")
-            return
+            return "no counter of it is known of this family"
+        return "needs --since and an earlier look" if server.earlier is None else ""
+
+    def look(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         grown = _grown(server, nic, group)
-        if grown is None:
-            yield not_applicable("needs --since and an earlier look")
-        elif any(grown.values()):
+        if any(grown.values()):
             seen = ", ".join(f"{one} +{count}" for one, count in grown.items() if count)
             yield level(seen, "no growth", "the earlier look", remedy.format(leaf=nic.leaf, port=nic.leaf_port))
         else:
             yield ok("no growth")
 
-    of_nic(name, what=what, why=why, how="/sys/class/infiniband/*/ports/*/hw_counters; ethtool -S NIC", source=source)(
-        look
-    )
+    how = "/sys/class/infiniband/*/ports/*/hw_counters; ethtool -S NIC"
+    of_nic(name, what=what, why=why, how=how, source=source, unless=unless)(look)
 
 
 _rule(

@@ -3,53 +3,34 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..machine import CannotTellError, objects
 from . import reading
-from .outcome import failed, not_applicable, of_server, ok, warning
+from .gpu_tools import amd, nvidia
+from .outcome import failed, of_server, ok, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from .outcome import Outcome
     from .server import Server
 
-_FIELDS = (
-    "index", "pci.bus_id", "driver_version", "persistence_mode", "ecc.errors.uncorrected.volatile.total",
-    "clocks_event_reasons.active", "pcie.link.width.current", "pcie.link.width.max", "mig.mode.current",
-)  # fmt: skip
 _SLOW = {0x8: "hardware slowdown", 0x20: "software thermal", 0x40: "hardware thermal", 0x80: "power brake"}
 """Reasons why clocks are held back that are faults (Azure node health checks; NVML, clocks event reasons)."""
 _AZURE = "Azure node health checks"
 
 
-def _nvidia(server: Server) -> list[dict[str, str]]:
-    """A row for each GPU, by field. Raises CannotTellError."""
-    asked = ",".join(_FIELDS)
-    said = server.machine.run("nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader")
-    if said.code and "clocks_event_reasons" in said.out + said.err:  # before release 535.54
-        asked = asked.replace("clocks_event_reasons", "clocks_throttle_reasons")
-        said = server.machine.run("nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader")
-    if said.code:
-        reason = (said.err.strip() or said.out.strip() or f"exit code {said.code}").splitlines()[-1]
-        raise CannotTellError(f"nvidia-smi: {reason}")
-    rows = [[cell.strip() for cell in line.split(",")] for line in said.out.splitlines() if line.strip()]
-    return [dict(zip(_FIELDS, row)) for row in rows if len(row) == len(_FIELDS)]
-
-
-def _amd(server: Server, *words: str) -> list[dict[str, Any]]:
-    """What amd-smi says of each GPU. Raises CannotTellError."""
-    rows = server.machine.rows("amd-smi", *words, "--json")
-    if len(rows) == 1:  # newer releases wrap the list: {"gpu_data": [...]}
-        rows = next((found for found in map(objects, rows[0].values()) if found), rows)
-    return rows
-
-
 def _no_gpus(server: Server) -> str:
-    if not server.gpus or not server.gpu_vendor:
-        return "no GPU is planned"
-    return ""
+    return "" if server.gpus and server.gpu_vendor else "no GPU is planned"
+
+
+def _not_nvidia(why: str) -> Callable[[Server], str]:
+    return lambda server: _no_gpus(server) or ("" if server.gpu_vendor == "NVIDIA" else why)
+
+
+def _one_gpu(server: Server) -> str:
+    return _no_gpus(server) or ("there is one GPU" if server.gpus < 2 else "")
 
 
 @of_server(
@@ -58,12 +39,10 @@ def _no_gpus(server: Server) -> str:
     why="Nothing runs without it, and collectives mix badly with another release on one server.",
     how="/proc/driver/nvidia/version; /sys/module/amdgpu/version",
     source="Thor2 guide, section 2.6, check 3; fabric file, hosts.versions.gpu_driver",
+    unless=_no_gpus,
 )
 def driver(server: Server) -> Iterator[Outcome]:
     """Read its version."""
-    if _no_gpus(server):
-        yield not_applicable(_no_gpus(server))
-        return
     nvidia = server.gpu_vendor == "NVIDIA"
     text = server.machine.text("/proc/driver/nvidia/version" if nvidia else "/sys/module/amdgpu/version") or ""
     found = re.search(r"Kernel Module\s+(?:for \S+\s+)?(\d[\d.]+)", text) if nvidia else re.match(r"(\S+)", text)
@@ -84,13 +63,11 @@ def driver(server: Server) -> Iterator[Outcome]:
     why="A GPU that fell off the bus takes its rank and its rail along.",
     how="nvidia-smi --query-gpu=…; amd-smi list --json",
     source="host.json gpu.count",
+    unless=_no_gpus,
 )
 def count(server: Server) -> Iterator[Outcome]:
     """Count them."""
-    if _no_gpus(server):
-        yield not_applicable(_no_gpus(server))
-        return
-    seen = len(_nvidia(server) if server.gpu_vendor == "NVIDIA" else _amd(server, "list"))
+    seen = len(nvidia(server.machine) if server.gpu_vendor == "NVIDIA" else amd(server.machine, "list"))
     if seen == server.gpus:
         yield ok(seen)
     else:
@@ -107,13 +84,11 @@ def count(server: Server) -> Iterator[Outcome]:
     why="Otherwise each job waits seconds for every GPU, and settings are lost.",
     how="nvidia-smi --query-gpu=persistence_mode",
     source="NVIDIA, driver persistence",
+    unless=_not_nvidia("AMD's driver has no such mode"),
 )
 def persistence(server: Server) -> Iterator[Outcome]:
     """Read the mode of each."""
-    if _no_gpus(server) or server.gpu_vendor != "NVIDIA":
-        yield not_applicable(_no_gpus(server) or "AMD's driver has no such mode")
-        return
-    off = [row["index"] for row in _nvidia(server) if row["persistence_mode"] == "Disabled"]
+    off = [row["index"] for row in nvidia(server.machine) if row["persistence_mode"] == "Disabled"]
     if off:
         remedy = "sudo systemctl enable --now nvidia-persistenced, or sudo nvidia-smi -pm 1"
         yield warning(f"off on GPU {', '.join(off)}", "on", "NVIDIA, driver persistence", remedy)
@@ -127,15 +102,13 @@ def persistence(server: Server) -> Iterator[Outcome]:
     why="The job ends on the next read, hours in.",
     how="nvidia-smi --query-gpu=ecc…, --query-remapped-rows=…; amd-smi bad-pages --json",
     source="Azure and OCI node health checks",
+    unless=_no_gpus,
 )
 def memory_errors(server: Server) -> Iterator[Outcome]:
     """Look at each GPU."""
-    if _no_gpus(server):
-        yield not_applicable(_no_gpus(server))
-        return
     wrong: list[str] = []
     if server.gpu_vendor == "NVIDIA":
-        for row in _nvidia(server):
+        for row in nvidia(server.machine):
             errors = row["ecc.errors.uncorrected.volatile.total"]
             if errors.isdigit() and int(errors):
                 wrong.append(f"GPU {row['index']}: {errors} uncorrected")
@@ -147,7 +120,7 @@ def memory_errors(server: Server) -> Iterator[Outcome]:
                 if cell.strip().lower() in {"yes", "1"}:
                     wrong.append(f"GPU {index}: {what}")
     else:
-        for index, row in enumerate(_amd(server, "bad-pages")):
+        for index, row in enumerate(amd(server.machine, "bad-pages")):
             for kind in ("retired", "pending", "un_res"):
                 pages = row.get(kind)
                 if objects(pages):
@@ -169,14 +142,12 @@ _LINKS = {"A100": 12, "A800": 12, "H100": 18, "H200": 18, "B200": 18, "B300": 18
     why="Collectives inside the server, and PXN to another rail's NIC, go by them.",
     how="nvidia-smi nvlink -s; amd-smi xgmi --json",
     source="OCI and Azure node health checks",
+    unless=_one_gpu,
 )
 def links(server: Server) -> Iterator[Outcome]:
     """Count links that are not up."""
-    if _no_gpus(server) or server.gpus < 2:
-        yield not_applicable(_no_gpus(server) or "there is one GPU")
-        return
     if server.gpu_vendor != "NVIDIA":
-        rows = _amd(server, "xgmi")
+        rows = amd(server.machine, "xgmi")
         states = re.findall(r"'(?:link_)?status': '(\w+)'", str(rows)) + re.findall(r"'([UDX])'", str(rows))
         down = sum(one in {"D", "DOWN", "DISABLED"} for one in states)
         if not states:
@@ -218,14 +189,12 @@ def links(server: Server) -> Iterator[Outcome]:
     why="One slow GPU slows every rank of a job.",
     how="nvidia-smi --query-gpu=clocks_event_reasons.active",
     source="Azure node health checks; NVML, clocks event reasons",
+    unless=_not_nvidia("no public document shows the form of amd-smi's answer"),
 )
 def clocks(server: Server) -> Iterator[Outcome]:
     """Look at the reasons."""
-    if _no_gpus(server) or server.gpu_vendor != "NVIDIA":
-        yield not_applicable(_no_gpus(server) or "no public document shows the form of amd-smi's answer")
-        return
     wrong: list[str] = []
-    for row in _nvidia(server):
+    for row in nvidia(server.machine):
         text = row["clocks_event_reasons.active"]
         bits = int(text, 16) if re.fullmatch(r"0x[0-9a-fA-F]+", text) else 0
         reasons = [name for bit, name in _SLOW.items() if bits & bit]
@@ -244,12 +213,10 @@ def clocks(server: Server) -> Iterator[Outcome]:
     why="Half the lanes are half the rate to NICs and CPU.",
     how="nvidia-smi --query-gpu=pcie.link.width…; /sys/bus/pci/devices/*/current_link_width",
     source="OCI node health checks (width 16)",
+    unless=_no_gpus,
 )
 def pcie_width(server: Server) -> Iterator[Outcome]:
     """Compare with the most that it can: sysfs shows it for both vendors."""
-    if _no_gpus(server):
-        yield not_applicable(_no_gpus(server))
-        return
     addresses = reading.gpu_addresses(server.machine, server.gpu_vendor)
     if not addresses:
         raise CannotTellError("no GPU is on the PCI bus")
@@ -272,13 +239,11 @@ def pcie_width(server: Server) -> Iterator[Outcome]:
     why="NCCL takes each part for a GPU, and parts share one NIC.",
     how="nvidia-smi --query-gpu=mig.mode.current",
     source="NVIDIA, Multi-Instance GPU user guide",
+    unless=_not_nvidia("no public document shows the form of amd-smi's answer"),
 )
 def partition(server: Server) -> Iterator[Outcome]:
     """Read the mode."""
-    if _no_gpus(server) or server.gpu_vendor != "NVIDIA":
-        yield not_applicable(_no_gpus(server) or "no public document shows the form of amd-smi's answer")
-        return
-    on = [row["index"] for row in _nvidia(server) if row["mig.mode.current"] == "Enabled"]
+    on = [row["index"] for row in nvidia(server.machine) if row["mig.mode.current"] == "Enabled"]
     if on:
         yield failed(f"MIG is on for GPU {', '.join(on)}", "off", "host.json gpu.count", "sudo nvidia-smi -mig 0")
     else:
@@ -298,12 +263,10 @@ _PEER = {
     why="Otherwise data goes through host memory at about half the rate, and nothing fails.",
     how="/sys/module/nvidia_peermem; /sys/kernel/mm/memory_peers; modinfo -F license nvidia; /boot/config-*",
     source="Thor2 guide, section 2.2; NCCL and RCCL, check for GPU Direct RDMA",
+    unless=_no_gpus,
 )
 def direct(server: Server) -> Iterator[Outcome]:
     """Look at every place that the libraries look at."""
-    if _no_gpus(server):
-        yield not_applicable(_no_gpus(server))
-        return
     machine = server.machine
     modules = {"NVIDIA": "nvidia_peermem", "AMD": "ib_peer_mem"}
     found = [one for one in _PEER[server.gpu_vendor] if machine.text(one) is not None]

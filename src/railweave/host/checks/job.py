@@ -36,19 +36,27 @@ def _find(server: Server, pattern: str) -> list[str]:
     return found
 
 
+def _no_plugin(server: Server) -> str:
+    named = server.environment.get("NCCL_NET_PLUGIN", "") not in {"", "none"}
+    return "" if named else "the job's environment names no net plugin"
+
+
+def _no_tuner(server: Server) -> str:
+    on = server.environment.get("RAILWEAVE_NET_TUNER", "0") != "0"
+    return "" if on else "jobs do not choose by it"
+
+
 @of_server(
     "job-plugin",
     what="The net plugin that the job's environment names is there, and its libraries are found.",
     why="NCCL goes on without it, in silence: one path for each NIC, as the switches hash it.",
     how="folders of LD_LIBRARY_PATH and the usual ones; ldd FILE",
     source="NCCL, NCCL_NET_PLUGIN; host.json job.environment",
+    unless=_no_plugin,
 )
 def plugin(server: Server) -> Iterator[Outcome]:
     """Look for the file as NCCL does."""
-    name = server.environment.get("NCCL_NET_PLUGIN", "")
-    if not name or name == "none":
-        yield not_applicable("the job's environment names no net plugin")
-        return
+    name = server.environment["NCCL_NET_PLUGIN"]
     file = name if name.startswith("lib") or "/" in name else f"lib(nccl|rccl)-net-{re.escape(name)}.so"
     found = _find(server, file) if "/" not in name else [name]
     if not found:
@@ -119,14 +127,12 @@ def environment(server: Server) -> Iterator[Outcome]:
     why="A rank without it chooses otherwise than the rest, and the job hangs.",
     how="the file that RAILWEAVE_NET_TUNER_FILE names",
     source="docs/plugin.md, tuner",
+    unless=_no_tuner,
 )
 def tuner(server: Server) -> Iterator[Outcome]:
     """Look for the file."""
-    variables = server.environment
-    file = variables.get("RAILWEAVE_NET_TUNER_FILE", "/etc/railweave/tuner.json")
-    if variables.get("RAILWEAVE_NET_TUNER", "0") == "0":
-        yield not_applicable("jobs do not choose by it")
-    elif server.machine.text(file) is None:
+    file = server.environment.get("RAILWEAVE_NET_TUNER_FILE", "/etc/railweave/tuner.json")
+    if server.machine.text(file) is None:
         yield failed(
             f"no {file}", "one", "host.json job.environment", f"install hosts/tuner.json of the build as {file}"
         )

@@ -31,6 +31,10 @@ def _carrier(server: Server, nic: WantedNic) -> bool:
         return False
 
 
+def _dark(server: Server, nic: WantedNic) -> str:
+    return "" if _carrier(server, nic) else "no carrier"
+
+
 @of_nic(
     "link-carrier",
     what="The NIC's port is up and has a carrier.",
@@ -59,12 +63,10 @@ def carrier(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     why="A breakout or FEC that is set otherwise at the switch gives half the rate or less.",
     how="/sys/class/net/NIC/speed",
     source="Thor2 guide, section 2.6, check 8; host.json nics[].speed_gbps",
+    unless=_dark,
 )
 def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare the speed."""
-    if not _carrier(server, nic):
-        yield not_applicable("no carrier")
-        return
     now = server.machine.number(f"{_folder(nic)}/speed")
     if now is None or now <= 0:
         raise CannotTellError("the driver tells no speed")
@@ -98,12 +100,10 @@ def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     why="Without RS-FEC a link of 50G lanes or faster loses packets all the time; with another kind it stays dark.",
     how="ethtool --show-fec NIC",
     source="IEEE 802.3 clauses 91 and 134 (RS-FEC); ethtool(8)",
+    unless=_dark,
 )
 def fec(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Read the active encoding."""
-    if not _carrier(server, nic):
-        yield not_applicable("no carrier")
-        return
     text = server.machine.output("ethtool", "--show-fec", nic.netdev)
     found = re.search(r"Active FEC encodings?: *(.*)", text)
     if not found:
@@ -125,7 +125,7 @@ def fec(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Errors after FEC over the bits received."""
-    have = reading.counters(server.machine.output("ethtool", "-S", nic.netdev))
+    have = reading.counters(server.machine, nic.netdev)
     names = (
         "rx_pcs_symbol_err_phy", "rx_symbol_err_phy", "rx_crc_errors_phy", "rx_pcs_symbol_err", "rx_fec_uncorrectable_blocks",
         "rx_fcs_err_frames",
@@ -201,13 +201,11 @@ def flaps(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     why="Two swapped cables break rail alignment: traffic crosses spines that the design keeps it away from.",
     how="lldpctl -f json0",
     source="host.json nics[].leaf, nics[].leaf_port; IEEE 802.1AB",
+    unless=lambda _, nic: "" if nic.leaf else "the design names no leaf",
 )
 def neighbor(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare what the switch says of itself."""
     found = _lldp(server, nic)
-    if not nic.leaf:
-        yield not_applicable("the design names no leaf")
-        return
     seen = f"{found['name']} {found['port']}"
     if found["name"].split(".")[0] == nic.leaf and found["port"] == nic.leaf_port:
         yield ok(seen)

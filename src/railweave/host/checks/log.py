@@ -97,11 +97,15 @@ _CLASSES = {
 def _lines(server: Server) -> list[str]:
     """The kernel's log since boot. Raises CannotTellError."""
     machine = server.machine
-    if machine.has("journalctl"):
-        said = machine.run("journalctl", "-k", "-b", "-o", "cat", "--no-pager")
-        if not said.code and said.out.strip() and "No journal files" not in said.err:
-            return said.out.splitlines()
-    return machine.output("dmesg").splitlines()
+
+    def lines() -> list[str]:
+        if machine.has("journalctl"):
+            said = machine.run("journalctl", "-k", "-b", "-o", "cat", "--no-pager")
+            if not said.code and said.out.strip() and "No journal files" not in said.err:
+                return said.out.splitlines()
+        return machine.output("dmesg").splitlines()
+
+    return machine.once(("kernel log",), lines)
 
 
 def _rule(name: str, one: _Class) -> None:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..machine import CannotTellError
-from .outcome import failed, not_applicable, of_server, ok, warning
+from .outcome import failed, of_server, ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +21,10 @@ _STACKS = {"mlx5_core": ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs"), "bnxt_
 def _stacks(server: Server) -> list[tuple[str, ...]]:
     drivers = dict.fromkeys(nic.driver for nic in server.nics)
     return [_STACKS[one] for one in drivers if one in _STACKS]
+
+
+def _unknown(server: Server) -> str:
+    return "" if _stacks(server) else "no planned NIC is of a family whose modules are known"
 
 
 def _origin(server: Server, module: str) -> str:
@@ -38,12 +42,11 @@ def _origin(server: Server, module: str) -> str:
     why="Without the RDMA half of the driver there is no RDMA device, and NCCL goes by TCP in silence.",
     how="/sys/module",
     source="Thor2 guide, section 2.6, check 1",
+    unless=_unknown,
 )
 def loaded(server: Server) -> Iterator[Outcome]:
     """Look for each module."""
     stacks = _stacks(server)
-    if not stacks:
-        yield not_applicable("no planned NIC is of a family whose modules are known")
     for module in (one for stack in stacks for one in stack):
         if server.machine.names(f"/sys/module/{module}"):
             yield ok("loaded", module)
@@ -57,12 +60,11 @@ def loaded(server: Server) -> Iterator[Outcome]:
     why="Inbox and vendor modules mixed disagree about symbols: devices vanish, or GPU memory cannot be registered.",
     how="modinfo -F filename MODULE; ofed_info -s",
     source="Thor2 guide, section 5.1, questions 6 and 7",
+    unless=_unknown,
 )
 def origin(server: Server) -> Iterator[Outcome]:
     """Compare the origins."""
     stacks = _stacks(server)
-    if not stacks:
-        yield not_applicable("no planned NIC is of a family whose modules are known")
     for stack in stacks:
         origins = {module: _origin(server, module) for module in stack}
         there = {module: one for module, one in origins.items() if one}
@@ -77,7 +79,7 @@ def origin(server: Server) -> Iterator[Outcome]:
                 f"{', '.join(there)}: all {'with the kernel' if 'kernel' in there.values() else 'of a package'}",
                 stack[0],
             )
-    if stacks and all(stack[0] == "bnxt_en" for stack in stacks):
+    if all(stack[0] == "bnxt_en" for stack in stacks):
         said = server.machine.run("ofed_info", "-s") if server.machine.has("ofed_info") else None
         if said is not None and not said.code:
             remedy = "sudo ofed_uninstall.sh, then install Broadcom's package again"
@@ -96,12 +98,11 @@ def origin(server: Server) -> Iterator[Outcome]:
     why="After an update without a reboot, or with an old initramfs, the old driver runs and versions lie.",
     how="/sys/module/MODULE/srcversion; modinfo -F srcversion MODULE",
     source="modinfo(8)",
+    unless=_unknown,
 )
 def current(server: Server) -> Iterator[Outcome]:
     """Compare the two."""
     stacks = _stacks(server)
-    if not stacks:
-        yield not_applicable("no planned NIC is of a family whose modules are known")
     for module in (stack[0] for stack in stacks):
         runs = server.machine.text(f"/sys/module/{module}/srcversion")
         installed = server.machine.output("modinfo", "-F", "srcversion", module).strip()

@@ -10,7 +10,7 @@ from ..entries import route_of, rule_of
 from ..kernel import Kernel, command_line
 from ..machine import CannotTellError, objects
 from ..readiness import address_of
-from .outcome import failed, not_applicable, of_nic, of_server, ok, warning
+from .outcome import failed, of_nic, of_server, ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +27,11 @@ def _shown(server: Server, nic: WantedNic) -> list[dict[str, Any]]:
         if one.get("ifname") == nic.netdev:
             return objects(one.get("addr_info"))
     raise CannotTellError("ip shows no such interface")
+
+
+def _without(nic: WantedNic, version: int) -> str:
+    there = any(path.prefix.version == version for path in nic.plan.paths)
+    return "" if there else f"it has no path by IPv{version}"
 
 
 @of_nic(
@@ -79,12 +84,10 @@ def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     why="Without them every path of a NIC leaves by one table, and a color means nothing.",
     how="ip -j -N -d route show table all; ip -j -N -d rule show",
     source="host.json routes, rules; Thor2 guide, section 2.4 (source routing)",
+    unless=lambda server: "" if server.plan.entries else "no route and no rule is planned",
 )
 def routes(server: Server) -> Iterator[Outcome]:
     """Compare as ``host apply`` does."""
-    if not server.plan.entries:
-        yield not_applicable("no route and no rule is planned")
-        return
     machine = server.machine
 
     def shown(*words: str) -> list[tuple[int, dict[str, Any]]]:
@@ -118,14 +121,13 @@ def routes(server: Server) -> Iterator[Outcome]:
     why="On a host that forwards packets the kernel ignores them unless accept_ra is 2: addresses time out.",
     how="/proc/sys/net/ipv6/conf/NIC/{accept_ra,forwarding,disable_ipv6,addr_gen_mode}",
     source="Linux, Documentation/networking/ip-sysctl (accept_ra); RFC 4862",
+    unless=lambda _, nic: _without(nic, 6),
 )
 def advertisements(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare what the kernel does with what the plan leaves to it."""
     folder = f"{_SYSCTL}/ipv6/conf/{nic.netdev}"
     have = {one: server.machine.number(f"{folder}/{one}") for one in ("accept_ra", "forwarding", "disable_ipv6")}
-    if not any(path.prefix.version == 6 for path in nic.plan.paths):
-        yield not_applicable("it has no path by IPv6")
-    elif have["disable_ipv6"]:
+    if have["disable_ipv6"]:
         yield failed(
             "IPv6 is off",
             "on",
@@ -151,13 +153,11 @@ def advertisements(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     why="Otherwise one NIC answers for all, and the traffic of eight comes in by one.",
     how="/proc/sys/net/ipv4/conf/{all,NIC}/{arp_ignore,arp_announce,rp_filter}",
     source="Thor2 guide, section 2.4 (arp_ignore 2, arp_announce 1)",
+    unless=lambda _, nic: _without(nic, 4),
 )
 def arp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Look at IPv4 NICs: the kernel takes the larger of ``all`` and the interface's own."""
     own = {path.prefix for path in nic.plan.paths if path.prefix.version == 4}
-    if not own:
-        yield not_applicable("it has no path by IPv4")
-        return
     values: dict[str, int] = {}
     for name in ("arp_ignore", "arp_announce", "rp_filter"):
         both = [server.machine.number(f"{_SYSCTL}/ipv4/conf/{one}/{name}") for one in ("all", nic.netdev)]

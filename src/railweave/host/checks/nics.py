@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..machine import CannotTellError, objects
 from . import reading
-from .outcome import failed, not_applicable, of_nic, of_server, ok, warning
+from .outcome import failed, of_nic, of_server, ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,13 +48,12 @@ def present(server: Server) -> Iterator[Outcome]:
     why="Another address is another card, or the host.json of another server: addresses by SLAAC and rules follow from it.",
     how="/sys/class/net/NIC/address",
     source="host.json nics[].mac, from the inventory",
+    unless=lambda _, nic: "the inventory has no MAC address for it yet" if nic.plan.mac is None else "",
 )
 def mac(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare the address."""
     seen = server.machine.text(f"/sys/class/net/{nic.netdev}/address") or "none"
-    if nic.plan.mac is None:
-        yield not_applicable("the inventory has no MAC address for it yet")
-    elif seen == nic.plan.mac:
+    if seen == nic.plan.mac:
         yield ok(seen)
     else:
         remedy = "railweave inventory fill FABRIC CAPTURE, or install this server's own host.json"
@@ -67,14 +66,13 @@ def mac(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     why="Checks, settings and counters go by the vendor's family; vfio or no driver means that the NIC was given away.",
     how="/sys/class/net/NIC/device/driver",
     source="host.json nics[].driver, from the hardware catalog",
+    unless=lambda _, nic: "" if nic.driver else "the design names no driver",
 )
 def driver(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare the driver."""
     path = server.machine.real(f"/sys/class/net/{nic.netdev}/device/driver")
     seen = path.rpartition("/")[2] if path else "none"
-    if not nic.driver:
-        yield not_applicable("the design names no driver")
-    elif seen == nic.driver:
+    if seen == nic.driver:
         yield ok(seen)
     else:
         yield failed(
@@ -147,12 +145,10 @@ def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name
     how="mlxconfig -d PCI query (mstconfig), niccli --dev PCI nvm --getoption NAME",
     source="Thor2 guide, section 2.2.4 and section 5.1, question 5; hardware catalog, firmware",
     root=True,
+    unless=lambda _, nic: "" if nic.flash else "no setting is planned for it",
 )
 def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare each setting; what the firmware does not know is left out."""
-    if not nic.flash:
-        yield not_applicable("no setting is planned for it")
-        return
     address = reading.pci_of(server.machine, nic.netdev)
     have = _mlx5_flash(server, address) if nic.mlx5 else _bnxt_flash(server, nic, address)
     different = [

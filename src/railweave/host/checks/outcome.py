@@ -60,7 +60,8 @@ class Check:
     """A check: ``look`` is called once, or once for each planned NIC where ``per_nic``.
 
     ``what`` is the rule in a sentence, ``why`` what happens otherwise, ``how`` the file or command it reads, ``source`` the
-    document that says so. ``root``: without root it sees nothing, or less.
+    document that says so. ``root``: without root it sees nothing, or less. ``unless`` is called first, with the same
+    arguments, and gives the reason why the check is not applicable, or nothing.
     """
 
     id: str
@@ -72,6 +73,7 @@ class Check:
     root: bool
     per_nic: bool
     look: Callable[..., Iterator[Outcome]] = field(compare=False)
+    unless: Callable[..., str] | None = field(default=None, compare=False)
 
 
 ALL: dict[str, Check] = {}
@@ -79,26 +81,40 @@ ALL: dict[str, Check] = {}
 
 
 def of_server(
-    name: str, *, what: str, why: str, how: str, source: str, root: bool = False
+    name: str,
+    *,
+    what: str,
+    why: str,
+    how: str,
+    source: str,
+    root: bool = False,
+    unless: Callable[[Server], str] | None = None,
 ) -> Callable[[Callable[[Server], Iterator[Outcome]]], Callable[[Server], Iterator[Outcome]]]:
     """Enter a function as a check of the whole server."""
 
     def enter(look: Callable[[Server], Iterator[Outcome]]) -> Callable[[Server], Iterator[Outcome]]:
-        _enter(Check(name, _subject(look), what, why, how, source, root, False, look))
+        _enter(Check(name, _subject(look), what, why, how, source, root, False, look, unless))
         return look
 
     return enter
 
 
 def of_nic(
-    name: str, *, what: str, why: str, how: str, source: str, root: bool = False
+    name: str,
+    *,
+    what: str,
+    why: str,
+    how: str,
+    source: str,
+    root: bool = False,
+    unless: Callable[[Server, WantedNic], str] | None = None,
 ) -> Callable[[Callable[[Server, WantedNic], Iterator[Outcome]]], Callable[[Server, WantedNic], Iterator[Outcome]]]:
     """Enter a function as a check of each planned NIC that is there."""
 
     def enter(
         look: Callable[[Server, WantedNic], Iterator[Outcome]],
     ) -> Callable[[Server, WantedNic], Iterator[Outcome]]:
-        _enter(Check(name, _subject(look), what, why, how, source, root, True, look))
+        _enter(Check(name, _subject(look), what, why, how, source, root, True, look, unless))
         return look
 
     return enter
@@ -110,4 +126,5 @@ def _enter(check: Check) -> None:
 
 
 def _subject(look: Callable[..., object]) -> str:
-    return look.__module__.rpartition(".")[2]
+    """The module that it stands in; ``system_cpus`` is of the subject ``system``."""
+    return look.__module__.rpartition(".")[2].partition("_")[0]

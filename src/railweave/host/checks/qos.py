@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from ..machine import CannotTellError
 from . import reading
 from .outcome import failed, not_applicable, of_nic, ok, warning
+from .qos_tools import qos_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,116 +23,10 @@ _FIRMWARE = f"{_REMEDY}; if it does not stay, DCBX or LLDP of the firmware is on
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class _Qos:
-    """What a tool says of a port's QoS. None: it does not say."""
-
-    tool: str
-    trust: str | None
-    priority_of: dict[int, int] | None
-    pause: frozenset[int] | None
-    class_of: dict[int, int] | None
-    kind_of: dict[int, str] | None
-    share_of: dict[int, int] | None
-
-
 def _wanted(nic: WantedNic) -> Traffic:
     if nic.traffic is None:
         raise CannotTellError("host.json has no QoS for its fabric")
     return nic.traffic
-
-
-def _qos(server: Server, nic: WantedNic) -> _Qos:
-    """QoS by the vendor's tool where it is there, else by dcb. Raises CannotTellError."""
-    machine = server.machine
-    try:
-        if nic.mlx5 and machine.has("mlnx_qos"):
-            return _mlnx_qos(machine.output("mlnx_qos", "-i", nic.netdev))
-        if nic.bnxt and machine.has("niccli"):
-            address = reading.pci_of(machine, nic.netdev)
-            return _niccli(machine.output("niccli", "--dev", address, "qos", "--ets", "--show"))
-    except CannotTellError:
-        if not machine.has("dcb"):
-            raise
-    return _dcb(server, nic)
-
-
-def _mlnx_qos(text: str) -> _Qos:
-    trust = re.search(r"Priority trust state: (\w+)", text)
-    priorities: dict[int, int] = {}
-    for line in re.findall(r"prio:(\d) dscp:([\d,]*)", text):
-        priorities.update(dict.fromkeys(reading.list_of_numbers(line[1]), int(line[0])))
-    pause = re.search(r"^\s*enabled((?:\s+[01]){8})", text, re.MULTILINE)
-    classes: dict[int, int] = {}
-    kinds: dict[int, str] = {}
-    shares: dict[int, int] = {}
-    now = 0
-    for line in text.splitlines():
-        head = re.match(r"\s*tc: (\d) ratelimit: .*?tsa: (\w+)(?:, bw: (\d+)%)?", line)
-        members = re.match(r"\s*priority:((?:\s+\d)+)", line)
-        if head:
-            now = int(head[1])
-            kinds[now] = head[2]
-            if head[3]:
-                shares[now] = int(head[3])
-        elif members:
-            classes.update(dict.fromkeys(reading.list_of_numbers(members[1]), now))
-    return _Qos(
-        "mlnx_qos",
-        trust[1] if trust else None,
-        priorities or None,
-        frozenset(i for i, one in enumerate(reading.list_of_numbers(pause[1])) if one) if pause else None,
-        classes or None,
-        kinds or None,
-        shares or None,
-    )
-
-
-def _niccli(text: str) -> _Qos:
-    lines = {name.upper().replace("_", " "): value for name, value in reading.pairs(text).items()}
-    classes = {int(a): int(b) for a, b in re.findall(r"(\d):(\d)", lines.get("PRIO MAP", ""))}
-    kinds = {int(a): b for a, b in re.findall(r"(\d):(\w+)", lines.get("TSA MAP", ""))}
-    shares = dict(enumerate(reading.list_of_numbers(lines.get("TC BANDWIDTH", ""))))
-    pause = lines.get("PFC ENABLED")
-    priorities = {int(dscp): int(priority) for priority, dscp in re.findall(r"Priority: (\d) Sel: 5 DSCP: (\d+)", text)}
-    return _Qos(
-        "niccli",
-        "dscp" if priorities else None,
-        priorities or None,
-        None if pause is None else frozenset(reading.list_of_numbers(pause)),
-        classes or None,
-        kinds or None,
-        shares or None,
-    )
-
-
-def _dcb(server: Server, nic: WantedNic) -> _Qos:
-    parts: dict[str, Any] = {}
-    for part in ("pfc", "app", "ets"):
-        for one in server.machine.rows("dcb", "-j", part, "show", "dev", nic.netdev):
-            parts.update({key.replace("-", "_"): value for key, value in one.items()})
-    if not parts:
-        raise CannotTellError("the driver tells dcb nothing")
-    priorities = {a: b for a, b, *_ in _lists(parts.get("dscp_prio"))} or None
-    pause, classes, kinds, shares = (_list(parts.get(one)) for one in ("prio_pfc", "prio_tc", "tc_tsa", "tc_bw"))
-    return _Qos(
-        "dcb",
-        "dscp" if priorities else None,
-        priorities,
-        frozenset(i for i, one in enumerate(pause) if one) if pause else None,
-        {i: int(one) for i, one in enumerate(classes)} or None,
-        {i: str(one) for i, one in enumerate(kinds)} or None,
-        {i: int(one) for i, one in enumerate(shares)} or None,
-    )
-
-
-def _list(value: object) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def _lists(value: object) -> list[list[Any]]:
-    """``[[26, 3], …]``, as dcb prints a map."""
-    return [_list(one) for one in _list(value) if len(_list(one)) > 1]
 
 
 def _known(value: T | None, tool: str, what: str) -> T:
@@ -151,7 +45,7 @@ def _known(value: T | None, tool: str, what: str) -> T:
 def trust(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Read the trust state."""
     _wanted(nic)
-    qos = _qos(server, nic)
+    qos = qos_of(server, nic)
     seen = _known(qos.trust, qos.tool, "a DSCP map")
     if seen == "dscp":
         yield ok("dscp")
@@ -168,7 +62,7 @@ def trust(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare the priority of both DSCPs."""
-    wanted, qos = _wanted(nic), _qos(server, nic)
+    wanted, qos = _wanted(nic), qos_of(server, nic)
     have = _known(qos.priority_of, qos.tool, "a DSCP map")
     pairs = {wanted.dscp: wanted.priority, wanted.cnp_dscp: wanted.cnp_priority}
     wrong = [
@@ -192,7 +86,7 @@ def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare the set of priorities."""
-    wanted, qos = _wanted(nic), _qos(server, nic)
+    wanted, qos = _wanted(nic), qos_of(server, nic)
     have = _known(qos.pause, qos.tool, "PFC")
     right = frozenset({wanted.priority} if wanted.lossless else ())
     seen, should = (", ".join(map(str, sorted(one))) or "none" for one in (have, right))
@@ -212,7 +106,7 @@ def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def scheduling(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare classes, kinds and shares."""
-    wanted, qos = _wanted(nic), _qos(server, nic)
+    wanted, qos = _wanted(nic), qos_of(server, nic)
     classes = _known(qos.class_of, qos.tool, "traffic classes")
     kinds = _known(qos.kind_of, qos.tool, "how classes are scheduled")
     wrong: list[str] = []
@@ -354,13 +248,11 @@ def traffic_class(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     how="mlxreg -d PCI --reg_name ROCE_ACCL --get (mstreg)",
     source="long-haul article (firmware 28.39 and newer); host.json fabrics.NAME.roce.adaptive_routing",
     root=True,
+    unless=lambda _, nic: "" if nic.mlx5 else "this family has no such register",
 )
 def adaptive_routing(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Read the register."""
     wanted, machine = _wanted(nic), server.machine
-    if not nic.mlx5:
-        yield not_applicable("this family has no such register")
-        return
     tool = next((one for one in ("mlxreg", "mstreg") if machine.has(one)), "mstreg")
     text = machine.output(tool, "-d", reading.pci_of(machine, nic.netdev), "--reg_name", "ROCE_ACCL", "--get")
     found = re.search(r"^adaptive_routing_forced_en\s*\|\s*(0x[0-9a-fA-F]+|\d+)", text, re.MULTILINE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..gids import V2, as_address, path_of
+from ..gids import DEVICES, V2, devices, of_port
 from ..machine import CannotTellError
 from . import reading
 from .outcome import failed, of_nic, ok
@@ -16,15 +16,13 @@ if TYPE_CHECKING:
     from .outcome import Outcome
     from .server import Server, WantedNic
 
-_ZERO = "0000:0000:0000:0000:0000:0000:0000:0000"
-
 
 def _port(nic: WantedNic) -> str:
-    return f"/sys/class/infiniband/{nic.rdma}/ports/{nic.plan.rdma_port}"
+    return f"{DEVICES}/{nic.rdma}/ports/{nic.plan.rdma_port}"
 
 
 def _there(server: Server, nic: WantedNic) -> None:
-    if nic.rdma not in server.machine.names("/sys/class/infiniband"):
+    if nic.rdma not in devices(server.machine):
         raise CannotTellError(f"there is no RDMA device {nic.rdma}")
 
 
@@ -38,9 +36,9 @@ def _there(server: Server, nic: WantedNic) -> None:
 def device(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Look for the device, and for one of another name on the same card."""
     machine = server.machine
-    there = machine.names("/sys/class/infiniband")
+    there = devices(machine)
     card = machine.real(f"/sys/class/net/{nic.netdev}/device")
-    own = [one for one in there if machine.real(f"/sys/class/infiniband/{one}/device") == card] if card else []
+    own = [one for one in there if machine.real(f"{DEVICES}/{one}/device") == card] if card else []
     origin = f"host.json {nic.key}.rdma"
     if nic.rdma in own or (nic.rdma in there and not own):
         yield ok(nic.rdma)
@@ -86,23 +84,11 @@ def port(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def gids(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Find each path's address by value, never by index."""
     _there(server, nic)
-    machine, found = server.machine, set[int]()
-    elsewhere: list[str] = []
-    for slot in machine.names(f"{_port(nic)}/gids"):
-        text = machine.text(f"{_port(nic)}/gids/{slot}") or _ZERO
-        address = as_address(text)
-        path = path_of(nic.plan, address) if address is not None else None
-        if path is None:
-            continue
-        try:
-            kind = machine.text(f"{_port(nic)}/gid_attrs/types/{slot}") or ""
-            netdev = machine.text(f"{_port(nic)}/gid_attrs/ndevs/{slot}") or nic.netdev
-        except CannotTellError:
-            continue
-        if kind == V2 and netdev == nic.netdev:
-            found.add(path.number)
-        elif kind == V2:
-            elsewhere.append(f"{address} on {netdev}")
+    of_paths = [
+        one for one in of_port(server.machine, nic.rdma, nic.plan.rdma_port, nic.plan) if one.path and one.type == V2
+    ]
+    found = {one.path.number for one in of_paths if one.path and one.netdev == nic.netdev}
+    elsewhere = [f"{one.address} on {one.netdev}" for one in of_paths if one.netdev not in {"", nic.netdev}]
     missing = [path for path in nic.plan.paths if path.number not in found]
     if not missing:
         yield ok(f"{len(found)} of {len(nic.plan.paths)}")

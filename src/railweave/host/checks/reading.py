@@ -31,15 +31,24 @@ def gpu_addresses(machine: Machine, vendor: str) -> list[str]:
     ours = {"NVIDIA": ("0x10de", ("0x0302", "0x0300")), "AMD": ("0x1002", ("0x1200", "0x0380", "0x0300"))}.get(vendor)
     if ours is None:
         return []
+    number, classes = ours
     folder = "/sys/bus/pci/devices"
-    of_vendor = [one for one in machine.names(folder) if machine.text(f"{folder}/{one}/vendor") == ours[0]]
-    return [one for one in of_vendor if (machine.text(f"{folder}/{one}/class") or "").startswith(ours[1])]
+
+    def addresses() -> list[str]:
+        of_vendor = [one for one in machine.names(folder) if machine.text(f"{folder}/{one}/vendor") == number]
+        return [one for one in of_vendor if (machine.text(f"{folder}/{one}/class") or "").startswith(classes)]
+
+    return machine.once(("GPUs", vendor), addresses)
 
 
 def lspci(machine: Machine) -> dict[str, str]:
     """What ``lspci -D -vvv`` says of each device, by PCI address. Raises CannotTellError."""
-    blocks = re.split(r"\n\n+", machine.output("lspci", "-D", "-vvv").strip())
-    return {block.split(" ", 1)[0]: block for block in blocks if _ADDRESS.match(block)}
+
+    def blocks() -> dict[str, str]:
+        found = re.split(r"\n\n+", machine.output("lspci", "-D", "-vvv").strip())
+        return {block.split(" ", 1)[0]: block for block in found if _ADDRESS.match(block)}
+
+    return machine.once(("lspci",), blocks)
 
 
 def capability(block: str, name: str) -> str:
@@ -58,10 +67,15 @@ def pairs(text: str) -> dict[str, str]:
     return found
 
 
-def counters(text: str) -> dict[str, int]:
-    """The counters of ``ethtool -S``; those of single rings (``[0]: …``) are left out."""
-    found = re.findall(r"^\s*([A-Za-z0-9_.\-]+(?:\[\d+\])?): (\d+)\s*$", text, re.MULTILINE)
-    return {name: int(value) for name, value in found}
+def counters(machine: Machine, netdev: str) -> dict[str, int]:
+    """The counters of ``ethtool -S``; those of single rings (``[0]: …``) are left out. Raises CannotTellError."""
+
+    def numbers() -> dict[str, int]:
+        text = machine.output("ethtool", "-S", netdev)
+        found = re.findall(r"^\s*([A-Za-z0-9_.\-]+(?:\[\d+\])?): (\d+)\s*$", text, re.MULTILINE)
+        return {name: int(value) for name, value in found}
+
+    return machine.once(("ethtool -S", netdev), numbers)
 
 
 def list_of_numbers(text: str) -> list[int]:

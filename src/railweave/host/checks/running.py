@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ..failure import HostInputError
 from ..machine import CannotTellError
-from . import counters, gpus, job, link, log, modules, network, nics, pcie, qos, rdma, system
-from .outcome import ALL, FAILED, Check, Outcome, could_not_tell
+from . import counters, gpus, job, link, log, modules, network, nics, pcie, pcie_places, qos, rdma, system, system_cpus
+from .outcome import ALL, FAILED, Check, Outcome, could_not_tell, not_applicable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .server import Server, WantedNic
 
 _AT_ONCE = 16
-_SUBJECTS = (nics, modules, link, pcie, rdma, network, qos, gpus, system, job, log, counters)
+_MODULES = (nics, modules, link, pcie, pcie_places, rdma, network, qos, gpus, system, system_cpus, job, log, counters)
 """The modules that hold checks, in the order of the report."""
 
 
@@ -32,7 +32,7 @@ class Result:
 def chosen(only: Iterable[str]) -> list[Check]:
     """The checks of these ids or subjects; all where none is named. Raises HostInputError for a name that is neither."""
     wanted = list(only)
-    subjects = [one.__name__.rpartition(".")[2] for one in _SUBJECTS]
+    subjects = list(dict.fromkeys(one.__name__.rpartition(".")[2].partition("_")[0] for one in _MODULES))
     for name in wanted:
         if name not in ALL and name not in subjects:
             raise HostInputError(
@@ -58,9 +58,11 @@ def run(server: Server, checks: Iterable[Check]) -> list[Result]:
 
 def _one(server: Server, check: Check, nic: WantedNic | None) -> list[Result]:
     of = nic.netdev if nic else ""
+    arguments = (server, nic) if nic else (server,)
     found: list[Outcome] = []
     try:
-        found.extend(check.look(server, nic) if nic else check.look(server))
+        why = check.unless(*arguments) if check.unless else ""
+        found.extend([not_applicable(why)] if why else check.look(*arguments))
     except CannotTellError as error:
         found.append(could_not_tell(str(error)))
     except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:

@@ -1,0 +1,41 @@
+"""What the vendors' tools say of GPUs: a row for each, by nvidia-smi or amd-smi."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..machine import CannotTellError, objects
+
+if TYPE_CHECKING:
+    from ..machine import Machine
+
+_FIELDS = (
+    "index", "pci.bus_id", "driver_version", "persistence_mode", "ecc.errors.uncorrected.volatile.total",
+    "clocks_event_reasons.active", "pcie.link.width.current", "pcie.link.width.max", "mig.mode.current",
+)  # fmt: skip
+
+
+def nvidia(machine: Machine) -> list[dict[str, str]]:
+    """What nvidia-smi says of each GPU, by field. Raises CannotTellError."""
+    return machine.once(("nvidia-smi",), lambda: _nvidia(machine))
+
+
+def _nvidia(machine: Machine) -> list[dict[str, str]]:
+    asked = ",".join(_FIELDS)
+    said = machine.run("nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader")
+    if said.code and "clocks_event_reasons" in said.out + said.err:  # before release 535.54
+        asked = asked.replace("clocks_event_reasons", "clocks_throttle_reasons")
+        said = machine.run("nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader")
+    if said.code:
+        reason = (said.err.strip() or said.out.strip() or f"exit code {said.code}").splitlines()[-1]
+        raise CannotTellError(f"nvidia-smi: {reason}")
+    rows = [[cell.strip() for cell in line.split(",")] for line in said.out.splitlines() if line.strip()]
+    return [dict(zip(_FIELDS, row)) for row in rows if len(row) == len(_FIELDS)]
+
+
+def amd(machine: Machine, *words: str) -> list[dict[str, Any]]:
+    """What amd-smi says of each GPU. Raises CannotTellError."""
+    rows = machine.rows("amd-smi", *words, "--json")
+    if len(rows) == 1:  # newer releases wrap the list: {"gpu_data": [...]}
+        rows = next((found for found in map(objects, rows[0].values()) if found), rows)
+    return rows
