@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 
@@ -9,7 +11,7 @@ import pytest
 
 from railweave.host import host_file
 from railweave.host.checks import counters, running
-from railweave.host.checks.outcome import ALL, FAILED, WARNING
+from railweave.host.checks.outcome import ALL, COULD_NOT_TELL, FAILED, WARNING
 from railweave.host.checks.running import Result
 from railweave.host.checks.server import Counters, server
 from railweave.host.files import content, parsed
@@ -58,6 +60,7 @@ def test_a_healthy_machine_passes(name: str, vendor_tools: bool, tmp_path: Path)
     file, document = plan(name, tmp_path)
     results = look(file, Written(healthy(document, vendor_tools=vendor_tools)))
     assert wrong(results) == []
+    assert [one for one in results if one.outcome.verdict == COULD_NOT_TELL] == []
     told = {one.check.id for one in results if one.outcome.verdict == "ok"}
     assert len(told) > 40, sorted(set(ALL) - told)
 
@@ -77,6 +80,19 @@ def test_faults_are_found_and_named(tmp_path: Path) -> None:
     """Every fault once on every machine it fits, and then drawn: found by the check that it belongs to, at the thing."""
     found, missed = campaign(tmp_path, seed=1, draws=150)
     assert len(missed) <= 0.03 * found, missed
+
+
+def test_what_several_checks_need_is_taken_apart_once() -> None:
+    machine, made = Machine(), list[int]()
+
+    def make() -> int:
+        time.sleep(0.01)  # so that the others come meanwhile
+        made.append(1)
+        return 7
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: machine.once(("an answer",), make), range(8)))
+    assert (found, made) == ([7] * 8, [1])
 
 
 def test_each_check_has_a_fault() -> None:

@@ -1,8 +1,8 @@
 """Servers that are written, not found: healthy ones in the forms that public documents show, built from a ``host.json``.
 
 ``healthy`` gives the files and commands of a machine on which every check passes; a test changes one thing and looks at who
-says so. The forms are those of: the Thor 2 guide (niccli, bnxt_re.conf), mlnx-tools and iproute2 (mlnx_qos, dcb), ethtool,
-pciutils, lldpd (json0), nvidia-smi and amd-smi, each as their documentation or published logs print them.
+says so. ``forms`` has what tools print, ``samples`` the machines that stand for known kinds of servers and troubles; README.md
+says which public pages show these forms.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from railweave.host.machine import Machine, Said
-
-NIC_BRIDGE = "0000:{:02x}:01.0"
+from tests.host.machines import forms
 
 
 @dataclass
 class Parts:
-    """What a machine is made of: files by path, folders' links, what commands print, and the tools that are there."""
+    """What a machine is made of: files by path, folders' links, what commands print; where its GPUs are on the bus."""
 
     files: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     commands: dict[tuple[str, ...], Said] = field(default_factory=dict)
+    gpus: list[str] = field(default_factory=list)
 
     def say(self, out: str, *words: str) -> None:
         """A command prints this."""
@@ -68,22 +68,35 @@ class Written(Machine):
         return self.parts.commands.get(words, Said("", missing=not self.has(words[0]), code=1, err="not recorded"))
 
 
-def healthy(plan: dict[str, Any], *, vendor_tools: bool = True) -> Parts:
+@dataclass(frozen=True)
+class Places:
+    """The PCI buses of GPUs and NICs, pair by pair; two bridges above each pair have the buses before it."""
+
+    gpus: tuple[int, ...] = tuple(16 * i + 23 for i in range(14))
+    nics: tuple[int, ...] = tuple(16 * i + 24 for i in range(14))
+
+    def chain(self, i: int) -> list[str]:
+        """The bridges above the i-th pair."""
+        first = min(self.gpus[i], self.nics[i])
+        return [f"0000:{first - 2:02x}:01.0", f"0000:{first - 1:02x}:00.0"]
+
+
+def healthy(plan: dict[str, Any], *, vendor_tools: bool = True, places: Places | None = None) -> Parts:
     """A machine as ``plan`` (a ``host.json``) wants it; without the vendor's tools what distributions carry is there."""
-    parts = Parts()
+    parts, places = Parts(), places or Places()
     gpus = plan["gpu"]["count"]
-    chains = [
-        [f"0000:{16 * i + 21:02x}:01.0", f"0000:{16 * i + 22:02x}:00.0"] for i in range(max(gpus, len(plan["nics"])))
-    ]
+    parts.gpus = [f"0000:{places.gpus[i]:02x}:00.0" for i in range(gpus)]
+    chains = [places.chain(i) for i in range(max(gpus, len(plan["nics"])))]
     _system(parts, plan)
     for i in range(gpus):
         _gpu(parts, plan["gpu"]["vendor"], i, chains[i])
     for i, nic in enumerate(plan["nics"]):
-        _nic(parts, plan, nic, i, chains[nic["gpu"] if nic["gpu"] is not None else i], vendor_tools=vendor_tools)
+        at = f"{_under(chains[nic['gpu'] if nic['gpu'] is not None else i])}/0000:{places.nics[i]:02x}:00.0"
+        _nic(parts, plan, nic, i, at, vendor_tools=vendor_tools)
     _pci(parts, plan, chains)
     _kernel(parts, plan)
     _gpu_tools(parts, plan)
-    parts.say(_lldp(plan), "lldpctl", "-f", "json0")
+    parts.say(forms.lldp(plan), "lldpctl", "-f", "json0")
     return parts
 
 
@@ -92,33 +105,26 @@ def pci_of(parts: Parts, netdev: str) -> str:
     return parts.links[f"/sys/class/net/{netdev}/device"].rpartition("/")[2]
 
 
-def gpu_at(i: int) -> str:
-    """Where a GPU is on the bus."""
-    return f"0000:{16 * i + 23:02x}:00.0"
-
-
 def address_of(one: dict[str, Any]) -> str:
     """The address of a path; where it follows from a MAC that is not known yet, some address of its prefix."""
     return one["address"] or str(ipaddress.ip_network(one["prefix"])[0xFFFE00])
 
 
-def _device(chain: list[str], address: str) -> str:
-    return "/sys/devices/pci0000:" + chain[0][5:7] + "/" + "/".join([*chain, address])
+def _under(chain: list[str]) -> str:
+    return "/sys/devices/pci0000:" + chain[0][5:7] + "/" + "/".join(chain)
 
 
 def _gpu(parts: Parts, vendor: str, i: int, chain: list[str]) -> None:
-    at = _device(chain, gpu_at(i))
-    parts.links[f"/sys/bus/pci/devices/{gpu_at(i)}"] = at
+    at = f"{_under(chain)}/{parts.gpus[i]}"
+    parts.links[f"/sys/bus/pci/devices/{parts.gpus[i]}"] = at
     ids = {"NVIDIA": ("0x10de", "0x030200"), "AMD": ("0x1002", "0x120000")}[vendor]
     parts.files.update({f"{at}/vendor": ids[0], f"{at}/class": ids[1], f"{at}/numa_node": str(i // 4)})
     parts.files.update({f"{at}/current_link_width": "16", f"{at}/max_link_width": "16"})
 
 
-def _nic(
-    parts: Parts, plan: dict[str, Any], nic: dict[str, Any], i: int, chain: list[str], *, vendor_tools: bool
-) -> None:
-    address, dev, rdma = f"0000:{16 * i + 24:02x}:00.0", nic["netdev"], nic["rdma"]
-    at, net = _device(chain, address), f"/sys/class/net/{dev}"
+def _nic(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], i: int, at: str, *, vendor_tools: bool) -> None:
+    address, dev, rdma = at.rpartition("/")[2], nic["netdev"], nic["rdma"]
+    net = f"/sys/class/net/{dev}"
     parts.links[f"{net}/device"] = at
     parts.links[f"/sys/class/infiniband/{rdma}/device"] = at
     parts.links[f"{at}/driver"] = f"/sys/bus/pci/drivers/{nic['driver']}"
@@ -139,13 +145,10 @@ def _nic(
     parts.say(f"FEC parameters for {dev}:\nSupported/Configured FEC encodings: Auto RS\nActive FEC encoding: RS\n",
               "ethtool", "--show-fec", dev)  # fmt: skip
     parts.say(f"Pause parameters for {dev}:\nAutonegotiate:\toff\nRX:\t\toff\nTX:\t\toff\n", "ethtool", "-a", dev)
-    parts.say("\tIdentifier                                : 0x19 (OSFP 8X Pluggable Transceiver)\n"
-              "\tModule temperature                        : 52.31 degrees C / 126.16 degrees F\n"
-              "\tRcvr signal avg optical power(Channel 1)  : 0.8125 mW / -0.90 dBm\n"
-              "\tModule temperature high alarm             : Off\n\tModule temperature high warning           : Off\n"
-              "\tLaser rx power low alarm   (Channel 1)    : Off\n", "ethtool", "-m", dev)  # fmt: skip
-    parts.say(_counters(nic, plan["fabrics"][nic["fabric"]]["roce"]["priority"]), "ethtool", "-S", dev)
-    _rdma(parts, plan, nic, address)
+    parts.say(forms.module(), "ethtool", "-m", dev)
+    priority = plan["fabrics"][nic["fabric"]]["roce"]["priority"]
+    parts.say(forms.counters(nic["driver"], priority), "ethtool", "-S", dev)
+    _rdma(parts, nic)
     _qos(parts, plan, nic, address, vendor_tools=vendor_tools)
     folder = f"/proc/sys/net/ipv6/conf/{dev}"
     kernel = nic["slaac"] and plan["router_advertisements"] == "kernel"
@@ -155,22 +158,7 @@ def _nic(
         parts.files[f"/proc/sys/net/ipv4/conf/{dev}/{name}"] = value
 
 
-def _counters(nic: dict[str, Any], priority: int) -> str:
-    if nic["driver"] == "bnxt_en":
-        names = {"rx_bytes": 9 * 10**15, "rx_pcs_symbol_err": 0, "rx_fec_uncorrectable_blocks": 0, "rx_fcs_err_frames": 0,
-                 "rx_pause_frames": 0, "tx_pause_frames": 0, f"tx_pfc_ena_frames_pri{priority}": 40, "link_down_events": 1,
-                 f"rx_discard_packets_cos{priority}": 0, "continuous_pause_events": 0, "continuous_roce_pause_events": 0}  # fmt: skip
-    else:
-        names = {"rx_bits_phy": 7 * 10**16, "rx_pcs_symbol_err_phy": 0, "rx_symbol_err_phy": 0, "rx_crc_errors_phy": 0,
-                 "rx_pause_ctrl_phy": 0, "tx_pause_ctrl_phy": 0, f"tx_prio{priority}_pause": 40, "link_down_events_phy": 1,
-                 f"rx_prio{priority}_discards": 0, f"rx_prio{priority}_buf_discard": 0,
-                 "tx_pause_storm_warning_events": 0, "tx_pause_storm_error_events": 0}  # fmt: skip
-    return "NIC statistics:\n     [0]: rx_ucast_packets: 9\n" + "".join(
-        f"     {name}: {count}\n" for name, count in names.items()
-    )
-
-
-def _rdma(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str) -> None:
+def _rdma(parts: Parts, nic: dict[str, Any]) -> None:
     port = f"/sys/class/infiniband/{nic['rdma']}/ports/{nic['rdma_port']}"
     parts.files.update(
         {f"{port}/state": "4: ACTIVE", f"{port}/phys_state": "5: LinkUp", f"{port}/link_layer": "Ethernet"}
@@ -193,10 +181,7 @@ def _rdma(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str)
                  "rnr_nak_retry_err", "req_rnr_retries_exceeded", "roce_adp_retrans", "rp_cnp_ignored", "rp_cnp_handled")  # fmt: skip
     parts.files.update({f"{port}/hw_counters/{name}": "17" for name in names})
     parts.files[f"{port}/hw_counters/lifespan"] = "10"
-    parts.say(f"hca_id:\t{nic['rdma']}\n\ttransport:\t\t\tInfiniBand (0)\n\tfw_ver:\t\t\t\t28.43.2026\n\tphys_port_cnt:\t\t\t1\n"
-              f"\t\tport:\t{nic['rdma_port']}\n\t\t\tstate:\t\t\tPORT_ACTIVE (4)\n\t\t\tmax_mtu:\t\t4096 (5)\n"
-              "\t\t\tactive_mtu:\t\t4096 (5)\n\t\t\tlink_layer:\t\tEthernet\n", "ibv_devinfo", "-d", nic["rdma"])  # fmt: skip
-    del plan, address
+    parts.say(forms.devinfo(nic["rdma"], nic["rdma_port"], nic["driver"]), "ibv_devinfo", "-d", nic["rdma"])
 
 
 def _qos(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str, *, vendor_tools: bool) -> None:
@@ -205,7 +190,7 @@ def _qos(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str, 
     if nic["driver"] == "mlx5_core":
         _mlx5_settings(parts, nic, address, fabric)
         if vendor_tools:
-            parts.say(_mlnx_qos(roce, cnp), "mlnx_qos", "-i", dev)
+            parts.say(forms.mlnx_qos(roce, cnp), "mlnx_qos", "-i", dev)
     if nic["driver"] == "bnxt_en":
         parts.files["/etc/bnxt_re/bnxt_re.conf"] = (
             f"ENABLE_FC=1\nFC_MODE=3\nROCE_PRI={roce['priority']}\nROCE_DSCP={roce['dscp']}\n"
@@ -215,8 +200,8 @@ def _qos(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str, 
         for name, value in nic["firmware"].items():
             parts.say(f"{name} = {value}\n", "niccli", "--dev", address, "nvm", "--getoption", name)
         if vendor_tools:
-            parts.say(_niccli(roce, cnp), "niccli", "--dev", address, "qos", "--ets", "--show")
-    classes = [2 if i == cnp["priority"] else int(i == roce["priority"] and roce["lossless"]) for i in range(8)]
+            parts.say(forms.niccli(roce, cnp), "niccli", "--dev", address, "qos", "--ets", "--show")
+    classes = forms.classes(roce, cnp)
     share = roce["bandwidth_percent"] if roce["lossless"] else 0
     parts.say(json.dumps({"pfc_cap": 8, "macsec_bypass": False, "delay": 0, "prio_pfc": [one == 1 for one in classes]}),
               "dcb", "-j", "pfc", "show", "dev", dev)  # fmt: skip
@@ -252,88 +237,11 @@ def _shown(name: str, value: str) -> str:
     return f"{'True' if value == '1' else 'False'}({value})" if value in {"0", "1"} else value
 
 
-def _mlnx_qos(roce: dict[str, Any], cnp: dict[str, Any]) -> str:
-    mine = {roce["dscp"]: roce["priority"], cnp["dscp"]: cnp["priority"]}
-    priorities: dict[int, list[int]] = {}
-    for dscp in range(63, -1, -1):
-        priorities.setdefault(mine.get(dscp, dscp // 8 if dscp // 8 not in mine.values() else 0), []).append(dscp)
-    lines = ["DCBX mode: OS controlled", "Priority trust state: dscp", "dscp2prio mapping:"]
-    lines += [
-        f"\tprio:{one} dscp:{''.join(f'{dscp:02},' for dscp in members)}" for one, members in sorted(priorities.items())
-    ]
-    lines += [
-        "default priority:",
-        "Receive buffer size (bytes): 130944,130944,0,0,0,0,0,0,max_buffer_size=262016",
-        "Cable len: 7",
-    ]
-    pause = "   ".join("1" if i == roce["priority"] and roce["lossless"] else "0" for i in range(8))
-    lines += [
-        "PFC configuration:",
-        "\tpriority    0   1   2   3   4   5   6   7",
-        f"\tenabled     {pause}   ",
-        f"\tbuffer      {pause}   ",
-    ]
-    share = roce["bandwidth_percent"] if roce["lossless"] else 0
-    kinds = [f"ets, bw: {100 - share}%", f"ets, bw: {share}%" if roce["lossless"] else "strict", *["strict"] * 6]
-    classes = [2 if i == cnp["priority"] else int(i == roce["priority"] and roce["lossless"]) for i in range(8)]
-    for number, kind in enumerate(kinds):
-        lines.append(f"tc: {number} ratelimit: unlimited, tsa: {kind}")
-        lines += [f"\t priority:  {one}" for one, at in enumerate(classes) if at == number]
-    return "\n".join(lines) + "\n"
-
-
-def _niccli(roce: dict[str, Any], cnp: dict[str, Any]) -> str:
-    classes = [2 if i == cnp["priority"] else int(i == roce["priority"] and roce["lossless"]) for i in range(8)]
-    share = roce["bandwidth_percent"] if roce["lossless"] else 0
-    pause = str(roce["priority"]) if roce["lossless"] else "none"
-    return (
-        "IEEE 8021QAZ ETS Configuration TLV:\n"
-        f"         PRIO_MAP: {' '.join(f'{i}:{one}' for i, one in enumerate(classes))}\n"
-        f"         TC Bandwidth: {100 - share}% {share}% 0%\n         TSA_MAP: 0:ets 1:ets 2:strict\n"
-        f"IEEE 8021QAZ PFC TLV:\n         PFC enabled: {pause}\n"
-        f"IEEE 8021QAZ APP TLV:\n         APP#0:\n          Priority: {cnp['priority']} Sel: 5 DSCP: {cnp['dscp']}\n"
-        f"         APP#1:\n          Priority: {roce['priority']} Sel: 5 DSCP: {roce['dscp']}\n"
-        f"         APP#2:\n          Priority: {roce['priority']} Sel: 3 UDP or DCCP: 4791\n"
-    )
-
-
 def _pci(parts: Parts, plan: dict[str, Any], chains: list[list[str]]) -> None:
-    blocks: list[str] = []
-    for one in [bridge for chain in chains for bridge in chain]:
-        blocks += [
-            (
-                f"{one} PCI bridge: Broadcom / LSI PEX890xx PCIe Gen 5 Switch (rev b0) (prog-if 00 [Normal decode])\n"
-                "\tCapabilities: [68] Express (v2) Upstream Port, MSI 00\n"
-                "\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq-\n\t\t\tRlxdOrd- ExtTag+ PhantFunc- AuxPwr- NoSnoop+\n"
-                "\t\t\tMaxPayload 512 bytes, MaxReadReq 128 bytes\n\t\tDevSta:\tCorrErr- NonFatalErr-\n"
-                "\tCapabilities: [148 v1] Access Control Services\n"
-                "\t\tACSCap:\tSrcValid+ TransBlk+ ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl+ DirectTrans+\n"
-                "\t\tACSCtl:\tSrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-\n"
-            )
-        ]
+    blocks = {one: forms.lspci_bridge(one) for chain in chains for one in chain}
     for nic in plan["nics"]:
-        blocks += [
-            (
-                f"{pci_of(parts, nic['netdev'])} Ethernet controller: {nic['model']}\n"
-                "\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n"
-                "\t\tDevCap:\tMaxPayload 512 bytes, PhantFunc 0, Latency L0s unlimited, L1 unlimited\n"
-                "\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq-\n\t\t\tRlxdOrd+ ExtTag+ PhantFunc- AuxPwr- NoSnoop+ FLReset-\n"
-                "\t\t\tMaxPayload 512 bytes, MaxReadReq 4096 bytes\n\t\tDevSta:\tCorrErr- NonFatalErr- FatalErr-\n"
-            )
-        ]
-    parts.say("\n".join(blocks), "lspci", "-D", "-vvv")
-
-
-def _lldp(plan: dict[str, Any]) -> str:
-    rows = [
-        {
-            "name": nic["netdev"], "via": "LLDP", "rid": "1", "age": "0 day, 01:02:03",
-            "chassis": [{"id": [{"type": "mac", "value": "02:00:5e:00:00:01"}], "name": [{"value": nic["leaf"]}]}],
-            "port": [{"id": [{"type": "ifname", "value": nic["leaf_port"]}], "descr": [{"value": plan["host"]}], "mfs": [{"value": "9216"}]}],
-        }
-        for nic in plan["nics"]
-    ]  # fmt: skip
-    return json.dumps({"lldp": [{"interface": rows}]})
+        blocks[pci_of(parts, nic["netdev"])] = forms.lspci_nic(pci_of(parts, nic["netdev"]), nic["driver"])
+    parts.say("\n".join(block for _, block in sorted(blocks.items())), "lspci", "-D", "-vvv")
 
 
 def _system(parts: Parts, plan: dict[str, Any]) -> None:
@@ -449,8 +357,8 @@ def _gpu_tools(parts: Parts, plan: dict[str, Any]) -> None:
         fields = ("index,pci.bus_id,driver_version,persistence_mode,ecc.errors.uncorrected.volatile.total,"
                   "clocks_event_reasons.active,pcie.link.width.current,pcie.link.width.max,mig.mode.current")  # fmt: skip
         rows = [
-            f"{i}, 0000{gpu_at(i)[:2]}{gpu_at(i)[2:].upper()}, {driver}, Enabled, 0, 0x0000000000000001, 16, 16, Disabled\n"
-            for i in range(count)
+            f"{i}, 0000{at.upper()}, {driver}, Enabled, 0, 0x0000000000000001, 16, 16, Disabled\n"
+            for i, at in enumerate(parts.gpus)
         ]
         parts.say("".join(rows), "nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader")
         parts.say(
@@ -469,7 +377,7 @@ def _gpu_tools(parts: Parts, plan: dict[str, Any]) -> None:
     elif vendor == "AMD":
         parts.files["/sys/module/amdgpu/version"] = driver or "6.12.12"
         parts.files["/sys/kernel/mm/memory_peers/amdkfd/version"] = "1.0"
-        parts.say(json.dumps([{"gpu": i, "bdf": gpu_at(i)} for i in range(count)]), "amd-smi", "list", "--json")
+        parts.say(json.dumps([{"gpu": i, "bdf": at} for i, at in enumerate(parts.gpus)]), "amd-smi", "list", "--json")
         parts.say(json.dumps([{"gpu": i, "retired": "No bad pages found.", "pending": "No bad pages found.", "un_res": "No bad pages found."} for i in range(count)]),
                   "amd-smi", "bad-pages", "--json")  # fmt: skip
         rows = [{"gpu": i, "links": [{"gpu": j, "status": "U"} for j in range(count) if j != i]} for i in range(count)]

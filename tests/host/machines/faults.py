@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from railweave.host.machine import Said
-from tests.host.machines import Parts, gpu_at, pci_of
+from tests.host.machines import Parts, pci_of
 
 Plan = dict[str, Any]
 
@@ -546,7 +546,7 @@ def other_priority(parts: Parts, plan: Plan, chance: Random) -> str | None:
         _edit(parts, words, rf"(dscp:.*?)\b{dscp:02},", r"\g<1>")
         _edit(parts, words, r"default priority:", f"\tprio:{wrong} dscp:{dscp:02},\ndefault priority:")
     elif tool == "niccli":
-        _edit(parts, words, rf"Priority: {right} Sel: 5 DSCP: {dscp}\b", f"Priority: {wrong} Sel: 5 DSCP: {dscp}")
+        _edit(parts, words, rf"Priority: {right}(\s+Sel: 5\s+DSCP: {dscp}\b)", rf"Priority: {wrong}\g<1>")
     else:
         _dcb(
             parts,
@@ -718,7 +718,7 @@ def mig(parts: Parts, plan: Plan, chance: Random) -> str | None:
 def narrow_gpu(parts: Parts, plan: Plan, chance: Random) -> str | None:
     if not plan["gpu"]["count"]:
         return None
-    at = parts.links[f"/sys/bus/pci/devices/{gpu_at(chance.randrange(plan['gpu']['count']))}"]
+    at = parts.links[f"/sys/bus/pci/devices/{chance.choice(parts.gpus)}"]
     parts.files[f"{at}/current_link_width"] = "8"
     return ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from ..machine import CannotTellError, objects
@@ -13,6 +14,8 @@ _FIELDS = (
     "index", "pci.bus_id", "driver_version", "persistence_mode", "ecc.errors.uncorrected.volatile.total",
     "clocks_event_reasons.active", "pcie.link.width.current", "pcie.link.width.max", "mig.mode.current",
 )  # fmt: skip
+LOST = re.compile(r"Unable to determine the device handle for GPU|GPU is lost")
+"""What nvidia-smi says, and nothing else, while one GPU is off the bus."""
 
 
 def nvidia(machine: Machine) -> list[dict[str, str]]:
@@ -27,8 +30,9 @@ def _nvidia(machine: Machine) -> list[dict[str, str]]:
         asked = asked.replace("clocks_event_reasons", "clocks_throttle_reasons")
         said = machine.run("nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader")
     if said.code:
-        reason = (said.err.strip() or said.out.strip() or f"exit code {said.code}").splitlines()[-1]
-        raise CannotTellError(f"nvidia-smi: {reason}")
+        lines = (said.err + said.out).strip().splitlines() or [f"exit code {said.code}"]
+        lost = [one for one in lines if LOST.search(one)]
+        raise CannotTellError(f"nvidia-smi: {(lost or lines)[-1]}")
     rows = [[cell.strip() for cell in line.split(",")] for line in said.out.splitlines() if line.strip()]
     return [dict(zip(_FIELDS, row)) for row in rows if len(row) == len(_FIELDS)]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..machine import CannotTellError, objects
 from . import reading
-from .gpu_tools import amd, nvidia
+from .gpu_tools import LOST, amd, nvidia
 from .outcome import failed, of_server, ok, warning
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def driver(server: Server) -> Iterator[Outcome]:
         module = "nvidia" if nvidia else "amdgpu"
         yield failed("not loaded", "loaded", "host.json gpu", f"sudo modprobe {module}; dmesg | grep -i {module}")
     elif wanted and (not found or found[1] != wanted):
-        yield failed(found[1] if found else text, wanted, "host.json versions.gpu_driver", f"install {wanted}, reboot")
+        seen = found[1] if found else "a driver that tells no version: the kernel's own"
+        yield failed(seen, wanted, "host.json versions.gpu_driver", f"install {wanted}, reboot")
     else:
         yield ok(found[1] if found else "loaded")
 
@@ -67,13 +68,17 @@ def driver(server: Server) -> Iterator[Outcome]:
 )
 def count(server: Server) -> Iterator[Outcome]:
     """Count them."""
-    seen = len(nvidia(server.machine) if server.gpu_vendor == "NVIDIA" else amd(server.machine, "list"))
+    remedy = "dmesg | grep -iE 'xid|amdgpu|fallen off'; a power cycle brings a lost GPU back, or it must be exchanged"
+    try:
+        seen = len(nvidia(server.machine) if server.gpu_vendor == "NVIDIA" else amd(server.machine, "list"))
+    except CannotTellError as error:
+        if not LOST.search(str(error)):
+            raise
+        yield failed(error, server.gpus, "host.json gpu.count", remedy)
+        return
     if seen == server.gpus:
         yield ok(seen)
     else:
-        remedy = (
-            "dmesg | grep -iE 'xid|amdgpu|fallen off'; a power cycle brings a lost GPU back, or it must be exchanged"
-        )
         level = failed if seen < server.gpus else warning
         yield level(seen, server.gpus, "host.json gpu.count", remedy)
 

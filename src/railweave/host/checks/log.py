@@ -64,7 +64,7 @@ _CLASSES = {
     "log-gpu": _Class(
         failed,
         (
-            r"NVRM: GPU .* has fallen off the bus",
+            r"NVRM: (?:GPU .* has )?fallen off the bus",
             r"nvidia-nvswitch.*SXid",
             r"NVRM: RmInitAdapter failed",
             r"amdgpu.*(?:page fault|GPU reset begin|GPU hang)",

@@ -82,7 +82,9 @@ def _niccli(text: str) -> Qos:
     kinds = {int(a): b for a, b in re.findall(r"(\d):(\w+)", lines.get("TSA MAP", ""))}
     shares = dict(enumerate(reading.list_of_numbers(lines.get("TC BANDWIDTH", ""))))
     pause = lines.get("PFC ENABLED")
-    priorities = {int(dscp): int(priority) for priority, dscp in re.findall(r"Priority: (\d) Sel: 5 DSCP: (\d+)", text)}
+    priorities = {
+        int(dscp): int(priority) for priority, dscp in re.findall(r"Priority: (\d)\s+Sel: 5\s+DSCP: (\d+)", text)
+    }
     return Qos(
         "niccli",
         "dscp" if priorities else None,

@@ -1,0 +1,210 @@
+"""What tools print, in the forms that public pages show: same fields, order, units and oddities; all values are made up.
+
+Where each form was seen is in README.md beside this file.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def lspci_bridge(address: str) -> str:
+    """A port of a PCIe switch, as ``lspci -D -vvv`` prints it."""
+    return (
+        f"{address} PCI bridge: Broadcom / LSI PEX890xx PCIe Gen 5 Switch (rev b0) (prog-if 00 [Normal decode])\n"
+        "\tSubsystem: Broadcom / LSI Device 0144\n"
+        "\tControl: I/O+ Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr+ Stepping- SERR+ FastB2B- DisINTx+\n"
+        "\tLatency: 0, Cache Line Size: 32 bytes\n"
+        f"\tBus: primary={address[5:7]}, secondary=00, subordinate=00, sec-latency=0\n"
+        "\tCapabilities: [68] Express (v2) Downstream Port (Slot+), MSI 00\n"
+        "\t\tDevCap:\tMaxPayload 512 bytes, PhantFunc 0\n\t\t\tExtTag+ RBE+\n"
+        "\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq-\n\t\t\tRlxdOrd- ExtTag+ PhantFunc- AuxPwr- NoSnoop+\n"
+        "\t\t\tMaxPayload 512 bytes, MaxReadReq 128 bytes\n"
+        "\t\tDevSta:\tCorrErr- NonFatalErr- FatalErr- UnsupReq- AuxPwr- TransPend-\n"
+        "\tCapabilities: [148 v1] Access Control Services\n"
+        "\t\tACSCap:\tSrcValid+ TransBlk+ ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl+ DirectTrans+\n"
+        "\t\tACSCtl:\tSrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-\n"
+        "\tKernel driver in use: pcieport\n"
+    )
+
+
+def lspci_nic(address: str, driver: str) -> str:
+    """A ConnectX-7 or a Thor 2. Both have access control too, which is off: it counts on bridges only."""
+    name, broadcom = {
+        "mlx5_core": ("Mellanox Technologies MT2910 Family [ConnectX-7]", False),
+        "bnxt_en": ("Broadcom Inc. and subsidiaries BCM57608 25Gb/50Gb/100Gb/200Gb/400Gb Ethernet (rev 11)", True),
+    }.get(driver, ("Pensando Systems DSC Ethernet Controller", False))
+    return (
+        f"{address} Ethernet controller: {name}\n\tSubsystem: {name.split(' MT')[0].split(' BCM')[0]} Device 0040\n"
+        "\tControl: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx+\n"
+        "\tStatus: Cap+ 66MHz- UDF- FastB2B- ParErr- DEVSEL=fast >TAbort- <TAbort- <MAbort- >SERR- <PERR- INTx-\n"
+        "\tLatency: 0, Cache Line Size: 64 bytes\n\tInterrupt: pin A routed to IRQ 18\n\tNUMA node: 0\n\tIOMMU group: 11\n"
+        "\tRegion 0: Memory at 3ffffc000000 (64-bit, prefetchable) [size=32M]\n"
+        "\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n"
+        "\t\tDevCap:\tMaxPayload 512 bytes, PhantFunc 0, Latency L0s unlimited, L1 unlimited\n"
+        "\t\t\tExtTag+ AttnBtn- AttnInd- PwrInd- RBE+ FLReset+ SlotPowerLimit 75.000W\n"
+        "\t\tDevCtl:\tCorrErr+ NonFatalErr+ FatalErr+ UnsupReq-\n"
+        "\t\t\tRlxdOrd+ ExtTag+ PhantFunc- AuxPwr- NoSnoop+ FLReset-\n"
+        f"\t\t\tMaxPayload 512 bytes, MaxReadReq {512 if broadcom else 4096} bytes\n"
+        "\t\tDevSta:\tCorrErr- NonFatalErr- FatalErr- UnsupReq- AuxPwr- TransPend-\n"
+        "\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x16, ASPM not supported\n"
+        "\t\t\tClockPM- Surprise- LLActRep- BwNot- ASPMOptComp+\n"
+        "\t\tLnkCtl:\tASPM Disabled; RCB 64 bytes, Disabled- CommClk+\n"
+        "\t\t\tExtSynch- ClockPM- AutWidDis- BWInt- AutBWInt-\n"
+        "\t\tLnkSta:\tSpeed 32GT/s (ok), Width x16 (ok)\n"
+        "\t\t\tTrErr- Train- SlotClk+ DLActive- BWMgmt- ABWMgmt-\n"
+        "\tCapabilities: [100 v1] Advanced Error Reporting\n"
+        "\t\tUESta:\tDLP- SDES- TLP- FCP- CmpltTO- CmpltAbrt- UnxCmplt- RxOF- MalfTLP- ECRC- UnsupReq- ACSViol-\n"
+        "\tCapabilities: [150 v1] Alternative Routing-ID Interpretation (ARI)\n"
+        "\t\tARICap:\tMFVC- ACS-, Next Function: 0\n\t\tARICtl:\tMFVC- ACS-, Function Group: 0\n"
+        "\tCapabilities: [230 v1] Access Control Services\n"
+        "\t\tACSCap:\tSrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-\n"
+        "\t\tACSCtl:\tSrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-\n"
+        f"\tKernel driver in use: {driver}\n\tKernel modules: {driver}\n"
+    )
+
+
+def module(channels: int = 4) -> str:
+    """``ethtool -m`` of a module with CMIS: the flags of eight lanes, of which a module with four uses four."""
+    lines = [
+        ("Identifier", "0x19 (OSFP 8X Pluggable Transceiver)"), ("Power class", "8"), ("Max power", "17.00W"),
+        ("Connector", "0x28 (MPO 1x12)"), ("Cable assembly length", "0.00m"), ("Tx CDR bypass control", "No"),
+        ("Vendor name", "ACME"), ("Vendor PN", "OSFP-400G-DR4"), ("Revision compliance", "Rev. 5.0"), ("Rx loss of signal", "None"),
+        ("Tx loss of signal", "None"), ("Tx fault", "None"), ("Module State", "0x03 (ModuleReady)"), ("LowPwrAllowRequestHW", "Off"),
+        ("LowPwrRequestSW", "Off"), ("Module temperature", "52.31 degrees C / 126.16 degrees F"), ("Module voltage", "3.2710 V"),
+    ]  # fmt: skip
+    lit = {one: one <= channels for one in range(1, 9)}
+    lines += [(f"Laser tx bias current (Channel {one})", "71.204 mA" if lit[one] else "0.000 mA") for one in lit]
+    for way in ("Transmit avg optical power", "Rcvr signal avg optical power"):
+        lines += [
+            (f"{way} (Channel {one})", "1.2125 mW / 0.84 dBm" if lit[one] else "0.0000 mW / -inf dBm") for one in lit
+        ]
+    levels = ("high alarm", "low alarm", "high warning", "low warning")
+    lines += [(f"Module {what} {level}", "Off") for what in ("temperature", "voltage") for level in levels]
+    for one in lit:
+        lines += [(f"Laser bias current {level:12} (Chan {one})", "Off") for level in levels]
+        lines += [(f"Laser {way} power {level:12} (Channel {one})", "Off") for way in ("tx", "rx") for level in levels]
+    lines += [
+        ("Module temperature high alarm threshold", "75.00 degrees C / 167.00 degrees F"),
+        ("Module temperature high warning threshold", "70.00 degrees C / 158.00 degrees F"),
+        ("Laser rx power low alarm threshold", "0.1288 mW / -8.90 dBm"),
+    ]
+    return "".join(f"\t{name:<41} : {value}\n" for name, value in lines)
+
+
+def devinfo(device: str, port: int, driver: str) -> str:
+    """``ibv_devinfo -d DEVICE``."""
+    broadcom = driver == "bnxt_en"
+    version, part, board = (
+        ("231.0.154.0", "5984", "Broadcom BCM57608") if broadcom else ("28.43.2026", "4129", "MT_0000000838")
+    )
+    return (
+        f"hca_id:\t{device}\n\ttransport:\t\t\tInfiniBand (0)\n\tfw_ver:\t\t\t\t{version}\n"
+        "\tnode_guid:\t\t\t0200:5eff:fe10:0001\n\tsys_image_guid:\t\t\t0200:5eff:fe10:0001\n"
+        f"\tvendor_id:\t\t\t{'0x14e4' if broadcom else '0x02c9'}\n\tvendor_part_id:\t\t\t{part}\n\thw_ver:\t\t\t\t0x0\n"
+        f"\tboard_id:\t\t\t{board}\n\tphys_port_cnt:\t\t\t1\n\t\tport:\t{port}\n\t\t\tstate:\t\t\tPORT_ACTIVE (4)\n"
+        "\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t4096 (5)\n\t\t\tsm_lid:\t\t\t0\n\t\t\tport_lid:\t\t0\n"
+        "\t\t\tport_lmc:\t\t0x00\n\t\t\tlink_layer:\t\tEthernet\n\n"
+    )
+
+
+def counters(driver: str, priority: int) -> str:
+    """``ethtool -S``: bits that FEC has corrected are many on a good link, and other priorities have pauses of their own."""
+    if driver == "bnxt_en":
+        rings = ["[0]: rx_ucast_packets", "[0]: rx_discards", "[0]: tx_ucast_packets", "[0]: missed_irqs"]
+        port = ["rx_64b_frames", "rx_fcs_err_frames", "rx_pause_frames", "rx_pfc_frames", "rx_bytes", "tx_pause_frames",
+                *(f"tx_pfc_ena_frames_pri{i}" for i in range(8)), "link_down_events", "continuous_pause_events",
+                "continuous_roce_pause_events", *(f"pfc_pri{i}_tx_transitions" for i in range(8)), "rx_bits", "rx_pcs_symbol_err",
+                "rx_corrected_bits", *(f"rx_discard_packets_cos{i}" for i in range(8)), "rx_fec_corrected_blocks",
+                "rx_fec_uncorrectable_blocks", "rx_filter_miss"]  # fmt: skip
+        values = {"rx_bytes": 9 * 10**15, f"tx_pfc_ena_frames_pri{priority}": 40, "link_down_events": 1, "rx_bits": 7 * 10**16,
+                  "rx_corrected_bits": 3 * 10**9, "rx_fec_corrected_blocks": 2 * 10**9, "[0]: rx_ucast_packets": 9}  # fmt: skip
+    else:
+        rings = ["rx_packets", "rx_bytes", "rx0_packets", "ch0_events"]
+        port = ["rx_out_of_buffer", "rx_packets_phy", "rx_crc_errors_phy", "rx_in_range_len_errors_phy", "rx_symbol_err_phy",
+                "rx_pause_ctrl_phy", "tx_pause_ctrl_phy", "link_down_events_phy", "rx_bits_phy", "rx_pcs_symbol_err_phy",
+                "rx_corrected_bits_phy", *(f"rx_err_lane_{i}_phy" for i in range(4)), "rx_buffer_passed_thres_phy",
+                "rx_pci_signal_integrity", "tx_pci_signal_integrity", "outbound_pci_stalled_rd",
+                *(f"rx_prio{i}_{one}" for i in range(8) for one in ("bytes", "discards", "buf_discard", "cong_discard")),
+                *(f"{one}_prio{i}_pause" for i in range(8) for one in ("rx", "tx")),
+                "tx_pause_storm_warning_events", "tx_pause_storm_error_events"]  # fmt: skip
+        values = {"rx_packets": 9, "rx_bits_phy": 7 * 10**16, "link_down_events_phy": 1, f"tx_prio{priority}_pause": 40,
+                  "rx_corrected_bits_phy": 17750739, "rx_err_lane_3_phy": 17722623, "rx_err_lane_0_phy": 28116}  # fmt: skip
+    return "NIC statistics:\n" + "".join(f"     {one}: {values.get(one, 0)}\n" for one in [*rings, *port])
+
+
+def mlnx_qos(roce: Json, cnp: Json) -> str:
+    """``mlnx_qos -i NIC``: DSCPs from high to low, with a comma at the end; classes without members have no line of them."""
+    mine = {roce["dscp"]: roce["priority"], cnp["dscp"]: cnp["priority"]}
+    priorities: dict[int, list[int]] = {}
+    for dscp in range(63, -1, -1):
+        priorities.setdefault(mine.get(dscp, dscp // 8 if dscp // 8 not in mine.values() else 0), []).append(dscp)
+    lines = ["DCBX mode: OS controlled", "Priority trust state: dscp", "dscp2prio mapping:"]
+    lines += [
+        f"\tprio:{one} dscp:{''.join(f'{dscp:02},' for dscp in members)}" for one, members in sorted(priorities.items())
+    ]
+    lines += [
+        "default priority:",
+        "Receive buffer size (bytes): 130944,130944,0,0,0,0,0,0,max_buffer_size=262016",
+        "Cable len: 7",
+    ]
+    pause = "   ".join("1" if i == roce["priority"] and roce["lossless"] else "0" for i in range(8))
+    lines += [
+        "PFC configuration:",
+        "\tpriority    0   1   2   3   4   5   6   7",
+        f"\tenabled     {pause}   ",
+        f"\tbuffer      {pause}   ",
+    ]
+    share = roce["bandwidth_percent"] if roce["lossless"] else 0
+    kinds = [f"ets, bw: {100 - share}%", f"ets, bw: {share}%" if roce["lossless"] else "strict", *["strict"] * 6]
+    for number, kind in enumerate(kinds):
+        lines.append(f"tc: {number} ratelimit: unlimited, tsa: {kind}")
+        lines += [f"\t priority:  {one}" for one, at in enumerate(classes(roce, cnp)) if at == number]
+    return "\n".join(lines) + "\n"
+
+
+def niccli(roce: Json, cnp: Json) -> str:
+    """``niccli --dev PCI qos --ets --show``: an application's three values stand in lines of their own."""
+    share = roce["bandwidth_percent"] if roce["lossless"] else 0
+    pause = str(roce["priority"]) if roce["lossless"] else "none"
+    applications = [
+        (cnp["priority"], 5, f"DSCP: {cnp['dscp']}"),
+        (roce["priority"], 5, f"DSCP: {roce['dscp']}"),
+        (roce["priority"], 3, "UDP or DCCP: 4791"),
+    ]
+    return (
+        "\nIEEE 8021QAZ ETS Configuration TLV:\n"
+        f"         PRIO_MAP: {' '.join(f'{i}:{one}' for i, one in enumerate(classes(roce, cnp)))}\n"
+        f"         TC Bandwidth: {100 - share}% {share}% 0%\n         TSA_MAP: 0:ets 1:ets 2:strict\n"
+        f"IEEE 8021QAZ PFC TLV:\n         PFC enabled: {pause}\nIEEE 8021QAZ APP TLV:\n"
+        + "".join(
+            f"         APP#{number}:\n          Priority: {priority}\n          Sel: {selector}\n          {what}\n\n"
+            for number, (priority, selector, what) in enumerate(applications)
+        )
+        + "TC Rate Limit: 100% 100% 100% 0% 0% 0% 0% 0%\n"
+    )
+
+
+def classes(roce: Json, cnp: Json) -> list[int]:
+    """The traffic class of each priority."""
+    return [2 if i == cnp["priority"] else int(i == roce["priority"] and roce["lossless"]) for i in range(8)]
+
+
+def lldp(plan: Json) -> str:
+    """``lldpctl -f json0``: every value in a list of its own."""
+    rows = [
+        {
+            "name": nic["netdev"], "via": "LLDP", "rid": "1", "age": "0 day, 01:02:03",
+            "chassis": [{"id": [{"type": "mac", "value": "02:00:5e:00:00:01"}], "name": [{"value": nic["leaf"]}],
+                         "descr": [{"value": "a switch"}], "mgmt-ip": [{"value": "192.0.2.1"}],
+                         "capability": [{"type": "Bridge", "enabled": True}, {"type": "Router", "enabled": True}]}],
+            "port": [{"id": [{"type": "ifname", "value": nic["leaf_port"]}], "descr": [{"value": plan["host"]}],
+                      "ttl": [{"value": "120"}], "mfs": [{"value": "9216"}],
+                      "auto-negotiation": [{"supported": False, "enabled": False, "current": [{"value": "unknown"}]}]}],
+        }
+        for nic in plan["nics"]
+    ]  # fmt: skip
+    return json.dumps({"lldp": [{"interface": rows}]})
