@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Union
+
+from .prefixes import spelled
 
 UNICAST = "unicast"
 STATIC = "4"
@@ -52,7 +54,7 @@ def network(text: str, family: int | None = None) -> str:
     """A prefix in its one spelling, host bits cleared; ``default`` of a family; a lone address is a whole prefix."""
     if text in {"default", "all"}:
         return "0.0.0.0/0" if family == 4 else "::/0"
-    return str(ipaddress.ip_network(text, strict=False))
+    return spelled(text)
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Route:
     rest: tuple[str, ...] = ()
     opaque: tuple[str, ...] = ()
 
-    @property
+    @cached_property  # it is compared many times
     def place(self) -> tuple[int, int, str]:
         """What only one route should hold: a destination in a table."""
         return (self.family, self.table, self.to)
@@ -118,7 +120,7 @@ class Rule:
     protocol: str = STATIC
     plain: bool = True
 
-    @property
+    @cached_property
     def place(self) -> tuple[int, str, str]:
         """What it selects, in one spelling: the kernel keeps host bits, and gives no prefix for every address."""
         return (self.family, _selected(self.from_), _selected(self.to))
@@ -207,8 +209,8 @@ def _address(text: str) -> str:
 @lru_cache(maxsize=1 << 18)
 def _selected(end: str) -> str:
     """An end of a rule in its one spelling: empty for every address, as the kernel says ``from 0.0.0.0/0`` too."""
-    prefix = ipaddress.ip_network(end, strict=False) if end else None
-    return str(prefix) if prefix and prefix.prefixlen else ""
+    prefix = spelled(end) if end else ""
+    return "" if prefix.endswith("/0") else prefix
 
 
 def rule_of(family: int, shown: dict[str, Any]) -> Rule:

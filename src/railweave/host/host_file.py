@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
 from . import files, values
@@ -214,12 +215,16 @@ def _path(item: _Item) -> PathAddress:
 def _route(item: _Item, netdevs: list[str]) -> Route:
     dev, table, via = _dev(item, netdevs), item.get("table", values.a_table), item.maybe("via", values.an_address)
     to = item.get("to", values.a_destination)
-    if via is None and to is None:
+    if via is None and to == "default":
         raise _WrongError(f"{item.where}: a default route needs a via")
-    if via is not None and to is not None and via.version != to.version:
+    family = 6 if ":" in (str(via) if to == "default" else to) else 4
+    if via is not None and via.version != family:
         raise _WrongError(f"{item.where}: to and via are of two address families")
-    family = cast("values.Address", via).version if to is None else to.version
-    return planned_route(family, table, "default" if to is None else str(to), dev, "" if via is None else str(via))
+    return planned_route(family, table, to, dev, "" if via is None else _shown(via))
+
+
+_shown = lru_cache(maxsize=1 << 10)(str)
+"""Many routes have few gateways."""
 
 
 def _rule(item: _Item, netdevs: list[str]) -> tuple[str, Rule]:

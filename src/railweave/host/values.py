@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Callable, Union, cast
 
 from .entries import SYSTEM_TABLES
+from .prefixes import spelled
 
 Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 Prefix = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
@@ -100,25 +101,28 @@ def an_address(value: object) -> Address:
     raise ValueError("is not an IP address, such as fc00:1:1:1::1")
 
 
-def _a_prefix(strict: bool, what: str) -> Callable[[object], Prefix]:
-    def read(value: object) -> Prefix:
-        if isinstance(value, str) and "%" not in value:
-            try:
-                return ipaddress.ip_network(value, strict=strict)
-            except ValueError:
-                pass
-        raise ValueError(f"is not {what}")
-
-    return read
+def _spelled(value: object, strict: bool, what: str) -> str:
+    """A prefix in its one spelling."""
+    if isinstance(value, str) and "%" not in value:
+        try:
+            return spelled(value, strict=strict)
+        except ValueError:
+            pass
+    raise ValueError(f"is not {what}")
 
 
-a_prefix = _a_prefix(strict=True, what="a prefix with its host bits 0, such as fc00:1:1:1::/64 or 192.168.1.0/24")
-_an_end = _a_prefix(strict=False, what="an IP address or prefix, such as 192.168.1.1 or fc00:1:1:1::/64")
+def _strictly(value: object) -> str:
+    return _spelled(value, True, "a prefix with its host bits 0, such as fc00:1:1:1::/64 or 192.168.1.0/24")
+
+
+def a_prefix(value: object) -> Prefix:
+    """A prefix with its host bits 0."""
+    return ipaddress.ip_network(_strictly(value))
 
 
 def an_end(value: object) -> str:
     """The source or destination of a rule as it is written: the kernel keeps its host bits."""
-    if _an_end(value).prefixlen == 0:
+    if _spelled(value, False, "an IP address or prefix, such as 192.168.1.1 or fc00:1:1:1::/64").endswith("/0"):
         raise ValueError(
             "is every address, so that the rule would take all traffic, the system's too:"
             " name the addresses it is for, or leave this end out where the other one says which traffic is meant"
@@ -126,6 +130,6 @@ def an_end(value: object) -> str:
     return cast("str", value)
 
 
-def a_destination(value: object) -> Prefix | None:
-    """The destination of a route; None for ``default``."""
-    return None if value == "default" else a_prefix(value)
+def a_destination(value: object) -> str:
+    """The destination of a route in its one spelling, or ``default``."""
+    return "default" if value == "default" else _strictly(value)
