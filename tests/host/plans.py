@@ -115,6 +115,15 @@ class Tool:
         assert "Traceback" not in said, said
         return code, said
 
+    def batch(self, *words: str, lines: str) -> str:
+        """What one ``ip`` prints for a batch; of a tool with forks, which are in the namespace already."""
+        assert self.forks
+        assert self.forks.stdin
+        assert self.forks.stdout
+        self.forks.stdin.write(json.dumps({"ip": words, "batch": lines}) + "\n")
+        self.forks.stdin.flush()
+        return str(json.loads(self.forks.stdout.readline()))
+
     def start(self, verb: str, *words: str) -> subprocess.Popen[str]:
         """Run a verb without waiting for it."""
         env = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONUNBUFFERED": "1"}
@@ -125,8 +134,12 @@ class Tool:
 def dump(server: Namespace) -> list[str]:
     """Everything the kernel routes by, line by line."""
     commands = [f"ip -N -{f} {what}" for f in (4, 6) for what in ("route show table all", "rule show")]
-    shown = server.run("sh", "-c", " && ".join(commands)).stdout.splitlines()
-    return [line.split(" expires")[0].rstrip() for line in shown]
+    return lines_of(server.run("sh", "-c", " && ".join(commands)).stdout)
+
+
+def lines_of(shown: str) -> list[str]:
+    """What ``ip`` showed, without what changes by itself."""
+    return [line.split(" expires")[0].rstrip() for line in shown.splitlines()]
 
 
 def in_place(tool: Tool, document: dict[str, Any]) -> None:
