@@ -91,6 +91,6 @@ def test_forwarding_that_is_off_counts_where_packets_need_it() -> None:
 
 def test_a_vrf_of_which_nothing_is_said_is_the_machines() -> None:
     given, printed = pair("isis")
-    more = printed.replace("bfd\n", "vrf red\nexit-vrf\n!\nbfd\n", 1)
+    more = printed.replace("\nbfd\n", "\nvrf red\nexit-vrf\n!\nbfd\n", 1)
     assert more != printed
     assert not compare(reader().parsed(FILE, given), reader().parsed(FILE, more))
