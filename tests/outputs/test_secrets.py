@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from railweave.errors import FileLine, InputError
-from railweave.outputs.rendering import _with_secrets
+from railweave.outputs.rendering import with_secrets
 from railweave.outputs.secrets_file import Secrets, read_secrets
 from railweave.outputs.steps import build
 from tests.outputs.fabrics import content, fabric
@@ -133,7 +133,7 @@ def test_values_are_as_they_are_written(tmp_path: Path) -> None:
     ],
 )
 def test_a_secret_stays_in_its_place(nos: str, file: str, value: str, shown: str) -> None:
-    text = _with_secrets(f"devices/a/{file}", "key <secret:a> end", Secrets({"a": value}), nos)
+    text = with_secrets(f"devices/a/{file}", "key <secret:a> end", Secrets({"a": value}), nos)
     assert text == f"key {shown} end"
 
 
@@ -142,16 +142,16 @@ def test_a_secret_stays_in_its_place(nos: str, file: str, value: str, shown: str
 def test_a_secret_that_would_end_its_word_is_refused(tmp_path: Path, nos: str, value: str) -> None:
     secrets = Secrets({"a": value}, {"a": FileLine(str(tmp_path / "secrets.yaml"), 4)})
     with pytest.raises(InputError) as caught:
-        _with_secrets("devices/a/x.conf", "key <secret:a> end", secrets, nos)
+        with_secrets("devices/a/x.conf", "key <secret:a> end", secrets, nos)
     assert str(caught.value).startswith(f"{tmp_path}/secrets.yaml:4: secret 'a' cannot stand in x.conf: it ")
 
 
 @pytest.mark.parametrize("value", ["two words", " "])
 def test_eos_takes_one_word(value: str) -> None:
     with pytest.raises(InputError, match=r"--secrets a: secret 'a' cannot stand in eos\.conf: it holds ' '"):
-        _with_secrets("devices/a/eos.conf", "key <secret:a>", {"a": value}, "eos")
+        with_secrets("devices/a/eos.conf", "key <secret:a>", {"a": value}, "eos")
 
 
 def test_a_value_is_no_reference_to_another() -> None:
-    text = _with_secrets("devices/a/eos.conf", "<secret:a> <secret:b> <secret:c>", {"a": "<secret:b>", "b": "x"}, "eos")
+    text = with_secrets("devices/a/eos.conf", "<secret:a> <secret:b> <secret:c>", {"a": "<secret:b>", "b": "x"}, "eos")
     assert text == "<secret:b> x <secret:c>"

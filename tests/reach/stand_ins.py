@@ -10,7 +10,7 @@ import base64
 import json
 import ssl
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -43,6 +43,10 @@ class StandIn:
     late_s: float = 0
     held: threading.Event | None = None
     chunked: bool = True
+    gone: bool = False
+    """It lets nobody in any more."""
+    calls: Callable[[ET.Element], str | None] | None = None
+    """What answers remote procedure calls, where it answers one."""
     port: int = 0
     asked: list[str] = field(default_factory=list)
     answered: int = 0
@@ -76,6 +80,8 @@ class _Login(asyncssh.SSHServer):
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         self._device.logins += 1
         self._device.connections.append(conn)
+        if self._device.gone:
+            conn.abort()
 
     def password_auth_supported(self) -> bool:
         return True
@@ -128,6 +134,8 @@ async def _netconf(device: StandIn, process: asyncssh.SSHServerProcess) -> None:
 
 
 async def _replied(device: StandIn, asked: ET.Element) -> tuple[str, bool]:
+    if device.calls is not None and (found := device.calls(asked)) is not None:
+        return found, False
     if asked.tag.endswith("get-configuration"):
         answer, cut = await device.answer("get-configuration set")
         return f"<configuration-set>{escape(answer)}</configuration-set>", cut

@@ -246,11 +246,11 @@ def test_what_has_no_place_is_said() -> None:
 
 
 def test_a_secret_is_put_in_as_json_has_it(tmp_path: Path) -> None:
-    from railweave.outputs.rendering import _with_secrets
+    from railweave.outputs.rendering import with_secrets
 
     text = sonic.files(config("stripe1-leaf1"))["config_db.json"]
     hidden = 'a "quoted\\ word'
-    found = parse(_with_secrets("devices/leaf/config_db.json", text, {"snmp-community": hidden}, "sonic"))
+    found = parse(with_secrets("devices/leaf/config_db.json", text, {"snmp-community": hidden}, "sonic"))
     assert found["SNMP_COMMUNITY"] == {hidden: {"TYPE": "RO"}}
 
 

@@ -74,8 +74,8 @@ def causes(
             if each
             else tuple(one for one in whole if _mentions(last, one))
         )
-        designed_as = "" if last is first and last.kind == "add" else _words(first, first.old or first.node)
-        found_as = "" if last.kind == "remove" else _words(last, last.node)
+        designed_as = "" if last is first and last.kind == "add" else statement(first, first.old or first.node)
+        found_as = "" if last.kind == "remove" else statement(last, last.node)
         if designed_as == found_as:
             designed_as, found_as = _told_apart(first, last, found_as)
         made.append(
@@ -112,7 +112,7 @@ def _alike(removed: Step, added: Step) -> bool:
         return True
     if (removed.node.children or ()) != (added.node.children or ()):
         return False
-    one, other = (re.split(r"[\s|]+", _words(step, step.node)) for step in (removed, added))
+    one, other = (re.split(r"[\s|]+", statement(step, step.node)) for step in (removed, added))
     same = [word == there for word, there in zip(one, other, strict=False)]
     return len(one) == len(other) and same[0] and same.count(False) == 1
 
@@ -134,13 +134,13 @@ def _changed_by(
 
 
 def _mentions(step: Step, difference: FieldDifference) -> bool:
-    text = f" {_words(step, step.node)} "
+    text = f" {statement(step, step.node)} "
     names = [one for one in difference.place if not one.replace("_", "").isalpha()]
     return bool(names) and all(one in text for one in names[:2])
 
 
-def _words(step: Step, node: Node) -> str:
-    """A statement with what it stands in, in one line."""
+def statement(step: Step, node: Node) -> str:
+    """A statement with what it stands in, in one line, without the values of secrets."""
     above = [name[0] if len(name) == 1 else " ".join(filter(None, name)) for name in step.above]
     own = " ".join(filter(None, node.name))
     values = " ".join(node.values)
@@ -153,7 +153,7 @@ def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
     was, now = (one.children or () for one in (old.old or old.node, new.node))
     above = (*new.above, new.node.name)
     found = [next((one for one in here if one not in there), None) for here, there in ((was, now), (now, was))]
-    lost, come = (words if one is None else _words(Step("add", above, one, ()), one) for one in found)
+    lost, come = (words if one is None else statement(Step("add", above, one, ()), one) for one in found)
     return lost, come
 
 

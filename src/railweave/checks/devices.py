@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from railweave.device.fields import FieldDifference
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
+    from railweave.systems.protocol import Reader
 
 AS_LISTS = "bgp.groups.peer_as_list"
 """How a system's ``unsaid`` says that it has none."""
@@ -56,8 +57,13 @@ class Stands:
         return [*self.unreadable, *(finding for _, finding in self.causes)]
 
 
-def stands(config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str, tuple[str, str]]) -> Stands:
-    """The configuration of a device whose ``designed`` texts are otherwise ``found``: by file, with the path that findings name."""
+def stands(
+    config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str, tuple[str, str]], *, why: bool = True
+) -> Stands:
+    """The configuration of a device whose ``designed`` texts are otherwise ``found``: by file, with the path that findings name.
+
+    Without ``why`` it is not worked out which statement changes what, which takes most of the time: there are no causes then.
+    """
     reader = system(config.nos).reader
     if reader is None:
         what = f"nothing reads configurations of {config.nos}"
@@ -68,13 +74,13 @@ def stands(config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str
     made: list[tuple[Cause, Finding]] = []
     not_compared: list[str] = []
     unreadable: list[Finding] = []
-    texts = dict(designed)
+    texts, differs_at_all = dict(designed), False
     for file, (path, text) in found.items():
         if _same(designed[file], text):
             not_compared += _unlike(designed[file], text)
             continue
         try:
-            some, secret = causes(reader, file, designed, _whole(text), unsaid)
+            some, secret = causes(reader, file, designed, _whole(text), unsaid) if why else _parsed(reader, file, text)
         except RenderError as error:
             what = f"{path} cannot be read: {error.what}"
             unreadable.append(FILE_UNREADABLE.finding(config.name, what, file=path, line=error.line or 0))
@@ -82,11 +88,18 @@ def stands(config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str
         texts[file] = text
         made += [(one, _finding(config.name, one, path)) for one in some]
         not_compared += secret
+        differs_at_all |= bool(some) or not why
     read = config
-    if made:
+    if differs_at_all and not unreadable:
         own = _without_lists(config) if AS_LISTS in without else config
         read = _cabled(amended(own, reader.read(designed).config, reader.read(texts).config, unsaid), config)
     return Stands(None if unreadable else read, tuple(made), tuple(not_compared), tuple(unreadable))
+
+
+def _parsed(reader: Reader, file: str, text: str) -> tuple[list[Cause], tuple[str, ...]]:
+    """No causes, of a text that can be read. Raises ``RenderError`` of another."""
+    reader.parsed(file, _whole(text))
+    return [], ()
 
 
 def _without_lists(config: DeviceConfig) -> DeviceConfig:
@@ -144,8 +157,10 @@ def stand(
     return dict(zip(texts, spread(one, list(texts)), strict=True))
 
 
-def saved(designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts]) -> dict[str, Stands]:
-    """How each switch stands of which there are texts; those of other devices are left alone.
+def saved(
+    designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts], *, why: bool = True
+) -> dict[str, Stands]:
+    """How each switch stands of which there are texts; those of other devices are left alone. ``why``: see ``stands``.
 
     Raises ``InputError`` where all texts are of other devices: nothing would be compared, and everything seem to be well.
     """
@@ -154,7 +169,7 @@ def saved(designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts]) -
         config = designed[name]
         rendered = system(config.nos).files(config)
         own = {file: rendered[file] for file in system(config.nos).configurations(config)}
-        return stands(config, *_matched(own, list(system(config.nos).trees(config)), captured[name]))
+        return stands(config, *_matched(own, list(system(config.nos).trees(config)), captured[name]), why=why)
 
     names = [name for name in designed if captured.get(name)]
     if captured and not names:

@@ -23,10 +23,12 @@ class Change:
     """
 
     tree: ConfigTree
-    """Whose commands these are: any tree of the file."""
+    """What stands afterwards: its commands these are."""
     steps: tuple[Step, ...] = ()
     back: tuple[Step, ...] = ()
     not_compared: tuple[str, ...] = ()
+    before: ConfigTree | None = None
+    """What stands before, and after the way back."""
 
     def __bool__(self) -> bool:
         return bool(self.steps)
@@ -39,7 +41,7 @@ class Change:
     @property
     def inverse(self) -> Change:
         """The change that undoes this one."""
-        return Change(self.tree, self.back, self.steps, self.not_compared)
+        return Change(self.before or self.tree, self.back, self.steps, self.not_compared, self.tree)
 
     @property
     def refused(self) -> Sequence[Refusal]:
@@ -63,7 +65,7 @@ def compare(old: ConfigTree, new: ConfigTree) -> Change:
     forward.siblings(old.nodes, new.nodes)
     if forward.steps:
         back.siblings(new.nodes, old.nodes)
-    return Change(new, forward.steps, back.steps, tuple(forward.not_compared))
+    return Change(new, forward.steps, back.steps, tuple(forward.not_compared), old)
 
 
 @dataclass

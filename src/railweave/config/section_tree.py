@@ -15,12 +15,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import Section
-from railweave.config.tree import Node
+from railweave.config.tree import Node, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from railweave.config.tree import Command, Disruption, Name, Refusal, Step
+    from railweave.config.tree import Command, Disruption, Name, Refusal
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class LineRules:
     """First words of headers of sections that cannot be removed: every line in them is."""
     defined: tuple[str, ...]
     """Patterns of the first words of what other lines name: removed after everything else is set."""
+    defined_inside: tuple[str, ...] = ()
+    """Patterns of whole lines in sections that other lines of the section name: removed after everything else is set, too."""
+    taken_with: tuple[tuple[str, str], ...] = ()
+    """Patterns of lines in sections, and of those that the system takes away with one that is removed: they are given again."""
     anew_with: tuple[str, ...] = ()
     """First words of lines that empty their section when they change: it is removed, and given anew with them."""
     removed_by: tuple[tuple[str, str], ...] = ()
@@ -60,6 +64,10 @@ class LineRules:
             if len(words) >= len(wanted) and all(one in {"*", word} for one, word in zip(wanted, words, strict=False)):
                 return words[: len(wanted)]
         return None
+
+    def defines(self, line: str) -> bool:
+        """Whether a line of a section is what other lines of it name."""
+        return any(_fitting(pattern, "", line) is not None for pattern in self.defined_inside)
 
     @cached_property
     def replaced_by_word(self) -> dict[str, list[list[str]]]:
@@ -94,10 +102,11 @@ class SectionTree:
         """
         rules = self.rules
         removed = sorted((one for one in steps if one.kind == "remove"), key=lambda one: one.place, reverse=True)
-        put = sorted((one for one in steps if one.kind != "remove"), key=lambda one: one.place)
+        put = [one for one in steps if one.kind != "remove"]
+        put = sorted([*put, *self._taken(removed, put)], key=lambda one: one.place)
         touched = {rules.definition(one.above[0] if one.above else one.node.name) for one in put}
         late = [
-            one.node.values[0].startswith(rules.narrowing)
+            one.node.values[0].startswith(rules.narrowing) or rules.defines(one.node.values[0])
             if one.above
             else rules.definition(one.node.name) not in {*touched, None}
             for one in removed
@@ -121,6 +130,44 @@ class SectionTree:
         """Nothing that is known before it is typed."""
         del steps
         return ()
+
+    def _taken(self, removed: Sequence[Step], put: Sequence[Step]) -> list[Step]:
+        """What the system takes away with what is removed though it stands here, and is not put anyway."""
+        gone = {
+            (step.above[0], " ".join(words))
+            for step in removed
+            for line, with_it in self.rules.taken_with
+            if step.above and (words := _fitting(line, with_it, step.node.values[0])) is not None
+        }
+        known = {(one.above, one.node.name) for one in put}
+        return [
+            one
+            for top, beginning in gone
+            for one in _lines_below(self.nodes, top, beginning)
+            if (one.above, one.node.name) not in known
+        ]
+
+
+def _fitting(pattern: str, wanted: str, line: str) -> list[str] | None:
+    """The words of a line of a pattern, as many as another pattern has; None of another line."""
+    parts, words = pattern.split(), line.split()
+    fits = len(parts) == len(words) and all(one in {"*", word} for one, word in zip(parts, words, strict=True))
+    return words[: len(wanted.split())] if fits else None
+
+
+def _lines_below(nodes: Sequence[Node], top: Name, beginning: str) -> Iterator[Step]:
+    """Every line below a section at the top that begins with some words, as a step that puts it."""
+    for at, section in enumerate(nodes):
+        if section.name == top:
+            yield from _lines(section, (top,), (at,), f"{beginning} ")
+
+
+def _lines(section: Node, above: tuple[Name, ...], place: tuple[int, ...], beginning: str) -> Iterator[Step]:
+    for at, one in enumerate(section.children or ()):
+        if one.children is not None:
+            yield from _lines(one, (*above, one.name), (*place, at), beginning)
+        elif f"{one.values[0]} ".startswith(beginning):
+            yield Step("add", above, one, (*place, at))
 
 
 def _body(section: Section) -> list[Section]:

@@ -24,7 +24,7 @@ def running_configs(
     ``configs`` are designed configurations in place of the network's own, where those of a lab stand for them. Raises ``InputError`` for what cannot be read.
     """
     designed = Subject.of(network).configs if configs is None else configs
-    found = saved(designed, captured)
+    found = saved(designed, captured, why=False)
     unreadable = [one for stands in found.values() for one in stands.unreadable]
     if unreadable:
         raise InputError(

@@ -16,6 +16,7 @@ from railweave.lab.kernel.namespace import RUN
 from railweave.lab.names import namespace
 from railweave.reach.command import Command
 from railweave.reach.failure import ReachError
+from railweave.reach.telling import Shell
 from railweave.state.capture import OfLab
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from railweave.lab.running import Running
     from railweave.reach.target import Target, Transport
     from railweave.state.question import Protocol
+    from railweave.systems.transaction import Session
 
 _HOST = 'shift; exec "$0" -m railweave.host "$@"'
 """``railweave-host`` as it is where railweave is installed."""
@@ -63,19 +65,39 @@ def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
 
     ``vtysh`` runs where the router's daemons do, other commands in the device's namespace; ``lldpcli`` is that of its own lldpd.
     """
-    place, root = lab.place, str(lab.frr.root)
+    place = lab.place
 
     async def opened(target: Target, protocol: Protocol) -> Transport:
         if protocol != "ssh":
             raise ReachError("not asked", f"a device of a lab is not asked by {protocol}")
-        inside = ["nsenter", f"--net={RUN / namespace(place.lab, target.name)}"]
+        inside = _namespace(lab, target.name)
         by_name = [*inside, "env", f"PATH={lldp.commands(place, target.name)}:{os.environ.get('PATH', os.defpath)}"]
         if target.name in lab.plan.hosts:
             return Command({"": [*by_name, "sh", "-c", _HOST, sys.executable]})
-        pid = next((found for one in ("zebra", "bgpd") if (found := daemon_pid(place, target.name, one))), None)
-        if pid is None:
-            raise ReachError("unreachable", f"no daemon of {target.name} runs")
-        own = [f"--{kind}=/proc/{pid}/ns/{file}" for kind, file in (("mount", "mnt"), ("uts", "uts"))]
-        return Command({"vtysh": [*inside, *own, "chroot", root], "": by_name})
+        return Command({"vtysh": _machine(lab, target.name), "": by_name})
 
     return opened
+
+
+def changer(lab: Running) -> Callable[[Target, Protocol], Awaitable[Session]]:
+    """What opens a session that may change a router of a lab: commands on the machine that it would be."""
+
+    async def opened(target: Target, protocol: Protocol) -> Session:
+        if protocol != "ssh":
+            raise ReachError("not asked", f"a router of a lab is not changed by {protocol}")
+        return Shell(Command({"": _machine(lab, target.name)}))
+
+    return opened
+
+
+def _namespace(lab: Running, device: str) -> list[str]:
+    return ["nsenter", f"--net={RUN / namespace(lab.place.lab, device)}"]
+
+
+def _machine(lab: Running, router: str) -> list[str]:
+    """What runs a command where a router's daemons are: their files, their network. Raises ``ReachError`` where none runs."""
+    pid = next((found for one in ("zebra", "bgpd") if (found := daemon_pid(lab.place, router, one))), None)
+    if pid is None:
+        raise ReachError("unreachable", f"no daemon of {router} runs")
+    own = [f"--{kind}=/proc/{pid}/ns/{file}" for kind, file in (("mount", "mnt"), ("uts", "uts"))]
+    return [*_namespace(lab, router), *own, "chroot", str(lab.frr.root)]

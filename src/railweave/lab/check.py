@@ -16,6 +16,7 @@ from railweave.state.capture import read_capture
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from railweave.device.model import DeviceConfig
     from railweave.expect.model import Keys
     from railweave.lab.plan import Plan
     from railweave.live.check import Checked
@@ -41,7 +42,7 @@ def check(
         folder = Path(place) / "capture"
         ask(fabric, folder, tables=all_routes, progress=progress)
         with life.attach(fabric)[1] as lab:
-            return _compared(
+            return compared(
                 lab.plan, read_capture(folder), only=only, all_routes=all_routes, line=line, progress=progress
             )
 
@@ -58,26 +59,28 @@ def check_capture(
 ) -> Checked:
     """The same with a capture of a network's lab, wherever that was. Raises ``InputError`` where it is no lab of this network."""
     plan = plan_of(network, capture)
-    return _compared(plan, capture, before=before, only=only, all_routes=all_routes, line=line, progress=progress)
+    return compared(plan, capture, before=before, only=only, all_routes=all_routes, line=line, progress=progress)
 
 
-def _compared(
+def compared(
     plan: Plan,
     capture: Capture,
     *,
     before: Capture | None = None,
-    only: Sequence[str],
-    all_routes: bool,
-    line: Callable[[Keys], tuple[str, int]],
-    progress: Callable[[str], None],
+    only: Sequence[str] = (),
+    all_routes: bool = False,
+    configs: dict[str, DeviceConfig] | None = None,
+    line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Checked:
+    """Compare a capture of a lab with what must hold in it; ``configs`` are what its routers run in place of what it was brought up with."""
     return live.check(
         plan.network,
         capture,
         before=before,
         only=only,
         all_routes=all_routes,
-        configs=plan.configs,
+        configs=configs or plan.configs,
         seen=_as_in_a_lab,
         host_seen=_server_as_in_a_lab,
         line=line,

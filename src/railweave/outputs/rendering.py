@@ -91,7 +91,7 @@ def rendering_switches(
         if earlier.has(folder, key):
             return _Folder(key, None, gaps, earlier.whole[folder])
         files = {
-            path: _with_secrets(path, text, secrets, one.nos).encode()
+            path: with_secrets(path, text, secrets, one.nos).encode()
             for one in configs
             for path, text in switch_files(one).items()
         }
@@ -177,7 +177,7 @@ def program_digest() -> str:
     return found.hexdigest()
 
 
-def _with_secrets(path: str, text: str, secrets: Mapping[str, str], nos: str) -> str:
+def with_secrets(path: str, text: str, secrets: Mapping[str, str], nos: str) -> str:
     """References in a file replaced by what they stand for, quoted as files of its kind are.
 
     Raises ``InputError`` for a secret that such a file cannot hold.

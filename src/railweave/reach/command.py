@@ -28,18 +28,28 @@ class Command:
         words = question.asked.get("ssh", "")
         if not reads_only("ssh", words):
             raise ReachError("not asked", f"`{words}` is not known to read only")
+        status, answer, wrong = await self.ran(words)
+        refused = complaint(answer)
+        # vtysh says of a daemon that is not running nothing but an error, and ends as if all were well.
+        if refused or ((status or wrong.strip()) and not answer.strip()):
+            why = refused or told(wrong) or f"exit status {status}"
+            raise ReachError("refused", f"`{words}`: {why}")
+        return answer
+
+    async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
+        """Exit status, output and errors of a command, to which a text may be ``given`` as its input. Raises ``ReachError``."""
         parts = shlex.split(words)
         argv = [*self._prefixes.get(parts[0], self._prefixes.get("", ())), *parts]
-        pipe = asyncio.subprocess.PIPE
+        pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         try:
             process = await asyncio.create_subprocess_exec(
-                *argv, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, limit=MOST_BYTES
+                *argv, stdin=nothing if given is None else pipe, stdout=pipe, stderr=pipe, limit=MOST_BYTES
             )
         except OSError as error:
             raise ReachError("unreachable", f"`{argv[0]}` cannot be run: {error.strerror}") from None
         try:
             async with asyncio.timeout(self._limit):
-                out, wrong = await process.communicate()
+                out, wrong = await process.communicate(None if given is None else given.encode())
         except TimeoutError:
             raise ReachError("late", f"`{words}`: no answer within {self._limit:g} s") from None
         finally:
@@ -47,13 +57,7 @@ class Command:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
                 await process.wait()
-        answer = decoded(out)
-        refused = complaint(answer)
-        # vtysh says of a daemon that is not running nothing but an error, and ends as if all were well.
-        if refused or ((process.returncode or wrong.strip()) and not answer.strip()):
-            why = refused or told(decoded(wrong)) or f"exit status {process.returncode}"
-            raise ReachError("refused", f"`{words}`: {why}")
-        return answer
+        return process.returncode or 0, decoded(out), decoded(wrong)
 
     async def close(self) -> None:
         """Nothing is open between questions."""

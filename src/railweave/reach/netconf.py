@@ -110,16 +110,19 @@ class Netconf:
         words = question.asked["netconf"]
         if not reads_only("netconf", words):
             raise ReachError("not asked", f"`{words}` is not known to read only")
-        self._number += 1
         form = "xml" if question.form == "xml" else "text"
+        show = f'<command format="{form}">{escape(words)}</command>'
+        answer = await self.called(_CONFIGURATION if words == "get-configuration set" else show, words)
+        if form == "xml":
+            return answer[answer.find("<rpc-reply") :] if "<rpc-reply" in answer else answer
+        return output(answer)
+
+    async def called(self, body: str, words: str) -> str:
+        """The reply to a remote procedure call, which ``words`` name in errors. Raises ``ReachError``, with what the device says where it refuses."""
+        self._number += 1
         try:
             async with asyncio.timeout(self._limit):
-                asked = (
-                    _CONFIGURATION
-                    if words == "get-configuration set"
-                    else f'<command format="{form}">{escape(words)}</command>'
-                )
-                self._send(f'<rpc xmlns="{_NAMESPACE}" message-id="{self._number}">{asked}</rpc>')
+                self._send(f'<rpc xmlns="{_NAMESPACE}" message-id="{self._number}">{body}</rpc>')
                 answer = await self._message()
         except TimeoutError:
             raise ReachError("late", f"`{words}`: no answer within {self._limit:g} s") from None
@@ -129,13 +132,16 @@ class Netconf:
             severity, message = _SEVERITY.search(error), _MESSAGE.search(error)
             if severity is None or severity[1] != "warning":
                 raise ReachError("refused", f"`{words}`: {told(message[1]) if message else 'error without a message'}")
-        if form == "xml":
-            return answer[answer.find("<rpc-reply") :] if "<rpc-reply" in answer else answer
-        inside = _OUTPUT.search(answer)
-        return unescape(inside[2], {"&quot;": '"', "&apos;": "'"}).strip("\n") + "\n" if inside else answer
+        return answer
 
     async def close(self) -> None:
         """End the session."""
         with contextlib.suppress(Exception):
             self._process.close()
         await closed(self._connections)
+
+
+def output(answer: str) -> str:
+    """The text inside a reply that is one; the whole reply otherwise."""
+    inside = _OUTPUT.search(answer)
+    return unescape(inside[2], {"&quot;": '"', "&apos;": "'"}).strip("\n") + "\n" if inside else answer

@@ -141,21 +141,32 @@ class Ssh:
             raise ReachError("lost", f"`{words}`: the connection ended: {told(str(error))}") from None
 
     async def _run(self, words: str) -> str:
-        process = await self._connections[-1].create_process(words, encoding=None, stdin=asyncssh.DEVNULL)
+        status, answer, wrong = await self.ran(words)
+        refused = complaint(answer) or (complaint(wrong) if status else None)
+        # vtysh says of a daemon that is not running nothing but an error, and ends as if all were well.
+        if refused or ((status or wrong.strip()) and not answer.strip()):
+            raise ReachError("refused", f"`{words}`: {refused or told(wrong) or f'exit status {status}'}")
+        return answer
+
+    async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
+        """Exit status, output and errors of a command, to which a text may be ``given`` as its input.
+
+        Raises ``ReachError`` where the connection ends before the command does.
+        """
+        stdin = asyncssh.DEVNULL if given is None else asyncssh.PIPE
+        process = await self._connections[-1].create_process(words, encoding=None, stdin=stdin)
         try:
+            if given is not None:
+                process.stdin.write(given.encode())
+                process.stdin.write_eof()
             out, wrong = await asyncio.gather(_read(process.stdout), _read(process.stderr))
             await process.wait_closed()
         finally:
             process.close()
-        answer = decoded(out)
         status = process.exit_status
         if status is None and process.exit_signal is None and self._connections[-1].is_closed():
             raise ReachError("lost", f"`{words}`: the connection ended in the middle of the answer")
-        refused = complaint(answer) or (complaint(decoded(wrong)) if status else None)
-        # vtysh says of a daemon that is not running nothing but an error, and ends as if all were well.
-        if refused or ((status or wrong.strip()) and not answer.strip()):
-            raise ReachError("refused", f"`{words}`: {refused or told(decoded(wrong)) or f'exit status {status}'}")
-        return answer
+        return 1 if status is None else status, decoded(out), decoded(wrong)
 
     async def close(self) -> None:
         """Log out."""

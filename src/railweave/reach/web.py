@@ -19,6 +19,8 @@ from railweave.reading import parse_json
 from railweave.state.question import reads_only
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import asyncssh
 
     from railweave.reach.target import Target, Way
@@ -141,11 +143,23 @@ class Eapi(_Web):
             raise ReachError("not asked", f"`{words}` is not known to read only")
         command: object = {"cmd": words, "revision": question.revision} if question.revision else words
         form = "json" if question.form == "json" else "text"
+        first = (await self.ran([command], form, words) or [None])[-1]
+        if form == "json" and first is not None:
+            return json.dumps(first, indent=1)
+        if (output := shown(first)) is None:
+            raise ReachError("refused", f"`{words}`: the answer has no result")
+        return output
+
+    async def ran(self, commands: Sequence[object], form: str, words: str) -> list[object]:
+        """What commands answer, one after another, in one session; ``words`` name them in errors. Raises ``ReachError``.
+
+        Those before one that fails have been carried out.
+        """
         body = {
             "jsonrpc": "2.0",
             "method": "runCmds",
-            "params": {"version": 1, "cmds": [command], "format": form},
-            "id": question.name,
+            "params": {"version": 1, "cmds": list(commands), "format": form},
+            "id": "railweave",
         }
         status, text = await self._fetched("POST", "/command-api", words, json=body)
         try:
@@ -160,13 +174,13 @@ class Eapi(_Web):
                 "refused", told(str(cast("dict[str, Any]", error).get("message", "an error without a message")))
             )
         result: object = told_of.get("result")
-        first: object = cast("list[object]", result)[0] if isinstance(result, list) and result else None
-        if form == "json" and first is not None:
-            return json.dumps(first, indent=1)
-        output: object = cast("dict[str, object]", first).get("output") if isinstance(first, dict) else None
-        if not isinstance(output, str):
-            raise ReachError("refused", f"`{words}`: the answer has no result: {text[:60]!r}")
-        return output
+        return cast("list[object]", result) if isinstance(result, list) else []
+
+
+def shown(result: object) -> str | None:
+    """The text that a command printed, of its result in the form ``text``."""
+    output: object = cast("dict[str, object]", result).get("output") if isinstance(result, dict) else None
+    return output if isinstance(output, str) else None
 
 
 class Restconf(_Web):

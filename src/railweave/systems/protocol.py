@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from railweave.state.device_state import DeviceState
     from railweave.state.question import Question
     from railweave.state.values import Answers
+    from railweave.systems.transaction import Transaction
 
 
 _NOT_IN_A_WORD = re.compile(r"[^!-~]|[\"'`\\?]")
@@ -104,6 +105,17 @@ class System(Renderer, Protocol):
         name = f"{type(self).__module__}.state"
         try:
             return cast("StateReader", importlib.import_module(name))
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            return None
+
+    @property
+    def transaction(self) -> Transaction | None:
+        """How a running device is changed; None: nothing here changes one. As most have it: the module ``transaction`` of its folder."""
+        name = f"{type(self).__module__}.transaction"
+        try:
+            return cast("Transaction", importlib.import_module(name))
         except ModuleNotFoundError as error:
             if error.name != name:
                 raise

@@ -72,6 +72,10 @@ RULES = LineRules(
         "bgp community-list standard *",
         "bgp large-community-list standard *",
     ),
+    # With a group go its members, interfaces too (FRRouting/frr bgpd/bgpd.c, peer_group_delete): what joins another group must have left it.
+    defined_inside=("neighbor * peer-group",),
+    # An interface that leaves its group is no neighbor any more (seen on FRR 10.3: the next line about it is refused).
+    taken_with=(("neighbor * peer-group *", "neighbor *"),),
     closer=closer,
     disruptions=(
         Disruption(_BGP + r"neighbor \S+ (interface )?remote-as", "BGP session", "it resets", _OPEN),

@@ -1,0 +1,281 @@
+"""``railweave deploy``: bring a design onto running switches, and back."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
+from railweave.cli.output import print_json, telling
+
+if TYPE_CHECKING:
+    from railweave.deploy.journal import Revision
+    from railweave.deploy.plan import Plan
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Bring a design onto running switches, and back. Only `apply` and `resume` change anything.",
+)
+_FABRIC = typer.Argument(..., help="Fabric file.")
+_ACCESS = typer.Option(None, "--access", help="How switches are reached: access.yaml (docs/collect.md).")
+_LAB = typer.Option(
+    False, "--lab", help="The switches of the lab of this fabric file, which is up (docs/lab.md); needs root."
+)
+_WITHIN = typer.Option(
+    600,
+    "--confirm-within",
+    min=60,
+    max=86_000,
+    help="Seconds after which a switch goes back by itself if nothing confirms.",
+)
+_SETTLE = typer.Option(
+    60.0, "--settle", min=0, help="Seconds that the network may take after a wave to be as it must be."
+)
+_MOST = typer.Option(
+    0.5,
+    "--max-unavailable",
+    min=0,
+    max=1,
+    help="Share of the network (0 to 1) that a wave may take out while it is changed.",
+)
+_OUTPUT = typer.Option(..., "--output", "-o", help="File of the plan. It holds configuration: only you can read it.")
+
+
+@app.callback()
+def _deploy() -> None:
+    """Bring a design onto running switches, and back. Only `apply` and `resume` change anything."""
+
+
+@app.command(short_help="What would change on which switch, in which order.")
+def plan(
+    fabric: Path = _FABRIC,
+    capture: Path | None = typer.Argument(None, help="Folder of configurations saved from switches."),
+    output: Path = _OUTPUT,
+    live: bool = typer.Option(False, "--live", help="Ask every switch for its configuration now."),
+    lab: bool = _LAB,
+    access: Path | None = _ACCESS,
+    only: list[str] = typer.Option([], "--only", help="This switch alone; may be repeated."),
+    max_unavailable: float = _MOST,
+    canary: bool = typer.Option(True, "--canary/--no-canary", help="Change one switch alone first."),
+    device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Say what brings switches to their design: what changes on each, in which waves, what that disrupts, and what is refused. Nothing is changed.
+
+    Exits 1 where the plan is refused.
+    """
+    from railweave.api.deploying import deploy_plan
+
+    with telling(quiet=quiet or as_json) as say:
+        found = deploy_plan(
+            fabric,
+            capture,
+            live=live,
+            lab=lab,
+            access=access,
+            only=only,
+            max_unavailable=max_unavailable,
+            canary=canary,
+            device=device,
+            hardware=hardware,
+            progress=say,
+        )
+    _planned(found, output, as_json=as_json)
+
+
+@app.command(short_help="Carry out a plan, wave by wave, with a way back.")
+def apply(
+    plan: Path = typer.Argument(..., help="File that `deploy plan` wrote."),
+    digest: str = typer.Option(
+        "", "--digest", help="The plan's digest, as `deploy plan` shows it: that you have read this plan."
+    ),
+    yes: bool = typer.Option(False, "--yes", help="Apply it without its digest."),
+    dry_run: bool = typer.Option(
+        False, "--dry-run", help="Stop after every switch has tried its change and discarded it."
+    ),
+    lab: bool = _LAB,
+    access: Path | None = _ACCESS,
+    secrets: Path | None = typer.Option(
+        None, "--secrets", help="YAML file of NAME: value for the secrets that the plan refers to."
+    ),
+    confirm_within: int = _WITHIN,
+    settle: float = _SETTLE,
+    hardware: Path | None = HARDWARE,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Carry out a plan. Every switch loads its change, checks it and discards it first; then wave by wave: commit with a timer on the switch, check, confirm.
+
+    Where a wave fails it is taken back, and nothing after it begins. Exits 1 then.
+    """
+    from railweave.api.deploying import deploy_apply
+    from railweave.deploy.plan import read_plan
+
+    found = read_plan(plan)
+    given = digest
+    if not (yes or dry_run or given):
+        for line in found.lines():
+            typer.echo(line)
+        given = typer.prompt("type the digest to apply this plan", default="", show_default=False)
+    if not (yes or dry_run) and given != found.digest:
+        raise typer.BadParameter(f"the digest of {plan} is {found.digest}", param_hint="--digest")
+    with telling(quiet=quiet or as_json) as say:
+        revision = deploy_apply(
+            plan,
+            lab=lab,
+            access=access,
+            secrets=secrets,
+            confirm_within=confirm_within,
+            settle=settle,
+            dry_run=dry_run,
+            hardware=hardware,
+            progress=say,
+        )
+    _revision(revision, as_json=as_json)
+
+
+@app.command(short_help="How the last apply ended, and what switches run.")
+def status(
+    fabric: Path = _FABRIC,
+    lab: bool = _LAB,
+    access: Path | None = _ACCESS,
+    hardware: Path | None = HARDWARE,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Ask the switches of the last apply what they run, and lay it beside the journal. Nothing is changed. Exits 1 after an interruption."""
+    from railweave.api.deploying import deploy_status
+
+    with telling(quiet=quiet or as_json) as say:
+        say("asking the switches of the last apply")
+        newest, found = deploy_status(fabric, lab=lab, access=access, hardware=hardware)
+    if as_json:
+        print_json({"revision": newest and vars(newest), "devices": [vars(one) for one in found]})
+    elif newest is None:
+        typer.echo("nothing was ever applied")
+    else:
+        typer.echo(_line(newest))
+        for one in found:
+            typer.echo(f"  {one.line()}")
+        if newest.state == "running":
+            typer.echo(
+                "it was interrupted: `deploy resume` brings its last wave back and goes on; `deploy resume --back` only brings it back"
+            )
+    if newest is not None and newest.state == "running":
+        raise typer.Exit(1)
+
+
+@app.command(short_help="Every apply so far.")
+def history(fabric: Path = _FABRIC, as_json: bool = JSON) -> None:
+    """List the revisions of a network, the newest first: when, who, which plan, how it ended."""
+    from railweave.api.deploying import deploy_history
+
+    found = deploy_history(fabric)
+    if as_json:
+        print_json([vars(one) for one in found])
+        return
+    for one in found:
+        typer.echo(_line(one))
+    if not found:
+        typer.echo("nothing was ever applied")
+
+
+@app.command(short_help="End an apply that was interrupted.")
+def resume(
+    fabric: Path = _FABRIC,
+    back: bool = typer.Option(
+        False, "--back", help="Bring the unfinished wave back and stop; waves that were confirmed stay."
+    ),
+    lab: bool = _LAB,
+    access: Path | None = _ACCESS,
+    confirm_within: int = _WITHIN,
+    settle: float = _SETTLE,
+    hardware: Path | None = HARDWARE,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """End an apply that was interrupted: by a kill, a loss of power, or a lost connection. Its unfinished wave is brought back, and begun again."""
+    from railweave.api.deploying import deploy_resume
+
+    with telling(quiet=quiet or as_json) as say:
+        revision = deploy_resume(
+            fabric,
+            lab=lab,
+            access=access,
+            settle=settle,
+            confirm_within=confirm_within,
+            back=back,
+            hardware=hardware,
+            progress=say,
+        )
+    _revision(revision, as_json=as_json)
+
+
+@app.command(short_help="The plan back to what ran before a revision.")
+def rollback(
+    fabric: Path = _FABRIC,
+    revision: int = typer.Argument(..., min=1, help="Its number, as `deploy history` lists it."),
+    output: Path = _OUTPUT,
+    only: list[str] = typer.Option([], "--only", help="This switch alone; may be repeated."),
+    lab: bool = _LAB,
+    access: Path | None = _ACCESS,
+    max_unavailable: float = _MOST,
+    hardware: Path | None = HARDWARE,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Write the plan that brings switches back to what they ran before a revision. `deploy apply` carries it out, as any other plan."""
+    from railweave.api.deploying import deploy_rollback
+
+    with telling(quiet=quiet or as_json) as say:
+        found = deploy_rollback(
+            fabric,
+            revision,
+            lab=lab,
+            access=access,
+            only=only,
+            max_unavailable=max_unavailable,
+            hardware=hardware,
+            progress=say,
+        )
+    _planned(found, output, as_json=as_json)
+
+
+def _planned(found: Plan, output: Path, *, as_json: bool) -> None:
+    from railweave.writing import write_file
+
+    write_file(output, json.dumps(found.to_json(), indent=1) + "\n", private=True)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        for line in found.lines():
+            typer.echo(line)
+        if found.changed and not found.refused:
+            typer.echo(f"apply it: railweave deploy apply {os.fspath(output)} --digest {found.digest}")
+    if found.refused:
+        raise typer.Exit(1)
+
+
+def _revision(revision: Revision | None, *, as_json: bool) -> None:
+    if revision is None:
+        return
+    if as_json:
+        print_json(vars(revision))
+    else:
+        typer.echo(_line(revision))
+
+
+def _line(one: Revision) -> str:
+    when = datetime.fromtimestamp(one.began).astimezone().isoformat(" ", "seconds")
+    state = "interrupted" if one.state == "running" else one.state
+    back = f", back to before revision {one.back_to}" if one.back_to else ""
+    return (
+        f"revision {one.number}: {state}, {when}, {one.who}, plan {one.digest}{back}{f': {one.why}' if one.why else ''}"
+    )

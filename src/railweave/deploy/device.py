@@ -1,0 +1,131 @@
+"""One device of a plan while it is changed: its session, opened anew where it was lost, and what it turns out to run."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from railweave.config.compare import compare
+from railweave.deploy.changes import digest, read
+from railweave.reach.failure import ReachError
+from railweave.systems import system
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from railweave.deploy.changes import DeviceChange
+    from railweave.systems.protocol import Reader
+    from railweave.systems.transaction import Given, Pending, Session, Transaction
+
+    Open = Callable[[str, str], Awaitable[Session]]
+    """Opens a session with a device by a protocol."""
+
+
+T = TypeVar("T")
+
+
+@dataclass
+class Device:
+    """``change`` is what the plan does to it, ``given`` the same with the values of secrets and its present configuration."""
+
+    change: DeviceChange
+    given: Given
+    open_by: Open
+    attempts: int = 3
+
+    @property
+    def transaction(self) -> Transaction:
+        """How its system is changed. A plan has no device without."""
+        found = system(self.change.system).transaction
+        assert found is not None  # noqa: S101 - such a plan is refused
+        return found
+
+    async def _with(self, work: Callable[[Session], Awaitable[T]], *, attempts: int) -> T:
+        """Do something in a session of its own. What could not be reached is tried again; what was refused is not."""
+        for attempt in range(1, attempts + 1):
+            try:
+                session = await self.open_by(self.change.device, self.transaction.PROTOCOL)
+                try:
+                    return await work(session)
+                finally:
+                    await session.close()
+            except ReachError as error:
+                if not error.again or attempt == attempts:
+                    raise
+                await asyncio.sleep(min(2 ** (attempt - 1), 10))
+        raise AssertionError
+
+    async def running(self) -> dict[str, str]:
+        """What it runs now, of the files that the plan is about."""
+        texts = await self._with(self.transaction.running, attempts=self.attempts)
+        return {file: texts[file] for file in self.change.before if file in texts}
+
+    async def pending(self) -> Pending | None:
+        """What waits to be confirmed there."""
+        return await self._with(self.transaction.pending, attempts=self.attempts)
+
+    async def rehearse(self) -> str:
+        """Try the change without putting it in force."""
+        return await self._with(lambda session: self.transaction.rehearse(session, self.given), attempts=self.attempts)
+
+    async def commit(self, seconds: int) -> None:
+        """Put it in force. Never tried again: whoever lost the session asks what became of it."""
+        await self._with(lambda session: self.transaction.commit(session, self.given, seconds), attempts=1)
+
+    async def confirm(self) -> None:
+        """Keep it."""
+        label = self.given.label
+
+        async def work(session: Session) -> None:
+            waiting = await self.transaction.pending(session)
+            if waiting is None and self.same(await self.transaction.running(session), self.given.target):
+                return  # an earlier attempt was done, and its answer lost
+            await self.transaction.confirm(session, label)
+            await self.transaction.clear(session, label)
+
+        await self._with(work, attempts=self.attempts)
+
+    async def go_back(self) -> None:
+        """Bring back what was before, however far the change has come; raises ``ReachError`` where it cannot be brought back now."""
+
+        async def work(session: Session) -> None:
+            waiting = await self.transaction.pending(session)
+            if waiting is not None and waiting.label == self.given.label:
+                await self.transaction.revert(session, self.given.label)
+            if not self.same(await self.transaction.running(session), self.given.before):
+                await self.transaction.restore(session, self.given)
+            await self.transaction.clear(session, self.given.label)
+
+        await self._with(work, attempts=self.attempts)
+
+    def moved(self, texts: Mapping[str, str]) -> bool:
+        """Whether texts are not those that the plan was made from."""
+        return any(self._digest(file, texts.get(file, "")) != digest for file, digest in self.change.before.items())
+
+    def same(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+        """Whether texts say what others say, of the files that change; secrets that a device hashes are not compared."""
+        return not self.missing(texts, wanted)
+
+    def missing(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
+        """The statements that texts have otherwise than others."""
+        found: list[str] = []
+        for file in self.change.commands:
+            now = read(self._reader, self.change.device, file, texts.get(file, ""))
+            found += [
+                step.path for step in compare(now, read(self._reader, self.change.device, file, wanted[file])).steps
+            ]
+        return found
+
+    def _digest(self, file: str, text: str) -> str:
+        return digest(read(self._reader, self.change.device, file, text))
+
+    @property
+    def _reader(self) -> Reader:
+        found = system(self.change.system).reader
+        assert found is not None  # noqa: S101
+        return found
+
+    def from_now(self, before: Mapping[str, str]) -> Device:
+        """The same, with what it runs now as the way back."""
+        return replace(self, given=replace(self.given, before=dict(before)))

@@ -1,0 +1,121 @@
+"""Where devices are: real ones, reached as access.yaml says, or those of a lab."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from railweave.collect.asking import ask_all
+from railweave.collect.plan import plan
+from railweave.deploy.gate import Check, is_configuration
+from railweave.device.build import device_config
+from railweave.errors import LabError
+from railweave.live.check import check
+from railweave.network.status import present
+from railweave.reach.failure import ReachError
+from railweave.reach.opening import opened as opened_to_ask
+from railweave.reach.telling import opened as opened_to_change
+from railweave.systems import system
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+    from pathlib import Path
+
+    from railweave.collect.access_file import AccessFile
+    from railweave.collect.asking import Open, Outcome
+    from railweave.collect.plan import Asked
+    from railweave.device.model import DeviceConfig
+    from railweave.findings import Finding
+    from railweave.network.model import Network
+    from railweave.reach.target import Target
+    from railweave.state.capture import Capture
+    from railweave.state.question import Protocol, Question
+    from railweave.systems.transaction import Session
+
+
+@dataclass(frozen=True)
+class Site:
+    """The switches of a network and how they are asked and changed. ``configs`` are what they should run."""
+
+    network: Network
+    configs: dict[str, DeviceConfig]
+    asked: Mapping[str, Asked]
+    ask_by: Open
+    change_by: Callable[[Target, Protocol], Awaitable[Session]]
+    compare: Callable[[Capture, Mapping[str, DeviceConfig]], Sequence[Finding]]
+    at_once: int
+    attempts: int
+    remember: Callable[[], None] = lambda: None
+    """Called when every switch runs its design: a lab is then a lab of this design."""
+
+    async def open_to_change(self, device: str, protocol: str) -> Session:
+        """A session that may change a device. Raises ``ReachError``."""
+        if device not in self.asked:
+            raise ReachError("not asked", f"the design has no {device} any more")
+        return await self.change_by(self.asked[device].target, protocol)  # type: ignore[arg-type]
+
+    def running(
+        self, names: Collection[str], done: Callable[[Outcome], None]
+    ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+        """The texts of running configurations by device and file name, and the devices that did not answer, with the reason. Nothing is changed."""
+        texts: dict[str, dict[str, str]] = {}
+
+        def keep(device: str, question: Question, answer: str) -> None:
+            changed_by = system(self.asked[device].system).transaction
+            file = changed_by.FILES.get(question.name) if changed_by else None
+            texts.setdefault(device, {})[file or question.file] = answer
+
+        chosen = [_of_configuration(self.asked[name]) for name in names]
+        outcomes = asyncio.run(
+            ask_all(chosen, keep, at_once=self.at_once, attempts=self.attempts, done=done, open_by=self.ask_by)
+        )
+        silent = {
+            one.device: one.error or "; ".join(one.failed.values()) for one in outcomes if one.status != "answered"
+        }
+        return {name: one for name, one in texts.items() if name not in silent}, silent
+
+    def check(self, settle_s: float) -> Check:
+        """What looks at the network after a wave."""
+        return Check(self.network, self.configs, self.asked, self.ask_by, self.compare, settle_s, self.at_once)
+
+
+def _of_configuration(asked: Asked) -> Asked:
+    return replace(asked, questions=tuple(one for one in asked.questions if is_configuration(one.name)))
+
+
+def real(network: Network, access: AccessFile) -> Site:
+    """The switches of a network as access.yaml says they are reached."""
+    asked = {one.target.name: one for one in plan(network, access)}
+
+    def compare(capture: Capture, configs: Mapping[str, DeviceConfig]) -> Sequence[Finding]:
+        return check(network, capture, configs=dict(configs), progress=lambda _: None).findings
+
+    limits = access.access
+    configs = {name: device_config(network, name) for name in asked}
+    return Site(network, configs, asked, opened_to_ask, opened_to_change, compare, limits.at_once, limits.attempts)
+
+
+def lab(fabric: Path, network: Network) -> Site:
+    """The switches of a network in the lab of its fabric file, which is up. Raises ``LabError``, also where the lab has not all of them."""
+    from railweave.collect.access_file import read_access
+    from railweave.lab import asking, life, slicing, state
+    from railweave.lab.check import compared
+    from railweave.lab.plan import make_plan
+
+    record, running = life.attach(fabric)
+    whole = present(network)
+    part = slicing.sliced(whole, slicing.parse(record.slice)) if record.slice else whole
+    wanted = make_plan(part, record.timers())
+    if missing := [name for name in wanted.configs if name not in running.plan.configs]:
+        raise LabError(f"the lab was brought up without {', '.join(missing)}: take it down, and bring it up with them")
+    nos = next(iter(running.plan.configs.values())).nos
+    asked = {one.target.name: one for one in plan(part, read_access(None), nos=nos)}
+
+    def compare(capture: Capture, configs: Mapping[str, DeviceConfig]) -> Sequence[Finding]:
+        return compared(wanted, capture, configs=dict(configs)).findings
+
+    def remember() -> None:
+        state.write(running.place, record, part)
+
+    return Site(part, wanted.configs, asked, asking.opener(running), asking.changer(running), compare, 16, 1, remember)

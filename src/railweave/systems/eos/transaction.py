@@ -1,0 +1,118 @@
+"""How EOS is changed: configuration sessions by eAPI, committed with a timer (Arista EOS user manual, Configure Session).
+
+A session is a snapshot: committing it overwrites what others changed since it was opened, so it is opened right before. A timer goes on
+when the connection ends; ``configure session NAME commit`` from any login confirms it, ``abort`` takes it back.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, cast
+
+from railweave.systems.transaction import Pending, RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.config.tree import Command
+    from railweave.systems.transaction import Given, Session
+
+PROTOCOL = "eapi"
+_FILE = "eos.conf"
+FILES = {"configuration": _FILE}
+_MOST_SECONDS = 24 * 3600 - 1
+"""A session that waits is gone after a day (Arista EOS user manual, Configure Session)."""
+
+
+async def running(session: Session) -> dict[str, str]:
+    """``show running-config``."""
+    return {_FILE: (await _told(session, ["show running-config"]))[-1]}
+
+
+async def rehearse(session: Session, given: Given) -> str:
+    """Enter the lines into a session, which checks each; show what it would change; abort it."""
+    name = f"{given.label}-rehearsal"
+    try:
+        await _enter(session, name, given)
+        return (await _told(session, [f"show session-config named {name} diffs"]))[-1]
+    finally:
+        await _abort(session, name)
+
+
+async def commit(session: Session, given: Given, seconds: int) -> None:
+    """Enter the lines into a session of our name and commit it with a timer."""
+    if (waiting := await pending(session)) is not None:
+        raise RefusedError(f"a session waits to be confirmed there already ({waiting.label})")
+    try:
+        await _enter(session, given.label, given)
+        await _told(session, [f"configure session {given.label} commit timer {_clock(seconds)}"])
+    except RefusedError:
+        await _abort(session, given.label)
+        raise
+
+
+async def pending(session: Session) -> Pending | None:
+    """The session whose commit waits: by the names of EOS from 4.32 on, and of those before."""
+    said: object = json.loads(await session.tell("show configuration sessions detail", "json"))[-1]
+    found = cast("dict[str, object]", said) if isinstance(said, dict) else {}
+    name = found.get("commitTimerSessionName")
+    if isinstance(name, str) and name:
+        return Pending(name)
+    sessions = found.get("sessions")
+    for name, one in cast("dict[str, object]", sessions).items() if isinstance(sessions, dict) else ():
+        if isinstance(one, dict) and cast("dict[str, object]", one).get("state") == "pendingCommitTimer":
+            return Pending(name)
+    return None
+
+
+async def confirm(session: Session, label: str) -> None:
+    """Commit the session that waits, and write it to the startup configuration."""
+    await _must_wait(session, label)
+    await _told(session, [f"configure session {label} commit", "write memory"])
+
+
+async def revert(session: Session, label: str) -> None:
+    """Abort the session that waits, which takes back what it committed."""
+    await _must_wait(session, label)
+    await _told(session, [f"configure session {label} abort"])
+
+
+async def restore(session: Session, given: Given) -> None:
+    """Replace the whole configuration by that of before, and write it."""
+    name = f"{given.label}-restore"
+    lines = [f"configure session {name}", "rollback clean-config", *_typed(given.before[_FILE].splitlines()), "commit"]
+    await _told(session, lines)
+    await _told(session, ["write memory"])
+
+
+async def clear(session: Session, label: str) -> None:
+    """Abort a session of ours that was left open."""
+    await _abort(session, f"{label}-rehearsal")
+
+
+async def _must_wait(session: Session, label: str) -> None:
+    waiting = await pending(session)
+    if waiting is None or waiting.label != label:
+        raise RefusedError(f"{label} does not wait to be confirmed there any more")
+
+
+async def _enter(session: Session, name: str, given: Given) -> None:
+    await _told(session, [f"configure session {name}", *_typed(given.commands[_FILE]), "end"])
+
+
+def _typed(commands: Iterable[Command]) -> list[str]:
+    """The lines to send: comments are none."""
+    return [line for one in commands for line in str(one).splitlines() if line.strip() and not line.startswith("!")]
+
+
+async def _abort(session: Session, name: str) -> None:
+    await _told(session, [f"configure session {name} abort"])
+
+
+async def _told(session: Session, lines: list[str]) -> list[str]:
+    return cast("list[str]", json.loads(await session.tell("\n".join(lines))))
+
+
+def _clock(seconds: int) -> str:
+    seconds = min(seconds, _MOST_SECONDS)
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"

@@ -1,0 +1,147 @@
+"""How Junos is changed: NETCONF, the shared candidate under its lock, and confirmed commits.
+
+Times of ``commit-configuration`` are minutes (Juniper documentation, commit-configuration; of ``<commit>`` they would be seconds). A confirmed
+commit is refused on a private candidate, so the shared one is locked; a candidate that somebody left changed is discarded, for its changes would
+be committed with ours. While one commit waits, any other commit confirms it: the newest entry of the commit history must be ours before it is
+confirmed or taken back.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+from railweave.systems.transaction import Pending, RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable
+
+    from railweave.config.tree import Command
+    from railweave.systems.transaction import Given, Session
+
+PROTOCOL = "netconf"
+_FILE = "junos.conf"
+FILES = {"configuration": _FILE}
+_COMMITTED = '<get-configuration database="committed" format="set"/>'
+_COMPARE = '<get-configuration compare="rollback" rollback="0" format="text"/>'
+_DISCARD = "<discard-changes/>"
+_HISTORY = "<get-commit-information/>"
+_LEAST_MINUTES, _MOST_MINUTES = 1, 65535
+"""Of ``confirm-timeout`` (Juniper documentation, commit-configuration)."""
+_ENTRY = re.compile(r"<commit-history\b.*?</commit-history>", re.DOTALL)
+_WAITS = re.compile(r"commit confirmed, rollback in (\d+)\s*min")
+_LABEL = re.compile(r"railweave-[\w.-]+")
+_SECONDS = re.compile(r'<date-time\b[^>]*\bseconds="(\d+)"')
+_NOW = re.compile(r'<current-time>.*?\bseconds="(\d+)"', re.DOTALL)
+
+
+async def running(session: Session) -> dict[str, str]:
+    """The committed configuration as ``set`` lines."""
+    return {_FILE: await session.tell(_COMMITTED, "text")}
+
+
+async def rehearse(session: Session, given: Given) -> str:
+    """Load into the candidate, check, compare, discard."""
+    async with _locked(session):
+        await _load(session, given.commands[_FILE])
+        difference = await session.tell(_COMPARE, "text")
+        await session.tell("<commit-configuration><check/></commit-configuration>")
+    return difference
+
+
+async def commit(session: Session, given: Given, seconds: int) -> None:
+    """A confirmed commit, of whole minutes: never fewer than asked for."""
+    minutes = min(max(-(-seconds // 60), _LEAST_MINUTES), _MOST_MINUTES)
+    if (waiting := await pending(session)) is not None:
+        raise RefusedError(f"a commit waits to be confirmed there already ({waiting.label or 'not ours'})")
+    async with _locked(session):
+        await _load(session, given.commands[_FILE])
+        times = f"<confirmed/><confirm-timeout>{minutes}</confirm-timeout>"
+        await session.tell(f"<commit-configuration>{times}<log>{escape(given.label)}</log></commit-configuration>")
+
+
+async def pending(session: Session) -> Pending | None:
+    """The newest commit, where it waits to be confirmed."""
+    found = _ENTRY.search(await session.tell(_HISTORY))
+    waits = _WAITS.search(found[0]) if found else None
+    if found is None or waits is None:
+        return None
+    label, begun = _LABEL.search(found[0]), _SECONDS.search(found[0])
+    now = _NOW.search(await session.tell("<get-system-uptime-information/>"))
+    left = int(begun[1]) + 60 * int(waits[1]) - int(now[1]) if begun and now else None
+    return Pending(label[0] if label else "", left)
+
+
+async def confirm(session: Session, label: str) -> None:
+    """Commit once more, which keeps it. Raises ``RefusedError`` where ours is not what waits."""
+    await _must_wait(session, label)
+    async with _locked(session):
+        await session.tell(f"<commit-configuration><log>{escape(label)} confirmed</log></commit-configuration>")
+
+
+async def revert(session: Session, label: str) -> None:
+    """Commit what was committed before."""
+    await _must_wait(session, label)
+    async with _locked(session):
+        await session.tell('<load-configuration rollback="1"/>')
+        await session.tell(f"<commit-configuration><log>{escape(label)} taken back</log></commit-configuration>")
+
+
+async def restore(session: Session, given: Given) -> None:
+    """Load the whole configuration that was before in place of what is there, and commit it."""
+    from railweave.systems.junos.read import parsed, printed
+
+    text = printed("junos.conf", parsed(_FILE, given.before[_FILE]).nodes)
+    async with _locked(session):
+        await session.tell(
+            '<load-configuration action="override" format="text">'
+            f"<configuration-text>{escape(text)}</configuration-text></load-configuration>"
+        )
+        await session.tell(f"<commit-configuration><log>{escape(given.label)} restored</log></commit-configuration>")
+
+
+async def clear(session: Session, label: str) -> None:
+    """Nothing is left of a session that ended: its lock goes with it."""
+    del session, label
+
+
+async def _must_wait(session: Session, label: str) -> None:
+    waiting = await pending(session)
+    if waiting is None or waiting.label != label:
+        raise RefusedError(f"{label} does not wait to be confirmed there any more")
+
+
+@asynccontextmanager
+async def _locked(session: Session) -> AsyncGenerator[None]:
+    """The candidate for this session alone, and without changes of others; whatever happens nothing stays in it."""
+    try:
+        await session.tell("<lock-configuration/>")
+    except RefusedError as error:
+        if "modified" not in str(error):
+            raise
+        await session.tell(_DISCARD)
+        await session.tell("<lock-configuration/>")
+    try:
+        await session.tell(_DISCARD)
+        yield
+    except RefusedError:
+        await _unlocked(session)
+        raise
+    await _unlocked(session)
+
+
+async def _unlocked(session: Session) -> None:
+    await session.tell(_DISCARD)
+    await session.tell("<unlock-configuration/>")
+
+
+async def _load(session: Session, commands: Iterable[Command]) -> None:
+    lines = escape("".join(f"{one}\n" for one in commands))
+    said = await session.tell(
+        '<load-configuration action="set" format="text">'
+        f"<configuration-set>{lines}</configuration-set></load-configuration>"
+    )
+    if "<load-error-count>" in said:
+        raise RefusedError(f"it cannot load the change: {said}")

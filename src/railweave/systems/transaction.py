@@ -1,0 +1,120 @@
+"""How a change is made on a running device: the verbs that a system's module ``transaction`` offers, whatever the system.
+
+Nothing here knows what is changed or why. Whoever calls these verbs has written down beforehand that it will (``deploy.journal``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from railweave.config.secret import hidden
+from railweave.errors import RailweaveError
+from railweave.reading import CONTROL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.config.tree import Command
+
+
+Spoken = Literal["ssh", "netconf", "eapi"]
+"""How a device is told."""
+
+
+class RefusedError(RailweaveError):
+    """A device does not do what it is told: ``what`` is why, in one line, without the values of secrets."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = CONTROL.sub("?", hidden(" ".join(what.split())))[:300]
+
+    def __str__(self) -> str:
+        return self.what
+
+
+class Session(Protocol):
+    """An open connection to one device that may change it."""
+
+    async def tell(self, words: str, given: str = "") -> str:
+        """What the device answers. Raises ``RefusedError``, and ``ReachError`` where the device is lost.
+
+        By SSH and in a lab ``words`` are a command, and ``given`` is its input. By NETCONF they are the body of a remote procedure
+        call; with ``text`` given, the answer is the text inside the reply. By eAPI they are lines, each a command, and the answer is a
+        JSON list of what each printed, or, with ``json`` given, of their JSON.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End it; never raises."""
+        ...
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a device is given. ``commands`` make the change, ``target`` is the whole configuration after it, ``before`` the one it has: by file.
+
+    ``label`` is what the change is called on the device: it begins with ``railweave-`` and is one word.
+    """
+
+    label: str
+    commands: Mapping[str, Sequence[Command]]
+    target: Mapping[str, str]
+    before: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A change that a device takes back by itself unless it is confirmed: its label (empty: not ours) and the seconds left, if it says so."""
+
+    label: str
+    seconds: int | None = None
+
+
+class Transaction(Protocol):
+    """What the module ``transaction`` of a system's folder offers. Every verb raises ``RefusedError`` where the device refuses, and ``ReachError`` where it is lost.
+
+    A device is changed by ``commit`` alone, which arms the way back on the device itself before anything is in force.
+    """
+
+    @property
+    def PROTOCOL(self) -> Spoken:  # noqa: N802 - a constant of the module
+        """How the device is told."""
+        ...
+
+    @property
+    def FILES(self) -> Mapping[str, str]:  # noqa: N802
+        """The renderer's file that holds what each question for the running configuration is answered with."""
+        ...
+
+    async def running(self, session: Session) -> dict[str, str]:
+        """The texts of the running configuration, by file name as the renderer has them."""
+        ...
+
+    async def rehearse(self, session: Session, given: Given) -> str:
+        """Load the change where it is not in force, let the device check it, and discard it. What the device says it would change."""
+        ...
+
+    async def commit(self, session: Session, given: Given, seconds: int) -> None:
+        """Put the change in force for so many seconds: unless it is confirmed by then, the device goes back by itself."""
+        ...
+
+    async def pending(self, session: Session) -> Pending | None:
+        """The change that waits to be confirmed; None: none does."""
+        ...
+
+    async def confirm(self, session: Session, label: str) -> None:
+        """Keep a change that waits, over a restart too."""
+        ...
+
+    async def revert(self, session: Session, label: str) -> None:
+        """Go back at once from a change that waits."""
+        ...
+
+    async def restore(self, session: Session, given: Given) -> None:
+        """Put ``before`` in force, whatever is in force now: the way back from what is half done."""
+        ...
+
+    async def clear(self, session: Session, label: str) -> None:
+        """Remove what a change that is over left on the device: candidates, sessions, files."""
+        ...
