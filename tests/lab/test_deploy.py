@@ -88,7 +88,8 @@ def test_a_router_that_refuses_a_line_leaves_the_network_as_it_was(tmp_path: Pat
         fabric.write_text(CHANGED.replace("leaf: {", 'leaf: {extra: {frr: "nonsense that no daemon knows"}, '))
         plan = deploy_plan(fabric, lab=True)
         with pytest.raises(
-            StoppedError, match=r"the rehearsal failed, and nothing was changed: stripe1-leaf1: .*nonsense that no daemon"
+            StoppedError,
+            match=r"the rehearsal failed, and nothing was changed: stripe1-leaf1: .*nonsense that no daemon",
         ):
             deploy_apply(save(plan, tmp_path / "plan.json"), lab=True)
         fabric.write_text(DESIGN)
