@@ -47,6 +47,8 @@ class StandIn:
     """It lets nobody in any more."""
     calls: Callable[[ET.Element], str | None] | None = None
     """What answers remote procedure calls, where it answers one."""
+    commands: Callable[[list[str], str], list[Any] | str] | None = None
+    """What answers commands by eAPI in place of ``answers``: their results, or what is refused."""
     port: int = 0
     asked: list[str] = field(default_factory=list)
     answered: int = 0
@@ -187,6 +189,12 @@ async def _http(device: StandIn, reader: asyncio.StreamReader, writer: asyncio.S
 
 
 async def _eapi(device: StandIn, call: dict[str, Any]) -> tuple[str, bool]:
+    if device.commands is not None:
+        found = device.commands([one for one in call["params"]["cmds"] if one != "enable"], call["params"]["format"])
+        if isinstance(found, str):
+            error = {"code": 1002, "message": f"CLI command failed: {found}", "data": []}
+            return json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": error}), False
+        return json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": [{}, *found]}), False
     command = call["params"]["cmds"][0]
     words = command if isinstance(command, str) else f"{command['cmd']} revision {command['revision']}"
     answer, cut = await device.answer(words)
