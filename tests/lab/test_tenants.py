@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from railweave.api import drift
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig, Vrf
 from railweave.errors import LabError
 from railweave.lab import assertions, life
+from railweave.lab.asking import ask
 from railweave.lab.assertions.tenants import isolated
 from railweave.lab.faults import matrix
 from railweave.lab.faults.scenario import play
@@ -80,6 +82,7 @@ def test_gpus_of_one_server_are_in_tenants_that_are_kept_apart(tmp_path: Path) -
         assert outcomes["tenants-isolated"].evidence.startswith("480 of 480 forbidden pairs silent")
         assert outcomes["tenants-connected"].evidence.startswith("16 type-5 routes in 6 VRFs, 192 queue pairs")
         assert outcomes["slaac-addresses"].checked == 32
+        assert _differing(tmp_path / "gpu.yaml", network) == []
         faults = [
             {"at": "0s", "kind": "device-down", "device": "spine1"},
             {"at": "0s", "kind": "nic-down", "nic": "H100-01:gpu0_eth"},
@@ -89,6 +92,13 @@ def test_gpus_of_one_server_are_in_tenants_that_are_kept_apart(tmp_path: Path) -
         assert measured[1].kept < measured[1].asked
         swept = sweep(running, links=[running.plan.wires[0].link, running.plan.wires[-1].link])
         assert [one.failures for one in swept if not one.passed] == []
+
+
+def _differing(fabric: Path, network: Network) -> list[str]:
+    """Switches of which `drift` says that they run something else than designed."""
+    capture = fabric.with_name("capture")
+    ask(fabric, capture, servers=False)
+    return [one.device for one in drift(network, capture).devices]
 
 
 @contextmanager
@@ -134,6 +144,7 @@ def test_whole_servers_are_tenants_and_what_mixes_them_is_named(tmp_path: Path) 
         with running.vty(LEAKING, "bgpd") as vty:
             router = f"router bgp {network.switch(LEAKING).asn} vrf tenant-3"
             vty.configure([router, "address-family l2vpn evpn", "route-target import 64512:20001"])
+        assert _differing(tmp_path / "server.yaml", example("evpn-server-isolation")) == [TYPED, LEAKING, MIXING]
         good = ["bgp-sessions", "bfd-sessions", "slaac-addresses", "host-tables", "no-leaf-transit"]
         assert [(one.id, one.failures) for one in assertions.run(running, only=good) if not one.passed] == []
         wrong = ["tenants-connected", "tenants-isolated"]

@@ -94,3 +94,17 @@ def test_a_vrf_of_which_nothing_is_said_is_the_machines() -> None:
     more = printed.replace("\nbfd\n", "\nvrf red\nexit-vrf\n!\nbfd\n", 1)
     assert more != printed
     assert not compare(reader().parsed(FILE, given), reader().parsed(FILE, more))
+
+
+def test_a_route_distinguisher_that_frr_would_take_by_itself_is_not_printed() -> None:
+    """It is the number of the instance, the default's being 1: here 3, where 2 was given."""
+    _, printed = pair("tenants-10.6")
+    text = printed.replace("  rd 10.255.0.1:1\n", "").replace("  rd 10.255.0.1:2\n", "")
+    found = compare(reader().parsed(FILE, printed), reader().parsed(FILE, text)).steps
+    assert [(one.path.rpartition(" / ")[2], one.node.values) for one in found] == [
+        ("rd", ("rd 10.255.0.1:2",)),
+        ("rd", ("rd 10.255.0.1:3",)),
+    ]
+    same = printed.replace("rd 10.255.0.1:1\n", "rd 10.255.0.1:2\n", 1)
+    missing = printed.replace("  rd 10.255.0.1:1\n", "", 1)
+    assert not compare(reader().parsed(FILE, same), reader().parsed(FILE, missing))

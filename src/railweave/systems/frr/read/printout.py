@@ -29,11 +29,25 @@ def as_given(sections: Sequence[Section]) -> list[Section]:
     """The sections of a text in the words that FRR is given; a text that FRR did not print is left as it is."""
     if not has(sections, PRINTED):
         return list(sections)
-    return [*_general(sections), *(_section(one) for one in sections if not (_is_general(one) or _says_nothing(one)))]
+    found = [_section(one) for one in sections if not (_is_general(one) or _says_nothing(one))]
+    _distinguish([one for one in found if one.line.startswith("router bgp ")])
+    return [*_general(sections), *found]
 
 
 def _is_general(one: Section) -> bool:
     return one.line.startswith("frr version ") or one.line.removeprefix("no ") in {"ip forwarding", "ipv6 forwarding"}
+
+
+def _distinguish(instances: Sequence[Section]) -> None:
+    """Give VRFs the route distinguisher that FRR takes by itself: the router id, and the number of the instance, the default's being 1.
+
+    One that is given and is the same is not kept as given, and not printed (FRRouting/frr bgpd/bgp_evpn_vty.c, ``bgp_evpn_vrf_rd``).
+    """
+    for number, one in enumerate(instances, 1):
+        own = next((inner["id"] for inner in select(one.body or (), "bgp router-id <id>")), "")
+        for family in select([one], "router bgp * vrf *", "address-family l2vpn evpn"):
+            if own and not has(family.below, "rd *"):
+                family.below.insert(0, Section(f"rd {own}:{number}"))
 
 
 def _says_nothing(one: Section) -> bool:
