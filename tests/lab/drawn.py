@@ -297,7 +297,7 @@ def _swapped(dice: random.Random, lab: Running) -> Drawn:
         lambda: rewire(lab, (one, other), crossed),
         lambda: rewire(lab, crossed, (one, other)),
     )
-    return replace(drawn, settle_s=6)
+    return replace(drawn, settle_s=2 * lldp.INTERVAL_S + 2)  # both ends have announced themselves by then
 
 
 def rewire(lab: Running, gone: Iterable[Wire], made: Iterable[Wire]) -> None:
