@@ -120,6 +120,12 @@ def _gpu(parts: Parts, vendor: str, i: int, chain: list[str]) -> None:
     ids = {"NVIDIA": ("0x10de", "0x030200"), "AMD": ("0x1002", "0x120000")}[vendor]
     parts.files.update({f"{at}/vendor": ids[0], f"{at}/class": ids[1], f"{at}/numa_node": str(i // 4)})
     parts.files.update({f"{at}/current_link_width": "16", f"{at}/max_link_width": "16"})
+    first = 0x3800_0000_0000 + (i << 38)  # a window of 128 GiB, one of 32 MiB, and one that is not used
+    regions = [(first, 128 << 30), (first + (130 << 30), 32 << 20)]
+    parts.files[f"{at}/resource"] = "\n".join(
+        [f"0x{at:016x} 0x{at + size - 1:016x} 0x000000000014220c" for at, size in regions]
+        + ["0x" + "0" * 16 + (" 0x" + "0" * 16) * 2]
+    )
 
 
 def _nic(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], i: int, at: str, *, vendor_tools: bool) -> None:
@@ -367,6 +373,13 @@ def _gpu_tools(parts: Parts, plan: dict[str, Any]) -> None:
             "--query-remapped-rows=remapped_rows.pending,remapped_rows.failure",
             "--format=csv,noheader",
         )
+        power = "".join(f"{i}, 700.00, 700.00\n" for i in range(count))
+        parts.say(
+            power, "nvidia-smi", "--query-gpu=index,power.limit,power.default_limit", "--format=csv,noheader,nounits"
+        )
+        joined = "".join(f"{i}, Completed, Success\n" for i in range(count))
+        parts.say(joined, "nvidia-smi", "--query-gpu=index,fabric.state,fabric.status", "--format=csv,noheader")
+        parts.say(forms.peer_access(count), "nvidia-smi", "topo", "-p2p", "r")
         name = f"NVIDIA {plan['gpu']['model'] or 'H100'} 80GB HBM3"
         links = 12 if "A100" in name else 18
         blocks = [

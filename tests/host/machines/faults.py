@@ -263,6 +263,16 @@ def bad_cable(parts: Parts, plan: Plan, chance: Random) -> str | None:
     return str(nic["netdev"])
 
 
+@fault("link-raw-errors")
+def dirty_fiber(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    """FEC still mends it all, with little to spare."""
+    nic = _nic(plan, chance)
+    assert nic is not None
+    count = chance.randrange(2 * 10**12, 16 * 10**12)
+    _edit(parts, ("ethtool", "-S", nic["netdev"]), r"(rx_corrected_bits\w*): \d+", rf"\g<1>: {count}")
+    return str(nic["netdev"])
+
+
 @fault("link-module")
 def module_alarm(parts: Parts, plan: Plan, chance: Random) -> str | None:
     nic = _nic(plan, chance)
@@ -723,6 +733,44 @@ def narrow_gpu(parts: Parts, plan: Plan, chance: Random) -> str | None:
     return ""
 
 
+@fault("gpu-memory-window")
+def small_window(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    """Above 4G Decoding is off: a window of 256 MiB."""
+    if not plan["gpu"]["count"]:
+        return None
+    at = parts.links[f"/sys/bus/pci/devices/{chance.choice(parts.gpus)}"]
+    parts.files[f"{at}/resource"] = "0x00000000d0000000 0x00000000dfffffff 0x000000000014220c"
+    return ""
+
+
+@fault("gpu-power-limit")
+def capped_power(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    words = ("nvidia-smi", "--query-gpu=index,power.limit,power.default_limit", "--format=csv,noheader,nounits")
+    if words not in parts.commands:
+        return None
+    _edit(parts, words, f"^{chance.randrange(plan['gpu']['count'])}, 700.00", f"3, {chance.randrange(200, 699)}.00")
+    return ""
+
+
+@fault("gpu-fabric")
+def fabric_in_progress(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    words = ("nvidia-smi", "--query-gpu=index,fabric.state,fabric.status", "--format=csv,noheader")
+    if words not in parts.commands:
+        return None
+    wrong = chance.choice(["In Progress, N/A", "Completed, Insufficient Resources", "Not Started, N/A"])
+    _edit(parts, words, "Completed, Success", wrong)
+    return ""
+
+
+@fault("gpu-peer-access")
+def no_peer_access(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    words = ("nvidia-smi", "topo", "-p2p", "r")
+    if words not in parts.commands:
+        return None
+    _edit(parts, words, r"\tOK\t", f"\t{chance.choice(['CNS', 'GNS', 'TNS', 'NS', 'U'])}\t")
+    return ""
+
+
 @fault("gpu-direct")
 def no_peer_memory(parts: Parts, plan: Plan, chance: Random) -> str | None:
     if not plan["gpu"]["count"]:
@@ -873,7 +921,9 @@ def _counter(check: str, mlx5: tuple[str, ...], bnxt: tuple[str, ...]) -> None:
         names = bnxt if nic["driver"] == "bnxt_en" else mlx5
         if not names:
             return None
-        name = chance.choice(names).replace("{p}", str(plan["fabrics"][nic["fabric"]]["roce"]["priority"]))
+        own = plan["fabrics"][nic["fabric"]]["roce"]["priority"]
+        other = (own + chance.randrange(1, 8)) % 8
+        name = chance.choice(names).replace("{p}", str(own)).replace("{o}", str(other))
         file = f"/sys/class/infiniband/{nic['rdma']}/ports/{nic['rdma_port']}/hw_counters/{name}"
         if file in parts.files:
             parts.files[file] = str(int(parts.files[file]) + chance.randrange(1, 9999))
@@ -904,3 +954,9 @@ _counter(
     ("rx_fec_uncorrectable_blocks", "link_down_events"),
 )
 _counter("counters-congestion-ignored", ("rp_cnp_ignored",), ())
+_counter("counters-pause-received", ("rx_prio{p}_pause",), ("rx_pfc_ena_frames_pri{p}",))
+_counter(
+    "counters-pause-other",
+    ("rx_prio{o}_pause", "tx_prio{o}_pause"),
+    ("rx_pfc_ena_frames_pri{o}", "tx_pfc_ena_frames_pri{o}"),
+)

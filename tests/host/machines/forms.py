@@ -116,7 +116,7 @@ def counters(driver: str, priority: int) -> str:
     if driver == "bnxt_en":
         rings = ["[0]: rx_ucast_packets", "[0]: rx_discards", "[0]: tx_ucast_packets", "[0]: missed_irqs"]
         port = ["rx_64b_frames", "rx_fcs_err_frames", "rx_pause_frames", "rx_pfc_frames", "rx_bytes", "tx_pause_frames",
-                *(f"tx_pfc_ena_frames_pri{i}" for i in range(8)), "link_down_events", "continuous_pause_events",
+                *(f"{way}_pfc_ena_frames_pri{i}" for way in ("rx", "tx") for i in range(8)), "link_down_events", "continuous_pause_events",
                 "continuous_roce_pause_events", *(f"pfc_pri{i}_tx_transitions" for i in range(8)), "rx_bits", "rx_pcs_symbol_err",
                 "rx_corrected_bits", *(f"rx_discard_packets_cos{i}" for i in range(8)), "rx_fec_corrected_blocks",
                 "rx_fec_uncorrectable_blocks", "rx_filter_miss"]  # fmt: skip
@@ -208,3 +208,19 @@ def lldp(plan: Json) -> str:
         for nic in plan["nics"]
     ]  # fmt: skip
     return json.dumps({"lldp": [{"interface": rows}]})
+
+
+def peer_access(count: int) -> str:
+    """``nvidia-smi topo -p2p r``: a matrix by tabs, and its legend."""
+    names = [f"GPU{i}" for i in range(count)]
+    rows = [f" {one}\t" + "\t".join("X" if one == other else "OK" for other in names) + "\t" for one in names]
+    legend = ("X    = Self", "OK   = Status Ok", "CNS  = Chipset not supported", "GNS  = GPU not supported",
+              "TNS  = Topology not supported", "NS   = Not supported", "U    = Unknown")  # fmt: skip
+    return (
+        " \t"
+        + "\t".join(names)
+        + "\t\n"
+        + "\n".join(rows)
+        + "\n\nLegend:\n\n"
+        + "".join(f"  {one}\n" for one in legend)
+    )

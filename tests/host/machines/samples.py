@@ -234,7 +234,7 @@ SAMPLES = (
     Sample("dgx-h100-bad-cable", "h100-rlb", DGX_H100, _bad_cable,
            ("failed link-errors gpu6_eth", "failed link-module gpu6_eth", "warning link-flaps gpu6_eth")),
     Sample("hgx-h200-xid-79", "h100-rlb", HGX_H100, _xid_79, ("failed gpu-count", "failed log-gpu", "failed log-xid"),
-           ("gpu-clocks", "gpu-links", "gpu-memory-errors", "gpu-partition", "gpu-persistence"), "H200"),
+           ("gpu-clocks", "gpu-fabric", "gpu-links", "gpu-memory-errors", "gpu-partition", "gpu-peer-access", "gpu-persistence", "gpu-power-limit"), "H200"),
     Sample("hgx-h100-lost-at-boot", "h100-rlb", HGX_H100, _lost_at_boot, ("failed gpu-count", "failed log-gpu")),
     Sample("dgx-h100-swapped-cables", "h100-rlb", DGX_H100, _swapped_cables,
            ("failed link-neighbor gpu1_eth", "failed link-neighbor gpu2_eth")),

@@ -20,10 +20,23 @@ _WRAP = 1 << 32
 
 
 class _Group(NamedTuple):
-    """Counters of one meaning: by vendor, those of the RDMA device and of ethtool (``{p}``: the priority of data)."""
+    """Counters of one meaning: by vendor, those of the RDMA device and of ethtool.
+
+    ``{p}`` is the priority of data, ``{o}`` every other one.
+    """
 
     mlx5: tuple[str, ...]
     bnxt: tuple[str, ...]
+
+    def names(self, nic: WantedNic) -> list[str]:
+        """Their names on a NIC."""
+        own = nic.traffic.priority if nic.traffic else 0
+        others = [one for one in range(8) if one != own]
+        return [
+            one.replace("{p}", str(own)).replace("{o}", str(other))
+            for one in (self.mlx5 if nic.mlx5 else self.bnxt)
+            for other in (others if "{o}" in one else (own,))
+        ]
 
 
 def read(server: Server, nic: WantedNic) -> dict[str, int]:
@@ -55,10 +68,7 @@ def known(server: Server) -> dict[str, dict[str, int]]:
     """The counters that checks go by, of every NIC that is there: what a later look compares with."""
     found: dict[str, dict[str, int]] = {}
     for nic in server.nics:
-        priority = nic.traffic.priority if nic.traffic else 0
-        names = {
-            one.replace("{p}", str(priority)) for group in KNOWN for one in (group.mlx5 if nic.mlx5 else group.bnxt)
-        }
+        names = {name for group in KNOWN for name in group.names(nic)}
         try:
             found[nic.netdev] = {name: value for name, value in read(server, nic).items() if name in names}
         except CannotTellError:
@@ -72,8 +82,7 @@ def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int]:
     if before is None:
         raise CannotTellError("the earlier look has no counters of it")
     now = read(server, nic)
-    priority = nic.traffic.priority if nic.traffic else 0
-    names = [one.replace("{p}", str(priority)) for one in (group.mlx5 if nic.mlx5 else group.bnxt)]
+    names = group.names(nic)
     there = [one for one in names if one in now and one in before]
     if not there:
         raise CannotTellError("its driver counts none of: " + ", ".join(names))
@@ -93,7 +102,7 @@ def _rule(
     KNOWN.append(group)
 
     def unless(server: Server, nic: WantedNic) -> str:
-        if not (group.mlx5 if nic.mlx5 else group.bnxt):
+        if not group.names(nic):
             return "no counter of it is known of this family"
         return "needs --since and an earlier look" if server.earlier is None else ""
 
@@ -162,6 +171,25 @@ _rule(
     what="This server pauses no switch.",
     why="A receiver that is too slow (PCIe, IOMMU, CPU) makes the whole fabric wait.",
     remedy="see pcie-speed, pcie-width, iommu-mode, pcie-acs",
+)
+_rule(
+    "counters-pause-received",
+    _Group(("rx_prio{p}_pause",), ("rx_pfc_ena_frames_pri{p}",)),
+    warning,
+    what="The fabric does not pause this server.",
+    why="The leaf has no room for what this server sends: congestion that DCQCN should have met earlier.",
+    remedy="see qos-congestion-control here, and ECN and PFC of {leaf} {port}: railweave check --since",
+)
+_rule(
+    "counters-pause-other",
+    _Group(
+        ("rx_prio{o}_pause", "tx_prio{o}_pause"),
+        ("rx_pfc_ena_frames_pri{o}", "tx_pfc_ena_frames_pri{o}"),
+    ),
+    failed,
+    what="No priority but that of RDMA data is paused.",
+    why="One end has PFC on a priority that the design does not pause: its traffic stops, and nothing says why.",
+    remedy="see qos-pfc, here and on {leaf} {port}",
 )
 _rule(
     "counters-pause-storm",

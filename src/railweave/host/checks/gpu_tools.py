@@ -1,4 +1,4 @@
-"""What the vendors' tools say of GPUs: a row for each, by nvidia-smi or amd-smi."""
+"""What the vendors' tools say of GPUs: a row for each, by nvidia-smi or amd-smi; and which servers have none of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 from ..machine import CannotTellError, objects
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..machine import Machine
+    from .server import Server
 
 _FIELDS = (
     "index", "pci.bus_id", "driver_version", "persistence_mode", "ecc.errors.uncorrected.volatile.total",
@@ -43,3 +46,18 @@ def amd(machine: Machine, *words: str) -> list[dict[str, Any]]:
     if len(rows) == 1:  # newer releases wrap the list: {"gpu_data": [...]}
         rows = next((found for found in map(objects, rows[0].values()) if found), rows)
     return rows
+
+
+def no_gpus(server: Server) -> str:
+    """Why a check of GPUs is not applicable: none is planned."""
+    return "" if server.gpus and server.gpu_vendor else "no GPU is planned"
+
+
+def not_nvidia(why: str) -> Callable[[Server], str]:
+    """Why a check of NVIDIA's GPUs is not applicable: none is planned, or those of another vendor."""
+    return lambda server: no_gpus(server) or ("" if server.gpu_vendor == "NVIDIA" else why)
+
+
+def one_gpu(server: Server) -> str:
+    """Why a check of what is between GPUs is not applicable."""
+    return no_gpus(server) or ("there is one GPU" if server.gpus < 2 else "")

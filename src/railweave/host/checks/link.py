@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _FLAPS = 5
 _HOTTEST_C = 70
 _WORST_POST_FEC = 1e-12
+_WORST_RAW = 2.4e-5
 
 
 def _folder(nic: WantedNic) -> str:
@@ -141,6 +142,28 @@ def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         yield failed(seen, f"below {_WORST_POST_FEC:g} of {bits:.3g} bits", "OCI health checks", remedy)
     else:
         yield ok(seen)
+
+
+@of_nic(
+    "link-raw-errors",
+    what="Before FEC, fewer than 1 bit in 40,000 arrives wrong.",
+    why="RS-FEC mends up to 2.4e-4; a link at a tenth of that loses packets as soon as it gets warmer.",
+    how="ethtool -S NIC, corrected bits over all bits",
+    source="IEEE 802.3 clause 120 (2.4e-4 before RS(544,514)); Linux, mlx5 counters",
+)
+def raw_errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Corrected bits over the bits that could have been received."""
+    have = reading.counters(server.machine, nic.netdev)
+    bits = have.get("rx_bits_phy") or have.get("rx_bits") or 0
+    corrected = have.get("rx_corrected_bits_phy", have.get("rx_corrected_bits"))
+    if corrected is None or not bits:
+        raise CannotTellError("its driver does not count corrected bits, or all bits")
+    rate = corrected / bits
+    if rate > _WORST_RAW:
+        remedy = f"clean both ends of the cable to {nic.leaf} {nic.leaf_port}; then exchange module or cable"
+        yield warning(f"{rate:.1e}", f"below {_WORST_RAW:g}", "a tenth of what RS-FEC mends, IEEE 802.3", remedy)
+    else:
+        yield ok(f"{rate:.1e}")
 
 
 @of_nic(

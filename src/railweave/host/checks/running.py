@@ -8,7 +8,24 @@ from typing import TYPE_CHECKING
 
 from ..failure import HostInputError
 from ..machine import CannotTellError
-from . import counters, gpus, job, link, log, modules, network, nics, pcie, pcie_places, qos, rdma, system, system_cpus
+from . import (
+    counters,
+    gpus,
+    gpus_links,
+    gpus_pcie,
+    job,
+    link,
+    log,
+    modules,
+    network,
+    nics,
+    pcie,
+    pcie_places,
+    qos,
+    rdma,
+    system,
+    system_cpus,
+)
 from .outcome import ALL, FAILED, Check, Outcome, could_not_tell, not_applicable
 
 if TYPE_CHECKING:
@@ -17,7 +34,24 @@ if TYPE_CHECKING:
     from .server import Server, WantedNic
 
 _AT_ONCE = 16
-_MODULES = (nics, modules, link, pcie, pcie_places, rdma, network, qos, gpus, system, system_cpus, job, log, counters)
+_MODULES = (
+    nics,
+    modules,
+    link,
+    pcie,
+    pcie_places,
+    rdma,
+    network,
+    qos,
+    gpus,
+    gpus_links,
+    gpus_pcie,
+    system,
+    system_cpus,
+    job,
+    log,
+    counters,
+)
 """The modules that hold checks, in the order of the report."""
 
 
