@@ -181,10 +181,11 @@ def _rdma(parts: Parts, nic: dict[str, Any]) -> None:
     parts.files[f"{port}/gids/{len(entries)}"] = "0000:0000:0000:0000:0000:0000:0000:0000"
     if nic["driver"] == "bnxt_en":
         names = ("rx_roce_discards", "rx_roce_errors", "oos_drop_count", "seq_err_naks_rcvd", "missing_resp", "to_retransmits",
-                 "max_retry_exceeded", "rnr_naks_rcvd", "rx_out_of_buffer")  # fmt: skip
+                 "max_retry_exceeded", "rnr_naks_rcvd", "rx_out_of_buffer", "rx_ecn_marked_pkts", "tx_cnp_pkts", "rx_cnp_pkts")  # fmt: skip
     else:
         names = ("out_of_sequence", "packet_seq_err", "implied_nak_seq_err", "local_ack_timeout_err", "out_of_buffer",
-                 "rnr_nak_retry_err", "req_rnr_retries_exceeded", "roce_adp_retrans", "rp_cnp_ignored", "rp_cnp_handled")  # fmt: skip
+                 "rnr_nak_retry_err", "req_rnr_retries_exceeded", "roce_adp_retrans", "rp_cnp_ignored", "rp_cnp_handled",
+                 "np_ecn_marked_roce_packets", "np_cnp_sent")  # fmt: skip
     parts.files.update({f"{port}/hw_counters/{name}": "17" for name in names})
     parts.files[f"{port}/hw_counters/lifespan"] = "10"
     parts.say(forms.devinfo(nic["rdma"], nic["rdma_port"], nic["driver"]), "ibv_devinfo", "-d", nic["rdma"])

@@ -69,6 +69,8 @@ def _file(check: str, name: str, path: str, values: tuple[str, ...], driver: str
         if at not in parts.files:
             return None
         others = [one for one in values if one != parts.files[at]]
+        if not others:
+            return None  # it is planned so here
         parts.files[at] = chance.choice(others)
         return str(nic["netdev"])
 
@@ -960,3 +962,4 @@ _counter(
     ("rx_prio{o}_pause", "tx_prio{o}_pause"),
     ("rx_pfc_ena_frames_pri{o}", "tx_pfc_ena_frames_pri{o}"),
 )
+_counter("counters-notification", ("np_ecn_marked_roce_packets",), ("rx_ecn_marked_pkts",))

@@ -221,3 +221,32 @@ _rule(
     why="It does not slow down where it should: congestion control is off for this priority.",
     remedy="see qos-congestion-control",
 )
+
+
+_NOTIFICATION = _Group(
+    ("np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled"),
+    ("rx_ecn_marked_pkts", "tx_cnp_pkts", "rx_cnp_pkts"),
+)
+KNOWN.append(_NOTIFICATION)
+
+
+@of_nic(
+    "counters-notification",
+    what="Packets that switches mark are answered with congestion notification.",
+    why="Senders that are told nothing do not slow down: PFC alone holds the congestion.",
+    how="/sys/class/infiniband/*/ports/*/hw_counters",
+    source=_LINUX,
+    unless=lambda server, _: "needs --since and an earlier look" if server.earlier is None else "",
+)
+def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Marks without an answer; how many there are is no fault."""
+    grown = _grown(server, nic, _NOTIFICATION)
+    marked, sent, handled = _NOTIFICATION.names(nic)
+    if marked not in grown or sent not in grown:
+        raise CannotTellError(f"its driver does not count {marked} and {sent}")
+    seen = ", ".join(f"{one} +{grown[one]}" for one in (marked, sent, handled) if one in grown)
+    if grown[marked] and not grown[sent]:
+        remedy = "see qos-congestion-control and qos-notification: the notification point is off"
+        yield failed(seen, "notifications for marks", "the earlier look", remedy)
+    else:
+        yield ok(seen)
