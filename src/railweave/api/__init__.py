@@ -8,7 +8,7 @@ that needs many other modules imports them when it is called.
 from __future__ import annotations
 
 from railweave.api.building import build, diff, verify
-from railweave.api.fleet import fleet_check
+from railweave.api.fleet import fleet_check, fleet_mesh
 from railweave.api.forwarding import paths, routes
 from railweave.api.living import check, collect, fill_inventory, questions_of, states
 from railweave.api.predicting import simulate
@@ -24,6 +24,7 @@ __all__ = [
     "drift",
     "fill_inventory",
     "fleet_check",
+    "fleet_mesh",
     "load",
     "load_pair",
     "paths",

@@ -9,11 +9,13 @@ from railweave.catalog import in_force
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from railweave.fleet.checked import Checked
-    from railweave.fleet.running import Answer
+    from railweave.fleet.meshed import Meshed
+    from railweave.fleet.probes import Probe
+    from railweave.fleet.running import Answer, Reply
     from railweave.network.model import Network
 
 
@@ -48,22 +50,15 @@ def fleet_check(
     from railweave.fleet.sharing import Place
     from railweave.host.checks.running import chosen
     from railweave.host.failure import HostInputError
-    from railweave.intent.names import expand
     from railweave.render.host.host_json import host_json
 
     network, ways = network_of(source, device, hardware), read_access(path_of(access))
     try:
         subjects = {one.id: one.subject for one in chosen(only)}
-        wanted = None if hosts is None else expand(hosts)
     except (HostInputError, ValueError) as error:
-        raise InputError(
-            [Problem(Option("fleet check"), str(error), "see docs/checks.md and docs/fabric-file.md")]
-        ) from None
+        raise InputError([Problem(Option("fleet check"), str(error), "see docs/checks.md")]) from None
     there = {one.name: one for one in network.servers if one.name not in network.absent}
-    if wanted is not None and (unknown := [one for one in wanted if one not in there]):
-        fix = "names are those of the fabric file; `status:` takes servers away"
-        raise InputError([Problem(Option("--hosts", one), "there is no such server", fix) for one in unknown])
-    names = [one for one in there if wanted is None or one in wanted]
+    names = _asked(there, hosts)
     with in_force(network.catalog):
         configs = {name: host_config(network, name) for name in names}
     tasks = [Task(ways.target(name, "server", "", name, ("ssh",)), host_json(configs[name])) for name in names]
@@ -76,3 +71,62 @@ def fleet_check(
     answers = check(tasks, only=only, sudo=sudo, at_once=at_once, done=done)
     places = {(name, nic.netdev): Place(nic.leaf, nic.rail) for name, one in configs.items() for nic in one.nics}
     return checked(network.name, answers, places, {name: there[name].model for name in names}, subjects)
+
+
+def fleet_mesh(
+    source: Network | Path | str,
+    *,
+    hosts: str | None = None,
+    access: Path | str | None = None,
+    sudo: bool = False,
+    at_once: int = 64,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Meshed:
+    """Have servers send packets of the designed size to each other, on every path color, and sum up which came back (docs/fleet.md).
+
+    ``hosts`` are those that send; whom they send to may be others. The arguments are those of ``fleet_check``, and so is what is
+    raised.
+    """
+    from railweave.collect.access_file import read_access
+    from railweave.fleet.meshed import meshed
+    from railweave.fleet.probes import plan, probe_file
+    from railweave.fleet.running import Task, probe
+
+    network, ways = network_of(source, device, hardware), read_access(path_of(access))
+    names = _asked([one.name for one in network.servers if one.name not in network.absent], hosts)
+    with in_force(network.catalog):
+        probes = plan(network, names)
+    by_server: dict[str, list[Probe]] = {name: [] for name in names}
+    for one in probes:
+        by_server[one.server].append(one)
+    tasks = [
+        Task(ways.target(name, "server", "", name, ("ssh",)), probe_file(given))
+        for name, given in by_server.items()
+        if given
+    ]
+    say, number = progress or silent, [0]
+
+    def done(reply: Reply) -> None:
+        number[0] += 1
+        say(f"{reply.server}: {'no answer' if reply.error else 'probed'} ({number[0]} of {len(tasks)})")
+
+    return meshed(network.name, by_server, probe(tasks, sudo=sudo, at_once=at_once, done=done))
+
+
+def _asked(there: Iterable[str], hosts: str | None) -> list[str]:
+    """The servers that are meant, in the network's order. Raises ``InputError``."""
+    from railweave.intent.names import expand
+
+    names = list(there)
+    if hosts is None:
+        return names
+    try:
+        wanted = expand(hosts)
+    except ValueError as error:
+        raise InputError([Problem(Option("--hosts", hosts), str(error), "see docs/fabric-file.md")]) from None
+    fix = "names are those of the fabric file; `status:` takes servers away"
+    if unknown := [one for one in wanted if one not in names]:
+        raise InputError([Problem(Option("--hosts", one), "there is no such server", fix) for one in unknown])
+    return [one for one in names if one in set(wanted)]

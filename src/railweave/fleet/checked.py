@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from railweave.counting import counted
 from railweave.fleet.sharing import BAD, Odd, Shared, odd, shared
 from railweave.junit import document, suite, suites
+from railweave.fleet.text import matrix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,6 +21,19 @@ if TYPE_CHECKING:
 
 _MARKS = {"failed": "FAIL", "warning": "warn", "could not tell": "?", "ok": "ok", "not applicable": "-"}
 """Verdicts in the matrix, the worst first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A verdict that things have alike: ``where`` are they, ``common`` is the leaf, rail or server that all of them share."""
+
+    verdict: str
+    check: str
+    where: tuple[str, ...]
+    seen: str
+    wanted: str
+    remedy: str
+    common: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,10 +77,63 @@ class Checked:
 
     def to_text(self) -> str:
         """A matrix of servers and subjects, then each failure once with where it is, what it shares, and what mends it."""
-        lines = [*_matrix(self), "", *_failures(self), *_odd(self), *_silent(self)]
+        lines = [*_matrix(self), ""]
+        for one in self.findings():
+            names = ", ".join(one.where[:6]) + (f" and {len(one.where) - 6} more" if len(one.where) > 6 else "")
+            lines += [f"{one.verdict}: {one.check}: {names}", f"  seen {one.seen}; wanted {one.wanted}"]
+            if one.common:
+                lines.append(f"  all of this check at {one.common}: look there first")
+            lines += [f"  do {one.remedy}", ""]
+        return "\n".join([*lines, *_odd(self), *_silent(self), self.summary()])
+
+    def summary(self) -> str:
+        """One sentence on the whole."""
         bad = sum(any(v.verdict == "failed" for v in one.verdicts) for one in self.answers)
         quiet = f", {len(self.silent)} did not answer" if self.silent else ""
-        return "\n".join([*lines, f"{counted(len(self.answers), 'server')}: {bad} with failures{quiet}"])
+        return f"{counted(len(self.answers), 'server')}: {bad} with failures{quiet}"
+
+    def findings(self) -> list[Finding]:
+        """Every failure and warning, those of many things that are alike once; failures first."""
+        alike: dict[tuple[str, str, str, str], list[tuple[str, Verdict]]] = {}
+        for answer in self.answers:
+            for one in answer.verdicts:
+                if one.verdict in BAD:
+                    alike.setdefault((one.verdict, one.check, one.seen, one.wanted), []).append((answer.server, one))
+        common = {one.check: one.what for one in self.shared}
+        return [
+            Finding(
+                verdict,
+                check,
+                tuple(f"{server} {one.of}".strip() for server, one in members),
+                seen,
+                wanted,
+                members[0][1].remedy,
+                common.get(check, ""),
+            )
+            for (verdict, check, seen, wanted), members in sorted(alike.items(), key=lambda item: BAD.index(item[0][0]))
+        ]
+
+    @property
+    def columns(self) -> list[str]:
+        """The subjects of the checks."""
+        return list(dict.fromkeys(self.subjects.values()))
+
+    def cell(self, server: str, column: str) -> tuple[str, str]:
+        """The worst verdict of a server on a subject and how often it was given: a text, and the verdict itself."""
+        verdicts = self._verdicts.get((server, column), Counter())
+        worst = next((one for one in _MARKS if verdicts[one]), "not applicable")
+        number = f" {verdicts[worst]}" if worst in {*BAD, "could not tell"} else ""
+        return _MARKS[worst] + number, worst
+
+    @cached_property
+    def _verdicts(self) -> dict[tuple[str, str], Counter[str]]:
+        """How often each verdict was given, by server and subject."""
+        found: dict[tuple[str, str], Counter[str]] = {}
+        for answer in self.answers:
+            for one in answer.verdicts:
+                subject = self.subjects.get(one.check, "")
+                found.setdefault((answer.server, subject), Counter())[one.verdict] += 1
+        return found
 
     def to_junit(self) -> str:
         """A suite for each server, and in it a test case for each check."""
@@ -95,38 +164,11 @@ def checked(
 
 
 def _matrix(found: Checked) -> list[str]:
-    columns = list(dict.fromkeys(found.subjects.values()))
-    rows = [["", *columns]]
-    for answer in found.answers:
-        cells = [_cell(answer, {c for c, s in found.subjects.items() if s == subject}) for subject in columns]
-        rows.append([answer.server, *(["no answer"] if answer.error else cells)])
-    widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(len(rows[0]))]
-    return ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows]
-
-
-def _cell(answer: Answer, checks: set[str]) -> str:
-    verdicts = [one.verdict for one in answer.verdicts if one.check in checks]
-    worst = next((one for one in _MARKS if one in verdicts), "not applicable")
-    number = f" {verdicts.count(worst)}" if worst in {*BAD, "could not tell"} else ""
-    return _MARKS[worst] + number
-
-
-def _failures(found: Checked) -> list[str]:
-    alike: dict[tuple[str, str, str, str], list[tuple[str, Verdict]]] = {}
-    for answer in found.answers:
-        for one in answer.verdicts:
-            if one.verdict in BAD:
-                alike.setdefault((one.verdict, one.check, one.seen, one.wanted), []).append((answer.server, one))
-    common = {one.check: one.what for one in found.shared}
-    lines: list[str] = []
-    for (verdict, check, seen, wanted), members in sorted(alike.items(), key=lambda item: BAD.index(item[0][0])):
-        where = [f"{server} {one.of}".strip() for server, one in members]
-        names = ", ".join(where[:6]) + (f" and {len(where) - 6} more" if len(where) > 6 else "")
-        lines += [f"{verdict}: {check}: {names}", f"  seen {seen}; wanted {wanted}"]
-        if check in common:
-            lines.append(f"  all of this check at {common[check]}: look there first")
-        lines += [f"  do {members[0][1].remedy}", ""]
-    return lines
+    rows = [["", *found.columns]]
+    for one in found.answers:
+        cells = ["no answer"] if one.error else [found.cell(one.server, column)[0] for column in found.columns]
+        rows.append([one.server, *cells])
+    return matrix(rows)
 
 
 def _odd(found: Checked) -> list[str]:

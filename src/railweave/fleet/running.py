@@ -1,4 +1,4 @@
-"""Run ``railweave host check`` on servers: copy program and plan to a temporary folder, run it, take the folder away."""
+"""Run a part of ``railweave host`` on servers: copy the program and a file to a temporary folder, run it, take the folder away."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from railweave.reach.failure import MOST_BYTES, ReachError, told
 from railweave.reach.ssh import closed, connected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from railweave.reach.target import Target
 
 PROGRAM = "railweave-host.pyz"
 PLAN = "host.json"
+PROBING = "railweave_host.probing"
+_FOLDER = "\0"
+"""Stands for the temporary folder in the words of a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +57,22 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A server to look at: how it is reached, and the text of its ``host.json``."""
+    """A server to look at: how it is reached, and the text of the file that is copied there."""
 
     target: Target
-    plan: str
+    content: str
+
+
+@dataclass(slots=True)
+class Reply:
+    """What a server printed, or why it did not; ``seconds`` of the whole."""
+
+    server: str
+    address: str
+    text: str = ""
+    error: str = ""
+    fix: str = ""
+    seconds: float = 0
 
 
 def check(
@@ -71,60 +86,94 @@ def check(
     """Check servers, so many at a time; in the order given. A server that does not answer is an answer with its reason.
 
     ``only``: ids or subjects of checks. ``sudo``: run it by ``sudo -n``, which must ask for no password. Nothing is changed on a
-    server, and nothing is left there.
+    server, and nothing is left there. A task has a server's ``host.json``.
     """
+    words = ["python3", f"{_FOLDER}/{PROGRAM}", "check", "--json", *(word for one in only for word in ("--only", one))]
+    words += ["--host-file", f"{_FOLDER}/{PLAN}"]
+    answers: dict[str, Answer] = {}
+
+    def came(reply: Reply) -> None:
+        one = answers[reply.server] = Answer(
+            reply.server, reply.address, error=reply.error, fix=reply.fix, seconds=reply.seconds
+        )
+        if not one.error:
+            _take(one, reply.text)
+        done(one)
+
+    run(tasks, PLAN, words, sudo=sudo, at_once=at_once, done=came)
+    return [answers[one.target.name] for one in tasks]
+
+
+def probe(
+    tasks: Sequence[Task], *, sudo: bool = False, at_once: int = 32, done: Callable[[Reply], None]
+) -> list[Reply]:
+    """Have servers send probes, so many servers at a time. A task has a server's probes (``railweave.host.probing``)."""
+    words = ["env", f"PYTHONPATH={_FOLDER}/{PROGRAM}", "python3", "-m", PROBING, f"{_FOLDER}/probes.json"]
+    return run(tasks, "probes.json", words, sudo=sudo, at_once=at_once, done=done)
+
+
+def run(
+    tasks: Sequence[Task], name: str, words: Sequence[str], *, sudo: bool, at_once: int, done: Callable[[Reply], None]
+) -> list[Reply]:
+    """Run a command on servers beside the program and a file of that name; in the order given."""
     with TemporaryDirectory() as place:
         program = Path(place) / PROGRAM
         bundle.write(program)
-        words = ["check", "--json", *(word for one in only for word in ("--only", one))]
-        return asyncio.run(_all(tasks, program.read_bytes(), words, sudo=sudo, at_once=at_once, done=done))
+        files = {PROGRAM: program.read_bytes()}
+        return asyncio.run(_all(tasks, files, name, words, sudo=sudo, at_once=at_once, done=done))
 
 
 async def _all(
-    tasks: Sequence[Task], program: bytes, words: list[str], *, sudo: bool, at_once: int, done: Callable[[Answer], None]
-) -> list[Answer]:
+    tasks: Sequence[Task],
+    files: Mapping[str, bytes],
+    name: str,
+    words: Sequence[str],
+    *,
+    sudo: bool,
+    at_once: int,
+    done: Callable[[Reply], None],
+) -> list[Reply]:
     free = asyncio.Semaphore(at_once)
 
-    async def one(task: Task) -> Answer:
+    async def one(task: Task) -> Reply:
         async with free:
-            answer = await _one(task, program, words, sudo=sudo)
-            done(answer)
-            return answer
+            reply = await _one(task.target, {**files, name: task.content.encode()}, words, sudo=sudo)
+            done(reply)
+            return reply
 
     return list(await asyncio.gather(*(one(task) for task in tasks)))
 
 
-async def _one(task: Task, program: bytes, words: list[str], *, sudo: bool) -> Answer:
-    target = task.target
-    answer, begun = Answer(target.name, target.way.address), monotonic()
+async def _one(target: Target, files: Mapping[str, bytes], words: Sequence[str], *, sudo: bool) -> Reply:
+    reply, begun = Reply(target.name, target.way.address), monotonic()
     try:
         async with asyncio.timeout(target.connect_s + target.answer_s):
             connections = await connected(target)
             try:
-                _take(answer, await _checked(connections[-1], task.plan, program, words, sudo=sudo))
+                reply.text = await _ran(connections[-1], files, words, sudo=sudo)
             finally:
                 await closed(connections)
     except ReachError as error:
-        answer.error, answer.fix = error.what, error.fix
+        reply.error, reply.fix = error.what, error.fix
     except TimeoutError:
-        answer.error = f"no answer within {target.connect_s + target.answer_s:g} s"
+        reply.error = f"no answer within {target.connect_s + target.answer_s:g} s"
     except (OSError, asyncssh.Error) as error:
-        answer.error = f"the connection ended: {told(str(error)) or type(error).__name__}"
-    answer.seconds = round(monotonic() - begun, 2)
-    return answer
+        reply.error = f"the connection ended: {told(str(error)) or type(error).__name__}"
+    reply.seconds = round(monotonic() - begun, 2)
+    return reply
 
 
-async def _checked(
-    connection: asyncssh.SSHClientConnection, plan: str, program: bytes, words: list[str], *, sudo: bool
+async def _ran(
+    connection: asyncssh.SSHClientConnection, files: Mapping[str, bytes], words: Sequence[str], *, sudo: bool
 ) -> str:
     """What the program prints. Raises ``ReachError`` where it cannot be run."""
     folder = (await _run(connection, "mktemp -d -t railweave.XXXXXXXXXX")).strip()
     try:
-        async with connection.start_sftp_client() as files:
-            for name, content in ((PROGRAM, program), (PLAN, plan.encode())):
-                async with files.open(f"{folder}/{name}", "wb") as out:
+        async with connection.start_sftp_client() as there:
+            for name, content in files.items():
+                async with there.open(f"{folder}/{name}", "wb") as out:
                     await out.write(content)
-        line = shlex.join(["python3", f"{folder}/{PROGRAM}", *words, "--host-file", f"{folder}/{PLAN}"])
+        line = shlex.join(word.replace(_FOLDER, folder) for word in words)
         return await _run(connection, f"sudo -n {line}" if sudo else line, good=(0, 1))
     finally:
         await _run(connection, f"rm -rf {shlex.quote(folder)}")
@@ -142,7 +191,7 @@ async def _run(connection: asyncssh.SSHClientConnection, line: str, good: tuple[
 
 
 def _take(answer: Answer, text: str) -> None:
-    """The verdicts of a printed document. Raises ``ReachError`` where it is none."""
+    """The verdicts of a printed document; where it is none, that is said."""
     try:
         document = json.loads(text)
         answer.verdicts = tuple(
@@ -153,4 +202,4 @@ def _take(answer: Answer, text: str) -> None:
         )
         answer.counters = dict(document.get("counters", {}))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise ReachError("refused", "it did not print what `railweave host check --json` prints") from None
+        answer.error = "it did not print what `railweave host check --json` prints"

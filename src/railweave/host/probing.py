@@ -1,0 +1,295 @@
+"""Probe other servers of the fabric from this one: ICMP echo of the designed size, whole, from a given address to another.
+
+``python -m railweave_host.probing FILE`` reads the probes (``[{"source", "target", "bytes"}]``) and prints what came of each, in
+their order. ``railweave fleet mesh`` runs it, from the zipapp. Nothing on the server is changed.
+
+It sends by ICMP datagram sockets, which need no right where ``net.ipv4.ping_group_range`` has the user's group, else by raw
+sockets (root), else by the ``ping`` program.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import select
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+OK = "ok"
+SIZE = "size"
+LOST = "lost"
+REFUSED = "refused"
+NOT_TRIED = "not tried"
+"""What came of a probe: it came back; only small packets do; none does; the server sends nothing; it could not be tried."""
+
+TRIES = 3
+WAIT_S = 0.7
+"""A probe is tried so often, and each time waited for so long."""
+
+_AT_ONCE = 32
+"""Packets that are on their way together: enough to be quick, and few enough that no queue on the way drops any."""
+
+_SMALL = 128
+"""Bytes of the packets that are sent where large ones do not come back."""
+
+_HEADERS = {socket.AF_INET: 20 + 8, socket.AF_INET6: 40 + 8}
+_REQUEST = {socket.AF_INET: 8, socket.AF_INET6: 128}
+_REPLY = {socket.AF_INET: 0, socket.AF_INET6: 129}
+_PROTOCOL = {socket.AF_INET: socket.IPPROTO_ICMP, socket.AF_INET6: socket.IPPROTO_ICMPV6}
+_WHOLE = {  # linux/in.h, linux/in6.h: IP_MTU_DISCOVER and IPV6_MTU_DISCOVER, whatever the path was found to take before
+    socket.AF_INET: ((socket.IPPROTO_IP, 10, 3),),
+    socket.AF_INET6: ((socket.IPPROTO_IPV6, 23, 3), (socket.IPPROTO_IPV6, 62, 1)),
+}
+_TELL_ERRORS = {socket.AF_INET: (socket.IPPROTO_IP, 11), socket.AF_INET6: (socket.IPPROTO_IPV6, 25)}
+_MSG_ERRQUEUE = 0x2000
+_ERROR = struct.Struct("=IBBBBII")  # struct sock_extended_err, linux/errqueue.h
+_ECHO = struct.Struct("!BBHHH")
+
+_SAID = {
+    errno.EMSGSIZE: "it is larger than the MTU here",
+    errno.EADDRNOTAVAIL: "the server does not have this address",
+    errno.ENETUNREACH: "the server has no route for this address",
+    errno.EHOSTUNREACH: "nobody answers for the next hop or the target",
+    errno.ENETDOWN: "the interface is down",
+    errno.EACCES: "a route or a firewall forbids it",
+    errno.EPERM: "a firewall of this server drops it",
+    errno.EINVAL: "the server has no route for this address",
+}
+
+
+@dataclass
+class Outcome:
+    """What came of a probe. ``by``: the address of whoever sent an error message; ``ms``: the round trip."""
+
+    outcome: str = LOST
+    said: str = ""
+    by: str = ""
+    ms: float | None = None
+
+
+@dataclass
+class _Probe:
+    source: str
+    target: str
+    size: int
+    found: Outcome = field(default_factory=Outcome)
+    sent: float = 0.0
+    waits: bool = False
+
+    @property
+    def family(self) -> socket.AddressFamily:
+        return socket.AF_INET6 if ":" in self.source else socket.AF_INET
+
+
+class NoRightError(Exception):
+    """This user may open neither kind of socket."""
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run the probes of a file and print what came of them."""
+    (name,) = sys.argv[1:] if words is None else words
+    asked = [
+        _Probe(str(one["source"]), str(one["target"]), int(one["bytes"]))
+        for one in json.loads(Path(name).read_text(encoding="utf-8"))
+    ]
+    print(json.dumps({"by": probed(asked), "probes": [asdict(one.found) for one in asked]}))
+    return 0
+
+
+def probed(probes: list[_Probe]) -> str:
+    """Send all of them and note what came back; gives by what they were sent."""
+    try:
+        with _Sockets(probes) as sockets:
+            _rounds(sockets, probes, None)
+            _rounds(sockets, probes, _SMALL)
+            return sockets.kind
+    except NoRightError:
+        if shutil.which("ping"):
+            with ThreadPoolExecutor(8) as pool:
+                list(pool.map(_by_program, probes))
+            return "ping"
+        for one in probes:
+            one.found = Outcome(
+                NOT_TRIED, "this user may not send ICMP: allow it by net.ipv4.ping_group_range, or use --sudo"
+            )
+        return ""
+
+
+class _Sockets:
+    """A socket for each source address, as far as the server has it."""
+
+    def __init__(self, probes: list[_Probe]) -> None:
+        self.kind = "datagram"
+        self.of: dict[str, socket.socket] = {}
+        self.poll = select.poll()
+        self.by_number: dict[int, str] = {}
+        try:
+            for one in probes:
+                if one.source not in self.of and one.found.outcome == LOST:
+                    self._open(one, probes)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _open(self, probe: _Probe, probes: list[_Probe]) -> None:
+        made = self._made(probe.family)
+        try:
+            for option in _WHOLE[probe.family]:
+                made.setsockopt(*option)
+            made.setsockopt(*_TELL_ERRORS[probe.family], 1)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+            made.setblocking(False)
+            made.bind((probe.source, 0))
+        except OSError as error:
+            made.close()
+            for one in probes:
+                if one.source == probe.source:
+                    one.found = Outcome(REFUSED, _told(error))
+            return
+        self.of[probe.source] = made
+        self.by_number[made.fileno()] = probe.source
+        self.poll.register(made.fileno(), select.POLLIN)
+
+    def _made(self, family: socket.AddressFamily) -> socket.socket:
+        for kind, name in ((socket.SOCK_DGRAM, "datagram"), (socket.SOCK_RAW, "raw")):
+            try:
+                made = socket.socket(family, kind, _PROTOCOL[family])
+            except PermissionError:
+                continue
+            self.kind = name
+            return made
+        raise NoRightError
+
+    def __enter__(self) -> _Sockets:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for one in self.of.values():
+            one.close()
+
+
+def _rounds(sockets: _Sockets, probes: list[_Probe], size: int | None) -> None:
+    """Try probes again and again until they come back; with ``size``, packets of that many bytes in place of their own."""
+    for _ in range(TRIES):
+        open_ones = {LOST, SIZE} if size else {LOST}
+        left = [one for one in probes if one.found.outcome in open_ones and one.found.ms is None]
+        for first in range(0, len(left), _AT_ONCE):
+            _sent_and_awaited(sockets, left[first : first + _AT_ONCE], size)
+
+
+def _sent_and_awaited(sockets: _Sockets, probes: list[_Probe], size: int | None) -> None:
+    waiting: dict[tuple[str, str], _Probe] = {}
+    for number, one in enumerate(probes):
+        body = bytes((size or one.size) - _HEADERS[one.family])
+        checked = _ECHO.pack(_REQUEST[one.family], 0, 0, os.getpid() & 0xFFFF, number) + body
+        if one.family == socket.AF_INET:  # of ICMPv6 the kernel sums up itself
+            checked = _ECHO.pack(_REQUEST[one.family], 0, _sum(checked), os.getpid() & 0xFFFF, number) + body
+        one.sent = time.monotonic()
+        own = sockets.of[one.source]
+        own.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # else what an earlier packet met would be said of this one
+        try:
+            own.sendto(checked, (one.target, 0))
+        except OSError as error:
+            one.found = Outcome(SIZE if error.errno == errno.EMSGSIZE else LOST, _told(error))
+            _errors(sockets, one.source, waiting)
+            continue
+        waiting[one.source, one.target] = one
+    until = time.monotonic() + WAIT_S
+    while waiting and (left := until - time.monotonic()) > 0:
+        for number, _ in sockets.poll.poll(left * 1000):
+            source = sockets.by_number[number]
+            _errors(sockets, source, waiting)
+            _replies(sockets, source, waiting)
+
+
+def _replies(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Probe]) -> None:
+    while True:
+        try:
+            data, peer = sockets.of[source].recvfrom(65536)
+        except BlockingIOError:
+            return
+        except OSError:
+            continue  # what the error queue told already
+        family = socket.AF_INET6 if ":" in source else socket.AF_INET
+        if sockets.kind == "raw" and family == socket.AF_INET:
+            data = data[(data[0] & 15) * 4 :]
+        if len(data) < _ECHO.size or data[0] != _REPLY[family]:
+            continue
+        if sockets.kind == "raw" and _ECHO.unpack_from(data)[3] != os.getpid() & 0xFFFF:
+            continue  # another program's
+        one = waiting.pop((source, peer[0].partition("%")[0]), None)
+        if one is not None:
+            ms = round((time.monotonic() - one.sent) * 1000, 3)
+            said = one.found.said or f"packets of {_SMALL} bytes come back, of {one.size} bytes none"
+            whole = len(data) - _ECHO.size == one.size - _HEADERS[family]
+            one.found = Outcome(OK, ms=ms) if whole else Outcome(SIZE, said, one.found.by, ms)
+
+
+def _errors(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Probe]) -> None:
+    """Take error messages off the queue: who sent them, and about which packet."""
+    while True:
+        try:
+            _, extra, _, address = sockets.of[source].recvmsg(0, 1024, _MSG_ERRQUEUE)
+        except OSError:
+            return
+        one = waiting.get((source, str(address[0]).partition("%")[0])) if address else None
+        for level, kind, data in extra:
+            if one is None or (level, kind) != _TELL_ERRORS[one.family] or len(data) < _ERROR.size:
+                continue
+            number, origin, *_, info, _ = _ERROR.unpack_from(data)
+            by = _offender(data[_ERROR.size :]) if origin in {2, 3} else ""  # SO_EE_ORIGIN_ICMP, _ICMP6
+            large = number == errno.EMSGSIZE
+            said = (
+                f"larger than an MTU of {info} on the way" if large and by else _SAID.get(number, os.strerror(number))
+            )
+            one.found = Outcome(SIZE if large else LOST, said, by)
+            waiting.pop((one.source, one.target), None)
+
+
+def _offender(data: bytes) -> str:
+    if len(data) < 8:
+        return ""
+    family = struct.unpack_from("=H", data)[0]
+    if family == socket.AF_INET6 and len(data) >= 24:
+        return socket.inet_ntop(socket.AF_INET6, data[8:24])
+    return socket.inet_ntop(socket.AF_INET, data[4:8]) if family == socket.AF_INET else ""
+
+
+def _told(error: OSError) -> str:
+    return _SAID.get(error.errno or 0, error.strerror or str(error))
+
+
+def _sum(data: bytes) -> int:
+    """The checksum of the Internet (RFC 1071)."""
+    data += bytes(len(data) % 2)
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def _by_program(one: _Probe) -> None:
+    """By ``ping`` of iputils: whole first, then small."""
+    for size in (one.size, _SMALL):
+        words = ["ping", "-n", "-M", "do", "-c", str(TRIES), "-i", "0.2", "-W", "1", "-I", one.source]
+        words += ["-s", str(size - _HEADERS[one.family]), one.target]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        lines = (done.stdout + done.stderr).strip().splitlines()
+        if done.returncode == 0:
+            one.found = Outcome(OK) if size == one.size else Outcome(SIZE, one.found.said)
+            return
+        if size == one.size:
+            wrong = [line for line in lines if "rror" in line or "nreachable" in line or line.startswith("ping:")]
+            one.found = Outcome(REFUSED if done.returncode == 2 else LOST, wrong[0][:200] if wrong else "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
