@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """Failed probes with a part that all of them cross. ``what``: the part, and others that fit as well; empty where none fits."""
+    """Failed probes with a part that all of them cross. ``what``: the part, and others that fit as well.
+
+    Where none fits, ``what`` is empty, and ``most`` is the part of which the largest share of probes failed: so many of so many.
+    """
 
     outcome: str
     what: tuple[str, ...]
     probes: tuple[Probe, ...]
+    most: tuple[str, int, int] = ("", 0, 0)
 
 
 def parts(probe: Probe) -> list[str]:
@@ -25,7 +30,7 @@ def parts(probe: Probe) -> list[str]:
     color = probe.color and f"color {probe.color}"
     ends = ((probe.server, probe.nic, probe.leaf), (probe.peer, probe.peer_nic, probe.peer_leaf))
     spine = probe.spines[0] if probe.pinned and probe.spines else ""
-    found = [spine and f"spine {spine}", *(f"leaf {leaf}" for *_, leaf in ends), color and f"{color} of {probe.fabric}"]
+    found = [spine, *(leaf for *_, leaf in ends), color and f"{color} of {probe.fabric}"]
     found += [spine and f"the link {leaf}--{spine}" for *_, leaf in ends]
     if not spine and probe.leaf != probe.peer_leaf:
         found += [f"the links from {leaf} upwards" for *_, leaf in ends]
@@ -39,7 +44,7 @@ def parts(probe: Probe) -> list[str]:
 
 def common(failed: Sequence[tuple[Probe, str]], good: Sequence[Probe]) -> list[Common]:
     """Failed probes with what came of them, by the parts that explain most of them; those that came back acquit theirs."""
-    acquitted = {part for one in good for part in parts(one)}
+    acquitted = Counter(part for one in good for part in parts(one))
     found: list[Common] = []
     for outcome in dict.fromkeys(each for _, each in failed):
         left = [one for one, each in failed if each == outcome]
@@ -55,7 +60,7 @@ def common(failed: Sequence[tuple[Probe, str]], good: Sequence[Probe]) -> list[C
                         crossing.setdefault(part, []).append(one)
             most = max(map(len, crossing.values()), default=0)
             if most < 2:
-                found += [Common(outcome, (), (one,)) for one in left]
+                found.append(Common(outcome, (), tuple(left), _most(left, acquitted)))
                 break
             # Of parts that explain as many, those that fail nowhere else: they are the smaller ones.
             fitting = [part for part, probes in crossing.items() if len(probes) == most]
@@ -67,3 +72,9 @@ def common(failed: Sequence[tuple[Probe, str]], good: Sequence[Probe]) -> list[C
             done = set(map(id, explained))
             left = [one for one in left if id(one) not in done]
     return found
+
+
+def _most(left: Sequence[Probe], acquitted: Counter[str]) -> tuple[str, int, int]:
+    bad = Counter(part for one in left for part in parts(one))
+    part = max(bad, key=lambda one: (bad[one] * bad[one] / (bad[one] + acquitted[one]), bad[one]))
+    return part, bad[part], bad[part] + acquitted[part]

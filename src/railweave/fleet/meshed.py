@@ -69,8 +69,8 @@ class Meshed:
 
     @property
     def columns(self) -> list[str]:
-        """Fabrics and their colors."""
-        return list(dict.fromkeys(_column(one.probe) for one in self.results))
+        """Path colors, with their fabric where there are several."""
+        return list(dict.fromkeys(map(self._column, (one.probe for one in self.results))))
 
     def cell(self, server: str, column: str) -> tuple[str, str]:
         """What came of a server's probes of a color: a text, and the verdict behind it."""
@@ -87,8 +87,15 @@ class Meshed:
         """How many probes came to what, by server and column."""
         found: dict[tuple[str, str], Counter[str]] = {}
         for one in self.results:
-            found.setdefault((one.probe.server, _column(one.probe)), Counter())[one.outcome] += 1
+            found.setdefault((one.probe.server, self._column(one.probe)), Counter())[one.outcome] += 1
         return found
+
+    @cached_property
+    def _fabrics(self) -> set[str]:
+        return {one.probe.fabric for one in self.results}
+
+    def _column(self, probe: Probe) -> str:
+        return (probe.color if len(self._fabrics) == 1 else f"{probe.fabric} {probe.color}".rstrip()) or probe.fabric
 
     @cached_property
     def _of_probe(self) -> dict[int, Result]:
@@ -107,7 +114,12 @@ class Meshed:
             },
             "silent": {one.server: {"address": one.address, "error": one.error, "fix": one.fix} for one in self.silent},
             "common": [
-                {"outcome": one.outcome, "what": list(one.what), "probes": [str(each) for each in one.probes]}
+                {
+                    "outcome": one.outcome,
+                    "what": list(one.what),
+                    "most": {"what": one.most[0], "failed": one.most[1], "of": one.most[2]} if one.most[0] else None,
+                    "probes": [str(each) for each in one.probes],
+                }
                 for one in self.common
             ],
             "probes": [
@@ -142,7 +154,8 @@ class Meshed:
         """A group of failures in a sentence."""
         count, meaning = len(one.probes), MEANINGS.get(one.outcome, one.outcome)
         if not one.what:
-            return f"{one.probes[0]}: {meaning}; what it crosses carries other probes"
+            part, bad, every = one.most
+            return f"{counted(count, 'failure')} without a part that fails wholly; of {part}, {bad} of {every} probes failed: {meaning}"
         names = " or ".join((one.what[0], ", ".join(one.what[1:3]))) if one.what[1:] else one.what[0]
         others = len(self.failed) > count
         which = f"{count} failures" if others else f"all {count} failures"
@@ -211,10 +224,6 @@ def _read(text: str, given: Sequence[Probe]) -> list[Result]:
         )
         for probe, row in zip(given, rows, strict=True)
     ]
-
-
-def _column(probe: Probe) -> str:
-    return f"{probe.fabric} {probe.color}".rstrip()
 
 
 def _case(one: Result) -> ET.Element:

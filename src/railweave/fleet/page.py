@@ -23,12 +23,13 @@ _STYLE = """
 .matrix th:first-child{z-index:2}
 .matrix td{white-space:nowrap;padding:4px 8px}
 .matrix th{padding:5px 8px}
-.matrix td span{display:inline-block;min-width:34px;text-align:center;padding:1px 8px;border-radius:6px;font-size:12px;font-weight:600}
+.matrix td span,.key span{display:inline-block;min-width:34px;text-align:center;padding:1px 8px;border-radius:6px;font-size:12px;font-weight:600}
 .failed{color:var(--error);background:var(--error-bg)}
 .warning{color:var(--warning);background:var(--warning-bg)}
 .ok{color:var(--good);background:var(--good-bg)}
 .unknown{color:var(--info);background:var(--info-bg)}
 .nothing{color:var(--muted)}
+@media(max-width:1080px){.matrix td,.matrix th{padding-left:3px;padding-right:3px}.matrix td span{padding:1px 5px}}
 .card p{margin:4px 0 0;overflow-wrap:anywhere}
 .card ul{margin:6px 0 0;padding-left:18px;overflow-wrap:anywhere}
 .card .look{color:var(--warning);font-weight:600}
@@ -66,7 +67,9 @@ def page(found: Checked | Meshed) -> str:
         _section(
             "servers",
             "Servers",
-            "The worst verdict of each server, and how often it was given.",
+            "The worst verdict on each subject, and how often it was given."
+            if checks
+            else "Probes by path color: how many failed, of how many.",
             marks + _matrix(found),
         ),
         _section(
@@ -88,10 +91,13 @@ def page(found: Checked | Meshed) -> str:
     ]
     header = element(
         "header",
-        element("h1", text(found.network), " ", element("span", text(verdict[0]), class_=verdict[1])),
-        element("p", text(about), class_="description"),
-        element("p", text(found.summary()), class_="lead"),
-        class_="wide",
+        element(
+            "div",
+            element("h1", text(found.network), " ", element("span", text(verdict[0]), class_=verdict[1])),
+            element("p", text(about), class_="description"),
+            element("p", text(found.summary()), class_="lead"),
+            class_="wide",
+        ),
     )
     body = [header, element("main", *sections, class_="wide"), element("footer", "Made by railweave.", class_="wide")]
     return "\n".join(
