@@ -32,6 +32,7 @@ SMALL = sorted(path.stem for path in EXAMPLES.glob("*.yaml") if not path.stem.st
 KINDS = {
     "lab": (
         "docs/test_howto.py",
+        "fleet/test_lab.py",
         "host/test_apply.py",
         "host/test_interruption.py",
         "host/test_zipapp.py",

@@ -70,7 +70,13 @@ def fleet_check(
 
     answers = check(tasks, only=only, sudo=sudo, at_once=at_once, done=done)
     places = {(name, nic.netdev): Place(nic.leaf, nic.rail) for name, one in configs.items() for nic in one.nics}
-    return checked(network.name, answers, places, {name: there[name].model for name in names}, subjects)
+    tables = {
+        (name, path.table): Place(nic.leaf, nic.rail, path.color_name)
+        for name, one in configs.items()
+        for nic in one.nics
+        for path in nic.addresses
+    }
+    return checked(network.name, answers, places, {name: there[name].model for name in names}, subjects, tables)
 
 
 def fleet_mesh(

@@ -158,9 +158,15 @@ def checked(
     places: Mapping[tuple[str, str], Place],
     models: Mapping[str, str],
     subjects: Mapping[str, str],
+    tables: Mapping[tuple[str, int], Place] | None = None,
 ) -> Checked:
-    """Sum up answers. ``places``: leaf and rail by server and interface; ``models``: server models by name."""
-    return Checked(network, tuple(answers), tuple(shared(answers, places)), tuple(odd(answers, models)), subjects)
+    """Sum up answers.
+
+    ``places``: leaf and rail by server and interface; ``tables``: those and the color by server and routing table; ``models``:
+    server models by name.
+    """
+    common = tuple(shared(answers, places, tables))
+    return Checked(network, tuple(answers), common, tuple(odd(answers, models)), subjects)
 
 
 def _matrix(found: Checked) -> list[str]:

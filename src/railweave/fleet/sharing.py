@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -29,10 +30,11 @@ TOLD_APART = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a NIC is: its leaf and its rail."""
+    """Where a NIC is: its leaf and its rail. ``color`` is that of a path, where a verdict is about one."""
 
     leaf: str
     rail: int
+    color: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +58,15 @@ class Odd:
     of: int
 
 
-def shared(answers: Sequence[Answer], places: Mapping[tuple[str, str], Place]) -> list[Shared]:
-    """For each check that fails at three places or more: the leaf or rail that all share, or the server.
+def shared(
+    answers: Sequence[Answer],
+    places: Mapping[tuple[str, str], Place],
+    tables: Mapping[tuple[str, int], Place] | None = None,
+) -> list[Shared]:
+    """For each check that fails at three places or more: the leaf, rail or color that all share, or the server.
 
-    ``places``: by server and interface. A leaf is named only if the check fails at most of what is on it that was looked at.
+    ``places``: by server and interface; ``tables``: by server and routing table, for verdicts that name one. A leaf is named only
+    if the check fails at most of what is on it that was looked at.
     """
     found: list[Shared] = []
     for check in dict.fromkeys(one.check for answer in answers for one in answer.verdicts if one.verdict in BAD):
@@ -67,36 +74,52 @@ def shared(answers: Sequence[Answer], places: Mapping[tuple[str, str], Place]) -
         if len(bad) < 3:
             continue
         good = _members(answers, check, ("ok",))
-        for name, key in (("leaf", _leaf), ("rail", _rail), ("server", _server)):
-            groups = Counter(key(one, places) for one in bad)
+        for name, key in (("leaf", _leaf), ("rail", _rail), ("color", _color), ("server", _server)):
+            groups = Counter(key(*one, _place(*one, places, tables or {})) for one in bad)
             group, count = groups.most_common(1)[0]
-            spared = sum(key(one, places) == group for one in good)
+            spared = sum(key(*one, _place(*one, places, tables or {})) == group for one in good)
             if group and count == len(bad) and spared < count:
-                found.append(Shared(check, f"{name} {group}", tuple(f"{server} {of}".strip() for server, of in bad)))
+                members = tuple(f"{server} {one.of}".strip() for server, one in bad)
+                found.append(Shared(check, f"{name} {group}", members))
                 break
     return found
 
 
-def _members(answers: Iterable[Answer], check: str, verdicts: tuple[str, ...]) -> list[tuple[str, str]]:
+def _members(answers: Iterable[Answer], check: str, verdicts: tuple[str, ...]) -> list[tuple[str, Verdict]]:
     return [
-        (answer.server, one.of)
+        (answer.server, one)
         for answer in answers
         for one in answer.verdicts
         if one.check == check and one.verdict in verdicts
     ]
 
 
-def _leaf(one: tuple[str, str], places: Mapping[tuple[str, str], Place]) -> str:
-    return places[one].leaf if one in places else ""
+def _place(
+    server: str, one: Verdict, places: Mapping[tuple[str, str], Place], tables: Mapping[tuple[str, int], Place]
+) -> Place | None:
+    """Where a verdict is: at its interface, or at the first routing table that it names."""
+    named = re.search(r"\btable (\d+)", one.seen)
+    return places.get((server, one.of)) or (tables.get((server, int(named[1]))) if named else None)
 
 
-def _rail(one: tuple[str, str], places: Mapping[tuple[str, str], Place]) -> str:
-    return str(places[one].rail) if one in places else ""
+def _leaf(server: str, one: Verdict, place: Place | None) -> str:
+    del server, one
+    return place.leaf if place else ""
 
 
-def _server(one: tuple[str, str], places: Mapping[tuple[str, str], Place]) -> str:
-    del places
-    return one[0]
+def _rail(server: str, one: Verdict, place: Place | None) -> str:
+    del server, one
+    return str(place.rail) if place else ""
+
+
+def _color(server: str, one: Verdict, place: Place | None) -> str:
+    del server, one
+    return place.color if place else ""
+
+
+def _server(server: str, one: Verdict, place: Place | None) -> str:
+    del one, place
+    return server
 
 
 def odd(answers: Sequence[Answer], models: Mapping[str, str]) -> list[Odd]:

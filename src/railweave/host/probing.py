@@ -61,6 +61,7 @@ _SAID = {
     errno.ENETDOWN: "the interface is down",
     errno.EACCES: "a route or a firewall forbids it",
     errno.EPERM: "a firewall of this server drops it",
+    errno.ENOBUFS: "the interface takes no packet of this size now",
     errno.EINVAL: "the server has no route for this address",
 }
 
