@@ -16,8 +16,12 @@ from typer.testing import CliRunner
 
 from railweave import api
 from railweave.cli.app import app
+from railweave.collect.access_file import read_access
 from railweave.errors import InputError
+from railweave.fleet import rdma
 from railweave.fleet.checked import checked
+from railweave.fleet.meshed import meshed
+from railweave.fleet.probes import plan
 from railweave.fleet.running import Answer, Verdict
 from railweave.fleet.sharing import Place
 from tests.conftest import ROOT
@@ -180,3 +184,77 @@ def test_a_server_that_differs_from_its_like_is_named() -> None:
     ]
     assert found.good
     assert "s7 differs: nic-firmware is 28.41, and 28.43 on 9 of 10" in found.to_text()
+
+
+RDMA_PING = """#!/usr/bin/env python3
+# Stands for the program: one end waits, the other prints its two paths.
+import json, sys, time
+if "--server" in sys.argv:
+    print("waiting on port 1", flush=True)
+    time.sleep(60)
+peer = sys.argv[1]
+row = {"device": "mlx5_0", "peer_device": "mlx5_0", "sent": 20, "lost": 0, "dead": False, "reason": ""}
+paths = json.load(open(sys.argv[0] + ".json"))[peer]
+print(json.dumps([{**row, **one} for one in paths]))
+"""
+
+
+def test_rdma_is_tried_where_the_program_is(servers: Servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = api.load(FABRIC)
+    probes = plan(network)
+    able: dict[str, str] = {}
+    devices: dict[str, StandIn] = {}
+    for name in ("H100-01", "H100-02", "H100-03"):
+        devices[name.replace("-", "_")] = servers.server(tmp_path / name)
+        program = tmp_path / name / "rdma-ping"
+        program.write_text(RDMA_PING)
+        program.chmod(0o755)
+        able[name] = str(program)
+        said: dict[str, list[dict[str, object]]] = {}
+        for one in probes:
+            if one.server == name and one.nic == "gpu0_eth":
+                lost = {"dead": True, "reason": "the peer does not answer"} if one.color == "blue" else {}
+                said.setdefault(one.peer, []).append({"local": one.source, "remote": one.target, **lost})
+        (tmp_path / name / "rdma-ping.json").write_text(json.dumps(said))
+    file = access(tmp_path, monkeypatch, list(devices.values()), **devices)
+    asked = rdma.pairs(probes, able)
+    assert {(one.server, one.peer) for one in asked} >= {("H100-01", "H100-02"), ("H100-02", "H100-03")}
+    assert len({(one.peer, one.port) for one in asked}) == len(asked)
+    targets = {name: read_access(file).target(name, "server", "", name, ("ssh",)) for name in able}
+    paths = [
+        path
+        for one in rdma.ping(asked, targets, able, at_once=4, done=lambda _: None)
+        for path in rdma.read(network, one)
+    ]
+    assert {probe.color for probe, wrong in paths if wrong} == {"blue"}
+    assert {probe.spines for probe, wrong in paths if wrong} == {(), ("spine2",)}
+    assert {wrong for _, wrong in paths} == {"", "the peer does not answer"}
+    found = meshed(network.name, {}, [], paths, "12 paths tried")
+    assert found.common[0].what[0] == "color blue of backend"
+    assert "RDMA writes are lost" in found.to_text()
+    assert "RDMA: 12 paths tried" in found.to_text()
+    with pytest.raises(ValueError, match="nothing answers"):
+        rdma.read(network, rdma.Said(asked[0], error="nothing answers on H100-02 port 18590"))
+    with pytest.raises(ValueError, match="did not print"):
+        rdma.read(network, rdma.Said(asked[0], '[{"local": "fd00::1"}]'))
+
+
+def test_the_mesh_of_real_servers_that_have_none_of_the_addresses(
+    servers: Servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, quiet = servers.server(tmp_path / "one"), servers.server(tmp_path / "quiet", python="exit 3")
+    file = access(tmp_path, monkeypatch, [one, quiet], H100_01=one, H100_02=quiet)
+    page, junit = tmp_path / "mesh.html", tmp_path / "mesh.xml"
+    words = ["fleet", "mesh", str(FABRIC), "--access", str(file), "--hosts", "H100-[01-02]", "--html", str(page)]
+    done = CliRunner().invoke(app, [*words, "--junit", str(junit), "--json"])
+    assert done.exit_code == 1, done.output
+    found = json.loads(done.stdout)
+    assert list(found["silent"]) == ["H100-02"]
+    assert {each["outcome"] for each in found["probes"]} <= {"refused", "not tried"}
+    assert len(found["probes"]) == 8 * 8
+    assert found["rdma"].startswith("not tried; no RDMA device")
+    assert "no answer" in page.read_text()
+    assert 'name="H100-02"' in junit.read_text()
+    assert [each.name for each in tmp_path.glob("*/railweave.*")] == []
+    refused = CliRunner().invoke(app, ["fleet", "mesh", str(FABRIC), "--hosts", "nobody"])
+    assert refused.exit_code == 2

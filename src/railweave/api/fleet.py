@@ -96,7 +96,8 @@ def fleet_mesh(
     raised.
     """
     from railweave.collect.access_file import read_access
-    from railweave.fleet.meshed import meshed
+    from railweave.fleet import rdma
+    from railweave.fleet.meshed import meshed, rdma_programs
     from railweave.fleet.probes import plan, probe_file
     from railweave.fleet.running import Task, probe
 
@@ -118,7 +119,25 @@ def fleet_mesh(
         number[0] += 1
         say(f"{reply.server}: {'no answer' if reply.error else 'probed'} ({number[0]} of {len(tasks)})")
 
-    return meshed(network.name, by_server, probe(tasks, sudo=sudo, at_once=at_once, done=done))
+    replies = probe(tasks, sudo=sudo, at_once=at_once, done=done)
+    able = rdma_programs(replies)
+    asked = rdma.pairs(probes, able)
+    targets = {name: ways.target(name, "server", "", name, ("ssh",)) for name in able}
+    paths: list[tuple[Probe, str]] = []
+    untried: list[str] = []
+    if len(able) < len(names):
+        untried.append(
+            f"no RDMA device, or no railweave-rdma-ping, on {len(names) - len(able)} of {len(names)} servers"
+        )
+    for said in rdma.ping(
+        asked, targets, able, at_once=at_once, done=lambda one: say(f"{one.pair.server} to {one.pair.peer}: RDMA tried")
+    ):
+        try:
+            paths += rdma.read(network, said)
+        except ValueError as error:
+            untried.append(f"{said.pair.server} to {said.pair.peer}: {error}")
+    summary = f"{len(paths):,} paths tried" if paths else "not tried"
+    return meshed(network.name, by_server, replies, paths, "; ".join([summary, *untried[:4]]))
 
 
 def _asked(there: Iterable[str], hosts: str | None) -> list[str]:

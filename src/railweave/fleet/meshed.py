@@ -24,8 +24,9 @@ MEANINGS = {
     "size": "large packets are lost, small ones come back: an MTU on the way is too small",
     "lost": "nothing comes back",
     "refused": "the server cannot send from this address",
+    "rdma": "RDMA writes are lost",
 }
-"""What came of a probe, in words. They are those of ``railweave.host.probing``."""
+"""What came of a probe, in words: those of ``railweave.host.probing``, and ``rdma``."""
 
 SHOWN = 6
 """Probes that a group of failures names before it only counts."""
@@ -51,6 +52,8 @@ class Meshed:
     silent: tuple[Reply, ...]
     common: tuple[Common, ...]
     servers: tuple[str, ...]
+    rdma: str = ""
+    """Which servers tried RDMA too, or why not, as a sentence."""
 
     @property
     def failed(self) -> list[Result]:
@@ -112,6 +115,7 @@ class Meshed:
                 "failed": len(self.failed),
                 "not_tried": len(self.untried),
             },
+            "rdma": self.rdma,
             "silent": {one.server: {"address": one.address, "error": one.error, "fix": one.fix} for one in self.silent},
             "common": [
                 {
@@ -142,7 +146,7 @@ class Meshed:
         for reason in dict.fromkeys(one.said for one in self.untried):
             lines += [f"not tried: {counted(sum(one.said == reason for one in self.untried), 'probe')}: {reason}", ""]
         lines += [f"no answer: {one.server}: {one.error}" + (f" ({one.fix})" if one.fix else "") for one in self.silent]
-        return "\n".join([*lines, self.summary()])
+        return "\n".join([*lines, *([f"RDMA: {self.rdma}"] if self.rdma else []), self.summary()])
 
     def summary(self) -> str:
         """One sentence on the whole."""
@@ -192,8 +196,29 @@ class Meshed:
         return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
 
 
-def meshed(network: str, probes: Mapping[str, Sequence[Probe]], replies: Sequence[Reply]) -> Meshed:
-    """Sum up what servers printed. ``probes``: those that each server was given, in their order."""
+def rdma_programs(replies: Sequence[Reply]) -> dict[str, str]:
+    """``railweave-rdma-ping`` on each server that has it and RDMA devices."""
+    found: dict[str, str] = {}
+    for one in replies:
+        try:
+            found[one.server] = str(json.loads(one.text)["rdma_ping"])
+        except (ValueError, KeyError, TypeError):
+            continue
+    return {server: program for server, program in found.items() if program}
+
+
+def meshed(
+    network: str,
+    probes: Mapping[str, Sequence[Probe]],
+    replies: Sequence[Reply],
+    by_rdma: Sequence[tuple[Probe, str]] = (),
+    rdma: str = "",
+) -> Meshed:
+    """Sum up what servers printed.
+
+    ``probes``: those that each server was given, in their order. ``by_rdma``: paths that were tried by RDMA and what is wrong with
+    them, ``rdma`` how that went as a whole.
+    """
     results: list[Result] = []
     silent: list[Reply] = []
     for reply in replies:
@@ -205,9 +230,10 @@ def meshed(network: str, probes: Mapping[str, Sequence[Probe]], replies: Sequenc
         if reply.error:
             silent.append(reply)
         results += found
+    results += [Result(probe, "rdma" if wrong else OK, wrong) for probe, wrong in by_rdma]
     failed = [(one.probe, one.outcome) for one in results if one.outcome not in {OK, NOT_TRIED}]
     shared = common(failed, [one.probe for one in results if one.outcome == OK])
-    return Meshed(network, tuple(results), tuple(silent), tuple(shared), tuple(one.server for one in replies))
+    return Meshed(network, tuple(results), tuple(silent), tuple(shared), tuple(one.server for one in replies), rdma)
 
 
 def _read(text: str, given: Sequence[Probe]) -> list[Result]:

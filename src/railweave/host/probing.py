@@ -23,6 +23,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from . import rdma_ping
+from .failure import HostInputError
+
 OK = "ok"
 SIZE = "size"
 LOST = "lost"
@@ -83,15 +86,10 @@ class _Probe:
     size: int
     found: Outcome = field(default_factory=Outcome)
     sent: float = 0.0
-    waits: bool = False
 
     @property
     def family(self) -> socket.AddressFamily:
         return socket.AF_INET6 if ":" in self.source else socket.AF_INET
-
-
-class NoRightError(Exception):
-    """This user may open neither kind of socket."""
 
 
 def main(words: list[str] | None = None) -> int:
@@ -101,8 +99,17 @@ def main(words: list[str] | None = None) -> int:
         _Probe(str(one["source"]), str(one["target"]), int(one["bytes"]))
         for one in json.loads(Path(name).read_text(encoding="utf-8"))
     ]
-    print(json.dumps({"by": probed(asked), "probes": [asdict(one.found) for one in asked]}))
+    by = probed(asked)
+    print(json.dumps({"by": by, "rdma_ping": _rdma_ping(), "probes": [asdict(one.found) for one in asked]}))
     return 0
+
+
+def _rdma_ping() -> str:
+    """``railweave-rdma-ping`` on this server, where it has RDMA devices; empty where not."""
+    try:
+        return str(rdma_ping.find()) if any(Path("/sys/class/infiniband").iterdir()) else ""
+    except (OSError, HostInputError):
+        return ""
 
 
 def probed(probes: list[_Probe]) -> str:
@@ -112,7 +119,7 @@ def probed(probes: list[_Probe]) -> str:
             _rounds(sockets, probes, None)
             _rounds(sockets, probes, _SMALL)
             return sockets.kind
-    except NoRightError:
+    except PermissionError:
         if shutil.which("ping"):
             with ThreadPoolExecutor(8) as pool:
                 list(pool.map(_by_program, probes))
@@ -132,13 +139,9 @@ class _Sockets:
         self.of: dict[str, socket.socket] = {}
         self.poll = select.poll()
         self.by_number: dict[int, str] = {}
-        try:
-            for one in probes:
-                if one.source not in self.of and one.found.outcome == LOST:
-                    self._open(one, probes)
-        except BaseException:
-            self.__exit__()
-            raise
+        for one in probes:
+            if one.source not in self.of and one.found.outcome == LOST:
+                self._open(one, probes)
 
     def _open(self, probe: _Probe, probes: list[_Probe]) -> None:
         made = self._made(probe.family)
@@ -167,7 +170,7 @@ class _Sockets:
                 continue
             self.kind = name
             return made
-        raise NoRightError
+        raise PermissionError(errno.EPERM, "neither kind of socket may be opened")
 
     def __enter__(self) -> _Sockets:
         return self
