@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench.h"
 #include "clock.h"
 #include "connect.h"
 #include "params.h"
@@ -35,6 +36,7 @@ static void help(FILE *to) {
   fputs(
       "usage: railweave-rdma-ping --server [--port N] [--device LIST]\n"
       "       railweave-rdma-ping HOST [--port N] [--device LIST] [--count N] [--interval MS] [--timeout MS] [--json]\n"
+      "       railweave-rdma-ping HOST --latency|--bandwidth [--sizes LIST] [--count N] [--csv|--json]\n"
       "\n"
       "Writes 8 bytes by RDMA over every path (source address, destination address) between the NICs of this host and\n"
       "HOST, where the server runs: lost writes, round trip times, and which path is dead. NICs are paired in PCI "
@@ -47,6 +49,10 @@ static void help(FILE *to) {
       "  -i, --interval MS    between two writes on a path (10)\n"
       "  -t, --timeout MS     after which a write counts as lost (200)\n"
       "  -j, --json           for machines\n"
+      "  -l, --latency        round trip times of one write after the other, by path and size\n"
+      "  -b, --bandwidth      what 32 writes at a time carry, by path and size\n"
+      "  -z, --sizes LIST     bytes of those writes, as 8,4096,1048576; 8388608 at most\n"
+      "  -C, --csv            for spreadsheets\n"
       "\n"
       "NCCL_IB_* and RAILWEAVE_NET_* variables hold here too (man railweave-net).\n"
       "exit codes: 0 every path answers every write, 1 some do not, 2 bad use or no connection\n",
@@ -95,6 +101,7 @@ static struct rw_comm *welcome(int client, int device) {
   if (rw_listen_on(NULL, device, handle, &listening) != ncclSuccess) return NULL;
   if (send(client, handle, sizeof(handle), MSG_NOSIGNAL) == sizeof(handle))
     for (int waited = 0; !comm && waited < 10000 && rw_accept(listening, &comm) == ncclSuccess; waited++) pause_ms(1);
+  if (comm) bench_offer(client, comm);
   rw_close_listening(listening);
   return comm;
 }
@@ -131,11 +138,13 @@ static int serve(int port, int device) {
     }
   }
   for (int i = 0; i < MAX_CLIENTS; i++) rw_comm_close(clients[i]);
+  bench_forget(rw_vdevice(device));
   close(fd);
   return 0;
 }
 
-static bool fetch_handle(const char *host, int port, unsigned char *handle) {
+// Gives the socket, on which more may come; -1 where nothing does.
+static int fetch_handle(const char *host, int port, unsigned char *handle) {
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
   char service[16];
   size_t got = 0;
@@ -143,21 +152,23 @@ static bool fetch_handle(const char *host, int port, unsigned char *handle) {
   int error = getaddrinfo(host, service, &hints, &list);
   if (error) {
     fprintf(stderr, "railweave-rdma-ping: %s: %s\n", host, gai_strerror(error));
-    return false;
+    return -1;
   }
+  int fd = -1;
   for (const struct addrinfo *a = list; a && got < NCCL_NET_HANDLE_MAXSIZE; a = a->ai_next) {
-    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0) close(fd);
+    fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) == 0)
       for (ssize_t n;
            got < NCCL_NET_HANDLE_MAXSIZE && (n = recv(fd, handle + got, NCCL_NET_HANDLE_MAXSIZE - got, 0)) > 0;)
         got += (size_t)n;
-    if (fd >= 0) close(fd);
   }
   freeaddrinfo(list);
-  if (got == NCCL_NET_HANDLE_MAXSIZE) return true;
+  if (got == NCCL_NET_HANDLE_MAXSIZE) return fd;
+  if (fd >= 0) close(fd);
   fprintf(stderr, "railweave-rdma-ping: nothing answers on %s port %d: start railweave-rdma-ping --server there\n",
           host, port);
-  return false;
+  return -1;
 }
 
 static void ping_all(struct rw_comm *c, struct path_count *counts) {
@@ -222,18 +233,8 @@ static bool report(const struct rw_comm *c, const struct path_count *counts, boo
   return good;
 }
 
-static int ask(const char *host, int port, int device, int count, int interval, bool json) {
-  unsigned char handle[NCCL_NET_HANDLE_MAXSIZE];
-  void *out = NULL;
-  if (!fetch_handle(host, port, handle)) return 2;
-  for (int waited = 0; !out && waited < 10000; waited++) {
-    if (rw_connect(NULL, device, handle, &out) != ncclSuccess) return 2;
-    if (!out) pause_ms(1);
-  }
-  struct rw_comm *c = out;
-  if (!c) return 2;
+static int ping(struct rw_comm *c, int count, int interval, bool json) {
   struct path_count *counts = calloc((size_t)c->n_qps, sizeof(*counts));
-  while (!rw_comm_enter(c)) pause_ms(1);
   int64_t next = rw_now_ns(), left = count;
   while (!stop && left > 0) {
     rw_progress(c);
@@ -245,10 +246,27 @@ static int ask(const char *host, int port, int device, int count, int interval, 
   // Answers to the last round, and time for those that get none to say so.
   for (int64_t end = rw_now_ns() + (c->settings.reroute_ms + 50) * INT64_C(1000000); rw_now_ns() < end;) rw_progress(c);
   bool good = report(c, counts, json);
-  rw_comm_leave(c);
-  rw_comm_close(c);
   free(counts);
   return good ? 0 : 1;
+}
+
+static int ask(const char *host, int port, int device, int count, int interval, const struct bench *b) {
+  unsigned char handle[NCCL_NET_HANDLE_MAXSIZE];
+  void *out = NULL;
+  int fd = fetch_handle(host, port, handle), result = 2;
+  if (fd < 0) return 2;
+  for (int waited = 0; !out && waited < 10000 && rw_connect(NULL, device, handle, &out) == ncclSuccess; waited++)
+    if (!out) pause_ms(1);
+  if (out) {
+    struct rw_comm *c = out;
+    while (!rw_comm_enter(c)) pause_ms(1);
+    result = b->kind ? bench_run(c, fd, b) : ping(c, count ? count : 100, interval, b->format == BENCH_JSON);
+    rw_comm_leave(c);
+    rw_comm_close(c);
+    bench_forget(rw_vdevice(device));
+  }
+  close(fd);
+  return result;
 }
 
 static void number_variable(const char *name, int value) {
@@ -258,13 +276,15 @@ static void number_variable(const char *name, int value) {
 }
 
 int main(int n, char **words) {
-  int port = 18590, count = 100, interval = 10, timeout = 200, option;
-  bool server = false, json = false;
+  struct bench bench = {0};
+  int port = 18590, count = -1, interval = 10, timeout = 200, option;
+  bool server = false;
   static const struct option options[] = {
       {"server", 0, NULL, 's'}, {"port", 1, NULL, 'p'},     {"device", 1, NULL, 'd'},
       {"count", 1, NULL, 'c'},  {"interval", 1, NULL, 'i'}, {"timeout", 1, NULL, 't'},
-      {"json", 0, NULL, 'j'},   {"help", 0, NULL, 'h'},     {0}};
-  while ((option = getopt_long(n, words, "sp:d:c:i:t:jh", options, NULL)) >= 0) {
+      {"json", 0, NULL, 'j'},   {"help", 0, NULL, 'h'},     {"latency", 0, NULL, 'l'}, {"bandwidth", 0, NULL, 'b'},
+      {"sizes", 1, NULL, 'z'},  {"csv", 0, NULL, 'C'},      {0}};
+  while ((option = getopt_long(n, words, "sp:d:c:i:t:jhlbz:C", options, NULL)) >= 0) {
     switch (option) {
       case 's': server = true; break;
       case 'p': port = atoi(optarg); break;
@@ -272,15 +292,21 @@ int main(int n, char **words) {
       case 'c': count = atoi(optarg); break;
       case 'i': interval = atoi(optarg); break;
       case 't': timeout = atoi(optarg); break;
-      case 'j': json = true; break;
+      case 'j': bench.format = BENCH_JSON; break;
+      case 'C': bench.format = BENCH_CSV; break;
+      case 'l': bench.kind = BENCH_LATENCY; break;
+      case 'b': bench.kind = BENCH_BANDWIDTH; break;
+      case 'z': bench.sizes = optarg; break;
       case 'h': help(stdout); return 0;
       default: help(stderr); return 2;
     }
   }
-  if (server ? optind != n : optind != n - 1 || count < 1 || interval < 1 || timeout < 10) {
+  bool odd = !bench.kind && (bench.sizes || bench.format == BENCH_CSV);
+  if (server ? optind != n : optind != n - 1 || odd || count == 0 || count < -1 || interval < 1 || timeout < 10) {
     help(stderr);
     return 2;
   }
+  bench.count = count > 0 ? count : 0;
   // A write is lost when it is not acknowledged at once: no retries hide it. Dead paths are tried again soon.
   number_variable("RAILWEAVE_NET_REROUTE_MS", timeout);
   number_variable("NCCL_IB_RETRY_CNT", 0);
@@ -293,7 +319,7 @@ int main(int n, char **words) {
     return 2;
   }
   int device = all_devices();
-  int result = device < 0 ? 2 : server ? serve(port, device) : ask(words[optind], port, device, count, interval, json);
+  int result = device < 0 ? 2 : server ? serve(port, device) : ask(words[optind], port, device, bench.count, interval, &bench);
   rw_process_close();
   return result;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# railweave-rdma-ping between two fake hosts: all paths good, then one dead. ping.sh BUILD
+# railweave-rdma-ping between two fake hosts: all paths good, measured, then one dead. ping.sh BUILD
 set -euo pipefail
 cd "$1"
 fabric=$(mktemp)
@@ -12,8 +12,17 @@ ping() { RAILWEAVE_FAKE_HOST=0 ./railweave-rdma-ping 127.0.0.1 --port $port --co
 for _ in $(seq 100); do (echo > /dev/tcp/127.0.0.1/$port) 2> /dev/null && break || sleep 0.05; done
 ping > "$fabric.out" || { cat "$fabric.out"; echo "paths that are good are not"; exit 1; }
 [ "$(grep -c good "$fabric.out")" = 8 ] || { cat "$fabric.out"; echo "8 good paths expected"; exit 1; }
+measure() { RAILWEAVE_FAKE_HOST=0 ./railweave-rdma-ping 127.0.0.1 --port $port --count 20 "$@" > "$fabric.out"; }
+measure --latency --sizes 8,4096 --csv || { cat "$fabric.out"; echo "latency is not measured"; exit 1; }
+[ "$(grep -c ',good,' "$fabric.out")" = 16 ] && head -1 "$fabric.out" | grep -q ',p50_us,' ||
+  { cat "$fabric.out"; echo "16 rows of latency expected"; exit 1; }
+measure --bandwidth --sizes 65536 --json || { cat "$fabric.out"; echo "bandwidth is not measured"; exit 1; }
+[ "$(grep -c '"gbit_s": [0-9.]*[1-9]' "$fabric.out")" = 8 ] || { cat "$fabric.out"; echo "8 paths with a bandwidth expected"; exit 1; }
+! measure --latency --sizes 8,9000000 2> /dev/null || { echo "a size that is too large passes"; exit 1; }
 ./fake-fabric "$fabric" path 0:1 1:1 2 down
 ! ping --json > "$fabric.out" 2> "$fabric.err" || { echo "a dead path passes"; exit 1; }
 [ "$(grep -c '"dead": true' "$fabric.out")" = 1 ] && grep -q '"local": "fd00:1:2:3::1".*"dead": true' "$fabric.out" ||
   { cat "$fabric.out" "$fabric.err"; echo "one dead path expected, from fd00:1:2:3::1"; exit 1; }
-echo "railweave-rdma-ping: finds the dead path"
+! measure --bandwidth --sizes 4096 --csv 2> /dev/null || { echo "a dead path has a bandwidth"; exit 1; }
+[ "$(grep -c ',dead,' "$fabric.out")" = 1 ] || { cat "$fabric.out"; echo "one dead path expected"; exit 1; }
+echo "railweave-rdma-ping: finds the dead path, measures the others"

@@ -257,4 +257,4 @@ def test_the_mesh_of_real_servers_that_have_none_of_the_addresses(
     assert 'name="H100-02"' in junit.read_text()
     assert [each.name for each in tmp_path.glob("*/railweave.*")] == []
     refused = CliRunner().invoke(app, ["fleet", "mesh", str(FABRIC), "--hosts", "nobody"])
-    assert refused.exit_code == 2
+    assert isinstance(refused.exception, InputError)
