@@ -61,10 +61,10 @@ _BLUE = "case $SERVER in *1|*2) table=10001;; *) table=10005;; esac"
 _TAKEN = "fc00:1:1:1:a288:c2ff:fe3b:5066/64"
 _TWICE = (
     f"case $SERVER in *2) ip addr add {_TAKEN} dev {GPU0} nodad;; "
-    f"*) ip addr del {_TAKEN} dev {GPU0}; ip addr add {_TAKEN} dev {GPU0}; "
+    f"*) sysctl -qw net.ipv6.conf.{GPU0}.accept_dad=1; ip addr del {_TAKEN} dev {GPU0}; ip addr add {_TAKEN} dev {GPU0}; "
     f"for _ in $(seq 100); do ip addr show dev {GPU0} | grep -q dadfailed && break; sleep 0.1; done;; esac"
 )
-_TWICE_UNDONE = f"ip addr del {_TAKEN} dev {GPU0}"
+_TWICE_UNDONE = f"sysctl -qw net.ipv6.conf.{GPU0}.accept_dad=0; ip addr del {_TAKEN} dev {GPU0}"
 NO_FIREWALL = "nft delete table inet x"
 ROUNDS = (
     (
