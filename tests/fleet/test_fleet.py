@@ -21,6 +21,7 @@ from railweave.errors import InputError
 from railweave.fleet import rdma
 from railweave.fleet.checked import checked
 from railweave.fleet.meshed import meshed
+from railweave.fleet.page import page
 from railweave.fleet.probes import plan
 from railweave.fleet.running import Answer, Verdict
 from railweave.fleet.sharing import Place
@@ -244,8 +245,8 @@ def test_the_mesh_of_real_servers_that_have_none_of_the_addresses(
 ) -> None:
     one, quiet = servers.server(tmp_path / "one"), servers.server(tmp_path / "quiet", python="exit 3")
     file = access(tmp_path, monkeypatch, [one, quiet], H100_01=one, H100_02=quiet)
-    page, junit = tmp_path / "mesh.html", tmp_path / "mesh.xml"
-    words = ["fleet", "mesh", str(FABRIC), "--access", str(file), "--hosts", "H100-[01-02]", "--html", str(page)]
+    html, junit = tmp_path / "mesh.html", tmp_path / "mesh.xml"
+    words = ["fleet", "mesh", str(FABRIC), "--access", str(file), "--hosts", "H100-[01-02]", "--html", str(html)]
     done = CliRunner().invoke(app, [*words, "--junit", str(junit), "--json"])
     assert done.exit_code == 1, done.output
     found = json.loads(done.stdout)
@@ -253,8 +254,27 @@ def test_the_mesh_of_real_servers_that_have_none_of_the_addresses(
     assert {each["outcome"] for each in found["probes"]} <= {"refused", "not tried"}
     assert len(found["probes"]) == 8 * 8
     assert found["rdma"].startswith("not tried; no RDMA device")
-    assert "no answer" in page.read_text()
+    assert "no answer" in html.read_text()
     assert 'name="H100-02"' in junit.read_text()
     assert [each.name for each in tmp_path.glob("*/railweave.*")] == []
     refused = CliRunner().invoke(app, ["fleet", "mesh", str(FABRIC), "--hosts", "nobody"])
     assert isinstance(refused.exception, InputError)
+
+
+def test_the_page_has_the_matrix_and_takes_nothing_that_servers_print_as_markup() -> None:
+    bad = (
+        "link-speed",
+        "gpu0_eth",
+        "failed",
+        "<script>alert(1)</script>",
+        "400 Gbit/s",
+        "host.json",
+        "look at the leaf",
+    )
+    silent = Answer("s2", "s2", error="no answer within 70 s")
+    shown = page(checked("net", [_answer("s1", bad), silent], {}, {"s1": "m", "s2": "m"}, SUBJECTS))
+    assert "<script" not in shown
+    assert "&lt;script&gt;" in shown
+    assert "FAIL 1" in shown
+    assert shown.count("no answer") > 1
+    assert "default-src 'none'" in shown.replace("&#39;", "'")
