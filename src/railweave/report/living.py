@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.report.markup import asset, element, text
-from railweave.report.page import POLICY
+from railweave.report.markup import element, text
+from railweave.report.shell import html_page, section, still_picture
 from railweave.report.topology.picture import topology_svg
 
 if TYPE_CHECKING:
@@ -31,37 +31,19 @@ def living_html(
     verdict = [element("span", text(counted(counts[one], one)), class_=one) for one in MARKED if counts[one]] or [
         element("span", "as designed", class_="good")
     ]
-    picture = element("div", topology_svg(network), class_="picture")
+    picture, hint = still_picture(topology_svg(network))
     about = "Red is a device or link with an error, amber one with a warning; what only follows from another finding is not marked."
     shown = [
         ("topology", "Topology", about, picture),
         ("findings", "Findings", _tally(findings), _findings(findings)),
         ("punch-list", "Punch list", "What is to be done by hand, by rack and port.", _tasks(tasks)),
     ]
-    head = [
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{text(POLICY)}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="color-scheme" content="light dark">',
-        '<link rel="icon" href="data:,">',
-        element("title", text(f"{network.name}: living network")),
-        element("style", "\n".join([asset("page.css"), *marks(network, findings)])),
-    ]
-    content = [
-        element(
-            "header",
-            element("h1", text(network.name), " ", *verdict),
-            element(
-                "p",
-                text(f"The living network beside the design: {answered} of {counted(devices, 'device')} answered."),
-                class_="description",
-            ),
-            class_="wide",
-        ),
-        element("main", *(_section(*one) for one in shown), class_="wide"),
-    ]
-    return "\n".join(
-        ['<!doctype html>\n<html lang="en">\n<head>', *head, "</head>\n<body>", *content, "</body>\n</html>\n"]
+    said = f"The living network beside the design: {answered} of {counted(devices, 'device')} answered."
+    return html_page(
+        f"{network.name}: living network",
+        [hint, *marks(network, findings)],
+        header=[element("h1", text(network.name), " ", *verdict), element("p", text(said), class_="description")],
+        main=[section(*one) for one in shown],
     )
 
 
@@ -157,7 +139,3 @@ def _table(heads: Sequence[str], rows: Sequence[str]) -> str:
     return element(
         "div", element("div", element("table", head, element("tbody", *rows)), class_="scroll"), class_="table"
     )
-
-
-def _section(name: str, title: str, about: str, content: str) -> str:
-    return element("section", element("h2", text(title)), element("p", text(about), class_="about"), content, id=name)

@@ -15,6 +15,7 @@ from railweave.report.checked import applies
 from railweave.report.figures import figures, subscription_word
 from railweave.report.lab_notes import lab_notes_joined
 from railweave.report.markup import asset, element, json_for_script, text
+from railweave.report.shell import html_page, section
 from railweave.report.tables import findings_table
 from railweave.report.terms import NETWORK, glossary, linked
 from railweave.report.topology.palette import network_strokes, stroke_rules
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from railweave.findings import Finding
     from railweave.network.model import Network
     from railweave.report.body import Body
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-"""Content security policy of the page: the browser itself refuses every request to a network."""
 
 TABLES = (
     (
@@ -105,31 +103,21 @@ def report_html(
         *((name, title, about + body.remarks.get(name, ""), _table(name)) for name, title, about in TABLES),
         ("terms", "Terms", "Words of this page.", glossary(NETWORK)),
     ]
-    navigation = "".join(element("a", text(title), href=f"#{name}") for name, title, _, _ in shown)
-    head = [
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{text(POLICY)}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="color-scheme" content="light dark">',
-        '<link rel="icon" href="data:,">',
-        element("title", text(f"{network.name}: network report")),
-        element("style", f"{asset('page.css')}\n{stroke_rules(strokes)}"),
-    ]
     made = "Made by railweave. The same design gives the same page."
     tables = ",".join((json_for_script(findings_table(joined)), *body.tables))
-    content = [
-        element("header", element("div", *_header(network, findings), class_="wide")),
-        element("nav", element("div", navigation, class_="wide"), aria_label="Sections"),
-        element("main", *(_section(*one) for one in shown), class_="wide"),
-        element(
-            "footer", text(made + (f" This one is {design} (SHA-256 of design.json)." if design else "")), class_="wide"
-        ),
-        element("script", f"[{tables}]", type="application/json", id="tables"),
-        element("script", body.forwarding, type="application/json", id="forwarding"),
-        element("script", '"use strict";\n(() => {\n' + "\n".join(asset(name) for name in SCRIPTS) + "\n})();"),
-    ]
-    return "\n".join(
-        ['<!doctype html>\n<html lang="en">\n<head>', *head, "</head>\n<body>", *content, "</body>\n</html>\n"]
+    made += f" This one is {design} (SHA-256 of design.json)." if design else ""
+    return html_page(
+        f"{network.name}: network report",
+        [stroke_rules(strokes)],
+        header=_header(network, findings),
+        links=[(name, title) for name, title, _, _ in shown],
+        main=[section(*one) for one in shown],
+        footer=made,
+        scripts=[
+            element("script", f"[{tables}]", type="application/json", id="tables"),
+            element("script", body.forwarding, type="application/json", id="forwarding"),
+            element("script", '"use strict";\n(() => {\n' + "\n".join(asset(name) for name in SCRIPTS) + "\n})();"),
+        ],
     )
 
 
@@ -185,16 +173,6 @@ def _next(counts: Counter[str]) -> str:
     if counts["warning"]:
         return f"No errors. Next: read {counted(counts['warning'], 'warning')} under {findings}; each says what to do."
     return f"No errors. Next: bring the switches up in the order under {element('a', 'Switches', href='#switches')}, each by its runbook."
-
-
-def _section(name: str, title: str, about: str, content: str) -> str:
-    return element(
-        "section",
-        element("h2", text(title)),
-        element("p", text(about), class_="about") if about else "",
-        content,
-        id=name,
-    )
 
 
 def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Finding], checks: Sequence[str]) -> str:

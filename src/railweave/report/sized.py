@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.report.charts import bars
 from railweave.report.figures import subscription_word
 from railweave.report.markup import asset, element, text
-from railweave.report.page import POLICY
+from railweave.report.shell import html_page, section, still_picture
 from railweave.report.terms import NETWORK, glossary
 from railweave.report.topology.palette import HUES, network_strokes, stroke_rules
 from railweave.report.topology.picture import topology_svg
@@ -44,13 +44,14 @@ def sized_html(network: Network, sized: Mapping[str, Any], lines: Sequence[str],
     chosen = next(one for one in shapes if one["shape"] == sized["chosen"])
     light, dark = HUES["blue"]
     colors = f":root{{--k0:{light};--k1:{light}}}@media(prefers-color-scheme:dark){{:root{{--k0:{dark};--k1:{dark}}}}}"
-    styles = [asset("page.css"), asset("prediction.css"), colors, stroke_rules(network_strokes(network))]
+    picture, hint = still_picture(topology_svg(network))
+    styles = [asset("prediction.css"), colors, stroke_rules(network_strokes(network)), hint]
     sections = [
         (
             "topology",
             "Topology",
             f"The shape chosen is {chosen['shape']}: {chosen['why']}.",
-            _picture(network),
+            picture,
         ),
         (
             "shapes",
@@ -68,24 +69,13 @@ def sized_html(network: Network, sized: Mapping[str, Any], lines: Sequence[str],
         ),
         ("terms", "Terms", "Words of this page.", glossary(NETWORK)),
     ]
-    navigation = "".join(element("a", text(title), href=f"#{name}") for name, title, _, _ in sections)
-    return "\n".join(
-        [
-            '<!doctype html>\n<html lang="en">\n<head>',
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{text(POLICY)}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            '<link rel="icon" href="data:,">',
-            element("title", text(f"{network.name}: sizing")),
-            element("style", "\n".join(styles)),
-            "</head>\n<body>",
-            element("header", element("div", *_header(network, sized, chosen), class_="wide")),
-            element("nav", element("div", navigation, class_="wide"), aria_label="Sections"),
-            element("main", *(_section(*one) for one in sections), class_="wide"),
-            '<footer class="wide">Made by railweave. The same question gives the same page.</footer>',
-            "</body>\n</html>\n",
-        ]
+    return html_page(
+        f"{network.name}: sizing",
+        styles,
+        header=_header(network, sized, chosen),
+        links=[(name, title) for name, title, _, _ in sections],
+        main=[section(*one) for one in sections],
+        footer="Made by railweave. The same question gives the same page.",
     )
 
 
@@ -115,10 +105,6 @@ def _header(network: Network, sized: Mapping[str, Any], chosen: Mapping[str, Any
 def _ratio(shape: Mapping[str, Any]) -> float | None:
     """Oversubscription of the fullest leaf, None without uplinks."""
     return shape["servers_per_stripe"] / shape["uplinks"] if shape["uplinks"] else None
-
-
-def _picture(network: Network) -> str:
-    return element("div", topology_svg(network), class_="picture", tabindex=0)
 
 
 def _charts(shapes: Sequence[Mapping[str, Any]]) -> str:
@@ -174,7 +160,3 @@ def _costs(costs: Mapping[str, str]) -> str:
 def _plain(heads: Sequence[str], rows: Sequence[str]) -> str:
     head = element("thead", element("tr", *(element("th", text(one)) for one in heads)))
     return element("div", element("table", head, element("tbody", *rows), class_="plain"), class_="scroll")
-
-
-def _section(name: str, title: str, about: str, content: str) -> str:
-    return element("section", element("h2", text(title)), element("p", text(about), class_="about"), content, id=name)

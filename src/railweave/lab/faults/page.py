@@ -6,8 +6,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.report.markup import asset, element, text
-from railweave.report.page import POLICY
+from railweave.report.markup import element, text
+from railweave.report.shell import html_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,27 +81,15 @@ def faults_html(record: Record, measured: Sequence[Measured]) -> str:
         "before. What the emulation does not prove is in docs/lab.md."
     )
     title = f"{record.network}: faults in the lab"
-    head = [
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{text(POLICY)}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="color-scheme" content="light dark">',
-        '<link rel="icon" href="data:,">',
-        element("title", text(title)),
-        element("style", asset("page.css") + _WHOLE),
-    ]
-    body = [
-        element("header", element("div", element("h1", text(title)), class_="wide")),
-        element(
-            "main",
+    return html_page(
+        title,
+        [_WHOLE],
+        header=[element("h1", text(title))],
+        main=[
             *(element("p", text(one)) for one in (verdict, setting, reading)),
             element("h2", text("By kind")),
             _table(SUMMARY, summary(measured)),
             element("h2", text("Every fault")),
             _table(HEADER, rows(ordered)),
-            class_="wide",
-        ),
-    ]
-    return "\n".join(
-        ['<!doctype html>\n<html lang="en">\n<head>', *head, "</head>\n<body>", *body, "</body>\n</html>\n"]
+        ],
     )

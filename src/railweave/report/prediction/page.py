@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from railweave.report.markup import asset, element, json_for_script, text
-from railweave.report.page import POLICY
 from railweave.report.prediction.run_charts import run_charts
+from railweave.report.shell import html_page, section
 from railweave.report.terms import PREDICTION, glossary, linked
 from railweave.report.topology.palette import HUES, TURN
 from railweave.simulation.grid import shown
@@ -44,25 +44,14 @@ def document(title: str, header: str, sections: Sequence[str], data: object, lin
     dark = "".join(f"--k{place}:{hue[1]};" for place, hue in enumerate(hues))
     colors = f":root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
     shown = [*links, ("terms", "Terms")]
-    navigation = "".join(element("a", text(name), href=f"#{id_}") for id_, name in shown)
-    return "\n".join(
-        [
-            '<!doctype html>\n<html lang="en">\n<head>',
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{text(POLICY)}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            '<link rel="icon" href="data:,">',
-            element("title", text(title)),
-            element("style", f"{asset('page.css')}\n{asset('prediction.css')}\n{colors}"),
-            "</head>\n<body>",
-            element("header", element("div", header, class_="wide")),
-            element("nav", element("div", navigation, class_="wide"), aria_label="Sections"),
-            element("main", *sections, _section("terms", "Terms", glossary(PREDICTION)), class_="wide"),
-            '<footer class="wide">Made by railweave. The same question gives the same page.</footer>',
-            element("script", json_for_script(data), type="application/json", id="result"),
-            "</body>\n</html>\n",
-        ]
+    return html_page(
+        title,
+        [asset("prediction.css"), colors],
+        header=[header],
+        links=shown,
+        main=[*sections, section("terms", "Terms", "", glossary(PREDICTION))],
+        footer="Made by railweave. The same question gives the same page.",
+        scripts=[element("script", json_for_script(data), type="application/json", id="result")],
     )
 
 
@@ -89,16 +78,16 @@ def prediction_html(network: Network, found: Sequence[JobPrediction]) -> str:
         ]
         several.append((f"{sum(len(job.steps) for job in found):,}", "collectives"))
         header.append(element("ul", *(tile(value, label) for value, label in several), class_="tiles"))
-    sections = [] if single else [_section("steps", "Collectives", _steps(found))]
+    sections = [] if single else [section("steps", "Collectives", "", _steps(found))]
     links = [] if single else [("steps", "Collectives")]
     for place, (job, one) in enumerate(drawn, 1):
         title = f"{one.step.collective} of {size(one.step.size)}" + (
             "" if single else f", from {one.at_ps / 1e6:,.1f} us on"
         )
         links.append((f"run{place}", title))
-        sections.append(_section(f"run{place}", title, run_section(one, job, with_tiles=not single)))
+        sections.append(section(f"run{place}", title, "", run_section(one, job, with_tiles=not single)))
     notes = dict.fromkeys(note for _, one in steps for note in one.prediction.notes)
-    sections.append(_section("notes", "Assumed", element("ul", *(element("li", text(note)) for note in notes))))
+    sections.append(section("notes", "Assumed", "", element("ul", *(element("li", text(note)) for note in notes))))
     links.append(("notes", "Assumed"))
     values = [_without_flows(job.to_json()) for job in found]
     return document(f"{network.name}: {name}", "".join(header), sections, values, links)
@@ -197,10 +186,6 @@ def table(head: Sequence[str], rows: Sequence[str]) -> str:
     """A plain table of rows that are markup already."""
     top = element("thead", element("tr", *(element("th", text(name)) for name in head)))
     return element("div", element("table", top, element("tbody", *rows), class_="plain"), class_="scroll")
-
-
-def _section(name: str, title: str, content: str) -> str:
-    return element("section", element("h2", text(title)), content, id=name)
 
 
 def _without_flows(value: dict[str, Any]) -> dict[str, Any]:
