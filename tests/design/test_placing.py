@@ -81,3 +81,9 @@ def test_a_lock_that_holds_more_in_a_stripe_than_the_file_wants_is_an_error_with
         designed(tmp_path, text, lock)
     anew = Lock({pool: slots for pool, slots in lock.pools.items() if "/servers/" not in pool})
     assert _counts(designed(tmp_path, wanted, anew)[0]) == {"stripe1": 2, "stripe2": 2}
+
+
+def test_servers_that_all_name_a_stripe_which_is_not_there_are_an_error(tmp_path: Path) -> None:
+    text = TEXT.format(stripes=2, servers=2).replace("h100-8gpu-cx7}", "h100-8gpu-cx7, stripe: stripe9}")
+    with pytest.raises(DesignError, match="stripe 'stripe9' is not in fabric 'f'"):
+        designed(tmp_path, text)

@@ -12,6 +12,7 @@ from railweave.checks.subject import Subject
 from railweave.findings import Finding
 from railweave.network.model import Network
 from railweave.report.body import body_of
+from railweave.report.living import living_html
 from railweave.report.page import report_html
 from railweave.routing.paths import queue_pair_paths
 from tests.chromium import Chromium, Page, browser, program
@@ -411,3 +412,26 @@ def test_a_picture_wider_than_the_window_says_so(chromium: Chromium, h100_file: 
 def test_a_picture_that_fits_says_nothing(chromium: Chromium, h100_file: Path) -> None:
     page = chromium.open(h100_file, width=1440, height=900)
     assert page.evaluate("[wider.hidden, picture.className, zoom.textContent]") == [True, "picture", "Actual size"]
+
+
+@pytest.mark.parametrize(("width", "hint"), [(800, "block"), (1440, "none")])
+def test_the_page_of_a_check_fits_the_window(
+    chromium: Chromium, h100: Network, tmp_path: Path, width: int, hint: str
+) -> None:
+    said = "the cables in et-0/0/0:0 and et-0/0/1:0 of stripe1-leaf1 are swapped"
+    finding = Finding(
+        "cables-swapped", "error", "stripe1-leaf1 et-0/0/0:0 and et-0/0/1:0", "f.yaml", 8, said, said, said
+    )
+    file = tmp_path / "check.html"
+    file.write_text(living_html(h100, [finding], [], 20, 20), encoding="utf-8")
+    page = chromium.open(file, width=width, height=900)
+    assert page.evaluate("getComputedStyle(document.querySelector('.wider')).display") == hint
+    beyond = "(() => { const p = document.querySelector('.picture'); return p.scrollWidth > p.clientWidth + 1; })()"
+    assert page.evaluate(beyond) is (hint == "block")
+    assert page.evaluate("[...document.querySelectorAll('.scroll')].every((one) => one.scrollWidth <= one.clientWidth)")
+    assert page.errors == []
+
+
+def test_the_navigation_is_one_line_in_a_window_of_1280_pixels(chromium: Chromium, h100_file: Path) -> None:
+    page = chromium.open(h100_file, width=1280, height=900)
+    assert page.evaluate("new Set([...document.querySelectorAll('nav a')].map((one) => one.offsetTop)).size") == 1

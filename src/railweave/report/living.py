@@ -101,14 +101,14 @@ def _findings(findings: Sequence[Finding]) -> str:
             element("td", element("b", text(one.severity)), class_=one.severity, style=f"color:var(--{one.severity})"),
             element("td", text(one.id), class_="mono"),
             element("td", text(one.where), class_="mono"),
-            element("td", text(f"{one.file}:{one.line}" if one.line else one.file), class_="mono"),
-            element("td", text(one.what)),
-            element("td", text(one.why)),
-            element("td", text(one.fix)),
+            element("td", text(f"{one.file}:{one.line}" if one.line else one.file), class_="mono", data_title="Input"),
+            element("td", text(one.what), class_="text"),
+            element("td", text(one.why), class_="text", data_title="Why"),
+            element("td", text(one.fix), class_="text", data_title="Fix"),
         )
         for one in findings
     ]
-    return _table(("Severity", "Id", "Where", "Input", "What", "Why", "Fix"), rows)
+    return _table(("Severity", "Id", "Where", "Input", "What", "Why", "Fix"), rows, name="findings")
 
 
 def _tasks(tasks: Sequence[Row]) -> str:
@@ -134,8 +134,8 @@ def _tasks(tasks: Sequence[Row]) -> str:
     return "".join(parts)
 
 
-def _table(heads: Sequence[str], rows: Sequence[str]) -> str:
+def _table(heads: Sequence[str], rows: Sequence[str], name: str | None = None) -> str:
+    """A table; page.css stacks the cells of the one whose ``name`` is ``findings`` in a narrow window."""
     head = element("thead", element("tr", *(element("th", text(one)) for one in heads)))
-    return element(
-        "div", element("div", element("table", head, element("tbody", *rows)), class_="scroll"), class_="table"
-    )
+    inner = element("table", head, element("tbody", *rows))
+    return element("div", element("div", inner, class_="scroll"), class_="table", data_table=name)

@@ -87,7 +87,7 @@ def place(
     count = sum(map(len, members.values())) + len(floating)
     asked = context.source.spec.fabrics[name].topology.servers_per_stripe
     shares = dict.fromkeys(members, asked or -(-count // len(members)))
-    if not asked and -(-count // max(shares.values(), default=1)) < len(members) <= count:
+    if not asked and 0 < len(members) <= count and -(-count // max(shares.values())) < len(members):
         # Filling one after another would leave the last stripes empty: each of them has one less.
         shares = {
             stripe: count // len(members) + (number < count % len(members)) for number, stripe in enumerate(members)
