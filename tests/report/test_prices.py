@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from railweave.cli.app import app
 from railweave.errors import InputError
+from railweave.report.bill_table import bill_table
 from railweave.report.bom import Item, Power, bill, power
 from railweave.report.prices import Prices, cost, read_prices
-from railweave.report.tables import bill_table
 from tests.conftest import designed
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Servers: what their NICs, kernels and jobs are told, and in which order their files are put in place.
+"""Servers: how their NICs, kernels and jobs are configured, and in which order their files are put in place.
 
 One server of each model and set of fabrics is resolved: the others differ in names, addresses and MACs alone.
 """
@@ -87,7 +87,7 @@ def _statement(network: Network, model: str, members: Sequence[Server]) -> Decis
     return Decision(
         model,
         f"{counted(len(members), 'server')} with {gpus}{counted(len(config.nics), 'NIC')}",
-        f"As {members[0].name} is told; the others of the model differ in names, addresses and MAC addresses.",
+        f"What {members[0].name} is configured with; the other servers of this model differ from it in names, addresses and MAC addresses.",
         tuple(facts),
         tuple(grid for grid in (_environment(job), _firmware(config.nics), _files(config)) if grid.rows),
     )

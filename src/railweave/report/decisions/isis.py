@@ -13,12 +13,15 @@ if TYPE_CHECKING:
 
 
 def isis_decision(network: Network, fabric: Fabric) -> Decision:
-    """IS-IS: area, metric, what is told, and how silent neighbors are noticed."""
+    """IS-IS: area, metric, what is advertised, and how silent neighbors are noticed."""
     wanted, bfd = fabric.underlay.isis, fabric.underlay.bfd
     links = sum(cable.fabric == fabric.name and cable.kind == "fabric" for cable in network.cables)
     facts = [
         ("Area", f"{wanted.area}, level 2 only, wide metrics; {wanted.metric} on each of {counted(links, 'link')}"),
-        ("Prefixes", "server ports and loopbacks are passive: told, without neighbors"),
+        (
+            "Prefixes",
+            "server ports and loopbacks are passive: they are advertised, and no neighbor is looked for there",
+        ),
         ("Authentication", "of hellos and the database, by a key" if wanted.key else "none"),
     ]
     if bfd.enabled:
