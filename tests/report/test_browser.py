@@ -13,7 +13,9 @@ from railweave.findings import Finding
 from railweave.network.model import Network
 from railweave.report.body import body_of
 from railweave.report.living import living_html
+from railweave.report.markup import element
 from railweave.report.page import report_html
+from railweave.report.prediction.page import document, table
 from railweave.routing.paths import queue_pair_paths
 from tests.chromium import Chromium, Page, browser, program
 from tests.report.conftest import LARGE, read
@@ -430,6 +432,19 @@ def test_the_page_of_a_check_fits_the_window(
     assert page.evaluate(beyond) is (hint == "block")
     assert page.evaluate("[...document.querySelectorAll('.scroll')].every((one) => one.scrollWidth <= one.clientWidth)")
     assert page.errors == []
+
+
+def test_the_table_of_a_comparison_fits_a_window_of_800_pixels(chromium: Chromium, tmp_path: Path) -> None:
+    head = ("lb", "time us", "longer", "bus bandwidth GB/s", "marked", "PFC pauses", "timeouts", "why")
+    cells = ("ecmp", "514.3", "+0.0%", "252.81", "0", "0", "0")
+    said = element("td", "proxy H100-01:gpu0_eth busy 78.7%", class_="said")
+    row = element("tr", *(element("td", one) for one in cells), said)
+    file = tmp_path / "comparison.html"
+    file.write_text(document("t", "", [table(head, [row])], {}, []), encoding="utf-8")
+    page = chromium.open(file, width=800, height=900)
+    assert page.evaluate(
+        "(() => { const s = document.querySelector('.scroll'); return s.scrollWidth <= s.clientWidth; })()"
+    )
 
 
 def test_the_navigation_is_one_line_in_a_window_of_1280_pixels(chromium: Chromium, h100_file: Path) -> None:
