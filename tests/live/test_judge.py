@@ -183,6 +183,25 @@ def test_whoever_sends_too_few_prefixes_comes_before_those_who_lack_them() -> No
     assert found[1].where.partition(" ")[0] == spine
 
 
+def test_whoever_holds_fewer_prefixes_than_were_sent_comes_first() -> None:
+    """A term of a spine's import policy refuses a prefix: all leaves get less from it, and the one that sent it says so."""
+    one = living()
+    leaves = [name for name, each in one.expected.items() if each.gateways]
+    spine = one.expected[leaves[0]].sessions[-1].session.peer
+    ports = {each.session.peer: each.session.interface for each in one.expected[spine].sessions}
+
+    def with_fewer(now: Living, device: str, port: str, field: str) -> Living:
+        said = now.states[device].bgp or ()
+        return changed(now, device, bgp=tuple(_fewer(each, field) if each.interface == port else each for each in said))
+
+    for leaf in leaves:
+        near = next(each.session.interface for each in one.expected[leaf].sessions if each.session.peer == spine)
+        one = with_fewer(one, leaf, near, "received")
+        one = with_fewer(one, spine, ports[leaf], "sent")
+    one = with_fewer(one, spine, ports[leaves[-1]], "received")
+    assert judged(one)[0].where == f"{spine} {ports[leaves[-1]]}"
+
+
 def _fewer(session: BgpSession, field: str) -> BgpSession:
     """The session with one prefix less received or sent."""
     families = {name: replace(each, **{field: getattr(each, field) - 1}) for name, each in session.families.items()}

@@ -29,9 +29,15 @@ PREFIXES = Rule(
 def prefixes(living: Living) -> Iterator[Seen]:
     """Every established session that carries another number of prefixes than the design has.
 
-    A leaf that lacks a prefix is told of by everybody beyond it, too: the devices that receive all they should and send less
-    come first, then those that receive less from such a device, then the others.
+    A leaf that lacks a prefix is told of by everybody beyond it, too: the devices that receive all they should and send less, and those
+    that hold fewer than their neighbor says it sent, come first, then those that receive less from such a device, then the others.
     """
+    sent = {
+        (one.device, each.session.link)
+        for one, state in living.pairs()
+        for each, found in _established(one.sessions, by_end(state.bgp or ()))
+        if any(family.sent is not None for family in found.families.values())
+    }
     wrong = [
         (one.device, each, what, received)
         for one, state in living.pairs()
@@ -39,9 +45,12 @@ def prefixes(living: Living) -> Iterator[Seen]:
         for what, received in _counts(found, each)
     ]
     short = {device for device, _, _, received in wrong if received}
+    as_designed = sent - {(device, each.session.link) for device, each, _, received in wrong if not received}
 
     def follows(one: tuple[str, Session, str, bool]) -> int:
         device, each, _, received = one
+        if received and (each.session.peer, each.session.link) in as_designed:
+            return 0
         if received:
             return 2 if each.session.peer in short else 1
         return 2 if device in short else 0
