@@ -194,8 +194,8 @@ def predict(
 
 
 def proxy_note(message_ps: int, qps: int) -> str:
-    """What decides where proxies bind, and how far that was compared with anything."""
-    note = f"proxies bind: {message_ps / 1e6:g} us a post decides the result, which was fitted on two published rows (docs/validation.md)"
+    """What decides where proxies are the limit, and how far that was compared with anything."""
+    note = f"the proxies limit the result: each post takes {message_ps / 1e6:g} us, a figure fitted on two published rows (docs/validation.md)"
     more = f"; {qps} queue pairs are more than were compared, and a post then likely costs more: compare with fewer (--compare qps=1,2,4)"
     return note + (
         more if qps > FITTED_QPS else "; fewer queue pairs post less (--compare qps=1,2,4)" if qps > 1 else ""

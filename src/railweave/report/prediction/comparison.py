@@ -19,7 +19,7 @@ SHOWN = ("utilisation", "queues", "ecn", "pfc", "rates", "fct")
 
 
 def comparison_html(network: Network, found: Comparison) -> str:
-    """The page of a comparison: a table, fastest first, what binds each, and their charts side by side."""
+    """The page of a comparison: a table, fastest first, what limits each, and their charts side by side."""
     ranked = found.ranked
     best = ranked[0]
     title = f"{network.name}: {found.name} compared"
