@@ -10,8 +10,8 @@ from xml.etree import ElementTree as ET
 
 from railweave.counting import counted
 from railweave.fleet.sharing import BAD, Odd, Shared, odd, shared
-from railweave.junit import document, suite, suites
 from railweave.fleet.text import matrix
+from railweave.junit import document, suite, suites
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

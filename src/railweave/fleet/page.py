@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.fleet.checked import Checked
-from railweave.report.markup import asset, element, text
-from railweave.report.page import POLICY
+from railweave.report.markup import element, text
+from railweave.report.shell import html_page, section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,7 +64,7 @@ def page(found: Checked | Meshed) -> str:
     cards += [_card("no answer", one.server, [one.error, one.fix]) for one in found.silent]
     marks = element("p", *(f"{element('span', word, class_=name)} " for name, word in _KEY), class_="about key")
     sections = [
-        _section(
+        section(
             "servers",
             "Servers",
             "The worst verdict on each subject, and how often it was given."
@@ -72,7 +72,7 @@ def page(found: Checked | Meshed) -> str:
             else "Probes by path color: how many failed, of how many.",
             marks + _matrix(found),
         ),
-        _section(
+        section(
             "failures",
             "Failures",
             "" if cards else "Nothing failed.",
@@ -80,29 +80,13 @@ def page(found: Checked | Meshed) -> str:
         ),
     ]
     verdict = ("as designed", "good") if found.good else (_worst(found), "error")
-    head = [
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{text(POLICY)}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="color-scheme" content="light dark">',
-        '<link rel="icon" href="data:,">',
-        element("title", text(f"{found.network}: {'servers' if checks else 'paths between servers'}")),
-        element("style", asset("page.css") + _STYLE),
+    header = [
+        element("h1", text(found.network), " ", element("span", text(verdict[0]), class_=verdict[1])),
+        element("p", text(about), class_="description"),
+        element("p", text(found.summary()), class_="lead"),
     ]
-    header = element(
-        "header",
-        element(
-            "div",
-            element("h1", text(found.network), " ", element("span", text(verdict[0]), class_=verdict[1])),
-            element("p", text(about), class_="description"),
-            element("p", text(found.summary()), class_="lead"),
-            class_="wide",
-        ),
-    )
-    body = [header, element("main", *sections, class_="wide"), element("footer", "Made by railweave.", class_="wide")]
-    return "\n".join(
-        ['<!doctype html>\n<html lang="en">\n<head>', *head, "</head>\n<body>", *body, "</body>\n</html>\n"]
-    )
+    title = f"{found.network}: {'servers' if checks else 'paths between servers'}"
+    return html_page(title, [_STYLE], header=header, main=sections, footer="Made by railweave.")
 
 
 def _worst(found: Checked | Meshed) -> str:
@@ -164,14 +148,4 @@ def _card(verdict: str, title: str, lines: Sequence[str], look: str = "", items:
         *(element("p", text(one)) for one in lines if one),
         *([element("ul", *(element("li", text(one)) for one in items))] if items else []),
         class_="card",
-    )
-
-
-def _section(name: str, title: str, about: str, content: str) -> str:
-    return element(
-        "section",
-        element("h2", text(title)),
-        element("p", text(about), class_="about") if about else "",
-        content,
-        id=name,
     )

@@ -1,4 +1,4 @@
-"""Text of servers: columns that stand below each other, and what may stand in XML."""
+"""Text of many servers: columns that stand below each other."""
 
 from __future__ import annotations
 
@@ -12,8 +12,3 @@ def matrix(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows with their cells below each other; a row may end early."""
     widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(len(rows[0]))]
     return ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows]
-
-
-def clean(text: str) -> str:
-    """Without characters that XML does not allow: servers may print anything."""
-    return "".join(one for one in text if one in "\n\t" or " " <= one <= "\ud7ff" or "\ue000" <= one <= "\ufffd")
