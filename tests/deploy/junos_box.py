@@ -57,6 +57,17 @@ class JunosBox:
     def waits(self) -> bool:
         return self._timer is not None
 
+    def wait(self, label: str, line: str) -> None:
+        """Somebody else's confirmed commit of a line."""
+        with self._guard:
+            self._fallback, self.running = list(self.running), normal([*self.running, line])
+            self.candidate = list(self.running)
+            self.history.insert(0, list(self.running))
+            self._timer = threading.Timer(600, self._revert)
+            self._timer.daemon = True
+            self._timer.start()
+            self.commits.insert(0, (time.time(), label, 10))
+
     def __call__(self, asked: ET.Element) -> str | None:
         name = asked.tag.removeprefix(_NS)
         if name not in {"get-configuration", "get-commit-information", "get-system-uptime-information", "command"}:

@@ -188,6 +188,35 @@ def test_a_plan_that_was_edited_is_refused(fabric: Path) -> None:
             deploy_apply(path, access=network.access, settle=0)
 
 
+def test_a_plan_older_than_the_fabric_file_is_refused(fabric: Path) -> None:
+    with changing(fabric, other(fabric.parent)) as network:
+        path = planned(fabric, network.access)
+        fabric.write_text(SMALL.replace("name: blue", "name: red"))
+        with pytest.raises(InputError, match="the fabric file has changed since the plan was made"):
+            deploy_apply(path, access=network.access, settle=0)
+        assert not any(box.log for box in network.boxes.values())
+
+
+def test_what_somebody_else_commits_meanwhile_is_left_alone(fabric: Path) -> None:
+    with changing(fabric, other(fabric.parent)) as network:
+        was = state_of(network)
+        box = network.boxes["spine1"]
+
+        def somebody(call: str) -> None:
+            if call == "get-commit-information" and not box.waits:
+                box.wait("somebody else's", "set system location building here")
+
+        path = planned(fabric, network.access)
+        box.before = somebody
+        with pytest.raises(StoppedError, match="spine1: a commit waits to be confirmed there already") as stopped:
+            deploy_apply(path, access=network.access, settle=0)
+        assert stopped.value.back
+        assert box.waits
+        assert "set system location building here" in box.running
+        now = state_of(network)
+        assert {**now, "spine1": []} == {**was, "spine1": []}
+
+
 def test_trying_changes_nothing(fabric: Path) -> None:
     with changing(fabric, other(fabric.parent)) as network:
         was = state_of(network)

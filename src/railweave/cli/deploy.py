@@ -43,6 +43,7 @@ _MOST = typer.Option(
     max=1,
     help="Share of the network (0 to 1) that a wave may take out while it is changed.",
 )
+_SECRETS = typer.Option(None, "--secrets", help="YAML file of NAME: value for the secrets that the plan refers to.")
 _OUTPUT = typer.Option(..., "--output", "-o", help="File of the plan. It holds configuration: only you can read it.")
 
 
@@ -102,9 +103,7 @@ def apply(
     ),
     lab: bool = _LAB,
     access: Path | None = _ACCESS,
-    secrets: Path | None = typer.Option(
-        None, "--secrets", help="YAML file of NAME: value for the secrets that the plan refers to."
-    ),
+    secrets: Path | None = _SECRETS,
     confirm_within: int = _WITHIN,
     settle: float = _SETTLE,
     hardware: Path | None = HARDWARE,
@@ -152,7 +151,10 @@ def status(
 ) -> None:
     """Ask the switches of the last apply what they run, and lay it beside the journal. Nothing is changed. Exits 1 after an interruption."""
     from railweave.api.deploying import deploy_status
+    from railweave.deploy.journal import who_is_at_work
 
+    if who := who_is_at_work(fabric):
+        typer.echo(f"{who} is at work on {fabric} now", err=True)
     with telling(quiet=quiet or as_json) as say:
         say("asking the switches of the last apply")
         newest, found = deploy_status(fabric, lab=lab, access=access, hardware=hardware)
@@ -164,7 +166,7 @@ def status(
         typer.echo(_line(newest))
         for one in found:
             typer.echo(f"  {one.line()}")
-        if newest.state == "running":
+        if newest.state == "running" and not who:
             typer.echo(
                 "it was interrupted: `deploy resume` brings its last wave back and goes on; `deploy resume --back` only brings it back"
             )
@@ -195,6 +197,7 @@ def resume(
     ),
     lab: bool = _LAB,
     access: Path | None = _ACCESS,
+    secrets: Path | None = _SECRETS,
     confirm_within: int = _WITHIN,
     settle: float = _SETTLE,
     hardware: Path | None = HARDWARE,
@@ -209,6 +212,7 @@ def resume(
             fabric,
             lab=lab,
             access=access,
+            secrets=secrets,
             settle=settle,
             confirm_within=confirm_within,
             back=back,
@@ -263,9 +267,7 @@ def _planned(found: Plan, output: Path, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _revision(revision: Revision | None, *, as_json: bool) -> None:
-    if revision is None:
-        return
+def _revision(revision: Revision, *, as_json: bool) -> None:
     if as_json:
         print_json(vars(revision))
     else:

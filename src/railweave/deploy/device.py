@@ -10,6 +10,7 @@ from railweave.config.compare import compare
 from railweave.deploy.changes import digest, read
 from railweave.reach.failure import ReachError
 from railweave.systems import system
+from railweave.systems.transaction import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -33,6 +34,8 @@ class Device:
     given: Given
     open_by: Open
     attempts: int = 3
+    untouched: bool = False
+    """It refused the change as a whole, so that there is nothing to bring back."""
 
     @property
     def transaction(self) -> Transaction:
@@ -71,7 +74,11 @@ class Device:
 
     async def commit(self, seconds: int) -> None:
         """Put it in force. Never tried again: whoever lost the session asks what became of it."""
-        await self._with(lambda session: self.transaction.commit(session, self.given, seconds), attempts=1)
+        try:
+            await self._with(lambda session: self.transaction.commit(session, self.given, seconds), attempts=1)
+        except RefusedError:
+            self.untouched = self.transaction.ATOMIC
+            raise
 
     async def confirm(self) -> None:
         """Keep it."""
@@ -87,15 +94,26 @@ class Device:
         await self._with(work, attempts=self.attempts)
 
     async def go_back(self) -> None:
-        """Bring back what was before, however far the change has come; raises ``ReachError`` where it cannot be brought back now."""
+        """Bring back what was before, however far the change has come, and nothing that somebody else did meanwhile.
+
+        Raises ``ReachError`` where the device is not reached, ``RefusedError`` where it runs what is not of this change.
+        """
+        if self.untouched:
+            return
 
         async def work(session: Session) -> None:
-            waiting = await self.transaction.pending(session)
-            if waiting is not None and waiting.label == self.given.label:
-                await self.transaction.revert(session, self.given.label)
-            if not self.same(await self.transaction.running(session), self.given.before):
-                await self.transaction.restore(session, self.given)
-            await self.transaction.clear(session, self.given.label)
+            changed_by, label = self.transaction, self.given.label
+            waiting = await changed_by.pending(session)
+            if waiting is not None and waiting.label != label:
+                raise RefusedError("a change of somebody else waits there to be confirmed: nothing was done")
+            if waiting is not None:
+                await changed_by.revert(session, label)
+            running = await changed_by.running(session)
+            if not self.same(running, self.given.before):
+                if changed_by.ATOMIC and not self.same(running, self.given.target):
+                    raise RefusedError("it runs neither what it ran before nor the change: somebody else was there")
+                await changed_by.restore(session, self.given)
+            await changed_by.clear(session, label)
 
         await self._with(work, attempts=self.attempts)
 

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from railweave.deploy.plan import Plan, plan_of
 from railweave.errors import FileLine, OutputError, Problem, SpecError
 from railweave.writing import write_file
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
     from pathlib import Path
 
-    from railweave.deploy.plan import Plan
 
 Verb = Literal["rehearse", "commit", "confirm", "revert", "restore"]
 State = Literal["running", "done", "stopped", "rolled back"]
@@ -87,10 +87,11 @@ class Journal:
         return self.revision(number)
 
     def end(self, number: int, state: State, why: str = "") -> None:
-        """A revision is over."""
+        """A revision is over; or, ``running``, it was left in the middle, for a reason."""
+        ended = None if state == "running" else time.time()
         with self._database as rows:
             rows.execute(
-                "UPDATE revisions SET state = ?, why = ?, ended = ? WHERE number = ?", (state, why, time.time(), number)
+                "UPDATE revisions SET state = ?, why = ?, ended = ? WHERE number = ?", (state, why, ended, number)
             )
 
     @contextmanager
@@ -127,10 +128,10 @@ class Journal:
         what = f"there is no revision {number}"
         raise SpecError([Problem(FileLine(str(self.folder)), what, "railweave deploy history FABRIC lists them")])
 
-    def plan(self, number: int) -> str:
-        """The plan of a revision, as the text of its file."""
+    def plan(self, number: int) -> Plan:
+        """The plan of a revision."""
         row = self._database.execute("SELECT plan FROM revisions WHERE number = ?", (number,)).fetchone()
-        return str(row[0])
+        return plan_of(json.loads(row[0]))
 
     def steps(self, number: int) -> list[Step]:
         """The steps of a revision, in order."""
@@ -177,6 +178,19 @@ def opened(fabric: Path) -> Generator[Journal]:
         yield journal
     finally:
         journal.close()
+
+
+def who_is_at_work(fabric: Path) -> str:
+    """User, host and process of whoever is at work on a fabric file now; empty: nobody is."""
+    try:
+        with (folder_of(fabric) / "lock").open("rb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return lock.read(300).decode(errors="replace").strip() or "another process"
+    except OSError:
+        return ""
+    return ""
 
 
 @contextmanager

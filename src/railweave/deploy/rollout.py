@@ -104,7 +104,11 @@ class Rollout:
         """One wave. Raises ``StoppedError`` where it was taken back, or could not be."""
         known = await self.gate(wave.devices, self._texts(number, done=False), wait=False)
         self.say(f"wave {number}: {', '.join(wave.devices)}")
-        if wrong := await self._changed(number, wave, known):
+        try:
+            wrong = await self._changed(number, wave, known)
+        except RailweaveError as error:  # whatever it is, the wave has been changed
+            wrong = str(error)
+        if wrong:
             await self.back(number, wave, wrong)
             raise StoppedError(wrong, number, back=True)
         await self.confirm(number, wave)

@@ -46,8 +46,8 @@ class Site:
     compare: Callable[[Capture, Mapping[str, DeviceConfig]], Sequence[Finding]]
     at_once: int
     attempts: int
-    remember: Callable[[], None] = lambda: None
-    """Called when every switch runs its design: a lab is then a lab of this design."""
+    remember: Callable[[], None] | None = None
+    """Called when every switch of a lab runs its design: it is a lab of this design then."""
 
     async def open_to_change(self, device: str, protocol: str) -> Session:
         """A session that may change a device. Raises ``ReachError``."""

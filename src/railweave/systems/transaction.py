@@ -83,6 +83,11 @@ class Transaction(Protocol):
         ...
 
     @property
+    def ATOMIC(self) -> bool:  # noqa: N802
+        """Whether the device takes a change as a whole or not at all: nothing is ever half done there."""
+        ...
+
+    @property
     def FILES(self) -> Mapping[str, str]:  # noqa: N802
         """The renderer's file that holds what each question for the running configuration is answered with."""
         ...

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PROTOCOL = "eapi"
 _FILE = "eos.conf"
+ATOMIC = True
 FILES = {"configuration": _FILE}
 _MOST_SECONDS = 24 * 3600 - 1
 """A session that waits is gone after a day (Arista EOS user manual, Configure Session)."""

@@ -24,6 +24,7 @@ PROTOCOL = "ssh"
 FOLDER = "/etc/frr/railweave"
 """Where a change and its way back are on the machine while it waits."""
 _FILE = "frr.conf"
+ATOMIC = False
 FILES = {"configuration": _FILE}
 _COMPLAINT = re.compile(r"^line \d+: .*|^%.*", re.MULTILINE)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PROTOCOL = "netconf"
 _FILE = "junos.conf"
+ATOMIC = True
 FILES = {"configuration": _FILE}
 _COMMITTED = '<get-configuration database="committed" format="set"/>'
 _COMPARE = '<get-configuration compare="rollback" rollback="0" format="text"/>'

@@ -1,0 +1,125 @@
+"""Plans applied and ended: from a plan, a journal and a site to a revision."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.deploy.device import Device
+from railweave.deploy.filling import given
+from railweave.deploy.making import make_plan
+from railweave.deploy.recovery import unfinished
+from railweave.deploy.rollout import Rollout, StoppedError
+from railweave.errors import Argument, InputError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from typing import Any
+
+    from railweave.deploy.journal import Journal, Revision
+    from railweave.deploy.plan import Plan
+    from railweave.deploy.site import Site
+    from railweave.network.model import Network
+
+
+@dataclass(frozen=True)
+class How:
+    """``confirm_within`` seconds a device waits for its confirmation, ``settle`` seconds the network may take; ``say`` takes lines on what is done."""
+
+    confirm_within: int
+    settle: float
+    say: Callable[[str], None]
+
+
+def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
+    """Raise ``InputError`` for a plan that is refused, or lacks values of its secrets."""
+    if plan.refused:
+        what = f"the plan is refused: {'; '.join(plan.refused[:3])}"
+        raise InputError([Problem(Argument("plan"), what, "mend that, and make another plan")])
+    if missing := [name for name in plan.secrets if name not in secrets]:
+        fix = "give --secrets FILE with NAME: value for each"
+        raise InputError([Problem(Argument("plan"), f"values are missing for {', '.join(missing)}", fix)])
+
+
+def apply(
+    rows: Journal, plan: Plan, network: Network, site: Site, how: How, secrets: Mapping[str, str], *, dry_run: bool
+) -> Revision:
+    """Carry out a plan. Raises ``InputError`` where it does not fit what stands, and ``StoppedError``."""
+    last = next(iter(rows.revisions()), None)
+    if last is not None and last.state == "running":
+        fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
+        raise InputError([Problem(Argument("plan"), f"revision {last.number} was interrupted", fix)])
+    if plan.back_to is None and hashlib.sha256(site.network.to_json()).hexdigest() != plan.design:
+        what = "the fabric file has changed since the plan was made"
+        raise InputError([Problem(Argument("plan"), what, "make another plan")])
+    revision = rows.begin(plan, f"railweave-{network.name}-{{number}}-{plan.digest[:6]}")
+    rollout = _rollout(rows, revision, site, how, secrets)
+    _ended(rows, revision.number, rollout.rehearse() if dry_run else rollout.run())
+    rows.end(revision.number, "done", "tried only (--dry-run)" if dry_run else "")
+    if not dry_run:
+        if plan.back_to is not None:
+            rows.end(plan.back_to, "rolled back", f"by revision {revision.number}")
+        if site.remember is not None and not _left(Path(plan.fabric), site):
+            site.remember()
+    return rows.revision(revision.number)
+
+
+def resume(rows: Journal, site: Site, how: How, secrets: Mapping[str, str], *, back: bool) -> Revision:
+    """End the newest revision, which was interrupted. Raises ``InputError`` where none was, and ``StoppedError``."""
+    newest = next(iter(rows.revisions()), None)
+    if newest is None or newest.state != "running":
+        fix = "railweave deploy status FABRIC says how things are"
+        raise InputError([Problem(Argument("resume"), "no apply was interrupted", fix)])
+    may_be_applied(rows.plan(newest.number), secrets)
+    rollout = _rollout(rows, newest, site, how, secrets)
+    _ended(rows, newest.number, unfinished(rollout, rows.steps(newest.number), again=not back))
+    rows.end(newest.number, "stopped" if back else "done", "brought back after an interruption" if back else "")
+    return rows.revision(newest.number)
+
+
+def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str, str]) -> dict[str, Device]:
+    """The devices that a revision changes, each with what it ran before as far as that is kept."""
+    return {
+        name: Device(
+            one,
+            given(one, revision.label, secrets, rows.kept(revision.number, name, "before")),
+            site.open_to_change,
+            site.attempts,
+        )
+        for name, one in rows.plan(revision.number).changed.items()
+    }
+
+
+def _rollout(rows: Journal, revision: Revision, site: Site, how: How, secrets: Mapping[str, str]) -> Rollout:
+    return Rollout(
+        rows.plan(revision.number),
+        devices(rows, revision, site, secrets),
+        rows,
+        revision.number,
+        how.confirm_within,
+        site.at_once,
+        site.check(how.settle),
+        how.say,
+    )
+
+
+def _ended(rows: Journal, number: int, work: Coroutine[Any, Any, None]) -> None:
+    """Do the work of a revision. Where it went no further, the journal says why, and whether something is left to be ended."""
+    try:
+        asyncio.run(work)
+    except StoppedError as stopped:
+        rows.end(number, "stopped" if stopped.back else "running", str(stopped))
+        raise
+    except InputError as error:
+        rows.end(number, "stopped", str(error))
+        raise
+
+
+def _left(fabric: Path, site: Site) -> bool:
+    """Whether any switch runs something else than its design."""
+    running, silent = site.running(list(site.asked), lambda _: None)
+    found = make_plan(fabric, site.network, running, silent=silent, live=True, configs=site.configs)
+    return bool(found.changed or silent)
