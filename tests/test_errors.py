@@ -37,6 +37,7 @@ PROBLEMS = [Problem(place, "is wrong", "mend it") for place, _ in PLACES]
 ARGUMENTS: dict[str, tuple[object, ...]] = {
     "HostUsageError": ("no such option: -x", "usage: railweave host plan", "railweave host plan"),
     "ReachError": ("host key", "its key is not known", "add it"),
+    "StoppedError": ("the check failed", 2, True),
     "RenderError": ("a '[' is not closed", 7),
     "WrongValueError": ("1 is above 2", "swap them", ("low",), ("high", 0)),
     "fault_targets._UnknownError": ("link", "there is no link 'a'", "did you mean b?"),

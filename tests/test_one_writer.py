@@ -29,6 +29,7 @@ ALLOWED = {
     "host/commands.py": "/dev/null, after the reader of standard output has gone",
     "outputs/held.py": "the file that is locked; through no link",
     "outputs/write.py": "the staging folder, made in the output folder under a name that nobody can guess",
+    "deploy/journal.py": "the lock and the database in a folder of mode 700, made for their owner alone",
     "lab/state.py": "the lock of a lab, below /run, where only root writes; through no link",
     "lab/lldp.py": "the log of lldpd, in a folder that root has just made below /run",
     "lab/frr/routers.py": "the log of vtysh, in a folder that root has just made below /run",

@@ -175,8 +175,9 @@ def status(
 
 
 @app.command(short_help="Every apply so far.")
-def history(fabric: Path = _FABRIC, as_json: bool = JSON) -> None:
+def history(fabric: Path = _FABRIC, as_json: bool = JSON, quiet: bool = QUIET) -> None:
     """List the revisions of a network, the newest first: when, who, which plan, how it ended."""
+    del quiet  # it says nothing while it works
     from railweave.api.deploying import deploy_history
 
     found = deploy_history(fabric)

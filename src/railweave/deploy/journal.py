@@ -200,7 +200,7 @@ def at_work(fabric: Path) -> Generator[Journal]:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)
-        lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise OutputError(f"{folder} cannot be written: {error.strerror}") from None
     try:
@@ -214,7 +214,7 @@ def at_work(fabric: Path) -> Generator[Journal]:
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{getpass.getuser()}@{socket.gethostname()} (process {os.getpid()})".encode(), 0)
         path = folder / "journal.db"
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
         database = sqlite3.connect(path)
         try:
             database.execute("PRAGMA journal_mode=WAL")

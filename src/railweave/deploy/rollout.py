@@ -38,8 +38,8 @@ class Gate(Protocol):
 class StoppedError(RailweaveError):
     """A rollout went no further. ``wave`` is 0 where nothing was changed; ``back`` says whether its wave is as it was before."""
 
-    def __init__(self, why: str, wave: int, *, back: bool) -> None:
-        super().__init__(why, wave)
+    def __init__(self, why: str, wave: int, back: bool) -> None:
+        super().__init__(why, wave, back)
         self.why = why
         self.wave = wave
         self.back = back

@@ -24,7 +24,7 @@ _MARKS = {"failed": "FAIL", "warning": "warn", "could not tell": "?", "ok": "ok"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Grouped:
     """A verdict that things have alike: ``where`` are they, ``common`` is the leaf, rail or server that all of them share."""
 
     verdict: str
@@ -92,7 +92,7 @@ class Checked:
         quiet = f", {len(self.silent)} did not answer" if self.silent else ""
         return f"{counted(len(self.answers), 'server')}: {bad} with failures{quiet}"
 
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[Grouped]:
         """Every failure and warning, those of many things that are alike once; failures first."""
         alike: dict[tuple[str, str, str, str], list[tuple[str, Verdict]]] = {}
         for answer in self.answers:
@@ -101,7 +101,7 @@ class Checked:
                     alike.setdefault((one.verdict, one.check, one.seen, one.wanted), []).append((answer.server, one))
         common = {one.check: one.what for one in self.shared}
         return [
-            Finding(
+            Grouped(
                 verdict,
                 check,
                 tuple(f"{server} {one.of}".strip() for server, one in members),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shlex
+import signal
 from typing import TYPE_CHECKING
 
 from railweave.reach.failure import MOST_BYTES, ReachError, complaint, decoded, told
@@ -43,7 +45,12 @@ class Command:
         pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         try:
             process = await asyncio.create_subprocess_exec(
-                *argv, stdin=nothing if given is None else pipe, stdout=pipe, stderr=pipe, limit=MOST_BYTES
+                *argv,
+                stdin=nothing if given is None else pipe,
+                stdout=pipe,
+                stderr=pipe,
+                limit=MOST_BYTES,
+                start_new_session=True,
             )
         except OSError as error:
             raise ReachError("unreachable", f"`{argv[0]}` cannot be run: {error.strerror}") from None
@@ -55,7 +62,7 @@ class Command:
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
-                    process.kill()
+                    os.killpg(process.pid, signal.SIGKILL)  # its children too: they hold the pipes
                 await process.wait()
         return process.returncode or 0, decoded(out), decoded(wrong)
 
