@@ -12,9 +12,12 @@ from typer.testing import CliRunner
 
 from railweave import api
 from railweave.cli.app import app
+from railweave.device.build import device_config
 from railweave.errors import InputError
+from railweave.live.check import check
 from railweave.live.punch_list import HANDS
 from railweave.network.model import Network
+from railweave.state.capture import read_capture
 from tests.conftest import EXAMPLES
 from tests.live.captures import Heard, end, heard, write_capture
 from tests.outputs.fabrics import fabric
@@ -89,6 +92,37 @@ def test_swapped_cables_are_one_finding_everywhere(file: Path, network: Network,
         assert f'data-link="{place}"' in html.partition("<body>")[2]
     assert f'svg.rw [data-device="{leaf}"] .box{{stroke:var(--error)' in html
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", html)
+
+
+def test_swapped_cables_are_one_finding_where_routers_have_names_of_their_own_for_ports(
+    file: Path, tmp_path: Path
+) -> None:
+    """As in a lab: Linux cannot call a port et-0/0/0:0, so lldpd sends its name there, and the design's as a description."""
+    network = api.load(file)
+    configs = {one.name: device_config(network, one.name, "frr") for one in network.switches}
+    names = {
+        (name, port.link): port.name for name, config in configs.items() for port in config.interfaces if port.link
+    }
+    ports, *_ = swapped(network)
+    ends = {end(one): cable.name for cable in network.cables for one in (cable.a, cable.b)}
+    for device in configs:
+        rows = [
+            {
+                names[device, ends[device, port]]: {
+                    "chassis": {there: {"id": {"type": "mac", "value": "02:00:00:00:00:01"}}},
+                    "port": {
+                        "id": {"type": "ifname", "value": names.get((there, ends[there, far]), far)},
+                        "descr": far,
+                    },
+                }
+            }
+            for (here, port), (there, far, _) in ports.items()
+            if here == device
+        ]
+        (tmp_path / "capture" / device).mkdir(parents=True)
+        (tmp_path / "capture" / device / "lldp-neighbors.json").write_text(json.dumps({"lldp": {"interface": rows}}))
+    found = check(network, read_capture(tmp_path / "capture"), configs=configs, progress=lambda _: None)
+    assert [one.id for one in found.findings if one.id.startswith("cable")] == ["cables-swapped"]
 
 
 def test_a_device_that_did_not_answer_says_why(file: Path, network: Network, tmp_path: Path) -> None:

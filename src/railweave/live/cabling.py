@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.findings.registry import Rule
-from railweave.live.interfaces import of_port, same_port, short
+from railweave.live.interfaces import of_port, short, without_unit
 from railweave.live.living import Seen, link_and_ends
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 End = tuple[str, str]
 """A device and its port, by the names of the design."""
+
+Called = dict[str, dict[str, End]]
+"""Ends by the short name of their device, and by every name of their port."""
 
 SWAPPED = Rule(
     "cables-swapped",
@@ -53,8 +56,7 @@ def cabling(living: Living) -> Iterator[Seen]:
         (one.device, one.name): one for each in living.expected.values() for one in each.cabled
     }
     wanted |= {(nic.device, nic.name): nic for each in living.servers_expected.values() for nic in each.nics}
-    ends = {end: (one.peer, one.peer_port) for end, one in wanted.items()}
-    ends |= {there: here for here, there in list(ends.items())}
+    ends, called = _ends(wanted)
     wrong: dict[End, End] = {}
     told: dict[End, LldpNeighbor] = {}
     for end, one in wanted.items():
@@ -74,13 +76,29 @@ def cabling(living: Living) -> Iterator[Seen]:
                     one.link,
                 )
             continue
-        if any(_is(said, (one.peer, one.peer_port), ends) for said in heard):
+        if any(_is(said, ends[end], called) for said in heard):
             continue
-        there = next((one for one in (_named(said, ends) for said in heard) if one is not None), None)
+        there = next((one for one in (_named(said, called) for said in heard) if one is not None), None)
         if there is not None:
             wrong[end] = there
         told[end] = heard[0]
     yield from _crossed(wanted, ends, wrong, told)
+
+
+def _ends(wanted: dict[End, Port | Nic]) -> tuple[dict[End, End], Called]:
+    """The other end of each end, and the ends by every name that they have: a lab's routers have names of their own for ports."""
+    of_link: dict[str, list[End]] = {}
+    for end, one in wanted.items():
+        of_link.setdefault(one.link, []).append(end)
+    ends: dict[End, End] = {}
+    called: Called = {}
+    for end, one in wanted.items():
+        designed = (one.peer, one.peer_port)
+        far = next((other for other in of_link[one.link] if other[0] == one.peer and other != end), designed)
+        ends[end], ends[far] = far, end
+        for (device, port), there in ((end, end), (designed, far)):
+            called.setdefault(short(device), {}).setdefault(port, there)
+    return ends, called
 
 
 def _by_design(living: Living, said: LldpNeighbor) -> LldpNeighbor:
@@ -136,25 +154,21 @@ def _crossed(
         )
 
 
-def _is(said: LldpNeighbor, end: End, ends: dict[End, End]) -> bool:
+def _is(said: LldpNeighbor, end: End, called: Called) -> bool:
     """Whether a neighbor is this end; where it does not name its port in words that the design has, by its name alone."""
     if said.system is None or short(said.system) != short(end[0]):
         return False
-    names = (said.port, said.port_description)
-    if any(same_port(name, end[1]) for name in names):
-        return True
-    return not _names_a_port(said) and _named(said, ends) is None
+    found = _named(said, called)
+    return found == end or (found is None and not _names_a_port(said))
 
 
-def _named(said: LldpNeighbor, ends: dict[End, End]) -> End | None:
-    """The designed end that a neighbor says it is."""
+def _named(said: LldpNeighbor, called: Called) -> End | None:
+    """The designed end that a neighbor says it is, by any of its names."""
     if said.system is None:
         return None
-    for name in (said.port, said.port_description):
-        for device, port in ends:
-            if short(device) == short(said.system) and same_port(name, port):
-                return device, port
-    return None
+    ports = called.get(short(said.system), {})
+    names = [name for name in (said.port, said.port_description) if name is not None]
+    return next((ports[one] for name in names for one in (name, without_unit(name)) if one in ports), None)
 
 
 def _names_a_port(said: LldpNeighbor) -> bool:
