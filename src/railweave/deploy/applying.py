@@ -76,7 +76,7 @@ def resume(rows: Journal, site: Site, how: How, secrets: Mapping[str, str], *, b
     may_be_applied(rows.plan(newest.number), secrets)
     rollout = _rollout(rows, newest, site, how, secrets)
     _ended(rows, newest.number, unfinished(rollout, rows.steps(newest.number), again=not back))
-    rows.end(newest.number, "stopped" if back else "done", "brought back after an interruption" if back else "")
+    rows.end(newest.number, "stopped" if back else "done", "ended after an interruption" if back else "")
     return rows.revision(newest.number)
 
 

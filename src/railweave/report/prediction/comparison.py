@@ -54,7 +54,7 @@ def comparison_html(network: Network, found: Comparison) -> str:
         ]
         rows.append(element("tr", *tags, class_="best" if one is found.winner else None))
     head = (found.name, "time us", "longer", "bus bandwidth GB/s", "marked", "PFC pauses", "timeouts", "why")
-    sections = [element("section", element("h2", "Who wins"), table(head, rows), id="table")]
+    sections = [element("section", element("h2", "Times, the shortest first"), table(head, rows), id="table")]
     because = [
         element("h3", text(one.value))
         + element(
@@ -75,7 +75,7 @@ def comparison_html(network: Network, found: Comparison) -> str:
                 )
     charts = "".join(element("div", *several, class_="charts") for several in cards.values() if several)
     sections.append(element("section", element("h2", "Side by side"), charts, id="charts"))
-    links = [("table", "Who wins"), ("why", "Why"), ("charts", "Side by side")]
+    links = [("table", "Times"), ("why", "Why"), ("charts", "Side by side")]
     value = found.to_json()
     for variant in value["variants"]:
         del variant["result"]
