@@ -69,10 +69,17 @@ def test_nothing_is_planned_where_every_switch_runs_its_design(fabric: Path) -> 
         assert not plan.refused
 
 
-def test_a_plan_changes_nothing(fabric: Path) -> None:
+def test_a_plan_and_a_status_change_nothing(fabric: Path) -> None:
+    """The logs of the stand-ins have every call that is no question."""
     with changing(fabric, other(fabric.parent)) as network:
-        planned(fabric, network.access)
+        path = planned(fabric, network.access)
         assert [box.log for box in network.boxes.values()] == [[]] * len(network.boxes)
+        deploy_apply(path, access=network.access, settle=0, dry_run=True)
+        before = [list(box.log) for box in network.boxes.values()]
+        assert not any("commit confirmed" in log for log in before)
+        _, truths = deploy_status(fabric, access=network.access)
+        assert {one.state for one in truths} == {"before"}
+        assert [box.log for box in network.boxes.values()] == before
 
 
 def test_a_network_comes_to_its_design_and_back(fabric: Path) -> None:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from railweave.deploy.changes import DeviceChange
     from railweave.systems.protocol import Reader
-    from railweave.systems.transaction import Given, Pending, Session, Transaction
+    from railweave.systems.transaction import Given, Pending, Session, Spoken, Transaction
 
-    Open = Callable[[str, str], Awaitable[Session]]
+    Open = Callable[[str, Spoken], Awaitable[Session]]
     """Opens a session with a device by a protocol."""
 
 

@@ -81,7 +81,7 @@ class Rollout:
 
     async def _take_stock(self, names: Sequence[str]) -> None:
         """What the devices run, kept as the way back. Raises ``StoppedError`` where one has moved since the plan was made."""
-        texts, failed = await self._all(names, "", 0, lambda one: one.running())
+        texts, failed = await self._all(names, None, 0, lambda one: one.running())
         if failed:
             raise StoppedError(_named("not reached", failed), 0, back=True)
         moved = [name for name, text in texts.items() if self.devices[name].moved(text)]
@@ -118,7 +118,7 @@ class Rollout:
         _, failed = await self._all(wave.devices, "commit", number, lambda one: one.commit(self.seconds))
         if failed:
             return _named("the change was not taken", failed)
-        texts, failed = await self._all(wave.devices, "", number, lambda one: one.running())
+        texts, failed = await self._all(wave.devices, None, number, lambda one: one.running())
         if failed:
             return _named("lost after the change", failed)
         for name, text in texts.items():
@@ -154,7 +154,7 @@ class Rollout:
         }
 
     async def _all(
-        self, names: Sequence[str], verb: Verb | str, wave: int, work: Callable[[Device], Coroutine[Any, Any, Any]]
+        self, names: Sequence[str], verb: Verb | None, wave: int, work: Callable[[Device], Coroutine[Any, Any, Any]]
     ) -> tuple[dict[str, Any], dict[str, str]]:
         """Do something on devices, many at once. What came of it, and what failed, by device; a verb is in the journal."""
         free = asyncio.Semaphore(self.at_once)
@@ -163,9 +163,9 @@ class Rollout:
         async def one(name: str) -> object:
             async with free:
                 try:
-                    if not verb:
+                    if verb is None:
                         return await work(self.devices[name])
-                    with self.journal.step(self.revision, wave, name, verb):  # type: ignore[arg-type]
+                    with self.journal.step(self.revision, wave, name, verb):
                         return await work(self.devices[name])
                 except (ReachError, RefusedError) as error:
                     failed[name] = str(error)

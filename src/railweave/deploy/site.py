@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from railweave.reach.target import Target
     from railweave.state.capture import Capture
     from railweave.state.question import Protocol, Question
-    from railweave.systems.transaction import Session
+    from railweave.systems.transaction import Session, Spoken
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Site:
     remember: Callable[[], None] | None = None
     """Called when every switch of a lab runs its design: it is a lab of this design then."""
 
-    async def open_to_change(self, device: str, protocol: str) -> Session:
+    async def open_to_change(self, device: str, protocol: Spoken) -> Session:
         """A session that may change a device. Raises ``ReachError``."""
         if device not in self.asked:
             raise ReachError("not asked", f"the design has no {device} any more")
-        return await self.change_by(self.asked[device].target, protocol)  # type: ignore[arg-type]
+        return await self.change_by(self.asked[device].target, protocol)
 
     def running(
         self, names: Collection[str], done: Callable[[Outcome], None]
