@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from railweave.api.deploying import deploy_apply, deploy_history, deploy_plan, deploy_rollback, deploy_status
+from railweave.api.deploying import (
+    deploy_apply,
+    deploy_history,
+    deploy_plan,
+    deploy_resume,
+    deploy_rollback,
+    deploy_status,
+)
 from railweave.deploy import journal
 from railweave.deploy.rollout import StoppedError
 from railweave.errors import InputError, OutputError
@@ -67,6 +74,16 @@ def test_nothing_is_planned_where_every_switch_runs_its_design(fabric: Path) -> 
         assert not plan.changed
         assert not plan.waves
         assert not plan.refused
+
+
+def test_a_network_that_does_not_answer_has_no_plan(fabric: Path) -> None:
+    with changing(fabric, runs(fabric)) as network:
+        for device in network.devices.values():
+            device.gone = True
+        plan = deploy_plan(fabric, live=True, access=network.access)
+        assert plan.refused == ["no switch answered"]
+        assert set(plan.silent) == set(network.devices)
+        assert not any("runs its design" in line for line in plan.lines())
 
 
 def test_a_plan_and_a_status_change_nothing(fabric: Path) -> None:
@@ -176,6 +193,17 @@ def test_a_device_that_is_lost_goes_back_by_itself(fabric: Path) -> None:
         while network.boxes["spine1"].waits and time.monotonic() < end:
             time.sleep(0.1)
         assert state_of(network) == was
+
+
+def test_an_apply_that_was_killed_before_anything_was_kept_can_be_told_and_resumed(fabric: Path) -> None:
+    with changing(fabric, other(fabric.parent)) as network:
+        plan = deploy_plan(fabric, live=True, access=network.access)
+        with journal.at_work(fabric) as rows:
+            rows.begin(plan, "railweave-small-{number}-abcdef")
+        _, truths = deploy_status(fabric, access=network.access)
+        assert {one.state for one in truths} == {"before"}
+        assert deploy_resume(fabric, access=network.access, settle=0).state == "done"
+        assert not deploy_plan(fabric, live=True, access=network.access).changed
 
 
 def test_a_second_operator_is_told_who_is_at_work(fabric: Path) -> None:

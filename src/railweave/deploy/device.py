@@ -109,13 +109,17 @@ class Device:
             if waiting is not None:
                 await changed_by.revert(session, label)
             running = await changed_by.running(session)
-            if not self.same(running, self.given.before):
+            if not self.as_before(running):
                 if changed_by.ATOMIC and not self.same(running, self.given.target):
                     raise RefusedError("it runs neither what it ran before nor the change: somebody else was there")
                 await changed_by.restore(session, self.given)
             await changed_by.clear(session, label)
 
         await self._with(work, attempts=self.attempts)
+
+    def as_before(self, texts: Mapping[str, str]) -> bool:
+        """Whether texts are what it ran before; where that was not kept yet, what the plan was made from."""
+        return self.same(texts, self.given.before) if self.given.before else not self.moved(texts)
 
     def moved(self, texts: Mapping[str, str]) -> bool:
         """Whether texts are not those that the plan was made from."""

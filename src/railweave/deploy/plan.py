@@ -52,6 +52,8 @@ class Plan:
         """Why it cannot be applied; empty where it can."""
         found = [f"{one.device}: {why}" for one in self.devices for why in one.refused]
         found += [f"wave {number}: {why}" for number, wave in enumerate(self.waves, 1) for why in wave.refused]
+        if not self.devices:
+            found.append("no switch answered")
         if not self.live:
             found.append(
                 "it was made from a capture without secrets: make it from the devices themselves (--live, --lab)"
@@ -84,7 +86,7 @@ class Plan:
     def lines(self) -> list[str]:
         """The whole for a person: waves with their risk, then each device with what changes."""
         if not self.changed:
-            text = ["nothing to change: every device that answered runs its design"]
+            text = ["nothing to change: every device that answered runs its design"] if self.devices else []
         else:
             text = [f"{counted(len(self.changed), 'device')} in {counted(len(self.waves), 'wave')}"]
         for number, wave in enumerate(self.waves, 1):

@@ -56,7 +56,7 @@ async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[Tr
         ours = waiting is not None and waiting.label == device.given.label
         if device.same(texts, device.given.target):
             return Truth(name, "waiting" if ours else "after", waiting.seconds if waiting and ours else None)
-        if device.same(texts, device.given.before) and not ours:
+        if device.as_before(texts) and not ours:
             return Truth(name, "before")
         return Truth(name, "otherwise")
 
