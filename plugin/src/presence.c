@@ -71,7 +71,7 @@ static void listen_to_beat(struct rw_comm *c) {
   }
 }
 
-static void judge(struct rw_comm *c) {
+static void fail_if_gone(struct rw_comm *c) {
   struct rw_presence *p = &c->presence;
   int64_t silent = c->now_ms - p->waits_ms;
   if (p->lost_ms && p->alive_ms < p->lost_ms) {
@@ -110,5 +110,5 @@ void rw_presence_look(struct rw_comm *c) {
     write_beat(c, p->unanswered > 0);
     p->unanswered++;
   }
-  judge(c);
+  fail_if_gone(c);
 }

@@ -86,7 +86,7 @@ def test_ties_have_no_winner(found: JobPrediction) -> None:
     )
     assert tied.winner is None
     assert (tied.to_json()["winner"], tied.to_json()["tied"]) == (None, ["ecmp", "dlb"])
-    assert "ecmp and dlb do alike and best" in tied.verdict()
+    assert "ecmp and dlb do alike and best, and rlb takes 100.0% longer." in tied.verdict()
     clear = Comparison("lb", (Outcome("ecmp", slower(found, 1.2)), Outcome("dlb", found)))
     assert clear.winner is not None
     assert (clear.winner.value, clear.to_json()["winner"]) == ("dlb", "dlb")

@@ -82,6 +82,14 @@ def test_frames_by_address_family() -> None:
     assert (ipv6.dcqcn, ipv4.dcqcn) == ("connectx", "dcqcn-p")
     assert ipv4.parameters["host.ack-every"] == "2"
     assert ipv4.parameters["host.cnp-class"] == "7", "Thor2 sends CNPs on 7"
+    assert "dcqcn.additive" not in ipv4.parameters
+
+
+def test_notifications_of_connectx_are_limited_by_port_and_its_steps_grow_with_speed() -> None:
+    """``MIN_TIME_BETWEEN_CNPS`` of mlxconfig is of the port; 5 and 50 Mb/s for each 25 Gb/s of 400."""
+    own = bed("h100-rlb")[2].parameters
+    wanted = {"host.cnp-limit": "port", "dcqcn.additive": "80M", "dcqcn.hyper": "800M"}
+    assert {name: own[name] for name in wanted} == wanted
 
 
 def test_configured_qos_reaches_the_engine(tmp_path: Path) -> None:

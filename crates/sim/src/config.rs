@@ -223,6 +223,8 @@ pub struct HostConfig {
     pub dcqcn: Option<Dcqcn>,
     /// Whether the receiver notifies by a flag on the acknowledgement (the HPCC simulator), not by a packet.
     pub cnp_on_ack: bool,
+    /// Whether `Dcqcn::cnp_interval` is the least time between notifications from the receiver's port, not for each queue pair.
+    pub cnp_per_port: bool,
     /// What a NIC's proxy takes to prepare a message (NCCL's network proxy): it does one after another.
     pub post_cost: Ps,
     /// Receive buffer, bytes: it fills where the host takes packets more slowly than they come.
@@ -286,6 +288,7 @@ impl Default for Config {
                 cnp_class: 6,
                 dcqcn: Some(Dcqcn::connectx()),
                 cnp_on_ack: false,
+                cnp_per_port: false,
                 post_cost: 0,
                 receive_buffer: 1 << 20,
                 receive_xoff: 512 << 10,

@@ -41,6 +41,8 @@ pub struct Host {
     starts: BinaryHeap<Reverse<(Ps, u32)>>,
     /// When its proxy will have prepared what it was given.
     proxy: Ps,
+    /// Before this it sends no notification, where they are counted by port and not by queue pair.
+    notify: Ps,
     /// Where it takes packets more slowly than they come.
     slow: Option<Box<Slow>>,
     /// When the next packet of the receive buffer will have been taken; `Ps::MAX`: there is none.
@@ -91,6 +93,7 @@ impl Host {
             timers: BinaryHeap::new(),
             starts: starts.into_iter().map(Reverse).collect(),
             proxy: 0,
+            notify: 0,
             slow: None,
             taken: Ps::MAX,
             storm: 0,

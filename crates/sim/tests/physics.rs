@@ -119,6 +119,24 @@ fn ecn_comes_before_pfc_with_sane_thresholds_and_after_it_with_bad_ones() {
 }
 
 #[test]
+fn a_port_that_counts_notifications_sends_one_in_an_interval_and_queue_pairs_one_each() {
+    let topology = star(9, US);
+    let traffic = Traffic::flows((0..8).map(|src| (src, 8, 4096 * 500, 0)));
+    let mut config = Config::default();
+    config.switch.classes[3].ecn = Ecn::Bytes { min: 0, max: 1, most: 65536 }; // every packet that waits is marked
+    let mut notified = |per_port: bool| {
+        config.host.cnp_per_port = per_port;
+        let engine = run(config, &topology, &traffic);
+        let intervals = engine.arrivals().iter().max().unwrap() / (4 * US) + 1;
+        (engine.counters.cnps, intervals)
+    };
+    let (by_port, intervals) = notified(true);
+    assert!(by_port > 1 && by_port <= intervals, "{by_port} notifications in {intervals} intervals");
+    let (by_queue_pair, intervals) = notified(false);
+    assert!(by_queue_pair >= 8 && by_queue_pair <= 8 * intervals);
+}
+
+#[test]
 fn a_message_waits_for_those_it_names() {
     let topology = star(2, US);
     let pairs = vec![QueuePair { src: 0, dst: 1, to: 1, back: 0 }, QueuePair { src: 1, dst: 0, to: 0, back: 1 }];

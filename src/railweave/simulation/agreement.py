@@ -33,7 +33,7 @@ ALIKE = 0.03
 """Engines that are as near in the small case differ by no more than they do where nothing is marked."""
 
 ALLOWED = 0.1
-"""Flows may be off by this part where they are taken."""
+"""Flows may be off by this part where they are taken: by what is open of the loss, and by ``ALIKE`` besides."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def agreed(network: Network, collective: str, size_bytes: int, *, bed: Bed, **as
     if not loss.least_ps:
         return found
     many = collective == "all-to-all" and bed.job.ranks >= MANY_RANKS  # more transfers than packets can be run of
-    if loss.unsure(found.time_ps) > ALLOWED and found.choice.packet_hops <= MOST_SLOW_HOPS and not many:
+    if loss.unsure(found.time_ps) + ALIKE > ALLOWED and found.choice.packet_hops <= MOST_SLOW_HOPS and not many:
         asked["engine"] = "packet"
         again = predict(network, collective, size_bytes, bed=bed, **asked)
         why = (
@@ -147,7 +147,9 @@ def _with(found: Prediction, loss: Loss) -> Prediction:
     note = f"{loss.note}: so {loss.likely_ps / 1e6:,.0f} us are added here, or between {loss.least_ps / 1e6:,.0f} and {loss.most_ps / 1e6:,.0f}"
     band = found.band
     if band is not None:
-        low, high = found.time_ps + loss.least_ps, found.time_ps + loss.most_ps
+        # least and most are those of one run of the small case: both engines differ a little besides, and chance does
+        low = round((found.time_ps + loss.least_ps) / (1 + ALIKE))
+        high = round((found.time_ps + loss.most_ps) * (1 + ALIKE))
         compared = "what congestion control costs was learnt from packets on a smaller case"
-        band = replace(band, low_ps=low, high_ps=high, error=loss.unsure(found.time_ps), compared=compared)
+        band = replace(band, low_ps=low, high_ps=high, error=loss.unsure(found.time_ps) + ALIKE, compared=compared)
     return replace(found, time_ps=time_ps, band=band, notes=(*found.notes, note))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from railweave.catalog import in_force
 from railweave.collectives.sizes import sizes
 from railweave.errors import InputError, Option, Problem
 from railweave.simulation.bottleneck import bottleneck
@@ -99,7 +100,7 @@ class Comparison:
         if worst is second and not alike:
             return f"{head}. {best.value}: {why(best)}; {worst.value}: {why(worst)}."
         slower = worst.answer.time_ps / best.answer.time_ps - 1
-        return f"{head}, {worst.value} {slower:.1%}. {best.value}: {why(best)}; {worst.value}: {why(worst)}."
+        return f"{head}, and {worst.value} takes {slower:.1%} longer. {best.value}: {why(best)}; {worst.value}: {why(worst)}."
 
     def to_text(self) -> str:
         """A table for people, the fastest first, and the verdict."""
@@ -278,7 +279,8 @@ def comparison(
 
 def _run(network: Network, asked: Question, watch: bool) -> JobPrediction:
     """A variant, without the messages of its collectives: they are many, and only the run needs them."""
-    found = answer(network, asked, watch=watch)
+    with in_force(network.catalog):  # it runs in a process of its own, which has the package's catalog
+        found = answer(network, asked, watch=watch)
     light = {id(one.prediction): _light(one.prediction) for one in found.steps}
     return replace(found, steps=tuple(replace(one, prediction=light[id(one.prediction)]) for one in found.steps))
 

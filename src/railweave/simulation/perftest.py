@@ -31,14 +31,18 @@ def write_bandwidth_gbps(
     qps: int,
     post_cost_ps: int,
     both_ways: bool = False,
+    places: tuple[int, int] | None = None,
 ) -> float:
     """Payload in 10^9 bit/s, both directions together where they are (``-b``), as perftest prints the average.
 
-    ``src`` and ``dst`` are ``SERVER:NIC``; ``post_cost_ps`` is what a NIC takes for a message. Raises ``InputError`` for an
-    unknown NIC.
+    ``src`` and ``dst`` are ``SERVER:NIC``; ``post_cost_ps`` is what a NIC takes for a message. ``places``: all queue pairs go
+    between the addresses in these places of the two NICs, as between the GIDs that perftest is given; None: between addresses of
+    each path color in turn. Raises ``InputError`` for an unknown NIC.
     """
     ends = [(src, dst), (dst, src)] if both_ways else [(src, dst)]
-    pairs = fabric.queue_pairs([(*end, qp) for end in ends for qp in range(qps)])
+    # Queue pair i of a connection goes from its source's address i mod P.
+    numbers = [range(qps)] * 2 if places is None else [[place] * qps for place in places]
+    pairs = fabric.queue_pairs([(*end, qp) for end, own in zip(ends, numbers, strict=False) for qp in own])
     each = min(max(BYTES // size_bytes, FEWEST), MOST)
     number = each * len(pairs)
     messages = np.zeros((number, 4), np.uint64)

@@ -55,13 +55,14 @@ impl Host {
             |kind, bytes, class, psn| Packet { at: now, psn, dst: back, bytes, kind, flags: 0, class, ..*packet };
         if packet.flags & CE != 0
             && let Some(dcqcn) = &config.dcqcn
-            && now >= receiver.notify
+            && now >= if config.cnp_per_port { self.notify } else { receiver.notify }
         {
             if config.cnp_on_ack {
                 receiver.marked = true;
             } else {
                 self.control[0].push_back(reply(Kind::Cnp, config.cnp_bytes, config.cnp_class, 0));
-                receiver.notify = now + dcqcn.cnp_interval;
+                let next = now + dcqcn.cnp_interval;
+                *(if config.cnp_per_port { &mut self.notify } else { &mut receiver.notify }) = next;
                 context.counters.cnps += 1;
                 context.counters.sent += 1;
             }

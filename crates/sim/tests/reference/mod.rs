@@ -90,6 +90,8 @@ pub struct Reference<'a> {
     ready: Vec<Vec<u32>>,
     proxies: Vec<Ps>,
     cnps: Vec<VecDeque<Packet>>,
+    /// By node: before this its port sends no notification, where the port counts.
+    notify: Vec<Ps>,
     heap: BinaryHeap<Event>,
     flying: Vec<Packet>,
     idle: Vec<usize>,
@@ -151,6 +153,7 @@ impl<'a> Reference<'a> {
             ready: vec![Vec::new(); nodes],
             proxies: vec![0; nodes],
             cnps: vec![VecDeque::new(); nodes],
+            notify: vec![0; nodes],
             heap,
             flying: Vec::new(),
             idle: Vec::new(),
@@ -808,7 +811,7 @@ impl<'a> Reference<'a> {
                     receiver.marked |= packet.flags & CE != 0 && config.dcqcn.is_some();
                 } else if let Some(dcqcn) = &config.dcqcn
                     && packet.flags & CE != 0
-                    && now >= receiver.notify
+                    && now >= if config.cnp_per_port { self.notify[node] } else { receiver.notify }
                 {
                     let (bytes, class) = (config.cnp_bytes, config.cnp_class);
                     self.cnps[node].push_back(Packet {
@@ -820,7 +823,8 @@ impl<'a> Reference<'a> {
                         class,
                         ..packet
                     });
-                    receiver.notify = now + dcqcn.cnp_interval;
+                    let next = now + dcqcn.cnp_interval;
+                    *(if config.cnp_per_port { &mut self.notify[node] } else { &mut receiver.notify }) = next;
                     self.counters.cnps += 1;
                     self.counters.sent += 1;
                 }

@@ -17,6 +17,10 @@ FRAMES = {"ipv4": 62, "ipv6": 82}
 AETH, CNP_PADDING = 4, 16
 """What an acknowledgement and a congestion notification packet carry beside these (InfiniBand architecture, annex 17)."""
 
+ADDITIVE_MBPS, HYPER_MBPS, STEPS_GBPS = 5, 50, 25
+"""By what DCQCN raises rates, for each 25 Gb/s of the port, where steps grow with it: the rule of the HPCC simulator. NVIDIA documents 5
+and 50 Mb/s, without a speed; the two differ in what the 2:1 ring of docs/validation.md loses."""
+
 REORDER = 256
 """Packets that may come ahead of the next in order before a NIC with adaptive routing asks for it again; assumed."""
 
@@ -44,6 +48,12 @@ def transport(nic: HostNic, qos: HostQos, *, reordering: bool) -> Transport:
     }
     own = vendor(nic.vendor).transport(nic.model)
     found |= own.parameters
+    if own.scaled_increase:
+        steps = nic.speed_gbps / STEPS_GBPS
+        found |= {
+            "dcqcn.additive": f"{ADDITIVE_MBPS * steps:g}M",
+            "dcqcn.hyper": f"{HYPER_MBPS * steps:g}M",
+        }
     notes = ["NICs: receive buffer and retransmission timeout are the engine's own", own.note]
     if reordering:
         found |= {
