@@ -1,0 +1,1 @@
+"""Outputs of benchmarks: what is read of them, kept, and found wrong."""
