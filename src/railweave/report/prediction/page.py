@@ -39,20 +39,24 @@ PURPOSE = (
 
 def document(title: str, header: str, sections: Sequence[str], data: object, links: Iterable[tuple[str, str]]) -> str:
     """A page of its own. ``links`` are its sections: id and title; ``data`` is there for machines."""
-    hues = [HUES[name] for name in TURN]
-    light = "".join(f"--k{place}:{hue[0]};" for place, hue in enumerate(hues))
-    dark = "".join(f"--k{place}:{hue[1]};" for place, hue in enumerate(hues))
-    colors = f":root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
     shown = [*links, ("terms", "Terms")]
     return html_page(
         title,
-        [asset("prediction.css"), colors],
+        [asset("prediction.css"), line_colors()],
         header=[header],
         links=shown,
         main=[*sections, section("terms", "Terms", "", glossary(PREDICTION))],
         footer="Made by railweave. The same question gives the same page.",
         scripts=[element("script", json_for_script(data), type="application/json", id="result")],
     )
+
+
+def line_colors() -> str:
+    """The style of the lines of charts, on a light and on a dark page."""
+    hues = [HUES[name] for name in TURN]
+    light = "".join(f"--k{place}:{hue[0]};" for place, hue in enumerate(hues))
+    dark = "".join(f"--k{place}:{hue[1]};" for place, hue in enumerate(hues))
+    return f":root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
 
 
 def prediction_html(network: Network, found: Sequence[JobPrediction]) -> str:

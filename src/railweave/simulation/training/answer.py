@@ -1,0 +1,199 @@
+"""What training jobs get: time of a step, what part of it GPUs compute, and what they wait for; as text and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from railweave.jobs.graph import COMPUTE
+from railweave.jobs.run import exposed
+
+if TYPE_CHECKING:
+    from railweave.jobs.graph import Communication, Graph
+    from railweave.jobs.plan import Planned
+    from railweave.jobs.run import Times
+    from railweave.simulation.model.fabric import PacketFabric
+    from railweave.simulation.training.loads import Carried
+
+KINDS = {
+    "TP": "tensor parallel",
+    "CP": "context parallel",
+    "EP": "experts",
+    "PP": "pipeline",
+    "DP": "replicas",
+    "EDP": "replicas of experts",
+    "bubble": "waiting for other stages",
+}
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """What a job gets. ``carried``: by communication of the graph."""
+
+    plan: Planned
+    graph: Graph
+    times: Times
+    carried: tuple[Carried, ...]
+    step_ps: int
+    """A step, while the other jobs run; ``times`` has the operations of one."""
+    alone_ps: int
+    """A step with nobody else on the network."""
+
+    @property
+    def mfu(self) -> float:
+        """What part of the GPUs' peak the model's own operations take, without recomputing, attention counted whole."""
+        return self.plan.flops / (self.step_ps / 1e12) / self.plan.peak
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Of the whole job."""
+        return self.plan.tokens / (self.step_ps / 1e12)
+
+    @cached_property
+    def parts(self) -> dict[str, float]:
+        """What GPUs do in a step, by kind, ps: mean over pipeline stages. Sums to the step."""
+        by_class = exposed(self.graph, self.times)
+        kinds = [COMPUTE, *KINDS]
+        scale = self.step_ps / max(self.times.step_ps, 1)
+        return {kind: sum(one.get(kind, 0) for one in by_class) / len(by_class) * scale for kind in kinds}
+
+    @property
+    def exposed_ps(self) -> float:
+        """How long GPUs wait for communication: what a network without limits would save at most, but for bubbles that it lengthens."""
+        return sum(time for kind, time in self.parts.items() if kind not in {COMPUTE, "bubble"})
+
+    @property
+    def wasted_gpus(self) -> float:
+        """GPUs that wait for communication, of all that the job has."""
+        return self.plan.layout.ranks * self.exposed_ps / self.step_ps
+
+    def slowest(self) -> list[tuple[Communication, Carried]]:
+        """What is sent between servers, each kind, collective and size once: of the stage where it takes longest."""
+        found: dict[tuple[str, str, int], tuple[Communication, Carried]] = {}
+        for one, carried in zip(self.graph.communications, self.carried, strict=True):
+            key = one.kind, one.collective, one.size_bytes
+            if key not in found or carried.alone_ps > found[key][1].alone_ps:
+                found[key] = one, carried
+        return list(found.values())
+
+    def to_text(self) -> str:
+        """Lines for people."""
+        layout = self.plan.layout
+        step = self.step_ps
+        lines = [
+            self._head(),
+            f"  step           {step / 1e9:.1f} ms" + self._slower(),
+            f"  tokens         {self.tokens_per_second:,.0f} a second",
+            f"  MFU            {self.mfu:.1%}",
+            f"  computing      {self.parts[COMPUTE] / step:.1%} of the step",
+        ]
+        lines += [
+            f"  {('waiting: ' + KINDS[kind]):<34} {time / 1e9:>9.1f} ms  {time / step:.1%}"
+            for kind, time in self.parts.items()
+            if kind != COMPUTE and time
+        ]
+        if self.exposed_ps:
+            lines.append(f"  GPUs that wait for communication: {self.wasted_gpus:.1f} of {layout.ranks}")
+        lines += [f"  {text}" for text in self._table()]
+        return "\n".join(lines)
+
+    def _head(self) -> str:
+        layout = self.plan.layout
+        return (
+            f"{self.plan.job.name or 'job'}: {self.plan.model.parameters / 1e9:.1f} billion parameters on {layout.ranks} GPUs "
+            f"(tensor {layout.tensor}, context {layout.context}, pipeline {layout.pipeline} x {layout.virtual}, "
+            f"data {layout.data}, expert {layout.expert})"
+        )
+
+    def _slower(self) -> str:
+        more = self.step_ps / self.alone_ps - 1
+        return "" if self.step_ps == self.alone_ps else f", alone {self.alone_ps / 1e9:.1f} ms ({more:+.1%})"
+
+    def _table(self) -> list[str]:
+        rows = [
+            (
+                one.kind,
+                one.collective,
+                f"{one.size_bytes:,}",
+                str(len(one.groups)),
+                str(len(one.groups[0])),
+                f"{found.alone_ps / 1e6:,.1f} us",
+                found.bound,
+            )
+            for one, found in self.slowest()
+        ]
+        if not rows:
+            return []
+        head = ("kind", "collective", "bytes", "groups", "ranks", "alone", "bound by")
+        widths = [max(len(row[place]) for row in [head, *rows]) for place in range(len(head))]
+        return [
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in [head, *rows]
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object (docs/jobs.md)."""
+        layout = self.plan.layout
+        return {
+            "name": self.plan.job.name,
+            "parameters": self.plan.model.parameters,
+            "gpus": layout.ranks,
+            "layout": {
+                "tensor": layout.tensor,
+                "context": layout.context,
+                "pipeline": layout.pipeline,
+                "virtual": layout.virtual,
+                "data": layout.data,
+                "expert": layout.expert,
+            },
+            "microbatches": self.plan.microbatches,
+            "step_ms": self.step_ps / 1e9,
+            "alone_ms": self.alone_ps / 1e9,
+            "tokens_per_second": self.tokens_per_second,
+            "mfu": self.mfu,
+            "parts_ms": {kind: time / 1e9 for kind, time in self.parts.items()},
+            "gpus_waiting_for_communication": self.wasted_gpus,
+            "communications": [
+                {
+                    "kind": one.kind,
+                    "stage": one.rank_class,
+                    "collective": one.collective,
+                    "size_bytes": one.size_bytes,
+                    "groups": len(one.groups),
+                    "ranks": len(one.groups[0]),
+                    "alone_us": found.alone_ps / 1e6,
+                    "bound_by": found.bound,
+                    "algorithm": found.algorithm,
+                }
+                for one, found in zip(self.graph.communications, self.carried, strict=True)
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class TrainingPrediction:
+    """What the jobs of a file get on a network."""
+
+    network: str
+    jobs: tuple[JobResult, ...]
+    fabric: PacketFabric
+    notes: tuple[str, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was sent arrives."""
+        return all(one.complete for job in self.jobs for one in job.carried)
+
+    def to_text(self) -> str:
+        """Lines for people."""
+        return "\n\n".join(job.to_text() for job in self.jobs)
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object (docs/jobs.md)."""
+        return {
+            "network": self.network,
+            "complete": self.complete,
+            "jobs": [job.to_json() for job in self.jobs],
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,74 @@
+"""``railweave sim --job``: every example runs, says what it says as JSON too, and refuses what is no question of a job."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from railweave.cli import main
+from tests.conftest import EXAMPLES
+
+FABRIC = str(EXAMPLES / "h100-rlb.yaml")
+JOBS = sorted((EXAMPLES / "jobs").glob("*.yaml"))
+
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """A function that runs the verb, whose exit code is looked at: what it printed."""
+
+    def call(*words: str, code: int = 0) -> str:
+        monkeypatch.setattr("sys.argv", ["railweave", "sim", FABRIC, "-q", *words])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capfd.readouterr()
+        assert stop.value.code == code, printed
+        return printed.err if code else printed.out
+
+    return call
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda path: path.stem)
+def test_an_example_runs(run: Run, job: Path) -> None:
+    found = json.loads(run("--job", str(job), "--json"))
+    assert found["complete"]
+    for one in found["jobs"]:
+        assert 0 < one["mfu"] < 1
+        assert sum(one["parts_ms"].values()) == pytest.approx(one["step_ms"], rel=1e-6)
+        assert one["communications"]
+        assert one["alone_ms"] <= one["step_ms"] * (1 + 1e-6)
+
+
+def test_choices_side_by_side(run: Run) -> None:
+    found = run("--job", str(EXAMPLES / "jobs" / "dense.yaml"), "--compare", "parallel.pipeline=1,2,4")
+    lines = [line.split() for line in found.splitlines()]
+    assert lines[0][0] == "parallel.pipeline"
+    steps = [float(line[1]) for line in lines[1:4]]
+    assert steps == sorted(steps)
+    assert [line[0] for line in lines[1:4]] == ["1", "2", "4"]
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("--collective", "all-reduce"), "goes with collectives"),
+        (("--hosts", "2"), "goes with collectives"),
+        (("--compare", "size=1,2"), "nothing that jobs are compared by"),
+        (("--compare", "qps=0"), "qps: input should be"),
+        (("--compare", "parallel.tensor=3"), "are"),
+        (("--compare", "batch.micro=many"), "batch.micro"),
+    ],
+)
+def test_what_is_no_question_of_a_job_is_refused(run: Run, words: tuple[str, ...], what: str) -> None:
+    assert what in run("--job", str(EXAMPLES / "jobs" / "dense.yaml"), *words, code=2)
+
+
+def test_a_file_that_is_none(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text("model: llama3-8b\nbatch: {global: 8}\nparalel: {tensor: 2}\n")
+    assert "job.yaml:3" in run("--job", str(path), code=2)
