@@ -90,3 +90,13 @@ def test_rows_are_for_the_kinds_they_name() -> None:
     node = Node(("a",))
     assert disrupted(Step("add", (), node, (0,)), [row]) == [row]
     assert disrupted(Step("remove", (), node, (0,)), [row]) == []
+
+
+def test_what_is_new_is_not_disrupted() -> None:
+    """A neighbor that is added with its families resets no session; a family that a neighbor gets does."""
+    row = Disruption(r"bgp / (?P<of>neighbor \S+) activate", "session", "it resets", "made up", ("add",))
+    step = Step("add", (("bgp",),), Node(("neighbor", "up", "activate")), (0,))
+    there = Node(("bgp",), children=(Node(("neighbor", "up", "remote-as"), ("65000",)),))
+    other = Node(("bgp",), children=(Node(("neighbor", "up-2", "remote-as"), ("65000",)),))
+    assert disrupted(step, [row], [there]) == [row]
+    assert disrupted(step, [row], [other]) == []

@@ -149,3 +149,20 @@ def test_a_candidate_becomes_the_new_configuration_and_the_old_again(old: JunosT
 def test_what_a_change_disrupts(statement: str, what: str) -> None:
     old, new = parse(statement), parse(statement.replace("80", "70").replace("as 1", "as 2").replace("400g", "800g"))
     assert {row.what for _, row in compare(config_tree(old), config_tree(new)).disrupts} == {what}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "disrupts"),
+    [
+        ("routing-instances { red { interface P.0; } }", "routing-instances { blue { interface P.0; } }", True),
+        ("interfaces { P { unit 0; } }", "interfaces { P { unit 0; } } routing-instances { red { interface P.0; } }", True),
+        ("routing-instances { red { interface irb.7; } }", "routing-instances { blue { interface irb.7; } }", True),
+        ("", "interfaces { P { unit 0; } } routing-instances { red { interface P.0; } }", False),
+        ("interfaces { irb { unit 0; } }", "routing-instances { red { interface irb.7; } } interfaces { irb { unit 0; unit 7; } }", False),
+    ],
+)  # fmt: skip
+def test_a_port_that_moves_between_vrfs_is_disrupted_and_one_that_comes_is_not(
+    old: str, new: str, *, disrupts: bool
+) -> None:
+    before, after = (config_tree(parse(one.replace("P", "et-0/0/0"))) for one in (old, new))
+    assert {row.what for _, row in compare(before, after).disrupts} == ({"the interface"} if disrupts else set())

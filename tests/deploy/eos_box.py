@@ -50,8 +50,16 @@ class EosBox:
                     self.sessions.setdefault(session, self.running)
                     self.log.append(words)
                 elif session and words == "end":
-                    self.sessions[session] = entered_into(self.sessions[session], entered)
-                    session, entered = "", []
+                    self._entered(session, entered)
+                    session = ""
+                elif session and words == "show session-config diffs":
+                    self._entered(session, entered)
+                    found.append(self._one(f"show session-config named {session} diffs", form))
+                    continue
+                elif session and words.split()[0] in {"commit", "abort"}:
+                    self._entered(session, entered)
+                    self._session(f"configure session {session} {words}")
+                    session = ""
                 elif session and words.strip().startswith(self.refuses):
                     return f"invalid command: {words.strip()}"
                 elif session:
@@ -60,7 +68,13 @@ class EosBox:
                     found.append(self._one(words, form))
                     continue
                 found.append({} if form == "json" else {"output": ""})
+            self._entered(session, entered)
         return found
+
+    def _entered(self, session: str, lines: list[str]) -> None:
+        if lines:
+            self.sessions[session] = entered_into(self.sessions[session], lines)
+            lines.clear()
 
     def _one(self, words: str, form: str) -> object:
         text = ""

@@ -44,12 +44,14 @@ class JunosBox:
     """Called with the name of each call before it is carried out: what a test breaks, it breaks there."""
     candidate_refused: bool = False
     """Its check finds something."""
+    normal: Callable[[list[str]], list[str]] = normal
+    """Gives each leaf one value; where only what is new is ever set, ``list`` does, which takes no time."""
     _timer: threading.Timer | None = None
     _fallback: list[str] | None = None
     _guard: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
-        self.running = normal(self.running)
+        self.running = self.normal(self.running)
         self.candidate = list(self.running)
         self.history = [list(self.running)]
 
@@ -60,7 +62,7 @@ class JunosBox:
     def wait(self, label: str, line: str) -> None:
         """Somebody else's confirmed commit of a line."""
         with self._guard:
-            self._fallback, self.running = list(self.running), normal([*self.running, line])
+            self._fallback, self.running = list(self.running), self.normal([*self.running, line])
             self.candidate = list(self.running)
             self.history.insert(0, list(self.running))
             self._timer = threading.Timer(600, self._revert)
@@ -69,7 +71,9 @@ class JunosBox:
             self.commits.insert(0, (time.time(), label, 10))
 
     def __call__(self, asked: ET.Element) -> str | None:
-        name = asked.tag.removeprefix(_NS)
+        for one in asked.iter():  # with and without its namespace
+            one.tag = one.tag.removeprefix(_NS)
+        name = asked.tag
         if name not in {"get-configuration", "get-commit-information", "get-system-uptime-information", "command"}:
             self.log.append(name)
         self.before(name)
@@ -77,7 +81,9 @@ class JunosBox:
             if name == "get-configuration":
                 return self._configuration(asked)
             found: dict[str, Callable[[], str]] = {
+                "lock": lambda: "<ok/>",
                 "lock-configuration": lambda: "<ok/>",
+                "unlock": self._discard,
                 "unlock-configuration": self._discard,
                 "discard-changes": self._discard,
                 "load-configuration": lambda: self._load(asked),
@@ -89,7 +95,7 @@ class JunosBox:
 
     def _configuration(self, asked: ET.Element) -> str:
         if asked.get("compare") == "rollback":
-            old, new = self.history[int(asked.get("rollback", "0"))], normal(self.candidate)
+            old, new = self.history[int(asked.get("rollback", "0"))], self.normal(self.candidate)
             lines = [f"- {one}" for one in old if one not in new] + [f"+ {one}" for one in new if one not in old]
             text = escape("\n".join(lines))
             return f"<configuration-information><configuration-output>{text}</configuration-output></configuration-information>"
@@ -129,13 +135,13 @@ class JunosBox:
     def _commit(self, asked: ET.Element) -> str:
         if self.candidate_refused:
             return f"<commit-results>{error('mtu: Value 99999 is not within range (256..9500)')}</commit-results>"
-        if asked.find(f"{_NS}check") is not None:
+        if asked.find("check") is not None:
             return "<commit-results><ok/></commit-results>"
-        minutes = asked.findtext(f"{_NS}confirm-timeout") if asked.find(f"{_NS}confirmed") is not None else None
+        minutes = asked.findtext("confirm-timeout") if asked.find("confirmed") is not None else None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        old, self.running = self.running, normal(self.candidate)
+        old, self.running = self.running, self.normal(self.candidate)
         if minutes is not None:
             self.log.append("commit confirmed")
             self._fallback = old
@@ -144,7 +150,7 @@ class JunosBox:
             self._timer.start()
         if self.running != old:
             self.history.insert(0, list(self.running))
-        self.commits.insert(0, (time.time(), asked.findtext(f"{_NS}log") or "", int(minutes or 0)))
+        self.commits.insert(0, (time.time(), asked.findtext("log") or "", int(minutes or 0)))
         return "<commit-results><ok/></commit-results>"
 
     def _revert(self) -> None:

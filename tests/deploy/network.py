@@ -98,13 +98,16 @@ def changing(fabric: Path, running: dict[str, list[str]], scale: float = 60) -> 
         for name, lines in running.items():
             box = found.boxes[name] = JunosBox(lines, scale)
             found.devices[name] = devices.ssh(Said(state, name), calls=box)
-        login = {"user": USER, "password": "env:READER", "known_hosts": "known_hosts", "protocols": ["netconf"]}
-        entries = {
-            name: {"address": "127.0.0.1", "ports": {"netconf": one.port, "ssh": one.port}}
-            for name, one in found.devices.items()
-        }
-        found.access.write_text(
-            yaml.safe_dump({"defaults": login, "devices": entries, "attempts": 2, "connect_seconds": 5})
-        )
-        fabric.with_name("known_hosts").write_text("".join(f"{one.known()}\n" for one in found.devices.values()))
+        access_to(fabric, found.devices)
         yield found
+
+
+def access_to(fabric: Path, devices: dict[str, StandIn]) -> None:
+    """Write access.yaml and known_hosts beside a fabric file, which reach its switches."""
+    login = {"user": USER, "password": "env:READER", "known_hosts": "known_hosts", "protocols": ["netconf"]}
+    entries = {
+        name: {"address": "127.0.0.1", "ports": {"netconf": one.port, "ssh": one.port}} for name, one in devices.items()
+    }
+    found = {"defaults": login, "devices": entries, "attempts": 2, "connect_seconds": 5}
+    fabric.with_name("access.yaml").write_text(yaml.safe_dump(found))
+    fabric.with_name("known_hosts").write_text("".join(f"{one.known()}\n" for one in devices.values()))

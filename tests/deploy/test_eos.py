@@ -39,7 +39,7 @@ def given(tmp_path: Path) -> Given:
     before, wanted = text_of(tmp_path, OTHER), text_of(tmp_path, SMALL)
     network = api.load(tmp_path / "fabric.yaml")
     own = saved({LEAF: device_config(network, LEAF)}, {LEAF: {"eos.conf": before}})
-    made = change(LEAF, "eos", {"eos.conf": before}, {"eos.conf": wanted}, own[LEAF])
+    made = change(LEAF, "eos", {"eos.conf": before}, {"eos.conf": wanted}, lambda: own[LEAF])
     assert made.commands["eos.conf"]
     assert not made.refused
     return Given(LABEL, made.commands, made.target, {"eos.conf": before})

@@ -9,15 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from railweave.api.deploying import (
     deploy_apply,
     deploy_history,
+    deploy_log,
     deploy_plan,
     deploy_resume,
     deploy_rollback,
     deploy_status,
 )
+from railweave.cli.app import app
 from railweave.deploy import journal
 from railweave.deploy.rollout import StoppedError
 from railweave.errors import InputError, OutputError
@@ -122,6 +125,17 @@ def test_a_network_comes_to_its_design_and_back(fabric: Path) -> None:
         newest, truths = deploy_status(fabric, access=network.access)
         assert newest is not None
         assert {one.state for one in truths} == {"after"}
+        first, log, steps = deploy_log(fabric, 1)
+        assert first.state == "rolled back"
+        assert log[0].line == "4 devices tried the change, found it good, and discarded it"
+        assert log[-1].line.endswith("changed, checked and kept")
+        assert {(one.device, one.verb) for one in steps} == {
+            (name, verb) for name in network.boxes for verb in ("rehearse", "commit", "confirm")
+        }
+        shown = CliRunner().invoke(app, ["deploy", "history", str(fabric), "1"])
+        assert shown.exit_code == 0
+        assert all(one.line in shown.output for one in log)
+        assert json.loads(CliRunner().invoke(app, ["deploy", "history", str(fabric), "1", "--json"]).output)["steps"]
 
 
 def state_of(network: Changing) -> dict[str, list[str]]:
@@ -138,6 +152,9 @@ def test_a_device_that_refuses_its_change_leaves_every_device_as_it_was(fabric: 
         assert state_of(network) == was
         assert not any("commit confirmed" in one for box in network.boxes.values() for one in box.log)
         assert [one.state for one in deploy_history(fabric)] == ["stopped"]
+        shown = CliRunner().invoke(app, ["deploy", "history", str(fabric), "1"]).output
+        assert "rehearse of spine2 in wave 0: " in shown
+        assert "not within range" in shown
 
 
 def test_a_plan_is_refused_where_a_device_has_moved_since(fabric: Path) -> None:

@@ -135,7 +135,7 @@ def test_faults_of_servers_are_found_and_grouped(tmp_path: Path) -> None:
     network = replace(network, hosts=network.hosts.model_copy(update={"router_advertisements": "kernel"}))
     with (
         lab(tmp_path / "fabric.yaml", network, "rails=2,spines=2") as (_, running),
-        reachable(running, tmp_path / "ssh") as access,
+        reachable(running) as access,
     ):
         _mesh(running, access)
         clean = _checked(running, access)

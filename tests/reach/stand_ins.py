@@ -26,6 +26,11 @@ USER, PASSWORD = "reader", "swordfish-81"
 _END = b"]]>]]>"
 _HELLO = '<hello xmlns="urn:ietf:params:xml:ns:netconf:base:1.0"><capabilities>{}</capabilities><session-id>1</session-id></hello>'
 _BASE = "<capability>urn:ietf:params:netconf:base:1.{}</capability>"
+_CHANGES = "".join(
+    f"<capability>urn:ietf:params:netconf:capability:{one}:1.0</capability>"
+    for one in ("candidate", "confirmed-commit", "validate")
+)
+"""What Junos says of itself (Juniper documentation, NETCONF XML Management Protocol Developer Guide, session start)."""
 
 
 @dataclass
@@ -49,6 +54,12 @@ class StandIn:
     """What answers remote procedure calls, where it answers one."""
     commands: Callable[[list[str], str], list[Any] | str] | None = None
     """What answers commands by eAPI in place of ``answers``: their results, or what is refused."""
+    shell: list[str] | None = None
+    """Words before a command that ``answers`` has not, which is then run on this machine."""
+    before: Callable[[str], None] = lambda _: None
+    """Called with each command before it is run by ``shell``."""
+    busy: int = 0
+    """Commands that run by ``shell`` now."""
     port: int = 0
     asked: list[str] = field(default_factory=list)
     answered: int = 0
@@ -100,6 +111,9 @@ async def _handle(device: StandIn, process: asyncssh.SSHServerProcess) -> None:
     if process.subsystem == "netconf":
         await _netconf(device, process)
         return
+    if device.shell is not None and (process.command or "") not in device.answers:
+        await _run(device.shell, device, process)
+        return
     answer, cut = await device.answer(process.command or "")
     if cut:
         process.stdout.write(answer[: len(answer) // 2].encode())
@@ -109,8 +123,24 @@ async def _handle(device: StandIn, process: asyncssh.SSHServerProcess) -> None:
     process.exit(1 if answer.startswith("%") else 0)
 
 
+async def _run(shell: list[str], device: StandIn, process: asyncssh.SSHServerProcess) -> None:
+    device.asked.append(process.command or "")
+    given = await process.stdin.read()
+    device.busy += 1
+    device.before(process.command or "")
+    pipe = asyncio.subprocess.PIPE
+    words = [*shell, "sh", "-c", process.command or ""]
+    child = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, stderr=pipe)
+    out, wrong = await child.communicate(given)
+    device.busy -= 1
+    process.stdout.write(out)
+    process.stderr.write(wrong)
+    process.exit(child.returncode or 0)
+
+
 async def _netconf(device: StandIn, process: asyncssh.SSHServerProcess) -> None:
-    process.stdout.write(_HELLO.format(_BASE.format(0) + (_BASE.format(1) if device.chunked else "")).encode() + _END)
+    known = _BASE.format(0) + (_BASE.format(1) if device.chunked else "") + (_CHANGES if device.calls else "")
+    process.stdout.write(_HELLO.format(known).encode() + _END)
     left, chunked = b"", False
     while part := await process.stdin.read(65536):
         left += part
@@ -192,7 +222,7 @@ async def _eapi(device: StandIn, call: dict[str, Any]) -> tuple[str, bool]:
     if device.commands is not None:
         found = device.commands([one for one in call["params"]["cmds"] if one != "enable"], call["params"]["format"])
         if isinstance(found, str):
-            error = {"code": 1002, "message": f"CLI command failed: {found}", "data": []}
+            error = {"code": 1002, "message": f"CLI command failed: {found}", "data": [{"errors": [found]}]}
             return json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": error}), False
         return json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": [{}, *found]}), False
     command = call["params"]["cmds"][0]

@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import asyncssh
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from railweave.reach import failure
+from railweave.reach import failure, telling
 from railweave.reach.command import Command
 from railweave.reach.failure import ReachError
 from railweave.reach.opening import opened
@@ -72,6 +74,28 @@ def test_ssh_gives_what_a_command_prints(devices, secret, tmp_path) -> None:
     error = refused(where, "ssh", again)
     assert (error.kind, error.again) == ("refused", False)
     assert "% Invalid input" in str(error)
+
+
+def test_a_command_that_ends_before_its_input_comes_has_answered(devices, secret, tmp_path, monkeypatch) -> None:
+    """``sonic-cfggen`` reads no input: on a busy machine it has ended before that is sent."""
+    device = devices.ssh({"show version": "one\n"})
+    begun = asyncssh.SSHClientConnection.create_process
+
+    async def ended(*args: Any, **options: Any) -> Any:
+        process = await begun(*args, **options)
+        await process.wait_closed()
+        return process
+
+    monkeypatch.setattr(asyncssh.SSHClientConnection, "create_process", ended)
+
+    async def run() -> str:
+        session = await telling.opened(target(device, trusting(tmp_path, device), secret), "ssh")
+        try:
+            return await session.tell("show version", "input")
+        finally:
+            await session.close()
+
+    assert asyncio.run(run()) == "one\n"
 
 
 def test_a_host_key_that_is_not_known_is_refused_with_the_command_that_adds_it(devices, secret, tmp_path) -> None:

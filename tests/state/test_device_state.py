@@ -140,6 +140,9 @@ def test_a_router_of_the_lab() -> None:
     assert [one.best for one in route.paths].count(True) == 1
     assert found.vnis is not None
     assert (found.vnis[20001].layer, found.vnis[20001].vrf, found.vnis[20001].up) == (3, "tenant-1", True)
+    assert found.vrfs is not None
+    assert found.vrfs["tenant-1"].route_distinguisher == "10.255.0.1:1"
+    assert found.vrfs["tenant-1"].import_targets == found.vrfs["tenant-1"].export_targets == ("64512:20001",)
     assert found.evpn is not None
     assert (found.evpn.type2, found.evpn.type5) == (0, 4)
 
@@ -269,6 +272,8 @@ def test_a_switch_of_juniper() -> None:
     ]
     assert found.advertising is not None
     assert found.advertising["et-0/0/0:0"].heard[0].conflicts == ("ipv6-ra-mtu",)
+    assert found.vrfs is not None
+    assert found.vrfs["tenant-1"].import_targets == found.vrfs["tenant-1"].export_targets == ("64512:20001",)
     assert found.bgp is not None
     overlay, underlay = found.bgp
     assert (overlay.peer, overlay.state) == ("fd00::5", "active")

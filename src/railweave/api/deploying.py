@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from railweave.api.saved import captured
 from railweave.api.sources import load, path_of, silent
 from railweave.catalog import in_force
-from railweave.errors import Argument, InputError, Problem
+from railweave.errors import Argument, InputError, Option, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from railweave.deploy.journal import Revision
+    from railweave.deploy.draining import WaitFor
+    from railweave.deploy.journal import Line, Revision, Step
     from railweave.deploy.plan import Plan
     from railweave.deploy.recovery import Truth
     from railweave.deploy.site import Site
@@ -31,17 +32,19 @@ def deploy_plan(
     only: Sequence[str] = (),
     max_unavailable: float = 0.5,
     canary: bool = True,
+    servers: bool = False,
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Plan:
-    """What it takes to bring switches to the design of a fabric file, and in which order. Nothing is changed anywhere.
+    """What it takes to bring switches, and servers, to the design of a fabric file, and in which order. Nothing is changed anywhere.
 
     - ``capture``: configurations saved from switches; such a plan is to be read, not to be applied where secrets were taken out.
-    - ``live``: ask every switch for its configuration now. ``lab``: those of the lab of this fabric file. ``access``: see ``collect``.
+    - ``live``: ask every switch for its configuration now. ``lab``: those of the lab of this fabric file, by SSH where ``access`` is given. ``access``: see ``collect``.
     - ``only``: these switches alone.
     - ``max_unavailable``: the share of the network (0 to 1) that may be out while a wave is changed.
     - ``canary``: change one device alone first.
+    - ``servers``: servers too, whose ``host.json`` differs.
     - ``device``, ``hardware``: see ``load``.
 
     Raises ``InputError`` for wrong input, ``LabError`` where the lab is not up.
@@ -66,11 +69,16 @@ def deploy_plan(
                 for one in network.switches
                 if one.name not in running
             }
-            whole, configs = read_capture(Path(capture)).meta.redacted is False, None
+            whole, configs, hosts = read_capture(Path(capture)).meta.redacted is False, None, None
+            if servers:
+                fix = "--live or --lab asks them"
+                raise InputError([Problem(Option("--servers"), "a capture does not say what servers run", fix)])
         else:
             site = _site(fabric, network, lab=lab, access=access)
+            hosts, silent_hosts = _hosts(site, only, say) if servers else ({}, {})
             names = [name for name in site.asked if not only or name in only]
             running, silent_ones = site.running(names, lambda one: say(f"{one.device}: {one.status}"))
+            silent_ones |= silent_hosts
             whole, configs, network = True, site.configs, site.network
         return make_plan(
             fabric,
@@ -82,8 +90,20 @@ def deploy_plan(
             most=max_unavailable,
             canary=canary,
             configs=configs,
+            servers=hosts,
             progress=say,
         )
+
+
+def _hosts(
+    site: Site, only: Sequence[str], say: Callable[[str], None]
+) -> tuple[dict[str, tuple[dict[str, str], dict[str, str]]], dict[str, str]]:
+    """What servers run with what they should run, and those that did not answer."""
+    from railweave.fleet.host_tree import FILE
+
+    names = [name for name in site.servers if not only or name in only]
+    texts, silent_ones = site.serving(names, lambda name, what: say(f"{name}: {what}"))
+    return {name: (one, {FILE: site.host_file(name)}) for name, one in texts.items()}, silent_ones
 
 
 def deploy_apply(
@@ -95,6 +115,8 @@ def deploy_apply(
     confirm_within: int = 600,
     settle: float = 60,
     dry_run: bool = False,
+    wait_for: str | None = None,
+    wait_for_timeout: float = 3600,
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Revision:
@@ -104,6 +126,8 @@ def deploy_apply(
     - ``secrets``: values of the secrets that it refers to.
     - ``confirm_within``: seconds after which a device goes back by itself, unless the check was good by then.
     - ``settle``: seconds that the network may take after a wave to be as it must be.
+    - ``wait_for``: a command for the shell that is run before each wave in which servers change or lose NICs, and must end with 0 within
+      ``wait_for_timeout`` seconds; otherwise nothing of that wave is changed.
     - ``dry_run``: stop after every device has tried its change and discarded it; the revision says so.
 
     Raises ``InputError`` for a plan that is refused, or older than the fabric file, ``StoppedError`` where it went no further, ``OutputError`` where somebody else is at work.
@@ -118,7 +142,7 @@ def deploy_apply(
     network = load(fabric, hardware=hardware)
     with in_force(network.catalog), journal.at_work(fabric) as rows:
         site = _site(fabric, network, lab=lab, access=access)
-        how = applying.How(confirm_within, settle, progress or silent)
+        how = applying.How(confirm_within, settle, progress or silent, _wait_for(wait_for, wait_for_timeout))
         return applying.apply(rows, found, network, site, how, values, dry_run=dry_run)
 
 
@@ -151,6 +175,17 @@ def deploy_history(fabric: Path | str) -> list[Revision]:
         return rows.revisions()
 
 
+def deploy_log(fabric: Path | str, revision: int) -> tuple[Revision, list[Line], list[Step]]:
+    """A revision of a network, what was said while it was carried out, and every step with how it ended.
+
+    Raises ``SpecError`` where there is no such revision.
+    """
+    from railweave.deploy import journal
+
+    with journal.opened(Path(fabric)) as rows:
+        return rows.revision(revision), rows.log(revision), rows.steps(revision)
+
+
 def deploy_resume(
     fabric: Path | str,
     *,
@@ -160,13 +195,15 @@ def deploy_resume(
     settle: float = 60,
     confirm_within: int = 600,
     back: bool = False,
+    wait_for: str | None = None,
+    wait_for_timeout: float = 3600,
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Revision:
     """End an apply that was interrupted: bring its unfinished wave back, and begin with that wave again.
 
     - ``back``: do not begin again; the waves that were confirmed stay.
-    - ``lab``, ``access``, ``secrets``, ``settle``, ``confirm_within``: see ``deploy_apply``.
+    - ``lab``, ``access``, ``secrets``, ``settle``, ``confirm_within``, ``wait_for``, ``wait_for_timeout``: see ``deploy_apply``.
 
     Raises ``InputError`` where nothing was interrupted, and as ``deploy_apply`` does.
     """
@@ -177,7 +214,7 @@ def deploy_resume(
     network = load(fabric, hardware=hardware)
     with journal.at_work(fabric) as rows, in_force(network.catalog):
         site = _site(fabric, network, lab=lab, access=access)
-        how = applying.How(confirm_within, settle, progress or silent)
+        how = applying.How(confirm_within, settle, progress or silent, _wait_for(wait_for, wait_for_timeout))
         return applying.resume(rows, site, how, read_secrets(path_of(secrets)), back=back)
 
 
@@ -208,7 +245,11 @@ def deploy_rollback(
         names = [one.device for one in rows.plan(found.number).changed.values() if not only or one.device in only]
         before = {name: texts for name in names if (texts := rows.kept(found.number, name, "before"))}
         site = _site(fabric, network, lab=lab, access=access)
-        running, silent_ones = site.running(list(before), lambda one: say(f"{one.device}: {one.status}"))
+        switches = [name for name in before if name not in site.servers]
+        running, silent_ones = site.running(switches, lambda one: say(f"{one.device}: {one.status}"))
+        if hosts := [name for name in before if name in site.servers]:
+            of_servers, silent_hosts = site.serving(hosts, lambda name, what: say(f"{name}: {what}"))
+            running, silent_ones = running | of_servers, silent_ones | silent_hosts
         return plan_back(
             fabric,
             site.network,
@@ -219,6 +260,12 @@ def deploy_rollback(
             most=max_unavailable,
             configs=site.configs,
         )
+
+
+def _wait_for(command: str | None, seconds: float) -> WaitFor | None:
+    from railweave.deploy.draining import WaitFor
+
+    return None if command is None else WaitFor(command, seconds)
 
 
 def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
@@ -238,4 +285,6 @@ def _site(fabric: Path, network: Network, *, lab: bool, access: Path | str | Non
     from railweave.collect.access_file import read_access
     from railweave.deploy import site
 
-    return site.lab(fabric, network) if lab else site.real(network, read_access(path_of(access)))
+    if lab:
+        return site.lab(fabric, network, None if access is None else read_access(path_of(access)))
+    return site.real(network, read_access(path_of(access)))

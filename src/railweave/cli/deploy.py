@@ -1,31 +1,22 @@
-"""``railweave deploy``: bring a design onto running switches, and back."""
+"""``railweave deploy``: bring a design onto running switches and servers, and back."""
 
 from __future__ import annotations
 
-import json
-import os
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
+from railweave.cli.deploy_output import line, planned, show_revision, when
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, telling
 
-if TYPE_CHECKING:
-    from railweave.deploy.journal import Revision
-    from railweave.deploy.plan import Plan
-
 app = typer.Typer(
     no_args_is_help=True,
-    help="Bring a design onto running switches, and back. Only `apply` and `resume` change anything.",
+    help="Bring a design onto running switches and servers, and back. Only `apply` and `resume` change anything.",
 )
 _FABRIC = typer.Argument(..., help="Fabric file.")
 _ACCESS = typer.Option(None, "--access", help="How switches are reached: access.yaml (docs/collect.md).")
-_LAB = typer.Option(
-    False, "--lab", help="The switches of the lab of this fabric file, which is up (docs/lab.md); needs root."
-)
+_LAB = typer.Option(False, "--lab", help="The devices of the lab of this fabric file, which is up; needs root.")
 _WITHIN = typer.Option(
     600,
     "--confirm-within",
@@ -44,12 +35,16 @@ _MOST = typer.Option(
     help="Share of the network (0 to 1) that a wave may take out while it is changed.",
 )
 _SECRETS = typer.Option(None, "--secrets", help="YAML file of NAME: value for the secrets that the plan refers to.")
+_WAIT_FOR = typer.Option(
+    None, "--wait-for", help="Command that must end with 0 before each wave in which servers change or lose NICs."
+)
+_WAIT_FOR_TIMEOUT = typer.Option(3600.0, "--wait-for-timeout", min=0, help="Seconds that --wait-for may take.")
 _OUTPUT = typer.Option(..., "--output", "-o", help="File of the plan. It holds configuration: only you can read it.")
 
 
 @app.callback()
 def _deploy() -> None:
-    """Bring a design onto running switches, and back. Only `apply` and `resume` change anything."""
+    """Bring a design onto running switches and servers, and back. Only `apply` and `resume` change anything."""
 
 
 @app.command(short_help="What would change on which switch, in which order.")
@@ -60,9 +55,10 @@ def plan(
     live: bool = typer.Option(False, "--live", help="Ask every switch for its configuration now."),
     lab: bool = _LAB,
     access: Path | None = _ACCESS,
-    only: list[str] = typer.Option([], "--only", help="This switch alone; may be repeated."),
+    only: list[str] = typer.Option([], "--only", help="This device alone; may be repeated."),
     max_unavailable: float = _MOST,
     canary: bool = typer.Option(True, "--canary/--no-canary", help="Change one switch alone first."),
+    servers: bool = typer.Option(False, "--servers/--no-servers", help="Servers too, by their host.json; as root."),
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
     as_json: bool = JSON,
@@ -84,11 +80,12 @@ def plan(
             only=only,
             max_unavailable=max_unavailable,
             canary=canary,
+            servers=servers,
             device=device,
             hardware=hardware,
             progress=say,
         )
-    _planned(found, output, as_json=as_json)
+    planned(found, output, as_json=as_json)
 
 
 @app.command(short_help="Carry out a plan, wave by wave, with a way back.")
@@ -106,6 +103,8 @@ def apply(
     secrets: Path | None = _SECRETS,
     confirm_within: int = _WITHIN,
     settle: float = _SETTLE,
+    wait_for: str | None = _WAIT_FOR,
+    wait_for_timeout: float = _WAIT_FOR_TIMEOUT,
     hardware: Path | None = HARDWARE,
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -134,10 +133,12 @@ def apply(
             confirm_within=confirm_within,
             settle=settle,
             dry_run=dry_run,
+            wait_for=wait_for,
+            wait_for_timeout=wait_for_timeout,
             hardware=hardware,
             progress=say,
         )
-    _revision(revision, as_json=as_json)
+    show_revision(revision, as_json=as_json)
 
 
 @app.command(short_help="How the last apply ended, and what switches run.")
@@ -163,7 +164,7 @@ def status(
     elif newest is None:
         typer.echo("nothing was ever applied")
     else:
-        typer.echo(_line(newest))
+        typer.echo(line(newest))
         for one in found:
             typer.echo(f"  {one.line()}")
         if newest.state == "running" and not who:
@@ -174,18 +175,35 @@ def status(
         raise typer.Exit(1)
 
 
-@app.command(short_help="Every apply so far.")
-def history(fabric: Path = _FABRIC, as_json: bool = JSON, quiet: bool = QUIET) -> None:
-    """List the revisions of a network, the newest first: when, who, which plan, how it ended."""
+@app.command(short_help="Every apply so far, or the log of one.")
+def history(
+    fabric: Path = _FABRIC,
+    revision: int | None = typer.Argument(None, min=1, help="A revision's number: show its log."),
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """List the revisions of a network, the newest first: when, who, which plan, how it ended; or show everything that one of them did."""
     del quiet  # it says nothing while it works
-    from railweave.api.deploying import deploy_history
+    from railweave.api.deploying import deploy_history, deploy_log
 
+    if revision is not None:
+        one, log, steps = deploy_log(fabric, revision)
+        if as_json:
+            print_json(vars(one) | {"log": [vars(each) for each in log], "steps": [vars(step) for step in steps]})
+            return
+        typer.echo(line(one))
+        for said in log:
+            typer.echo(f"  {when(said.at)} {said.line}")
+        for step in (one for one in steps if one.failed or one.ended is None):
+            how = step.failed or "interrupted"
+            typer.echo(f"  {when(step.began)} {step.verb} of {step.device} in wave {step.wave}: {how}")
+        return
     found = deploy_history(fabric)
     if as_json:
         print_json([vars(one) for one in found])
         return
     for one in found:
-        typer.echo(_line(one))
+        typer.echo(line(one))
     if not found:
         typer.echo("nothing was ever applied")
 
@@ -201,6 +219,8 @@ def resume(
     secrets: Path | None = _SECRETS,
     confirm_within: int = _WITHIN,
     settle: float = _SETTLE,
+    wait_for: str | None = _WAIT_FOR,
+    wait_for_timeout: float = _WAIT_FOR_TIMEOUT,
     hardware: Path | None = HARDWARE,
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -217,10 +237,12 @@ def resume(
             settle=settle,
             confirm_within=confirm_within,
             back=back,
+            wait_for=wait_for,
+            wait_for_timeout=wait_for_timeout,
             hardware=hardware,
             progress=say,
         )
-    _revision(revision, as_json=as_json)
+    show_revision(revision, as_json=as_json)
 
 
 @app.command(short_help="The plan back to what ran before a revision.")
@@ -228,7 +250,7 @@ def rollback(
     fabric: Path = _FABRIC,
     revision: int = typer.Argument(..., min=1, help="Its number, as `deploy history` lists it."),
     output: Path = _OUTPUT,
-    only: list[str] = typer.Option([], "--only", help="This switch alone; may be repeated."),
+    only: list[str] = typer.Option([], "--only", help="This device alone; may be repeated."),
     lab: bool = _LAB,
     access: Path | None = _ACCESS,
     max_unavailable: float = _MOST,
@@ -250,35 +272,4 @@ def rollback(
             hardware=hardware,
             progress=say,
         )
-    _planned(found, output, as_json=as_json)
-
-
-def _planned(found: Plan, output: Path, *, as_json: bool) -> None:
-    from railweave.writing import write_file
-
-    write_file(output, json.dumps(found.to_json(), indent=1) + "\n", private=True)
-    if as_json:
-        print_json(found.to_json())
-    else:
-        for line in found.lines():
-            typer.echo(line)
-        if found.changed and not found.refused:
-            typer.echo(f"apply it: railweave deploy apply {os.fspath(output)} --digest {found.digest}")
-    if found.refused:
-        raise typer.Exit(1)
-
-
-def _revision(revision: Revision, *, as_json: bool) -> None:
-    if as_json:
-        print_json(vars(revision))
-    else:
-        typer.echo(_line(revision))
-
-
-def _line(one: Revision) -> str:
-    when = datetime.fromtimestamp(one.began).astimezone().isoformat(" ", "seconds")
-    state = "interrupted" if one.state == "running" else one.state
-    back = f", back to before revision {one.back_to}" if one.back_to else ""
-    return (
-        f"revision {one.number}: {state}, {when}, {one.who}, plan {one.digest}{back}{f': {one.why}' if one.why else ''}"
-    )
+    planned(found, output, as_json=as_json)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from typing import Any
 
+    from railweave.deploy.draining import WaitFor
     from railweave.deploy.journal import Journal, Revision
     from railweave.deploy.plan import Plan
     from railweave.deploy.site import Site
@@ -27,11 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class How:
-    """``confirm_within`` seconds a device waits for its confirmation, ``settle`` seconds the network may take; ``say`` takes lines on what is done."""
+    """``confirm_within`` seconds a device waits for its confirmation, ``settle`` seconds the network may take; ``say`` takes lines on what is done.
+
+    ``wait_for`` is run before a wave that has servers.
+    """
 
     confirm_within: int
     settle: float
     say: Callable[[str], None]
+    wait_for: WaitFor | None = None
 
 
 def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
@@ -94,6 +99,10 @@ def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str,
 
 
 def _rollout(rows: Journal, revision: Revision, site: Site, how: How, secrets: Mapping[str, str]) -> Rollout:
+    def say(line: str) -> None:
+        rows.note(revision.number, line)
+        how.say(line)
+
     return Rollout(
         rows.plan(revision.number),
         devices(rows, revision, site, secrets),
@@ -102,7 +111,8 @@ def _rollout(rows: Journal, revision: Revision, site: Site, how: How, secrets: M
         how.confirm_within,
         site.at_once,
         site.check(how.settle),
-        how.say,
+        say,
+        how.wait_for,
     )
 
 
@@ -111,6 +121,7 @@ def _ended(rows: Journal, number: int, work: Coroutine[Any, Any, None]) -> None:
     try:
         asyncio.run(work)
     except StoppedError as stopped:
+        rows.note(number, str(stopped))
         rows.end(number, "stopped" if stopped.back else "running", str(stopped))
         raise
     except InputError as error:

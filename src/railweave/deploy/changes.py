@@ -11,34 +11,39 @@ from railweave.checks.differ_rules import EXTRA
 from railweave.config.apply import apply
 from railweave.config.compare import Change, compare
 from railweave.config.secret import hidden
+from railweave.config.tree import ports_of
+from railweave.deploy.kinds import SERVER, tree
 from railweave.device.fields import differences
-from railweave.errors import NetworkPart, Problem, RenderError, SpecError
+from railweave.errors import RenderError
+from railweave.fleet.host_tree import TABLES
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from railweave.checks.devices import Stands
-    from railweave.config.tree import Command, ConfigTree, Node, Step
+    from railweave.config.tree import Command, ConfigTree, Disruption, Node, Step
     from railweave.device.model import DeviceConfig
     from railweave.systems.protocol import Reader
 
 
 @dataclass(frozen=True)
 class Disruptive:
-    """Something that a change disrupts: ``what`` goes, for ``why``; ``statement`` does it, by ``source``."""
+    """Something that a change disrupts: ``what`` goes, for ``why``; ``statement`` does it, by ``source``. ``ports``: no more than those is disrupted."""
 
     statement: str
     what: str
     why: str
     source: str
+    ports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class DeviceChange:
     """What is done to one device. Dictionaries are by file.
 
-    ``before`` are digests of what it runs, ``commands`` make the change, ``target`` is its whole configuration afterwards. Of ``shown``
+    ``before`` are digests of what it runs, ``commands`` make the change, ``target`` is its whole configuration afterwards, ``after`` the digests
+    of that. ``as_designed``: afterwards it runs its design and nothing else. Of ``shown``
     each is a statement that goes (``-``), comes (``+``) or changes (``~``). ``kept`` are statements of its own that stay; ``refused``
     says why the device would not take the change, or why nothing here makes it.
     """
@@ -48,6 +53,8 @@ class DeviceChange:
     before: Mapping[str, str] = field(default_factory=dict[str, str])
     commands: Mapping[str, tuple[Command, ...]] = field(default_factory=dict[str, "tuple[Command, ...]"])
     target: Mapping[str, str] = field(default_factory=dict[str, str])
+    after: Mapping[str, str] = field(default_factory=dict[str, str])
+    as_designed: bool = False
     shown: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     disrupts: tuple[Disruptive, ...] = ()
@@ -63,6 +70,8 @@ class DeviceChange:
             "before": dict(self.before),
             "commands": {file: list(lines) for file, lines in self.commands.items()},
             "target": dict(self.target),
+            "after": dict(self.after),
+            "as_designed": self.as_designed,
             "shown": list(self.shown),
             "kept": list(self.kept),
             "disrupts": [vars(one) for one in self.disrupts],
@@ -78,69 +87,104 @@ class DeviceChange:
             dict(found["before"]),
             {file: tuple(lines) for file, lines in found["commands"].items()},
             dict(found["target"]),
+            dict(found["after"]),
+            bool(found["as_designed"]),
             tuple(found["shown"]),
             tuple(found["kept"]),
-            tuple(Disruptive(**one) for one in found["disrupts"]),
+            tuple(Disruptive(**one | {"ports": tuple(one["ports"])}) for one in found["disrupts"]),
             tuple(found["refused"]),
         )
 
 
 def change(
-    device: str, nos: str, running: Mapping[str, str], wanted: Mapping[str, str], own: Stands | None
+    device: str, nos: str, running: Mapping[str, str], wanted: Mapping[str, str], own: Callable[[], Stands] | None
 ) -> DeviceChange:
     """What turns the running texts of a device into those wanted, by file.
 
-    ``own`` says which statements are the device's own; without it nothing is kept. Raises ``SpecError`` for a text that cannot be read.
+    ``own`` says which statements are the device's own, and is asked where any would go, for it takes long; without it nothing is kept.
+    Raises ``SpecError`` for a text that cannot be read.
     """
     reader, transaction = system(nos).reader, system(nos).transaction
     if reader is None or transaction is None:
-        return DeviceChange(
-            device, nos, refused=(f"nothing here changes a device of {nos}: load the files of `build` by hand",)
-        )
-    extra = {cause.found for cause, finding in own.causes if finding.id == EXTRA.id} if own else set[str]()
+        return DeviceChange(device, nos, refused=(system(nos).by_hand(device),))
     files = [file for file in wanted if file in running]
     refused = [f"the device did not say its {file}" for file in wanted if file not in running]
-    before, commands, target = dict[str, str](), dict[str, tuple["Command", ...]](), dict[str, str]()
+    before, after, target = dict[str, str](), dict[str, str](), dict[str, str]()
+    commands = dict[str, tuple["Command", ...]]()
     shown, kept, disrupts = list[str](), list[str](), list[Disruptive]()
     for file in files:
-        old, new = read(reader, device, file, running[file]), read(reader, device, file, wanted[file])
-        change, stay = _without_own(reader, running, file, old, compare(old, new), extra)
-        before[file] = digest(old)
+        old, new = tree(nos, device, file, running[file]), tree(nos, device, file, wanted[file])
+        change, stay = _without_own(reader, running, file, old, compare(old, new), own)
+        before[file] = digest(old.nodes)
+        kept += stay
         if not change:
             continue
         commands[file] = tuple(change.commands)
-        target[file] = reader.printed(file, apply(old.nodes, change.steps))
+        nodes = apply(old.nodes, change.steps)
+        target[file], after[file] = reader.printed(file, nodes), digest(nodes)
         shown += _shown(change)
-        kept += stay
-        disrupts += [Disruptive(hidden(step.path), row.what, row.why, row.source) for step, row in change.disrupts]
-        refused += [f"{hidden(one.step.path)}: {one.why}; {one.instead}" for one in change.refused]
+        disrupts += [_disruptive(step, row) for step, row in change.disrupts]
+        if change.refused and file in transaction.WHOLE:
+            commands[file] = (transaction.WHOLE[file],)
+        else:
+            refused += [f"{hidden(one.step.path)}: {one.why}; {one.instead}" for one in change.refused]
     return DeviceChange(
-        device, nos, before, commands, target, tuple(shown), tuple(kept), tuple(dict.fromkeys(disrupts)), tuple(refused)
+        device,
+        nos,
+        before,
+        commands,
+        target,
+        after,
+        as_designed=own is not None and not kept,
+        shown=tuple(shown),
+        kept=tuple(kept),
+        disrupts=tuple(dict.fromkeys(disrupts)),
+        refused=tuple(refused),
     )
 
 
-def read(reader: Reader, device: str, file: str, text: str) -> ConfigTree:
-    """A text of a device as a tree. Raises ``SpecError``."""
-    try:
-        return reader.parsed(file, text)
-    except RenderError as error:
-        what = f"{file} cannot be read: {error.what}"
-        raise SpecError(
-            [Problem(NetworkPart(device), what, "see what the device shows for its configuration")]
-        ) from None
+def server_change(server: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> DeviceChange:
+    """What turns a server into what its ``host.json`` says. Raises ``SpecError`` for a text that cannot be read."""
+    before, after, target = dict[str, str](), dict[str, str](), dict[str, str]()
+    commands = dict[str, tuple["Command", ...]]()
+    shown, disrupts = list[str](), list[Disruptive]()
+    for file, text in wanted.items():
+        old, new = (tree(SERVER, server, file, one) for one in (running[file], text))
+        change = compare(old, new)
+        before[file] = digest(old.nodes)
+        if change:
+            commands[file], target[file], after[file] = tuple(change.commands), text, digest(new.nodes)
+            shown += _shown(change)
+            disrupts += [_disruptive(step, row) for step, row in change.disrupts]
+    return DeviceChange(
+        server, SERVER, before, commands, target, after, shown=tuple(shown), disrupts=tuple(dict.fromkeys(disrupts))
+    )
+
+
+def _disruptive(step: Step, row: Disruption) -> Disruptive:
+    return Disruptive(hidden(step.path), row.what, row.why, row.source, ports_of(row, step))
 
 
 def _without_own(
-    reader: Reader, running: Mapping[str, str], file: str, old: ConfigTree, change: Change, extra: set[str]
+    reader: Reader,
+    running: Mapping[str, str],
+    file: str,
+    old: ConfigTree,
+    change: Change,
+    own: Callable[[], Stands] | None,
 ) -> tuple[Change, list[str]]:
     """A change without the removal of statements of the device's own, and those: they mean nothing for what is designed, here or there."""
-    candidates = [one for one in change.steps if one.kind == "remove" and statement(one, one.node) in extra]
+    gone = [one for one in change.steps if one.kind == "remove"]
+    extra = {cause.found for cause, finding in own().causes if finding.id == EXTRA.id} if own and gone else set[str]()
+    candidates = [one for one in gone if statement(one, one.node) in extra]
     if not candidates:
         return change, []
     base = reader.read(running).config
     stay = [one for one in candidates if _means_nothing(reader, running, file, old, one, base)]
     steps = tuple(one for one in change.steps if one not in stay)
-    return Change(change.tree, steps, (), change.not_compared), [statement(one, one.node) for one in stay]
+    return Change(change.tree, steps, (), change.not_compared, change.before), [
+        statement(one, one.node) for one in stay
+    ]
 
 
 def _means_nothing(
@@ -153,15 +197,21 @@ def _means_nothing(
         return False
 
 
-def digest(tree: ConfigTree) -> str:
+def loses_only(change: DeviceChange) -> bool:
+    """Whether a server loses routes or rules, and gets none."""
+    kinds = {(line[0], line[2:].partition(" ")[0]) for line in change.shown}
+    return bool(kinds & {("-", one) for one in TABLES}) and not kinds & {(sign, one) for sign in "+~" for one in TABLES}
+
+
+def digest(nodes: Sequence[Node]) -> str:
     """A digest of what stands in a tree: the same for the same statements, wherever those stand whose place does not count."""
-    return hashlib.sha256(repr(_plain(tree.nodes)).encode()).hexdigest()
-
-
-def _plain(nodes: tuple[Node, ...]) -> list[object]:
-    rows = [(one.name, one.values, one.children is not None, _plain(one.children or ())) for one in nodes]
-    ordered = [row for one, row in zip(nodes, rows, strict=True) if one.ordered]
-    return [*sorted((row for one, row in zip(nodes, rows, strict=True) if not one.ordered), key=repr), ordered]
+    rows = [
+        (one.ordered, one.name, one.values, None if one.children is None else digest(one.children)) for one in nodes
+    ]
+    said = [repr(row) for row in rows]
+    free = sorted(text for text, row in zip(said, rows, strict=True) if not row[0])
+    ordered = [text for text, row in zip(said, rows, strict=True) if row[0]]
+    return hashlib.sha256("\n".join([*free, *ordered]).encode()).hexdigest()
 
 
 def _shown(change: Change) -> list[str]:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.config.compare import compare
-from railweave.deploy.changes import digest, read
+from railweave.deploy import kinds
+from railweave.deploy.changes import digest
 from railweave.reach.failure import ReachError
-from railweave.systems import system
 from railweave.systems.transaction import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from railweave.config.tree import ConfigTree
     from railweave.deploy.changes import DeviceChange
-    from railweave.systems.protocol import Reader
     from railweave.systems.transaction import Given, Pending, Session, Spoken, Transaction
 
     Open = Callable[[str, Spoken], Awaitable[Session]]
@@ -40,8 +40,8 @@ class Device:
     @property
     def transaction(self) -> Transaction:
         """How its system is changed. A plan has no device without."""
-        found = system(self.change.system).transaction
-        assert found is not None  # noqa: S101 - such a plan is refused
+        found = kinds.transaction(self.change.system)
+        assert found is not None  # noqa: S101 - a plan with such a device is refused, and never comes here
         return found
 
     async def _with(self, work: Callable[[Session], Awaitable[T]], *, attempts: int) -> T:
@@ -86,9 +86,9 @@ class Device:
 
         async def work(session: Session) -> None:
             waiting = await self.transaction.pending(session)
-            if waiting is None and self.same(await self.transaction.running(session), self.given.target):
-                return  # an earlier attempt was done, and its answer lost
-            await self.transaction.confirm(session, label)
+            kept = waiting is None and self.same(await self.transaction.running(session), self.given.target)
+            if not kept:  # otherwise an earlier attempt was done, and its answer lost
+                await self.transaction.confirm(session, label)
             await self.transaction.clear(session, label)
 
         await self._with(work, attempts=self.attempts)
@@ -133,20 +133,20 @@ class Device:
         """The statements that texts have otherwise than others."""
         found: list[str] = []
         for file in self.change.commands:
-            now = read(self._reader, self.change.device, file, texts.get(file, ""))
-            found += [
-                step.path for step in compare(now, read(self._reader, self.change.device, file, wanted[file])).steps
-            ]
+            text = texts.get(file, "")
+            if text == wanted[file]:
+                continue
+            now = self._tree(file, text)
+            if wanted is self.given.target and digest(now.nodes) == self.change.after[file]:
+                continue  # without reading the other
+            found += [step.path for step in compare(now, self._tree(file, wanted[file])).steps]
         return found
 
     def _digest(self, file: str, text: str) -> str:
-        return digest(read(self._reader, self.change.device, file, text))
+        return digest(self._tree(file, text).nodes)
 
-    @property
-    def _reader(self) -> Reader:
-        found = system(self.change.system).reader
-        assert found is not None  # noqa: S101
-        return found
+    def _tree(self, file: str, text: str) -> ConfigTree:
+        return kinds.tree(self.change.system, self.change.device, file, text)
 
     def from_now(self, before: Mapping[str, str]) -> Device:
         """The same, with what it runs now as the way back."""

@@ -37,6 +37,8 @@ CREATE TABLE IF NOT EXISTS revisions (
 CREATE TABLE IF NOT EXISTS steps (
     number INTEGER PRIMARY KEY, revision INTEGER NOT NULL REFERENCES revisions, wave INTEGER NOT NULL, device TEXT NOT NULL,
     verb TEXT NOT NULL, began REAL NOT NULL, ended REAL, failed TEXT);
+CREATE TABLE IF NOT EXISTS lines (
+    number INTEGER PRIMARY KEY, revision INTEGER NOT NULL REFERENCES revisions, at REAL NOT NULL, line TEXT NOT NULL);
 """
 
 
@@ -67,6 +69,14 @@ class Step:
     failed: str | None
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line of a revision's log for people; ``at`` is in seconds since 1970."""
+
+    at: float
+    line: str
+
+
 class Journal:
     """Open it with ``opened``. Every method writes to the disk before it returns."""
 
@@ -76,13 +86,21 @@ class Journal:
 
     def begin(self, plan: Plan, label: str) -> Revision:
         """A new revision, with its plan."""
-        who = f"{getpass.getuser()}@{socket.gethostname()} (process {os.getpid()})"
         with self._database as rows:
             number = int(rows.execute("SELECT coalesce(max(number), 0) + 1 FROM revisions").fetchone()[0])
             full = label.format(number=number)
             rows.execute(
                 "INSERT INTO revisions (number, label, plan, digest, who, began, state, back_to) VALUES (?,?,?,?,?,?,?,?)",
-                (number, full, json.dumps(plan.to_json()), plan.digest, who, time.time(), "running", plan.back_to),
+                (
+                    number,
+                    full,
+                    json.dumps(plan.to_json()),
+                    plan.digest,
+                    _myself(),
+                    time.time(),
+                    "running",
+                    plan.back_to,
+                ),
             )
         return self.revision(number)
 
@@ -140,6 +158,16 @@ class Journal:
         )
         return [Step(*row) for row in rows]
 
+    def note(self, number: int, line: str) -> None:
+        """A line in the log of a revision."""
+        with self._database as rows:
+            rows.execute("INSERT INTO lines (revision, at, line) VALUES (?,?,?)", (number, time.time(), line))
+
+    def log(self, number: int) -> list[Line]:
+        """The log of a revision, in order."""
+        rows = self._database.execute("SELECT at, line FROM lines WHERE revision = ? ORDER BY number", (number,))
+        return [Line(*row) for row in rows]
+
     def keep(self, number: int, device: str, when: Literal["before", "after"], texts: Mapping[str, str]) -> None:
         """Keep what a device ran ``before`` or ``after`` a revision. Raises ``OutputError``."""
         folder = self.folder / "revisions" / f"{number:04}" / device / when
@@ -158,6 +186,11 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         self._database.close()
+
+
+def _myself() -> str:
+    """User, host and process."""
+    return f"{getpass.getuser()}@{socket.gethostname()} (process {os.getpid()})"
 
 
 def folder_of(fabric: Path) -> Path:
@@ -212,7 +245,7 @@ def at_work(fabric: Path) -> Generator[Journal]:
                 f"{who} is at work on {fabric}: wait, or ask `railweave deploy status {fabric}`"
             ) from None
         os.ftruncate(lock, 0)
-        os.pwrite(lock, f"{getpass.getuser()}@{socket.gethostname()} (process {os.getpid()})".encode(), 0)
+        os.pwrite(lock, _myself().encode(), 0)
         path = folder / "journal.db"
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
         database = sqlite3.connect(path)

@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING
 
 from railweave.checks.devices import saved
 from railweave.checks.subject import Subject
-from railweave.deploy.changes import change
+from railweave.deploy.changes import change, server_change
+from railweave.deploy.isolation import Moments
 from railweave.deploy.plan import Plan
 from railweave.deploy.waves import waves
 from railweave.errors import InputError, Option, Problem
+from railweave.fleet.host_tree import without_amiss
+from railweave.render.workers import spread
 from railweave.systems import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
+    from railweave.deploy.changes import DeviceChange
+    from railweave.deploy.waves import Wave
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
 
@@ -33,36 +38,35 @@ def make_plan(
     most: float = 0.5,
     canary: bool = True,
     configs: dict[str, DeviceConfig] | None = None,
+    servers: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Plan:
     """What it takes to bring switches to their design. ``running`` are the texts of each by file name, ``silent`` those that did not answer.
 
     ``live``: the texts are as devices have them, with their secrets. ``most`` is the share of the network that a wave may put at risk.
-    ``configs`` are what the switches should run where that is not as the network has it, as in a lab. Raises ``InputError`` for unknown names in ``only``.
+    ``configs`` are what the switches should run where that is not as the network has it, as in a lab. ``servers`` are the texts of those that
+    take part, with those wanted. Raises ``InputError`` for unknown names in ``only``.
     """
     names = [one.name for one in network.switches]
-    if unknown := [name for name in only if name not in names]:
-        fix = "names are those of cabling.csv"
+    if unknown := [name for name in only if name not in names and name not in (servers or silent)]:
+        fix = "names are those of cabling.csv; servers take part with --servers"
         raise InputError([Problem(Option("--only", name), "the network has no such switch", fix) for name in unknown])
     designed = Subject.of(network) if configs is None else Subject(network, configs)
     chosen = {name: texts for name, texts in running.items() if name in names and (not only or name in only)}
     progress(f"comparing {len(chosen)} switches with their design")
-    own = saved(designed.configs, {name: dict(texts) for name, texts in chosen.items()})
-    changes = {
-        name: change(name, designed.configs[name].nos, texts, _wanted(designed, name), own.get(name))
-        for name, texts in chosen.items()
-    }
+
+    def one(name: str) -> DeviceChange:
+        config, texts = designed.configs[name], dict(chosen[name])
+        return change(name, config.nos, texts, _wanted(config), lambda: saved({name: config}, {name: texts})[name])
+
+    changes = dict(zip(chosen, spread(one, list(chosen)), strict=True))
+    for name, (texts, wanted) in (servers or {}).items():
+        changes[name] = server_change(name, texts, wanted)
     changed = {name: one for name, one in changes.items() if one}
     progress(f"ordering {len(changed)} devices")
-    return Plan(
-        str(fabric.resolve()),
-        hashlib.sha256(network.to_json()).hexdigest(),
-        datetime.now(UTC).isoformat(timespec="seconds"),
-        live,
-        tuple(changes.values()),
-        waves(network, designed.control_plane, changed, most=most, canary=canary),
-        {name: why for name, why in silent.items() if not only or name in only},
-    )
+    ordered = _ordered(designed, running, changed, most=most, canary=canary)
+    left_out = {name: why for name, why in silent.items() if not only or name in only}
+    return _plan(fabric, network, changes, ordered, left_out, live=live)
 
 
 def plan_back(
@@ -78,21 +82,52 @@ def plan_back(
 ) -> Plan:
     """What it takes to bring switches back to what they ran ``before`` a revision, statements of their own included."""
     designed = Subject(network, configs)
-    changes = {name: change(name, configs[name].nos, texts, before[name], None) for name, texts in running.items()}
+
+    def one(name: str) -> DeviceChange:
+        if name not in configs:
+            return server_change(name, running[name], without_amiss(before[name]))
+        return change(name, configs[name].nos, running[name], before[name], None)
+
+    changes = dict(zip(running, spread(one, list(running)), strict=True))
     changed = {name: one for name, one in changes.items() if one}
-    return Plan(
-        str(fabric.resolve()),
-        hashlib.sha256(network.to_json()).hexdigest(),
-        datetime.now(UTC).isoformat(timespec="seconds"),
-        True,
-        tuple(changes.values()),
-        waves(network, designed.control_plane, changed, most=most),
-        dict(silent),
-        revision,
-    )
+    ordered = _ordered(designed, running, changed, most=most)
+    return _plan(fabric, network, changes, ordered, silent, live=True, back_to=revision)
 
 
-def _wanted(subject: Subject, name: str) -> dict[str, str]:
-    config = subject.configs[name]
-    files = system(config.nos).files(config)
-    return {file: files[file] for file in system(config.nos).configurations(config)}
+def _ordered(
+    designed: Subject,
+    running: Mapping[str, Mapping[str, str]],
+    changed: Mapping[str, DeviceChange],
+    *,
+    most: float,
+    canary: bool = True,
+) -> tuple[Wave, ...]:
+    """The waves of changes; where there are tenants, with what they mean for these."""
+    network, control = designed.network, designed.control_plane
+    if not changed or not any(one.overlay for one in network.fabrics):
+        return waves(network, control, changed, most=most, canary=canary)
+    moments = Moments(network, running, changed, designed.configs)
+    return moments.told(waves(network, control, changed, most=most, canary=canary, together=moments.together))
+
+
+def _plan(
+    fabric: Path,
+    network: Network,
+    changes: Mapping[str, DeviceChange],
+    ordered: tuple[Wave, ...],
+    silent: Mapping[str, str],
+    *,
+    live: bool,
+    back_to: int | None = None,
+) -> Plan:
+    """The plan of changes, made now."""
+    design = hashlib.sha256(network.to_json()).hexdigest()
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    return Plan(str(fabric.resolve()), design, made, live, tuple(changes.values()), ordered, dict(silent), back_to)
+
+
+def _wanted(config: DeviceConfig) -> dict[str, str]:
+    """The files of a device whose text it says; none where nothing here changes it."""
+    nos = system(config.nos)
+    asked = nos.transaction.FILES.values() if nos.transaction else ()
+    return {file: text for file, text in nos.files(config).items() if file in asked}

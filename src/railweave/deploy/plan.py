@@ -17,7 +17,7 @@ from railweave.reading import parse_json
 if TYPE_CHECKING:
     from pathlib import Path
 
-FORM = 1
+FORM = 2
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from railweave.config.secret import hidden
 from railweave.counting import counted
 from railweave.errors import RailweaveError
 from railweave.reach.failure import ReachError
+from railweave.render.workers import spread
 from railweave.systems.transaction import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
     from typing import Any
 
     from railweave.deploy.device import Device
@@ -24,14 +25,18 @@ if TYPE_CHECKING:
     from railweave.deploy.plan import Plan
     from railweave.deploy.waves import Wave
 
+    Texts = Mapping[str, Mapping[str, str]]
+
 
 class Gate(Protocol):
     """Whether the network is as it must be."""
 
-    async def __call__(
-        self, devices: Sequence[str], texts: Mapping[str, Mapping[str, str]], *, wait: bool
-    ) -> list[str]:
-        """What is wrong with devices, and those beside them, where the devices of the plan run ``texts``; ``wait`` for what gets better."""
+    async def before(self, devices: Sequence[str], now: Texts, then: Texts) -> None:
+        """Remember what is wrong before devices are changed; switches run the texts of ``now``, and those of ``then`` afterwards, by file."""
+        ...
+
+    async def after(self, devices: Sequence[str], now: Texts, then: Texts) -> list[str]:
+        """What is wrong after the change that was not before; it waits for what gets better."""
         ...
 
 
@@ -52,7 +57,8 @@ class StoppedError(RailweaveError):
 class Rollout:
     """``devices`` are those of the plan that change; ``revision`` is the journal's number; ``seconds`` is how long a device waits for its confirmation.
 
-    ``gate`` looks at the network before and after each wave; ``say`` takes a line on what was done.
+    ``gate`` looks at the network before and after each wave; ``say`` takes a line on what was done. ``drained`` is waited for before a wave that
+    has servers: what it gives is why they are not.
     """
 
     plan: Plan
@@ -63,6 +69,7 @@ class Rollout:
     at_once: int
     gate: Gate
     say: Callable[[str], None]
+    drained: Callable[[int, Wave], Awaitable[str]] | None = None
 
     async def run(self, first: int = 1) -> None:
         """Rehearse, then carry out the waves from one on (1-based). Raises ``StoppedError``."""
@@ -84,7 +91,9 @@ class Rollout:
         texts, failed = await self._all(names, None, 0, lambda one: one.running())
         if failed:
             raise StoppedError(_named("not reached", failed), 0, back=True)
-        moved = [name for name, text in texts.items() if self.devices[name].moved(text)]
+        names = list(texts)
+        differ = spread(lambda name: self.devices[name].moved(texts[name]), names)
+        moved = [name for name, other in zip(names, differ, strict=True) if other]
         if moved:
             why = f"{', '.join(moved)}: the running configuration has changed since the plan was made; make a new plan"
             raise StoppedError(why, 0, back=True)
@@ -102,10 +111,14 @@ class Rollout:
 
     async def wave(self, number: int, wave: Wave) -> None:
         """One wave. Raises ``StoppedError`` where it was taken back, or could not be."""
-        known = await self.gate(wave.devices, self._texts(number, done=False), wait=False)
+        if self.drained is not None and wave.servers:
+            self.say(f"wave {number}: waiting until {', '.join(wave.servers)} may be changed")
+            if why := await self.drained(number, wave):
+                raise StoppedError(f"{why}: nothing of wave {number} was changed", number, back=True)
+        await self.gate.before(wave.devices, self._texts(number, done=False), self._texts(number, done=True))
         self.say(f"wave {number}: {', '.join(wave.devices)}")
         try:
-            wrong = await self._changed(number, wave, known)
+            wrong = await self._changed(number, wave)
         except RailweaveError as error:  # whatever it is, the wave has been changed
             wrong = str(error)
         if wrong:
@@ -113,8 +126,8 @@ class Rollout:
             raise StoppedError(wrong, number, back=True)
         await self.confirm(number, wave)
 
-    async def _changed(self, number: int, wave: Wave, known: Sequence[str]) -> str:
-        """Change the devices of a wave; what is wrong afterwards that was not ``known`` before, or nothing."""
+    async def _changed(self, number: int, wave: Wave) -> str:
+        """Change the devices of a wave; what is wrong afterwards that was not before, or nothing."""
         _, failed = await self._all(wave.devices, "commit", number, lambda one: one.commit(self.seconds))
         if failed:
             return _named("the change was not taken", failed)
@@ -126,8 +139,8 @@ class Rollout:
             self.journal.keep(self.revision, name, "after", text)
             if missing := device.missing(text, device.given.target):
                 return f"{name} does not run what it was given: {hidden(missing[0])}"
-        found = await self.gate(wave.devices, self._texts(number, done=True), wait=True)
-        wrong = [one for one in found if one not in known]
+        now, then = self._texts(number, done=False), self._texts(number, done=True)
+        wrong = await self.gate.after(wave.devices, now, then)
         return f"the check after the change failed: {'; '.join(wrong[:5])}" if wrong else ""
 
     async def confirm(self, number: int, wave: Wave) -> None:
@@ -146,11 +159,15 @@ class Rollout:
             raise StoppedError(f"{why}; {left}", number, back=False) from None
 
     def _texts(self, number: int, *, done: bool) -> dict[str, Mapping[str, str]]:
-        """What the devices of the plan run: those of waves before this one, and of this one where it is ``done``, what they were given."""
+        """What the devices of the plan run: those of waves before this one, and of this one where it is ``done``, what they were given.
+
+        One that then runs its design and nothing else is left out.
+        """
         changed = {name for wave in self.plan.waves[: number - 1 + done] for name in wave.devices}
         return {
             name: {**one.given.before, **(one.given.target if name in changed else {})}
             for name, one in self.devices.items()
+            if not (name in changed and one.change.as_designed)
         }
 
     async def _all(

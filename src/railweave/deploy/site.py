@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railweave.collect.asking import ask_all
 from railweave.collect.plan import plan
 from railweave.deploy.gate import Check, is_configuration
 from railweave.device.build import device_config
-from railweave.errors import LabError
+from railweave.device.host import host_config
+from railweave.errors import LabError, RailweaveError
+from railweave.fleet import transaction as server
 from railweave.live.check import check
 from railweave.network.status import present
 from railweave.reach.failure import ReachError
 from railweave.reach.opening import opened as opened_to_ask
 from railweave.reach.telling import opened as opened_to_change
+from railweave.render.host.host_json import host_json
 from railweave.systems import system
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from railweave.collect.access_file import AccessFile
     from railweave.collect.asking import Open, Outcome
     from railweave.collect.plan import Asked
+    from railweave.deploy.gate import Compare
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
     from railweave.network.model import Network
@@ -36,24 +40,58 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Site:
-    """The switches of a network and how they are asked and changed. ``configs`` are what they should run."""
+    """The switches of a network and how they are asked and changed. ``configs`` are what they should run.
+
+    ``servers`` are how its servers are reached, and ``host_file`` what one should run.
+    """
 
     network: Network
     configs: dict[str, DeviceConfig]
     asked: Mapping[str, Asked]
     ask_by: Open
     change_by: Callable[[Target, Protocol], Awaitable[Session]]
-    compare: Callable[[Capture, Mapping[str, DeviceConfig]], Sequence[Finding]]
+    compare: Compare
     at_once: int
     attempts: int
     remember: Callable[[], None] | None = None
     """Called when every switch of a lab runs its design: it is a lab of this design then."""
+    servers: Mapping[str, Target] = field(default_factory=dict[str, "Target"])
+    host_file: Callable[[str], str] = lambda _: ""
 
     async def open_to_change(self, device: str, protocol: Spoken) -> Session:
         """A session that may change a device. Raises ``ReachError``."""
+        if device in self.servers:
+            return await self.change_by(self.servers[device], protocol)
         if device not in self.asked:
             raise ReachError("not asked", f"the design has no {device} any more")
         return await self.change_by(self.asked[device].target, protocol)
+
+    def serving(
+        self, names: Collection[str], done: Callable[[str, str], None]
+    ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+        """What servers run, and those that did not answer, with the reason; ``done`` takes each with a word. Nothing is changed."""
+        silent: dict[str, str] = {}
+
+        async def one(name: str, free: asyncio.Semaphore) -> tuple[str, dict[str, str]]:
+            async with free:
+                try:
+                    session = await self.open_to_change(name, server.PROTOCOL)
+                    try:
+                        texts = await server.running(session)
+                    finally:
+                        await session.close()
+                except RailweaveError as error:
+                    silent[name] = str(error)
+                    texts = {}
+                done(name, "no answer" if name in silent else "answered")
+                return name, texts
+
+        async def every() -> list[tuple[str, dict[str, str]]]:
+            free = asyncio.Semaphore(self.at_once)
+            return await asyncio.gather(*(one(name, free) for name in names))
+
+        found = dict(asyncio.run(every()))
+        return {name: texts for name, texts in found.items() if name not in silent}, silent
 
     def running(
         self, names: Collection[str], done: Callable[[Outcome], None]
@@ -88,16 +126,32 @@ def real(network: Network, access: AccessFile) -> Site:
     """The switches of a network as access.yaml says they are reached."""
     asked = {one.target.name: one for one in plan(network, access)}
 
-    def compare(capture: Capture, configs: Mapping[str, DeviceConfig]) -> Sequence[Finding]:
-        return check(network, capture, configs=dict(configs), progress=lambda _: None).findings
+    def compare(capture: Capture, configs: Mapping[str, DeviceConfig], devices: Collection[str]) -> Sequence[Finding]:
+        return check(network, capture, configs=dict(configs), devices=devices, progress=lambda _: None).findings
 
     limits = access.access
     configs = {name: device_config(network, name) for name in asked}
-    return Site(network, configs, asked, opened_to_ask, opened_to_change, compare, limits.at_once, limits.attempts)
+    here = [one.name for one in network.servers if one.name not in network.absent]
+    servers = {name: access.target(name, "server", "", name, ("ssh",)) for name in here}
+    return Site(
+        network,
+        configs,
+        asked,
+        opened_to_ask,
+        opened_to_change,
+        compare,
+        limits.at_once,
+        limits.attempts,
+        servers=servers,
+        host_file=lambda name: host_json(host_config(network, name)),
+    )
 
 
-def lab(fabric: Path, network: Network) -> Site:
-    """The switches of a network in the lab of its fabric file, which is up. Raises ``LabError``, also where the lab has not all of them."""
+def lab(fabric: Path, network: Network, access: AccessFile | None = None) -> Site:
+    """The switches of a network in the lab of its fabric file, which is up; by SSH where ``access`` says how they are reached.
+
+    Raises ``LabError``, also where the lab has not all of them.
+    """
     from railweave.collect.access_file import read_access
     from railweave.lab import asking, life, slicing, state
     from railweave.lab.check import compared
@@ -107,15 +161,38 @@ def lab(fabric: Path, network: Network) -> Site:
     whole = present(network)
     part = slicing.sliced(whole, slicing.parse(record.slice)) if record.slice else whole
     wanted = make_plan(part, record.timers())
-    if missing := [name for name in wanted.configs if name not in running.plan.configs]:
+    if missing := [name for name in wanted.devices() if name not in record.devices]:
         raise LabError(f"the lab was brought up without {', '.join(missing)}: take it down, and bring it up with them")
     nos = next(iter(running.plan.configs.values())).nos
+    known = access or read_access(None)
     asked = {one.target.name: one for one in plan(part, read_access(None), nos=nos)}
+    servers = {name: known.target(name, "server", "", name, ("ssh",)) for name in wanted.hosts}
 
-    def compare(capture: Capture, configs: Mapping[str, DeviceConfig]) -> Sequence[Finding]:
-        return compared(wanted, capture, configs=dict(configs)).findings
+    def compare(capture: Capture, configs: Mapping[str, DeviceConfig], devices: Collection[str]) -> Sequence[Finding]:
+        return compared(wanted, capture, configs=dict(configs), devices=devices).findings
 
     def remember() -> None:
         state.write(running.place, record, part)
 
-    return Site(part, wanted.configs, asked, asking.opener(running), asking.changer(running), compare, 16, 1, remember)
+    at_once, attempts = 16, 1
+    ask_by, change_by = asking.opener(running), asking.changer(running)
+    if access is not None:  # by SSH; the file may name machines that this design does not have
+        asked = {
+            name: replace(one, target=access.target(name, part.switch(name).role, nos, name, one.target.protocols))
+            for name, one in asked.items()
+        }
+        at_once, attempts = access.access.at_once, access.access.attempts
+        ask_by, change_by = opened_to_ask, opened_to_change
+    return Site(
+        part,
+        wanted.configs,
+        asked,
+        ask_by,
+        change_by,
+        compare,
+        at_once,
+        attempts,
+        remember,
+        servers,
+        lambda name: host_json(wanted.hosts[name]),
+    )

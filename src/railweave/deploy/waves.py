@@ -6,31 +6,36 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
+from railweave.deploy.changes import loses_only
 from railweave.routing.table import UNREACHABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from railweave.deploy.changes import DeviceChange
-    from railweave.network.devices import Switch
+    from railweave.network.devices import End, Switch
     from railweave.network.model import Network
     from railweave.routing.control_plane import ControlPlane
 
 _ROLES = ("super-spine", "dci", "spine", "leaf")
 """The order of roles: what leaves open sessions to stands before them."""
+UNDISTURBED = "nothing is disrupted"
+"""What is told of a wave whose changes disrupt nothing."""
 
 
 @dataclass(frozen=True)
 class Wave:
     """Devices that are changed together. ``why`` says what they have in common, ``risks`` what is gone while those that reset are out.
 
-    ``refused`` says why it is more of the network than may be at risk.
+    ``refused`` says why it is more of the network than may be at risk. ``servers`` are those that change, or lose NICs meanwhile: a job
+    should not be on them.
     """
 
     devices: tuple[str, ...]
     why: str
     risks: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Its form in a plan's file."""
@@ -39,12 +44,19 @@ class Wave:
             "why": self.why,
             "risks": list(self.risks),
             "refused": list(self.refused),
+            "servers": list(self.servers),
         }
 
     @classmethod
     def of_json(cls, found: Mapping[str, Any]) -> Wave:
         """The other way."""
-        return cls(tuple(found["devices"]), found["why"], tuple(found["risks"]), tuple(found["refused"]))
+        return cls(
+            tuple(found["devices"]),
+            found["why"],
+            tuple(found["risks"]),
+            tuple(found["refused"]),
+            tuple(found["servers"]),
+        )
 
 
 @dataclass(frozen=True)
@@ -78,29 +90,66 @@ class Risk:
 
 
 def waves(
-    network: Network, control: ControlPlane, changes: Mapping[str, DeviceChange], *, most: float, canary: bool = True
+    network: Network,
+    control: ControlPlane,
+    changes: Mapping[str, DeviceChange],
+    *,
+    most: float,
+    canary: bool = True,
+    together: Sequence[frozenset[str]] = (),
 ) -> tuple[Wave, ...]:
     """Changed devices in waves: one alone first, then those of one plane, path color or rail, never more at risk than ``most`` (0 to 1).
 
-    A device is counted as out while its wave is carried out where its change disrupts anything. One that alone is more than ``most``
-    makes a wave of its own, which is refused.
+    A device is counted as out while its wave is carried out where its change disrupts anything; of one that disrupts some ports alone, those are. One that alone is more than ``most``
+    makes a wave of its own, which is refused. Servers that only lose routes and rules come before the switches, which may then take the paths
+    away; all others come after them, when the paths that they get are there. Devices of each of ``together`` share a wave.
     """
-    disrupted = {name for name, one in changes.items() if one.disrupts}
+    bound = _joined(together)
+    disrupted = {name: _out(one) for name, one in changes.items() if one.disrupts}
     found: list[Wave] = []
+    taken: set[str] = set()
     for why, names in _groups(network, changes):
-        left = list(names)
-        if canary and not found and len(changes) > 1:
+        left: list[tuple[str, ...]] = []
+        for name in names:
+            if name not in taken:
+                left.append(tuple(one for one in changes if one in bound.get(name, {name})))
+                taken.update(left[-1])
+        if canary and not found and len(changes) > 1 and left:
             first = left.pop(0)
-            found.append(_wave(network, control, (first,), "one device alone first", disrupted, most))
-        together: list[str] = []
-        for name in left:
-            if together and _risk(network, control, disrupted.intersection((*together, name))).unavailable > most:
-                found.append(_wave(network, control, tuple(together), why, disrupted, most))
-                together = []
-            together.append(name)
-        if together:
-            found.append(_wave(network, control, tuple(together), why, disrupted, most))
+            alone = "one device alone first" if len(first) == 1 else "one server alone first, on all its leaves"
+            found.append(_wave(network, control, first, alone, disrupted, most))
+        wave: list[str] = []
+        for some in left:
+            if wave and _risk(network, control, _of(disrupted, (*wave, *some))).unavailable > most:
+                found.append(_wave(network, control, tuple(wave), why, disrupted, most))
+                wave = []
+            wave += some
+        if wave:
+            found.append(_wave(network, control, tuple(wave), why, disrupted, most))
     return tuple(found)
+
+
+def _out(change: DeviceChange) -> frozenset[str]:
+    """The ports of a device that are out while it is changed; none: all of it."""
+    every = all(one.ports for one in change.disrupts)
+    return frozenset(port for one in change.disrupts for port in one.ports) if every else frozenset()
+
+
+def _of(disrupted: Mapping[str, frozenset[str]], names: Collection[str]) -> dict[str, frozenset[str]]:
+    return {name: ports for name, ports in disrupted.items() if name in names}
+
+
+def _is_out(end: End, out: Mapping[str, frozenset[str]]) -> bool:
+    return end.device in out and (not out[end.device] or end.port in out[end.device])
+
+
+def _joined(sets: Sequence[frozenset[str]]) -> dict[str, set[str]]:
+    """By device, all that share a wave with it: sets that have a device in common are one."""
+    found: dict[str, set[str]] = {}
+    for one in sets:
+        whole = set(one).union(*(found.get(name, ()) for name in one))
+        found |= dict.fromkeys(whole, whole)
+    return found
 
 
 def _groups(network: Network, changes: Mapping[str, DeviceChange]) -> Iterator[tuple[str, list[str]]]:
@@ -108,6 +157,14 @@ def _groups(network: Network, changes: Mapping[str, DeviceChange]) -> Iterator[t
     for switch in network.switches:
         if switch.name in changes:
             groups.setdefault((_ROLES.index(switch.role), _common(network, switch)), []).append(switch.name)
+    for server in network.servers:
+        if server.name in changes:
+            where = (
+                (-1, "servers, before their paths go")
+                if loses_only(changes[server.name])
+                else (len(_ROLES), "servers, now that their paths are there")
+            )
+            groups.setdefault(where, []).append(server.name)
     for (_, why), names in sorted(groups.items(), key=lambda group: group[0][0]):
         yield why, names
 
@@ -116,8 +173,9 @@ def _common(network: Network, switch: Switch) -> str:
     """What a switch is changed together with."""
     where = f"{switch.fabric}, {switch.role}s"
     if switch.role == "leaf":
-        rails = f" of rail {switch.rails[0]}" if len(switch.rails) == 1 else ""
-        return f"{where}{rails}{f' of {switch.stripe}' if switch.stripe else ''}"
+        if len(switch.rails) == 1:
+            return f"{where} of rail {switch.rails[0]}"
+        return f"{where}{f' of {switch.stripe}' if switch.stripe else ''}"
     if switch.plane:
         return f"{where} of plane {switch.plane}"
     colors = {cable.color for cable in network.cables_of(switch.name) if cable.kind == "fabric"} - {None}
@@ -127,20 +185,31 @@ def _common(network: Network, switch: Switch) -> str:
 
 
 def _wave(
-    network: Network, control: ControlPlane, names: tuple[str, ...], why: str, disrupted: set[str], most: float
+    network: Network,
+    control: ControlPlane,
+    names: tuple[str, ...],
+    why: str,
+    disrupted: Mapping[str, frozenset[str]],
+    most: float,
 ) -> Wave:
-    out = disrupted.intersection(names)
+    out = _of(disrupted, names)
     risk = _risk(network, control, out, routes=True)
     refused = (
         (f"{risk.unavailable:.0%} of it would be out at once, and --max-unavailable is {most:.0%}",)
         if risk.unavailable > most
         else ()
     )
-    return Wave(names, why, tuple(risk.lines()) if out else ("nothing is disrupted",), refused)
+    drained = [
+        one.name
+        for one in network.servers
+        if one.name in names or any(_is_out(cable.b, out) for cable in network.cables_of(one.name))
+    ]
+    risks = tuple(risk.lines()) if out else (UNDISTURBED,)
+    return Wave(names, why, risks, refused, tuple(drained))
 
 
-def _risk(network: Network, control: ControlPlane, out: Collection[str], *, routes: bool = False) -> Risk:
-    """What is gone while ``out`` are; ``routes``: by routing too, which takes longer."""
+def _risk(network: Network, control: ControlPlane, out: Mapping[str, frozenset[str]], *, routes: bool = False) -> Risk:
+    """What is gone while devices, or ports of theirs, are ``out``; ``routes``: by routing too, which takes longer."""
     every: dict[str, float] = {}
     alive: dict[str, float] = {}
     nics = cut = 0
@@ -149,14 +218,17 @@ def _risk(network: Network, control: ControlPlane, out: Collection[str], *, rout
             continue
         if cable.kind == "server":
             nics += 1
-            cut += cable.b.device in out
-        elif cable.a.device not in out:
+            cut += _is_out(cable.b, out) or _is_out(cable.a, out)
+        elif out.get(cable.a.device) != frozenset():
             every[cable.a.device] = every.get(cable.a.device, 0) + cable.speed_gbps
-            alive[cable.a.device] = alive.get(cable.a.device, 0) + (cable.b.device not in out) * cable.speed_gbps
+            alive[cable.a.device] = (
+                alive.get(cable.a.device, 0) + (not (_is_out(cable.a, out) or _is_out(cable.b, out))) * cable.speed_gbps
+            )
     worst = min(every, key=lambda name: alive[name] / every[name], default="")
     lost = 0
-    if routes and out:
-        before, after = control.routes(), control.routes(out)
+    gone = [name for name, ports in out.items() if not ports and name in control.configs]
+    if routes and gone:
+        before, after = control.routes(), control.routes(gone)
         for device, fib in after.fibs.items():
             lost += int(((fib.group == UNREACHABLE) & (before.fibs[device].group != UNREACHABLE)).sum())
     return Risk(alive[worst] / every[worst] if worst else 1.0, worst, cut / nics if nics else 0.0, cut, lost)

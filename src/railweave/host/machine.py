@@ -36,7 +36,7 @@ class Said:
 
 
 class Machine:
-    """Files and commands of a server; each is looked at once, so that all checks judge the same moment."""
+    """Files and commands of a server; each is looked at once, so that all checks see the same moment."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str | None] = {}

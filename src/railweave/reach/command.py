@@ -9,7 +9,7 @@ import shlex
 import signal
 from typing import TYPE_CHECKING
 
-from railweave.reach.failure import MOST_BYTES, ReachError, complaint, decoded, told
+from railweave.reach.failure import MOST_BYTES, ReachError, decoded, printed
 from railweave.state.question import reads_only
 
 if TYPE_CHECKING:
@@ -30,13 +30,7 @@ class Command:
         words = question.asked.get("ssh", "")
         if not reads_only("ssh", words):
             raise ReachError("not asked", f"`{words}` is not known to read only")
-        status, answer, wrong = await self.ran(words)
-        refused = complaint(answer)
-        # vtysh says of a daemon that is not running nothing but an error, and ends as if all were well.
-        if refused or ((status or wrong.strip()) and not answer.strip()):
-            why = refused or told(wrong) or f"exit status {status}"
-            raise ReachError("refused", f"`{words}`: {why}")
-        return answer
+        return printed(words, *await self.ran(words))
 
     async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
         """Exit status, output and errors of a command, to which a text may be ``given`` as its input. Raises ``ReachError``."""

@@ -52,6 +52,15 @@ def complaint(answer: str) -> str | None:
     return told(found[0]) if found else None
 
 
+def printed(words: str, status: int, answer: str, wrong: str) -> str:
+    """What a command printed, from its exit status, output and errors. Raises ``ReachError`` where that is a refusal."""
+    refused = complaint(answer) or (complaint(wrong) if status else None)
+    # vtysh says of a daemon that is not running nothing but an error, and ends as if all were well.
+    if refused or ((status or wrong.strip()) and not answer.strip()):
+        raise ReachError("refused", f"`{words}`: {refused or told(wrong) or f'exit status {status}'}")
+    return answer
+
+
 def decoded(data: bytes) -> str:
     """The text of an answer, with marks in the place of bytes that are none. Raises ``ReachError`` for one without end."""
     if len(data) > MOST_BYTES:

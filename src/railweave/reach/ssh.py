@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncssh
 
-from railweave.reach.failure import MOST_BYTES, ReachError, complaint, decoded, told
+from railweave.reach.failure import MOST_BYTES, ReachError, decoded, printed, told
 from railweave.state.question import reads_only
 
 if TYPE_CHECKING:
@@ -134,19 +134,11 @@ class Ssh:
             raise ReachError("not asked", f"`{words}` is not known to read only")
         try:
             async with asyncio.timeout(self._limit):
-                return await self._run(words)
+                return printed(words, *await self.ran(words))
         except TimeoutError:
             raise ReachError("late", f"`{words}`: no answer within {self._limit:g} s") from None
         except (OSError, asyncssh.Error) as error:
             raise ReachError("lost", f"`{words}`: the connection ended: {told(str(error))}") from None
-
-    async def _run(self, words: str) -> str:
-        status, answer, wrong = await self.ran(words)
-        refused = complaint(answer) or (complaint(wrong) if status else None)
-        # vtysh says of a daemon that is not running nothing but an error, and ends as if all were well.
-        if refused or ((status or wrong.strip()) and not answer.strip()):
-            raise ReachError("refused", f"`{words}`: {refused or told(wrong) or f'exit status {status}'}")
-        return answer
 
     async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
         """Exit status, output and errors of a command, to which a text may be ``given`` as its input.
@@ -157,8 +149,9 @@ class Ssh:
         process = await self._connections[-1].create_process(words, encoding=None, stdin=stdin)
         try:
             if given is not None:
-                process.stdin.write(given.encode())
-                process.stdin.write_eof()
+                with contextlib.suppress(BrokenPipeError):  # the command has ended already, and reads none of it
+                    process.stdin.write(given.encode())
+                    process.stdin.write_eof()
             out, wrong = await asyncio.gather(_read(process.stdout), _read(process.stderr))
             await process.wait_closed()
         finally:

@@ -121,6 +121,10 @@ class System(Renderer, Protocol):
                 raise
             return None
 
+    def by_hand(self, device: str) -> str:
+        """Why nothing here changes a running device, and which files to load by hand; where ``transaction`` is None."""
+        return f"nothing here changes such a device: load the files of devices/{device} that `railweave build` writes by hand"
+
     def configurations(self, config: DeviceConfig) -> list[str]:
         """The files that hold the configuration of a device, and that the reader reads together; as most have it, those of ``trees``."""
         return list(self.trees(config))

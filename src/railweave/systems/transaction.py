@@ -71,6 +71,12 @@ class Pending:
     seconds: int | None = None
 
 
+def must_wait(waiting: Pending | None, label: str) -> None:
+    """Raise ``RefusedError`` where what waits on a device is not the change of that label."""
+    if waiting is None or waiting.label != label:
+        raise RefusedError(f"{label} does not wait to be confirmed there any more")
+
+
 class Transaction(Protocol):
     """What the module ``transaction`` of a system's folder offers. Every verb raises ``RefusedError`` where the device refuses, and ``ReachError`` where it is lost.
 
@@ -90,6 +96,11 @@ class Transaction(Protocol):
     @property
     def FILES(self) -> Mapping[str, str]:  # noqa: N802
         """The renderer's file that holds what each question for the running configuration is answered with."""
+        ...
+
+    @property
+    def WHOLE(self) -> Mapping[str, Command]:  # noqa: N802
+        """By file, the command that puts the whole of it in force where the device refuses single changes. It disrupts everything."""
         ...
 
     async def running(self, session: Session) -> dict[str, str]:

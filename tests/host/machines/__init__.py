@@ -144,6 +144,9 @@ def _nic(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], i: int, at: st
         **{f"{at}/aer_dev_{kind}": f"Undefined 0\nTOTAL_ERR_{name} 0" for kind, name in
            (("fatal", "FATAL"), ("nonfatal", "NONFATAL"), ("correctable", "COR"))},
         f"{net}/address": nic["mac"] or f"02:00:00:00:00:{i:02x}", f"{net}/mtu": str(nic["mtu"]), f"{net}/carrier": "1",
+        f"{at}/local_cpulist": f"{gpu // 4 * 2}-{gpu // 4 * 2 + 1}",
+        **{f"{at}/msi_irqs/{200 + 10 * i + one}": "msix" for one in range(3)},
+        **{f"/proc/irq/{200 + 10 * i + one}/smp_affinity_list": str(gpu // 4 * 2 + one % 2) for one in range(3)},
         f"{net}/flags": "0x1003", f"{net}/speed": str(nic["speed_gbps"] * 1000), f"{net}/carrier_down_count": "1",
     })  # fmt: skip
     parts.say(f"driver: {nic['driver']}\nversion: 24.10-1.1.4\nfirmware-version: 28.43.2026 (MT_0000000838)\n"
@@ -268,6 +271,9 @@ def _system(parts: Parts, plan: dict[str, Any]) -> None:
     })  # fmt: skip
     for node in range(2):
         parts.files[f"/sys/devices/system/node/node{node}/cpulist"] = f"{node * 2}-{node * 2 + 1}"
+        parts.files[f"/sys/devices/system/node/node{node}/meminfo"] = (
+            f"Node {node} MemTotal:       {1056688068 - node * 40960} kB"
+        )
     for cpu in range(4):
         folder = f"/sys/devices/system/cpu/cpu{cpu}"
         parts.files[f"{folder}/cpufreq/scaling_governor"] = "performance"
@@ -281,6 +287,8 @@ def _system(parts: Parts, plan: dict[str, Any]) -> None:
         parts.files[f"/proc/sys/net/ipv4/conf/all/{name}"] = value
     parts.files.update({f"/proc/sys/{name.replace('.', '/')}": value for name, value in plan["sysctl"].items()})
     parts.say("yes\n", "timedatectl", "show", "-p", "NTPSynchronized", "--value")
+    parts.say(forms.CHRONY.format(0.000021), "chronyc", "-c", "tracking")
+    parts.say("-P INPUT ACCEPT\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n", "iptables-legacy", "-S")
     parts.say("Filesystem     1024-blocks      Used Available Capacity Mounted on\n/dev/sda2        459923416 41231020 395254956      10% /\n",
               "df", "-Pk", "/var/log")  # fmt: skip
     parts.say("[    0.000000] Linux version\n[   12.1] mlx5_core 0000:18:00.0: Port module event: module 0, Cable plugged\n",
@@ -396,3 +404,5 @@ def _gpu_tools(parts: Parts, plan: dict[str, Any]) -> None:
                   "amd-smi", "bad-pages", "--json")  # fmt: skip
         rows = [{"gpu": i, "links": [{"gpu": j, "status": "U"} for j in range(count) if j != i]} for i in range(count)]
         parts.say(json.dumps(rows), "amd-smi", "xgmi", "--json")
+        parts.say(forms.amd_clocks(len(parts.gpus)), "amd-smi", "metric", "--clock", "--json")
+        parts.say(forms.amd_partitions(len(parts.gpus)), "amd-smi", "static", "--partition", "--json")

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from railweave.host.machine import Said
-from tests.host.machines import Parts, pci_of
+from tests.host.machines import Parts, forms, pci_of
 
 Plan = dict[str, Any]
 
@@ -504,6 +504,39 @@ def firewall_drops_roce(parts: Parts, plan: Plan, chance: Random) -> str | None:
     return ""
 
 
+@fault("host-firewall")
+def old_tables_drop(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    rule = chance.choice(
+        ["-A INPUT -p udp -m udp --dport 4791 -j DROP", "-A INPUT -p udp -m multiport --dports 53,4791 -j REJECT"]
+    )
+    policy = chance.choice(["ACCEPT", "DROP"])
+    parts.say(
+        f"-P INPUT {policy}\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n{rule if policy == 'ACCEPT' else ''}\n",
+        "iptables-legacy",
+        "-S",
+    )
+    return ""
+
+
+@fault("system-interrupts")
+def interrupts_on_the_other_node(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    i = chance.randrange(len(plan["nics"]))
+    nic = plan["nics"][i]
+    near = (nic["gpu"] if nic["gpu"] is not None else i) // 4
+    parts.files[f"/proc/irq/{200 + 10 * i + chance.randrange(3)}/smp_affinity_list"] = (
+        f"{(1 - near) * 2}-{(1 - near) * 2 + 1}"
+    )
+    return str(nic["netdev"])
+
+
+@fault("system-memory")
+def memory_lost(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    parts.files[f"/sys/devices/system/node/node{chance.randrange(2)}/meminfo"] = (
+        f"Node 0 MemTotal: {chance.choice([0, 924602060])} kB"
+    )
+    return ""
+
+
 @fault("host-traffic-control")
 def delayed(parts: Parts, plan: Plan, chance: Random) -> str | None:
     words = ("tc", "-j", "qdisc", "show")
@@ -726,6 +759,26 @@ def mig(parts: Parts, plan: Plan, chance: Random) -> str | None:
     return _smi(parts, chance, 8, "Enabled")
 
 
+@fault("gpu-clocks")
+def amd_clock(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    words = ("amd-smi", "metric", "--clock", "--json")
+    if words not in parts.commands:
+        return None
+    odd = {chance.choice(["slow", "locked"]): chance.randrange(len(parts.gpus))}
+    parts.say(forms.amd_clocks(len(parts.gpus), **odd), *words)
+    return ""
+
+
+@fault("gpu-partition")
+def amd_partition(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    words = ("amd-smi", "static", "--partition", "--json")
+    if words not in parts.commands:
+        return None
+    odd = chance.choice([{"compute_partition": "CPX"}, {"memory_partition": "NPS4"}])
+    parts.say(forms.amd_partitions(len(parts.gpus), **odd), *words)
+    return ""
+
+
 @fault("gpu-pcie-width")
 def narrow_gpu(parts: Parts, plan: Plan, chance: Random) -> str | None:
     if not plan["gpu"]["count"]:
@@ -835,6 +888,12 @@ def sub_numa(parts: Parts, plan: Plan, chance: Random) -> str | None:
 @fault("system-time")
 def not_synchronized(parts: Parts, plan: Plan, chance: Random) -> str | None:
     parts.say("no\n", "timedatectl", "show", "-p", "NTPSynchronized", "--value")
+    return ""
+
+
+@fault("system-time")
+def far_off(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    parts.say(forms.CHRONY.format(chance.choice([0.0112, -0.83])), "chronyc", "-c", "tracking")
     return ""
 
 

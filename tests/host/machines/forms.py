@@ -224,3 +224,39 @@ def peer_access(count: int) -> str:
         + "\n\nLegend:\n\n"
         + "".join(f"  {one}\n" for one in legend)
     )
+
+
+CHRONY = "C0000205,time.example.net,2,1795000000.123456789,{},0.000008,0.000031,-12.345,0.001,0.022,0.000412,0.000178,64.2,Normal\n"
+"""``chronyc -c tracking``: the fifth field is how many seconds the system's clock is off."""
+
+
+def amd_clocks(gpus: int, *, slow: int | None = None, locked: int | None = None) -> str:
+    """``amd-smi metric --clock --json``: a table for each compute engine, and for memory; one GPU may be slow, one locked."""
+
+    def engine(gpu: int) -> dict[str, object]:
+        most = {"value": 1300 if gpu == slow else 2100, "unit": "MHz"}
+        low, lock = {"value": 500, "unit": "MHz"}, "ENABLED" if gpu == locked else "DISABLED"
+        return {
+            "clk": {"value": 132, "unit": "MHz"},
+            "min_clk": low,
+            "max_clk": most,
+            "clk_locked": lock,
+            "deep_sleep": "ENABLED",
+        }
+
+    rows = [
+        {
+            "gpu": i,
+            "clock": {**{f"gfx_{one}": engine(i) for one in range(8)}, "mem_0": {"clk": "N/A", "clk_locked": "N/A"}},
+        }
+        for i in range(gpus)
+    ]
+    return json.dumps(rows)
+
+
+def amd_partitions(gpus: int, **odd: str) -> str:
+    """``amd-smi static --partition --json``; the first GPU may be in an odd mode."""
+    mode = {"compute_partition": "SPX", "memory_partition": "NPS1"}
+    return json.dumps(
+        [{"gpu": i, "partition": {**mode, **(odd if i == 0 else {}), "partition_id": 0}} for i in range(gpus)]
+    )

@@ -158,6 +158,12 @@ ANSWERS: dict[str, str] = {
         "<evpn-l3-context-information><evpn-l3-context><context-name>tenant-1</context-name><context-vni>20001</context-vni>"
         "<route-distinguisher>10.255.0.1:1</route-distinguisher></evpn-l3-context></evpn-l3-context-information>"
     ),
+    "instances": reply(
+        "<instance-information><instance-core><instance-name>tenant-1</instance-name><instance-type>vrf</instance-type><instance-vrf>"
+        "<route-distinguisher>10.255.0.1:1</route-distinguisher><vrf-import>[ __vrf-import-tenant-1-internal__ ]</vrf-import>"
+        "<vrf-import-target>[ target:64512:20001 ]</vrf-import-target><vrf-export-target>[ target:64512:20001 ]</vrf-export-target>"
+        "</instance-vrf></instance-core></instance-information>"
+    ),
     "evpn-prefixes": reply(
         "<evpn-ip-prefix-database-information><evpn-pfxdb-l3-context><context-name>tenant-1</context-name>"
         "<evpn-pfxdb-evpn-ip-table><evpn-pfxdb-evpn-ip-entry><entry-prefix>fc00:1:2:101::/64</entry-prefix>"

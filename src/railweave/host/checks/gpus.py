@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..machine import CannotTellError, objects
 from .gpu_tools import LOST, amd, no_gpus, not_nvidia, nvidia
-from .outcome import failed, of_server, ok, warning
+from .outcome import failed, failed_or_ok, of_server, ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,23 +117,23 @@ def memory_errors(server: Server) -> Iterator[Outcome]:
                 pages = row.get(kind)
                 if objects(pages):
                     wrong.append(f"GPU {row.get('gpu', index)}: {len(objects(pages))} pages {kind}")
-    if wrong:
-        remedy = "drain the server, reset the GPU (nvidia-smi -r, amd-smi reset -G); exchange it if errors come back"
-        yield failed("; ".join(wrong), "none", "Azure and OCI node health checks", remedy)
-    else:
-        yield ok("none")
+    remedy = "drain the server, reset the GPU (nvidia-smi -r, amd-smi reset -G); exchange it if errors come back"
+    yield failed_or_ok(wrong, "none", "none", "Azure and OCI node health checks", remedy)
 
 
 @of_server(
     "gpu-clocks",
-    what="No GPU is held back by heat or power.",
+    what="No GPU is held back by heat or power (NVIDIA), and none has its clock locked, or capped below the others' (AMD).",
     why="One slow GPU slows every rank of a job.",
-    how="nvidia-smi --query-gpu=clocks_event_reasons.active",
-    source="Azure node health checks; NVML, clocks event reasons",
-    unless=not_nvidia("no public document shows the form of amd-smi's answer"),
+    how="nvidia-smi --query-gpu=clocks_event_reasons.active; amd-smi metric --clock --json",
+    source="Azure node health checks; NVML, clocks event reasons; AMD SMI, amd-smi metric",
+    unless=no_gpus,
 )
 def clocks(server: Server) -> Iterator[Outcome]:
-    """Look at the reasons."""
+    """Look at the reasons, or at the clocks of the compute engines."""
+    if server.gpu_vendor == "AMD":
+        yield from _amd_clocks(server)
+        return
     wrong: list[str] = []
     for row in nvidia(server.machine):
         text = row["clocks_event_reasons.active"]
@@ -141,11 +141,31 @@ def clocks(server: Server) -> Iterator[Outcome]:
         reasons = [name for bit, name in _SLOW.items() if bits & bit]
         if reasons:
             wrong.append(f"GPU {row['index']}: {', '.join(reasons)}")
-    if wrong:
-        remedy = "look at fans, inlet temperature and power supplies (ipmitool sdr); then at the GPU's cooler"
-        yield failed("; ".join(wrong), "none", _AZURE, remedy)
+    remedy = "look at fans, inlet temperature and power supplies (ipmitool sdr); then at the GPU's cooler"
+    yield failed_or_ok(wrong, "none held back", "none", _AZURE, remedy)
+
+
+def _amd_clocks(server: Server) -> Iterator[Outcome]:
+    locked: list[str] = []
+    most: dict[str, int] = {}
+    for row in amd(server.machine, "metric", "--clock"):
+        tables = objects(row.get("clock"))
+        engines = [one for clock in tables for name in clock if name.startswith("gfx_") for one in objects(clock[name])]
+        if any(str(one.get("clk_locked")).upper() in {"ENABLED", "1", "TRUE"} for one in engines):
+            locked.append(str(row.get("gpu")))
+        tops = [most.get("value") for one in engines for most in objects(one.get("max_clk"))]
+        if numbers := [one for one in tops if isinstance(one, int)]:
+            most[str(row.get("gpu"))] = max(numbers)
+    capped = [f"GPU {gpu}: at most {mhz} MHz" for gpu, mhz in most.items() if mhz < max(most.values())]
+    remedy = "sudo amd-smi reset --clocks --gpu GPU; who set it?"
+    if locked:
+        yield warning(f"locked on GPU {', '.join(locked)}", "not locked", "AMD SMI, amd-smi metric", remedy)
+    elif capped:
+        yield warning("; ".join(capped), f"{max(most.values())} MHz", "the other GPUs", remedy)
+    elif most:
+        yield ok(f"up to {max(most.values())} MHz, none locked")
     else:
-        yield ok("none held back")
+        raise CannotTellError("amd-smi shows no clocks of the compute engines")
 
 
 @of_server(
@@ -178,16 +198,35 @@ def power_limit(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-partition",
-    what="GPUs are whole: no MIG, no partition.",
+    what="GPUs are whole: no MIG (NVIDIA), mode SPX with memory mode NPS1 (AMD).",
     why="NCCL takes each part for a GPU, and parts share one NIC.",
-    how="nvidia-smi --query-gpu=mig.mode.current",
-    source="NVIDIA, Multi-Instance GPU user guide",
-    unless=not_nvidia("no public document shows the form of amd-smi's answer"),
+    how="nvidia-smi --query-gpu=mig.mode.current; amd-smi static --partition --json",
+    source="NVIDIA, Multi-Instance GPU user guide; AMD, MI300X partition modes",
+    unless=no_gpus,
 )
 def partition(server: Server) -> Iterator[Outcome]:
     """Read the mode."""
+    if server.gpu_vendor == "AMD":
+        yield from _amd_partition(server)
+        return
     on = [row["index"] for row in nvidia(server.machine) if row["mig.mode.current"] == "Enabled"]
     if on:
         yield failed(f"MIG is on for GPU {', '.join(on)}", "off", "host.json gpu.count", "sudo nvidia-smi -mig 0")
+    else:
+        yield ok("whole")
+
+
+def _amd_partition(server: Server) -> Iterator[Outcome]:
+    modes = {
+        str(row.get("gpu")): f"{one.get('compute_partition')}/{one.get('memory_partition')}"
+        for row in amd(server.machine, "static", "--partition")
+        for one in objects(row.get("partition"))
+    }
+    wrong = [f"GPU {gpu}: {mode}" for gpu, mode in modes.items() if mode not in {"SPX/NPS1", "N/A/N/A"}]
+    if not modes:
+        raise CannotTellError("amd-smi shows no partition modes")
+    if wrong:
+        remedy = "sudo amd-smi set --memory-partition NPS1; sudo amd-smi set --compute-partition SPX"
+        yield failed("; ".join(wrong), "SPX/NPS1", "host.json gpu.count", remedy)
     else:
         yield ok("whole")

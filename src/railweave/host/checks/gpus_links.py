@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..machine import CannotTellError
 from .gpu_tools import amd, not_nvidia, one_gpu
-from .outcome import failed, not_applicable, of_server, ok
+from .outcome import failed, failed_or_ok, not_applicable, of_server, ok
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,11 +60,8 @@ def links(server: Server) -> Iterator[Outcome]:
             wrong.append(f"{index}: {up} of {wanted}")
     if not total and not wrong:
         raise CannotTellError("nvidia-smi shows no NVLink")
-    if wrong:
-        remedy = "is nvidia-fabricmanager running? sudo systemctl restart it; then reset the GPUs, exchange the board"
-        yield failed("; ".join(wrong), "all up", "OCI node health checks", remedy)
-    else:
-        yield ok(f"{total} up")
+    remedy = "is nvidia-fabricmanager running? sudo systemctl restart it; then reset the GPUs, exchange the board"
+    yield failed_or_ok(wrong, f"{total} up", "all up", "OCI node health checks", remedy)
 
 
 @of_server(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..machine import CannotTellError
 from . import reading
 from .gpu_tools import no_gpus
-from .outcome import failed, of_server, ok
+from .outcome import failed, failed_or_ok, of_server, ok
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,10 +40,13 @@ def pcie_width(server: Server) -> Iterator[Outcome]:
         )
         if now and most and now < most:
             wrong.append(f"GPU {index} ({address}): x{now}")
-    if wrong:
-        yield failed("; ".join(wrong), "x16", "OCI node health checks", "power cycle; then reseat the GPU's board")
-    else:
-        yield ok(f"{len(addresses)} at full width")
+    yield failed_or_ok(
+        wrong,
+        f"{len(addresses)} at full width",
+        "x16",
+        "OCI node health checks",
+        "power cycle; then reseat the GPU's board",
+    )
 
 
 @of_server(

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..machine import CannotTellError
-from .outcome import failed, of_server, ok, warning
+from .outcome import failed, failed_or_ok, of_server, ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,8 +136,11 @@ def peer_memory_once(server: Server) -> Iterator[Outcome]:
         both = sorted(packages & {"bnxt_en", "bnxt_re", "bnxt-en", "bnxt-re"})
         if "netxtreme-peer-mem" in packages and both:
             wrong.append(f"DKMS has netxtreme-peer-mem beside {' and '.join(both)}")
-    if wrong:
-        remedy = "remove the package that is not wanted (dkms remove NAME/VERSION --all), then reboot"
-        yield failed("; ".join(wrong), "one of them", "Thor2 guide, section 5.1, question 3", remedy)
-    else:
-        yield ok(f"in {owners[0]}" if owners else "no module has one: GPU memory goes by dma-buf, or not at all")
+    remedy = "remove the package that is not wanted (dkms remove NAME/VERSION --all), then reboot"
+    yield failed_or_ok(
+        wrong,
+        f"in {owners[0]}" if owners else "no module has one: GPU memory goes by dma-buf, or not at all",
+        "one of them",
+        "Thor2 guide, section 5.1, question 3",
+        remedy,
+    )

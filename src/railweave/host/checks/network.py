@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import TYPE_CHECKING, Any
 
 from .. import changes
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _APPLY = "sudo railweave host apply"
 _SYSCTL = "/proc/sys/net"
+_LEGACY_DROP = re.compile(r"-A INPUT\b.*--dports? (?:\S+,)?4791\b.*-j (?:DROP|REJECT)\b")
 
 
 def _shown(server: Server, nic: WantedNic) -> list[dict[str, Any]]:
@@ -182,7 +184,7 @@ def arp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     "host-firewall",
     what="No firewall drops what comes in by default.",
     why="RDMA itself passes it by, but NCCL's bootstrap, MPI and rdma_cm do not: jobs hang at their start.",
-    how="nft -j list ruleset",
+    how="nft -j list ruleset; iptables-legacy -S, ip6tables-legacy -S",
     source="Thor2 guide, section 2.6, check 15",
     root=True,
 )
@@ -197,11 +199,19 @@ def firewall(server: Server) -> Iterator[Outcome]:
         for one in chains
         if one.get("hook") == "input" and one.get("policy") == "drop"
     ]
-    ports = [inner for one in said for inner in objects(one.get("rule")) if _drops_roce(inner)]
-    if ports:
-        rule = ports[0]
-        remedy = f"sudo nft delete rule {rule.get('family')} {rule.get('table')} {rule.get('chain')} handle {rule.get('handle')}"
-        yield failed(f"{len(ports)} rules drop UDP port 4791", "none", "Thor2 guide, section 2.6, check 15", remedy)
+    remedies = [
+        f"sudo nft delete rule {rule.get('family')} {rule.get('table')} {rule.get('chain')} handle {rule.get('handle')}"
+        for one in said
+        for rule in objects(one.get("rule"))
+        if _drops_roce(rule)
+    ]
+    for tool in ("iptables-legacy", "ip6tables-legacy"):  # tables of the old kind, which nft does not list
+        lines = server.machine.run(tool, "-S").out.splitlines() if server.machine.has(tool) else []
+        dropping += [f"{tool} INPUT" for one in lines if one.split() == ["-P", "INPUT", "DROP"]]
+        remedies += [f"sudo {tool} -D {one[3:]}" for one in lines if _LEGACY_DROP.match(one)]
+    if remedies:
+        seen = f"{len(remedies)} rules drop UDP port 4791"
+        yield failed(seen, "none", "Thor2 guide, section 2.6, check 15", remedies[0])
     elif dropping:
         remedy = "let the other servers' addresses and the NICs in, or: sudo ufw disable; sudo systemctl disable --now firewalld"
         yield warning(

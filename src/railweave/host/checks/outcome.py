@@ -45,6 +45,11 @@ def warning(seen: object, wanted: object, origin: str, remedy: str, of: str = ""
     return Outcome(WARNING, str(seen), str(wanted), origin, remedy, of)
 
 
+def failed_or_ok(wrong: list[str], good: str, wanted: object, origin: str, remedy: str) -> Outcome:
+    """Failed with all that is wrong in one line, or ok with ``good`` where nothing is."""
+    return failed("; ".join(wrong), wanted, origin, remedy) if wrong else ok(good)
+
+
 def not_applicable(why: str, of: str = "") -> Outcome:
     """This machine has no such thing."""
     return Outcome(NOT_APPLICABLE, why, of=of)

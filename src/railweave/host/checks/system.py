@@ -172,17 +172,25 @@ def huge_pages(server: Server) -> Iterator[Outcome]:
         yield ok(f"{found[1]}, {fixed} fixed huge pages")
 
 
+MOST_OFFSET_MS = 10
+"""Above it the lines of two servers' logs do not stand in the order in which things happened."""
+
+
 @of_server(
     "system-time",
-    what="The clock is synchronized.",
+    what=f"The clock is synchronized, and within {MOST_OFFSET_MS} ms where chrony says how far it is off.",
     why="Logs of servers and switches can be laid side by side only then.",
-    how="timedatectl show -p NTPSynchronized --value",
-    source="timedatectl(1)",
+    how="timedatectl show -p NTPSynchronized --value; chronyc -c tracking",
+    source="timedatectl(1); chronyc(1), tracking",
 )
 def time(server: Server) -> Iterator[Outcome]:
-    """Ask systemd."""
+    """Ask systemd, and chrony where it is there."""
     said = server.machine.output("timedatectl", "show", "-p", "NTPSynchronized", "--value").strip()
-    if said == "yes":
+    offset = _offset_ms(server) if said == "yes" else None
+    if said == "yes" and offset is not None and offset > MOST_OFFSET_MS:
+        remedy = "chronyc sources; sudo chronyc makestep"
+        yield warning(f"{offset:.3g} ms off", f"within {MOST_OFFSET_MS} ms", "chronyc(1), tracking", remedy)
+    elif said == "yes":
         yield ok("synchronized")
     elif said == "no":
         yield warning(
@@ -190,6 +198,43 @@ def time(server: Server) -> Iterator[Outcome]:
         )
     else:
         raise CannotTellError(f"timedatectl says {said or 'nothing'}")
+
+
+def _offset_ms(server: Server) -> float | None:
+    """How far the clock is off, by chrony; None where it does not say: another program may set the clock."""
+    if not server.machine.has("chronyc"):
+        return None
+    cells = server.machine.run("chronyc", "-c", "tracking").out.strip().split(",")
+    try:
+        return abs(float(cells[4])) * 1000
+    except (IndexError, ValueError):
+        return None
+
+
+@of_server(
+    "system-memory",
+    what="Every NUMA node with CPUs has memory, and each as much as the others.",
+    why="A memory module that is lost leaves a socket with less, or slower, memory, and nothing else says so.",
+    how="/sys/devices/system/node/node*/{cpulist,meminfo}; /proc/meminfo",
+    source="Linux, Documentation/admin-guide/mm/numaperf; AMD, MI300X system optimization (memory)",
+)
+def memory(server: Server) -> Iterator[Outcome]:
+    """Compare the nodes; what kernels reserve makes some percent of difference."""
+    machine, folder = server.machine, "/sys/devices/system/node"
+    sizes: dict[str, int] = {}
+    for node in machine.names(folder):
+        if re.fullmatch(r"node\d+", node) and machine.text(f"{folder}/{node}/cpulist"):
+            found = re.search(r"MemTotal:\s+(\d+) kB", machine.text(f"{folder}/{node}/meminfo") or "")
+            sizes[node] = int(found[1]) >> 20 if found else 0
+    total = reading.pairs(machine.text("/proc/meminfo") or "").get("MemTotal", "").split()
+    if not sizes or not any(sizes.values()) or not total or not total[0].isdigit():
+        raise CannotTellError("the kernel shows no memory of its nodes")
+    if min(sizes.values()) < 0.9 * max(sizes.values()):
+        seen = ", ".join(f"{node} {size} GiB" for node, size in sizes.items())
+        remedy = "look for a memory module that is not seen: sudo dmidecode -t memory; sudo ras-mc-ctl --errors"
+        yield warning(seen, f"{max(sizes.values())} GiB on each", "the other nodes", remedy)
+    else:
+        yield ok(f"{int(total[0]) >> 20} GiB on {len(sizes)} nodes")
 
 
 @of_server(

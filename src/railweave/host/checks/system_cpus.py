@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from ..machine import CannotTellError
-from .outcome import not_applicable, of_server, ok, warning
+from .outcome import not_applicable, of_nic, of_server, ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .outcome import Outcome
-    from .server import Server
+    from .server import Server, WantedNic
 
 _CPU = "/sys/devices/system/cpu"
 _IDLE = f"{_CPU}/cpu0/cpuidle"
@@ -109,3 +109,37 @@ def numa_nodes(server: Server) -> Iterator[Outcome]:
         )
     else:
         yield ok(f"{len(nodes)} nodes on {len(sockets)} sockets")
+
+
+@of_nic(
+    "system-interrupts",
+    what="A NIC's interrupts may be served by CPUs of its own NUMA node.",
+    why="Those of completions that are waited for cross the sockets otherwise. RDMA that polls does not mind.",
+    how="/sys/class/net/NIC/device/{msi_irqs,local_cpulist}; /proc/irq/N/smp_affinity_list",
+    source="Linux, Documentation/core-api/irq/irq-affinity; NVIDIA, performance tuning (IRQ affinity)",
+)
+def interrupts(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Look for interrupts that only CPUs of another node serve."""
+    machine, folder = server.machine, f"/sys/class/net/{nic.netdev}/device"
+    near = _cpus(machine.text(f"{folder}/local_cpulist") or "")
+    numbers = [one for one in machine.names(f"{folder}/msi_irqs") if one.isdigit()]
+    served = {one: _cpus(text) for one in numbers if (text := machine.text(f"/proc/irq/{one}/smp_affinity_list"))}
+    if not near or not served:
+        raise CannotTellError("the kernel shows no interrupts of it, or not which CPUs are near")
+    far = [one for one, cpus in served.items() if not cpus & near]
+    if far:
+        remedy = f"for i in {' '.join(far[:3])}{' …' if len(far) > 3 else ''}; do cat {folder}/local_cpulist | sudo tee /proc/irq/$i/smp_affinity_list; done"
+        seen = f"{len(far)} of {len(served)} interrupts on other nodes"
+        yield warning(seen, "CPUs of its node", "Linux, IRQ affinity", remedy)
+    else:
+        yield ok(f"{len(served)} interrupts on its node")
+
+
+def _cpus(text: str) -> set[int]:
+    """The CPUs of a list such as ``0-3,8``."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if first.isdigit() and (not last or last.isdigit()):
+            found.update(range(int(first), int(last or first) + 1))
+    return found

@@ -30,6 +30,13 @@ class DellSonic(System):
         del file
         return quoted_word(text)
 
+    def by_hand(self, device: str) -> str:
+        """Dell's manuals are behind a login, and what is public of it has neither a candidate nor a rollback."""
+        return (
+            "no public document of Enterprise SONiC shows how it takes a change back by itself, so nothing here changes it: on its console, "
+            f"type what differs of devices/{device}/prepare.cli, restart it if anything does, then type what differs of devices/{device}/sonic.cli"
+        )
+
     def lint(self, config: DeviceConfig) -> list[Finding]:
         """Commands are known, and what they name is defined."""
         from railweave.systems.dell_sonic.lint import lint

@@ -161,7 +161,13 @@ RULES = LineRules(
             ("remove", "add", "replace"),
         ),
         Disruption(r"interface \S+$", "the interface", "it loses its configuration", "EOS user manual", ("remove",)),
-        Disruption(r"interface \S+ vrf \S+$", "the interface", "it changes its VRF", "EOS user manual", ("remove",)),
+        Disruption(
+            r"interface ((?P<port>Ethernet\S+)|\S+) vrf \S+$",
+            "the interface",
+            "it changes its VRF",
+            "EOS user manual",
+            ("remove",),
+        ),
     ),
 )
 

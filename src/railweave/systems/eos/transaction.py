@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from railweave.systems.transaction import Pending, RefusedError
+from railweave.systems.transaction import Pending, RefusedError, must_wait
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from railweave.config.tree import Command
     from railweave.systems.transaction import Given, Session
@@ -21,6 +21,7 @@ PROTOCOL = "eapi"
 _FILE = "eos.conf"
 ATOMIC = True
 FILES = {"configuration": _FILE}
+WHOLE: Mapping[str, Command] = {}
 _MOST_SECONDS = 24 * 3600 - 1
 """A session that waits is gone after a day (Arista EOS user manual, Configure Session)."""
 
@@ -68,13 +69,13 @@ async def pending(session: Session) -> Pending | None:
 
 async def confirm(session: Session, label: str) -> None:
     """Commit the session that waits, and write it to the startup configuration."""
-    await _must_wait(session, label)
+    must_wait(await pending(session), label)
     await _told(session, [f"configure session {label} commit", "write memory"])
 
 
 async def revert(session: Session, label: str) -> None:
     """Abort the session that waits, which takes back what it committed."""
-    await _must_wait(session, label)
+    must_wait(await pending(session), label)
     await _told(session, [f"configure session {label} abort"])
 
 
@@ -89,12 +90,6 @@ async def restore(session: Session, given: Given) -> None:
 async def clear(session: Session, label: str) -> None:
     """Abort a session of ours that was left open."""
     await _abort(session, f"{label}-rehearsal")
-
-
-async def _must_wait(session: Session, label: str) -> None:
-    waiting = await pending(session)
-    if waiting is None or waiting.label != label:
-        raise RefusedError(f"{label} does not wait to be confirmed there any more")
 
 
 async def _enter(session: Session, name: str, given: Given) -> None:

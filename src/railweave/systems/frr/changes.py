@@ -27,6 +27,7 @@ _ANY = ("remove", "add", "replace")
 
 RULES = LineRules(
     replaced=(
+        "frr defaults ...",
         "hostname ...",
         "log syslog ...",
         "description ...",
@@ -109,7 +110,7 @@ RULES = LineRules(
         Disruption(_BGP + r"bgp router-id", "every BGP session of the VRF", "they reset", _OPEN),
         Disruption(r"router bgp [^/]+$", "every BGP session of the VRF", "the process goes", _OPEN, ("remove",)),
         Disruption(
-            _BGP + r"address-family [^/]+ / neighbor \S+ activate",
+            _BGP + r"address-family [^/]+ / (?P<of>neighbor \S+) activate",
             "BGP session",
             "it resets",
             "RFC 4760, section 8: families are agreed when a session opens",

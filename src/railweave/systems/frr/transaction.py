@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from railweave.systems.transaction import Pending, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from railweave.config.tree import Command
     from railweave.systems.transaction import Given, Session
@@ -26,6 +26,8 @@ FOLDER = "/etc/frr/railweave"
 _FILE = "frr.conf"
 ATOMIC = False
 FILES = {"configuration": _FILE}
+WHOLE: Mapping[str, Command] = {}
+_INTERFACE = re.compile(r"^interface .*", re.MULTILINE)
 _COMPLAINT = re.compile(r"^line \d+: .*|^%.*", re.MULTILINE)
 
 _BACK = """#!/bin/sh
@@ -58,6 +60,18 @@ def _lines(commands: Iterable[Command]) -> str:
     return "".join(f"{one}\n" for one in commands)
 
 
+def _before(given: Given) -> str:
+    """What ran before, with an empty section for each interface that the change brings.
+
+    FRR keeps the section of an interface that is there, and ``frr-reload.py`` fails where it should take one away ("only inactive
+    interfaces can be deleted").
+    """
+    text = given.before[_FILE]
+    there = set(_INTERFACE.findall(text))
+    new = [one for one in dict.fromkeys(_INTERFACE.findall(given.target[_FILE])) if one not in there]
+    return text + "".join(f"{one}\nexit\n" for one in new)
+
+
 async def _script(session: Session, text: str, given: str = "", **values: object) -> str:
     return await session.tell(f"sh -c {shlex.quote(text.format(**values))}", given)
 
@@ -87,7 +101,7 @@ async def rehearse(session: Session, given: Given) -> str:
 async def commit(session: Session, given: Given, seconds: int) -> None:
     """Arm the timer, then give FRR the lines, one after another. A line that it refuses brings back what was."""
     folder = f"{FOLDER}/{given.label}"
-    await _put(session, given.label, "before.conf", given.before[_FILE])
+    await _put(session, given.label, "before.conf", _before(given))
     await _put(session, given.label, "change.conf", _lines(given.commands[_FILE]))
     await _put(session, given.label, "back.sh", _BACK.format(folder=folder, label=given.label))
     await _tried(session, f"{folder}/before.conf")
@@ -129,7 +143,7 @@ async def revert(session: Session, label: str) -> None:
 
 async def restore(session: Session, given: Given) -> None:
     """Load ``before`` and keep it."""
-    await _put(session, given.label, "before.conf", given.before[_FILE])
+    await _put(session, given.label, "before.conf", _before(given))
     path = f"{FOLDER}/{given.label}/before.conf"
     await _tried(session, path)
     await _script(session, "PATH=/usr/lib/frr:$PATH frr-reload.py --reload --log-level warning {path}", path=path)

@@ -26,6 +26,11 @@ class Junos(System):
 
         return {"junos.conf": config_tree(tree(config))}
 
+    def configurations(self, config: DeviceConfig) -> list[str]:
+        """``junos.conf``."""
+        del config
+        return ["junos.conf"]
+
     def quoted(self, file: str, text: str) -> str:
         """In quotation marks where a word of Junos needs them."""
         from railweave.systems.junos.tree import quoted

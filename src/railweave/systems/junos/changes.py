@@ -58,6 +58,13 @@ DISRUPTIONS = (
         "IEEE 802.3: both ends must run the same rate and code",
     ),
     Disruption(
+        r"routing-instances / \S+ / interface (?P<of>(?P<port>et-[\d/:]+)|\S+)",
+        "the interface",
+        "it changes its VRF, and with it the table of its routes: its neighbors and sessions go",
+        "RFC 4364, section 3.1: an attachment circuit is of one VRF",
+        _ANY,
+    ),
+    Disruption(
         r"class-of-service / (shared|dedicated)-buffer",
         "every port",
         "traffic stops until the buffers are divided anew",

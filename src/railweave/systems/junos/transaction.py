@@ -13,10 +13,10 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from railweave.systems.transaction import Pending, RefusedError
+from railweave.systems.transaction import Pending, RefusedError, must_wait
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable
+    from collections.abc import AsyncGenerator, Iterable, Mapping
 
     from railweave.config.tree import Command
     from railweave.systems.transaction import Given, Session
@@ -25,6 +25,7 @@ PROTOCOL = "netconf"
 _FILE = "junos.conf"
 ATOMIC = True
 FILES = {"configuration": _FILE}
+WHOLE: Mapping[str, Command] = {}
 _COMMITTED = '<get-configuration database="committed" format="set"/>'
 _COMPARE = '<get-configuration compare="rollback" rollback="0" format="text"/>'
 _DISCARD = "<discard-changes/>"
@@ -77,14 +78,14 @@ async def pending(session: Session) -> Pending | None:
 
 async def confirm(session: Session, label: str) -> None:
     """Commit once more, which keeps it. Raises ``RefusedError`` where ours is not what waits."""
-    await _must_wait(session, label)
+    must_wait(await pending(session), label)
     async with _locked(session):
         await session.tell(f"<commit-configuration><log>{escape(label)} confirmed</log></commit-configuration>")
 
 
 async def revert(session: Session, label: str) -> None:
     """Commit what was committed before."""
-    await _must_wait(session, label)
+    must_wait(await pending(session), label)
     async with _locked(session):
         await session.tell('<load-configuration rollback="1"/>')
         await session.tell(f"<commit-configuration><log>{escape(label)} taken back</log></commit-configuration>")
@@ -106,12 +107,6 @@ async def restore(session: Session, given: Given) -> None:
 async def clear(session: Session, label: str) -> None:
     """Nothing is left of a session that ended: its lock goes with it."""
     del session, label
-
-
-async def _must_wait(session: Session, label: str) -> None:
-    waiting = await pending(session)
-    if waiting is None or waiting.label != label:
-        raise RefusedError(f"{label} does not wait to be confirmed there any more")
 
 
 @asynccontextmanager

@@ -28,7 +28,7 @@ NOT_READ = {
     "dynamic load balancing": "no public document shows a command for its state",
     "qos maps": "`show qos maps` and `show qos interfaces` have no documented JSON: the running configuration says what is bound",
     "ipv6_neighbors.*.state": "`show ipv6 neighbors` shows no state",
-    "vrfs.*.targets": "what wrong route targets do is seen: prefixes that a VRF lacks, or that are another tenant's; `drift` compares the targets",
+    "vrfs.*.targets": "`show bgp evpn instance` has those of VLANs alone; what wrong route targets do is seen: prefixes that a VRF lacks, or that are another tenant's; `drift` compares the targets",
 }
 
 

@@ -32,7 +32,6 @@ NOT_READ = {
     "alarms": "FRRouting has no alarms",
     "commit": "FRRouting does not record who changed its configuration",
     "dynamic load balancing": "FRRouting has none",
-    "vrfs.*.targets": "what wrong route targets do is seen: prefixes that a VRF lacks, or that are another tenant's; `drift` compares the targets",
 }
 
 
@@ -58,6 +57,7 @@ def routing_questions(config: DeviceConfig, asked: Iterable[tuple[str, str]], *,
         found += [
             vtysh("vrfs", "show vrf vni json", optional=True),
             vtysh("vnis", "show evpn vni detail json", optional=True),
+            vtysh("evpn-vnis", "show bgp l2vpn evpn vni json", optional=True),
             vtysh("evpn-prefixes", "show bgp l2vpn evpn route type prefix json", optional=True),
             vtysh("evpn-macs", "show bgp l2vpn evpn route type macip json", optional=True),
         ]
@@ -110,7 +110,7 @@ def read(answers: Answers) -> DeviceState:
         bfd=bfd_sessions(answers.tree("bfd")),
         isis=adjacencies(answers.tree("isis")),
         routes=routes(answers),
-        vrfs=vrfs(answers.tree("vrfs")),
+        vrfs=vrfs(answers.tree("vrfs"), answers.tree("evpn-vnis")),
         vnis=vnis(answers.tree("vnis")),
         evpn=evpn(answers.tree("evpn-prefixes"), answers.tree("evpn-macs")),
         notes=answers.notes,

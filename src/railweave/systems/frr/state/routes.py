@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.state.protocols import EvpnRoutes, NextHop, Route, VniState, VrfState
@@ -54,15 +55,31 @@ def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> Route:
     return Route(prefix, vrf, chosen.one("protocol").text(), chosen.one("installed").flag() or False, hops, through)
 
 
-def vrfs(answer: Value | None) -> dict[str, VrfState] | None:
-    """The VRFs of ``show vrf vni json``: those with a VNI."""
+def vrfs(answer: Value | None, evpn: Value | None) -> dict[str, VrfState] | None:
+    """The VRFs of ``show vrf vni json``: those with a VNI; what BGP knows of that is from ``show bgp l2vpn evpn vni json``."""
     if answer is None:
         return None
-    return {
-        name: VrfState(name, vni=one.one("vni").integer(), up=one.one("state").flag())
-        for one in answer.all("vrfs")
-        if (name := one.one("vrf").text()) is not None
-    }
+    found: dict[str, VrfState] = {}
+    for one in answer.all("vrfs"):
+        if (name := one.one("vrf").text()) is None:
+            continue
+        vni = one.one("vni").integer()
+        state = VrfState(name, vni=vni, up=one.one("state").flag())
+        if evpn is not None and str(vni) in evpn.keys:
+            bgp = evpn.one(str(vni))
+            state = replace(
+                state,
+                route_distinguisher=bgp.one("rd").text(),
+                import_targets=_texts(bgp.first("importRTs", "importRts")),
+                export_targets=_texts(bgp.first("exportRTs", "exportRts")),
+            )
+        found[name] = state
+    return found
+
+
+def _texts(listed: Value) -> tuple[str, ...] | None:
+    """The texts of a list; None where it is absent."""
+    return tuple(text for one in listed.each() if (text := one.text()) is not None) if listed.there else None
 
 
 def vnis(answer: Value | None) -> dict[int, VniState] | None:

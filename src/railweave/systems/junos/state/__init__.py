@@ -27,7 +27,6 @@ NOT_READ = {
     "dynamic load balancing": "no public document shows a command for the quality of ports or the table of flows",
     "bgp.*.color": "no form is published for the color of a session, or for `show bgp summary autodiscovered` beyond its peers",
     "routes.*.installed": "`show route forwarding-table` has no published form of its groups of next hops",
-    "vrfs.*.targets": "what wrong route targets do is seen: prefixes that a VRF lacks, or that are another tenant's; `drift` compares the targets",
 }
 
 
@@ -67,6 +66,7 @@ def questions(config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, ta
     if config.overlay is not None:
         found += [
             _xml("vrfs", "show evpn l3-context extensive", optional=True),
+            _xml("instances", "show route instance detail", optional=True),
             _xml("evpn-prefixes", "show evpn ip-prefix-database extensive", optional=True),
             _xml("evpn-macs", "show evpn database", optional=True),
         ]
@@ -116,7 +116,7 @@ def read(answers: Answers) -> DeviceState:
         bfd=bfd_sessions(answers.tree("bfd")),
         isis=adjacencies(answers.tree("isis")),
         routes=routes(answers),
-        vrfs=vrfs(answers.tree("vrfs")),
+        vrfs=vrfs(answers.tree("vrfs"), answers.tree("instances")),
         vnis=vnis(answers.tree("vrfs")),
         evpn=evpn(answers.tree("evpn-prefixes"), answers.tree("evpn-macs")),
         queues=queues([one for one in (extensive, queued) if one is not None]),

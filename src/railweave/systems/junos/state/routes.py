@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.state.protocols import EvpnRoutes, NextHop, Path, Route, VniState, VrfState
@@ -80,15 +82,29 @@ def _path(one: Value) -> Path:
     )
 
 
-def vrfs(answer: Value | None) -> dict[str, VrfState] | None:
-    """The VRFs of ``show evpn l3-context extensive``."""
+def vrfs(answer: Value | None, instances: Value | None = None) -> dict[str, VrfState] | None:
+    """The VRFs of ``show evpn l3-context extensive``, with the route targets of ``show route instance detail``."""
     if answer is None:
         return None
-    return {
-        name: VrfState(name, one.one("route-distinguisher").text(), one.one("context-vni").integer())
-        for one in answer.find("evpn-l3-context")
-        if (name := one.one("context-name").text()) is not None
+    targets = {
+        one.one("instance-name").text(): one.one("instance-vrf")
+        for one in (instances.find("instance-core") if instances else [])
     }
+    found: dict[str, VrfState] = {}
+    for one in answer.find("evpn-l3-context"):
+        if (name := one.one("context-name").text()) is not None:
+            state = VrfState(name, one.one("route-distinguisher").text(), one.one("context-vni").integer())
+            if name in targets:
+                taken, given = (_targets(targets[name], f"vrf-{way}-target") for way in ("import", "export"))
+                state = replace(state, import_targets=taken, export_targets=given)
+            found[name] = state
+    return found
+
+
+def _targets(instance: Value, key: str) -> tuple[str, ...] | None:
+    """Route targets, which stand in brackets or one by one; None where the instance has none of that kind."""
+    said = " ".join(text for one in instance.all(key) if (text := one.text()) is not None)
+    return tuple(re.findall(r"target:([\w.:]+)", said)) or None
 
 
 def vnis(answer: Value | None) -> dict[int, VniState] | None:

@@ -5,6 +5,7 @@ Where routing is in tables of its own ("unified"), those are read as the lines o
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,15 @@ def read(texts: Mapping[str, str]) -> Reading:
 def parsed(file: str, text: str) -> ConfigTree:
     """The text as a tree: tables, or lines of FRR."""
     del file
-    return TableTree(nodes(rows(text))) if _is_tables(text) else frr_tree(as_given(sections(text)))
+    return _tables(rows(text)) if _is_tables(text) else frr_tree(as_given(sections(text)))
+
+
+def _tables(found: Rows) -> TableTree:
+    """The tables as a tree, with the release that last wrote them (sonic-utilities, ``scripts/db_migrator.py``) and the hardware SKU, where they say so."""
+    version = found.row("VERSIONS", "DATABASE").text("VERSION")
+    sku = found.row("DEVICE_METADATA", "localhost").text("hwsku")
+    release = re.match(r"version_(\d{6})_", version)
+    return TableTree(nodes(found), release=release[1] if release else "", sku=sku)
 
 
 def printed(file: str, nodes: Sequence[Node]) -> str:

@@ -30,7 +30,6 @@ NOT_READ = {
     "advertising": "`show ipv6 nd ra-interfaces` of FRRouting is text without numbers",
     "commit": "SONiC does not record who changed its configuration",
     "dynamic load balancing": "its state has a design document and no published table",
-    "vrfs.*.targets": "what wrong route targets do is seen: prefixes that a VRF lacks, or that are another tenant's; `drift` compares the targets",
 }
 
 
@@ -82,7 +81,7 @@ def read(answers: Answers) -> DeviceState:
         bfd=bfd_sessions(answers.tree("bfd")),
         isis=adjacencies(answers.tree("isis")),
         routes=routes(answers),
-        vrfs=vrfs(answers.tree("vrfs")),
+        vrfs=vrfs(answers.tree("vrfs"), answers.tree("evpn-vnis")),
         vnis=vnis(answers.tree("vnis")),
         evpn=evpn(answers.tree("evpn-prefixes"), answers.tree("evpn-macs")),
         queues=queues(names, counters, watermarks),

@@ -1,0 +1,54 @@
+"""What ``railweave deploy`` prints."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import typer
+
+from railweave.cli.output import print_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from railweave.deploy.journal import Revision
+    from railweave.deploy.plan import Plan
+
+
+def planned(found: Plan, output: Path, *, as_json: bool) -> None:
+    """Write a plan to its file, and show it. Exits 1 where it is refused."""
+    from railweave.writing import write_file
+
+    write_file(output, json.dumps(found.to_json(), indent=1) + "\n", private=True)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        for line in found.lines():
+            typer.echo(line)
+        if found.changed and not found.refused:
+            typer.echo(f"apply it: railweave deploy apply {os.fspath(output)} --digest {found.digest}")
+    if found.refused:
+        raise typer.Exit(1)
+
+
+def show_revision(revision: Revision, *, as_json: bool) -> None:
+    """What became of an apply."""
+    if as_json:
+        print_json(vars(revision))
+    else:
+        typer.echo(line(revision))
+
+
+def when(seconds: float) -> str:
+    """A time in seconds since 1970, as here and now."""
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
+
+
+def line(one: Revision) -> str:
+    """A revision in a line."""
+    state = "interrupted" if one.state == "running" else one.state
+    back = f", back to before revision {one.back_to}" if one.back_to else ""
+    return f"revision {one.number}: {state}, {when(one.began)}, {one.who}, plan {one.digest}{back}{f': {one.why}' if one.why else ''}"

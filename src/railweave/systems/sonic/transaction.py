@@ -1,0 +1,260 @@
+"""How SONiC is changed: tables by a JSON patch or, where the patch tool refuses it, by ``config reload``; routing by lines of ``vtysh``.
+
+SONiC has no commit that takes itself back, its patch tool applies one step after another, and nothing ties tables and routing together
+(sonic-utilities, ``generic_config_updater``). So the way back is armed on the switch first: a timer that rolls back to a checkpoint and
+undoes the lines of FRRouting. What takes long (a patch may take minutes) runs on the switch by itself, so that a lost login leaves
+nothing half done. Until it is confirmed, ``config_db.json`` and ``frr.conf`` on the disk are as before, and so is the switch after a restart.
+The container of FRRouting has no ``frr-reload.py`` (sonic-buildimage, ``rules/docker-fpm-frr.mk``): where undoing the lines does not bring
+back what ran before, FRRouting is started anew with it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from railweave.config.compare import compare
+from railweave.systems import machine_timer
+from railweave.systems.machine_timer import FUNCTIONS, put, script
+from railweave.systems.transaction import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.config.tree import Command
+    from railweave.systems.transaction import Given, Session
+
+PROTOCOL = "ssh"
+TABLES, ROUTING = "config_db.json", "frr.conf"
+ATOMIC = False
+FILES = {"configuration": TABLES, "configuration-frr": ROUTING}
+WHOLE = {TABLES: "config reload -y config_db.json"}
+_LONGEST_S = 3600
+"""How long a way back may take: patches of port speeds have taken 40 minutes (sonic-net/sonic-buildimage issue 23945)."""
+
+_START = (
+    "umask 077\n"
+    + FUNCTIONS
+    + """PATH=$PATH:/usr/local/bin
+etc=${RAILWEAVE_SONIC_FOLDER:-/etc/sonic}
+frr() { docker exec bgp vtysh "$@"; }
+lines() {
+  docker exec -i bgp sh -c 't=$(mktemp) && cat > "$t" && { vtysh "$@" --inputfile "$t" 2>&1; rm -f "$t"; }' vtysh $2 < "$1" > said || return 1
+  ! grep -E '^(line [0-9]+: |%)' said
+}
+runs() { frr -c 'show running-config no-header'; }
+plain() {
+  awk '/^ *(exit|end|!)/ {next} /^[^ ]/ {top = $0} /^ [^ ]/ {part = $0} /^  / {print top part $0; next} /^ / {print top $0; next}
+    !/^interface / {print}' "$@" | sort
+}
+routed() { runs | plain > now.plain && plain before.conf | cmp -s - now.plain; }
+answers() {
+  n=0
+  until runs > /dev/null 2>&1; do n=$((n + 1)); [ $n -lt 300 ] || return 1; sleep 1; done
+}
+anew() {
+  cat "$etc/frr/frr.conf" > "$folder/disk.conf" && cat "$1" > "$etc/frr/frr.conf" || return 1
+  shift; "$@" && answers; status=$?
+  cat "$folder/disk.conf" > "$etc/frr/frr.conf" && return $status
+}
+reloaded() { config reload -y -f "$1" > /dev/null; }
+restarted() { systemctl reset-failed bgp; systemctl restart bgp; }
+routed_back() {
+  routed || { [ -e back.conf ] && lines back.conf; routed; } || anew before.conf restarted
+}
+"""
+)
+"""``lines FILE [--dryrun]`` gives FRRouting lines, and prints those that it does not take; ``anew FILE COMMAND…`` starts it with the text of a file by a command, and leaves the disk as it was."""
+
+_REHEARSE = """if [ -s patch.json ]; then config apply-patch --dry-run "$folder/patch.json" || exit 1; fi
+if [ -s after.json ]; then sonic-cfggen -j "$folder/after.json" --print-data > /dev/null || exit 1; fi
+if [ -s change.conf ]; then lines change.conf --dryrun; fi
+"""
+_BACK = """armed . || exit 0
+if [ -e after.json ]; then anew before.conf reloaded "$folder/before.json" || exit 1
+elif [ -e patch.json ]; then
+  config rollback "$label" > /dev/null || anew before.conf reloaded "$folder/before.json" || exit 1
+fi
+routed_back || exit 1
+if [ -e saving ]; then cp saved.json "$etc/config_db.json" && cat saved.conf > "$etc/frr/frr.conf" || exit 1; fi
+rm -f armed
+"""
+_ARM = """alone && cd "$folder" && nothing_waits &&
+sonic-cfggen -d --print-data > before.json && runs > before.conf &&
+cp "$etc/config_db.json" saved.json && cat "$etc/frr/frr.conf" > saved.conf || exit 1
+if [ -e patch.json ]; then config checkpoint "$label" > /dev/null || exit 1; fi
+arm "$2"
+"""
+_WORK = """armed . || exit 1
+if [ -e after.json ]; then
+  if [ -e after.conf ]; then anew after.conf reloaded "$folder/after.json"; else anew before.conf reloaded "$folder/after.json"; fi
+  exit
+fi
+if [ -e patch.json ]; then config apply-patch "$folder/patch.json" || exit 1; fi
+if [ -e change.conf ]; then lines change.conf; fi
+"""
+_RESTORE = """if [ -e before.json ]; then
+  config replace "$folder/before.json" > /dev/null || anew before.conf reloaded "$folder/before.json" || exit 1
+fi
+routed_back && config save -y > /dev/null && frr -c 'write memory' > /dev/null
+"""
+_CONFIRM = """alone && cd "$folder" || exit 1
+armed . || { echo 'it is not waiting any more' >&2; exit 1; }
+: > saving
+config save -y > /dev/null && frr -c 'write memory' > /dev/null && rm -f armed && disarm
+"""
+_DISARM = """disarm
+"""
+_CLEAR = """! armed "$folder" || exit 0
+if [ -e "$folder/patch.json" ]; then config delete-checkpoint "$label" > /dev/null 2>&1; fi
+rm -rf "$folder"
+"""
+_SCRIPT = """# Written by railweave deploy.
+{}(
+cd "$folder" && exec 9> lock && flock 9 || exit 1
+{}) > "$folder/{}.log" 2>&1
+echo $? > "$folder/result"
+"""
+_BEGIN = """rm -f "$folder/result"
+if machine; then systemd-run --quiet --collect sh "$folder/$2.sh" "$label"
+else setsid sh "$folder/$2.sh" "$label" > /dev/null 2>&1 < /dev/null & fi
+"""
+_ENDED = """n=0
+until [ -s "$folder/result" ]; do n=$((n + 1)); [ $n -le 100 ] || { echo busy; exit 0; }; sleep 0.1; done
+cat "$folder/$2.log" >&2; exit "$(cat "$folder/result")"
+"""
+
+
+async def _script(session: Session, text: str, label: str = "-", *more: object) -> str:
+    return await script(session, _START + text, label, *more)
+
+
+async def _put_script(session: Session, label: str, name: str, text: str) -> None:
+    await put(session, _START, label, f"{name}.sh", _SCRIPT.format(_START, text, name))
+
+
+async def _done(session: Session, label: str, name: str, text: str, seconds: int) -> None:
+    """Run a script on the switch by itself, and wait for its end. Raises ``RefusedError`` with what it printed where it fails, or takes longer."""
+    await _put_script(session, label, name, text)
+    await _script(session, _BEGIN, label, name)
+    waited = 0
+    while "busy" in await _script(session, _ENDED, label, name):
+        waited += 10
+        if waited > seconds:
+            raise RefusedError(f"it has not ended after {seconds} s, and goes on: see {name}.log of {label} there")
+
+
+async def _given(session: Session, given: Given) -> None:
+    """Put the change on the switch: a patch or whole tables, and lines of FRRouting with those that undo them."""
+    tables, routing = given.commands.get(TABLES, ()), given.commands.get(ROUTING, ())
+    if any(isinstance(one, str) for one in tables):
+        await put(session, _START, given.label, "after.json", given.target[TABLES])
+        if routing:
+            await put(session, _START, given.label, "after.conf", _file(given.target[ROUTING]))
+    elif tables:
+        await put(session, _START, given.label, "patch.json", json.dumps(list(tables), indent=1))
+    if routing:
+        await put(session, _START, given.label, "change.conf", _lines(routing))
+        await put(session, _START, given.label, "back.conf", _between(given.target[ROUTING], given.before[ROUTING]))
+
+
+def _lines(commands: Iterable[Command]) -> str:
+    return "".join(f"{one}\n" for one in commands)
+
+
+def _file(text: str) -> str:
+    """What FRRouting runs as a file that it reads: without the heading of ``show running-config``."""
+    return text.partition("Current configuration:\n")[2] or text
+
+
+def _between(old: str, new: str) -> str:
+    """The lines of FRRouting that lead from one text to another."""
+    from railweave.systems.sonic.read import parsed
+
+    return _lines(compare(parsed(ROUTING, old), parsed(ROUTING, new)).commands)
+
+
+def _mode(text: str) -> str:
+    found = cast("dict[str, dict[str, dict[str, str]]]", json.loads(text))
+    return found.get("DEVICE_METADATA", {}).get("localhost", {}).get("docker_routing_config_mode", "separated")
+
+
+def _must_last(given: Given) -> None:
+    """Raise ``RefusedError`` where FRRouting does not start with ``frr.conf`` (sonic-buildimage, ``dockers/docker-fpm-frr/docker_init.sh``)."""
+    for text in (given.before[TABLES], given.target.get(TABLES, given.before[TABLES])):
+        if (mode := _mode(text)) != "split-unified":
+            raise RefusedError(
+                f"lines of FRRouting would not last: docker_routing_config_mode is {mode}, and only with split-unified does FRRouting start "
+                "with frr.conf: load the files of `build` by hand"
+            )
+
+
+async def running(session: Session) -> dict[str, str]:
+    """The tables of CONFIG_DB, and the lines that FRRouting runs."""
+    tables = await session.tell("sonic-cfggen -d --print-data")
+    return {TABLES: tables, ROUTING: await session.tell("vtysh -c 'show running-config'")}
+
+
+async def rehearse(session: Session, given: Given) -> str:
+    """Let the patch tool and ``vtysh`` read the change without carrying it out. The operations and lines themselves are what changes."""
+    _must_last(given)
+    label = f"{given.label}-rehearsal"
+    try:
+        await _given(session, replace(given, label=label))
+        await _done(session, label, "rehearse", _REHEARSE, _LONGEST_S)
+    finally:
+        await _script(session, 'rm -rf "$folder"', label)
+    shown = [
+        one if isinstance(one, str) else json.dumps(one) for file in given.commands for one in given.commands[file]
+    ]
+    return _lines(shown)
+
+
+async def commit(session: Session, given: Given, seconds: int) -> None:
+    """Make a checkpoint, arm the timer, then change tables and routing. What is refused half-way is taken back."""
+    _must_last(given)
+    if (waiting := await pending(session)) is not None:
+        raise RefusedError(f"{waiting.label} waits to be confirmed there already")
+    await clear(session, given.label)
+    await _given(session, given)
+    await _put_script(session, given.label, "back", _BACK)
+    await _script(session, _ARM, given.label, seconds)
+    try:
+        await _done(session, given.label, "work", _WORK, seconds)
+    except RefusedError:
+        await revert(session, given.label)
+        raise
+
+
+pending = machine_timer.pending
+"""The change whose way back is armed."""
+
+
+async def confirm(session: Session, label: str) -> None:
+    """Write both files and disarm. Raises ``RefusedError`` where it went back already."""
+    await _script(session, _CONFIRM, label)
+
+
+async def revert(session: Session, label: str) -> None:
+    """Go back now: to the checkpoint, and to the lines of before."""
+    await _done(session, label, "back", _BACK, _LONGEST_S)
+    await _script(session, _DISARM, label)
+
+
+async def restore(session: Session, given: Given) -> None:
+    """Bring back the files of before by ``config replace``, or ``config reload`` where that is refused, and write them."""
+    now = await running(session)
+    label = given.label
+    await clear(session, label)
+    await put(session, _START, label, "before.conf", _file(given.before.get(ROUTING, now[ROUTING])))
+    if TABLES in given.before:
+        await put(session, _START, label, "before.json", given.before[TABLES])
+    if back := _between(now[ROUTING], given.before.get(ROUTING, now[ROUTING])):
+        await put(session, _START, label, "back.conf", back)
+    await _done(session, label, "restore", _RESTORE, _LONGEST_S)
+
+
+async def clear(session: Session, label: str) -> None:
+    """Remove the files and the checkpoint of a change that does not wait."""
+    await _script(session, _CLEAR, label)
