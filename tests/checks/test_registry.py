@@ -16,7 +16,7 @@ from railweave.findings.registry import Found, Rule, check, lint, rules_of
 from railweave.systems import systems
 
 SOURCES = sorted((ROOT / "src" / "railweave").rglob("*.py"))
-APPLIES = {"design", "rendering", "build", "network", "folder", "validator", "report", "living"}
+APPLIES = {"design", "rendering", "build", "network", "folder", "validator", "report", "living", "run"}
 
 
 def test_nothing_but_a_rule_makes_a_finding() -> None:

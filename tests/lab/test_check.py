@@ -1,4 +1,4 @@
-"""A lab is a living network, too: `check --lab` finds nothing wrong with it, then what was broken, by its cause. Root only."""
+"""A lab is a running network, too: `check --lab` finds nothing wrong with it, then what was broken, by its cause. Root only."""
 
 from __future__ import annotations
 

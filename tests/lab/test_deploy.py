@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,12 +23,17 @@ from railweave.api.deploying import (
     deploy_rollback,
     deploy_status,
 )
+from railweave.deploy.gate import Check
 from railweave.deploy.plan import Plan
 from railweave.deploy.rollout import StoppedError
-from railweave.lab import assertions, life
+from railweave.lab import assertions, life, logins
+from railweave.lab.frr import routers
+from railweave.lab.kernel import outages, processes
+from railweave.lab.running import Running
 from railweave.writing import write_file
 from tests.conftest import frr_root
 from tests.deploy.test_rollout import SMALL
+from tests.fleet.lab_servers import needs_sshd
 from tests.lab.machine import needs_lab
 
 pytestmark = needs_lab
@@ -107,14 +112,14 @@ def test_routers_go_back_by_themselves_when_nobody_is_left_to_confirm(tmp_path: 
         work = (
             "import sys; from railweave.api.deploying import deploy_apply\n"
             "from railweave.deploy.gate import Check\n"
-            "async def never(self, devices, texts, *, wait):\n"
-            "    import asyncio; print('waits', wait, flush=True); await asyncio.sleep(1000 if wait else 0); return []\n"
-            "Check.__call__ = never\n"
+            "async def never(self, devices, now, then):\n"
+            "    import asyncio; print('waits', flush=True); await asyncio.sleep(1000)\n"
+            "Check.after = never\n"
             "deploy_apply(sys.argv[1], lab=True, confirm_within=4)\n"
         )
         child = subprocess.Popen([sys.executable, "-c", work, str(plan)], stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
-        assert [child.stdout.readline().strip() for _ in range(2)] == ["waits False", "waits True"]
+        assert child.stdout.readline().strip() == "waits"
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         child.stdout.close()
@@ -126,3 +131,68 @@ def test_routers_go_back_by_themselves_when_nobody_is_left_to_confirm(tmp_path: 
         assert newest.state == "running"  # it was interrupted, as status says
         assert deploy_resume(fabric, lab=True).state == "done"
         assert not deploy_plan(fabric, lab=True).changed
+
+
+def at_the_check(patch: pytest.MonkeyPatch, do: Callable[[], None]) -> None:
+    """Do something between the commit of the first wave and its check."""
+    real, left = Check.after, [do]
+
+    async def after(
+        self: Check,
+        devices: Sequence[str],
+        now: Mapping[str, Mapping[str, str]],
+        then: Mapping[str, Mapping[str, str]],
+    ) -> list[str]:
+        if left:
+            left.pop()()
+        return await real(self, devices, now, then)
+
+    patch.setattr(Check, "after", after)
+
+
+def dies(running: Running, router: str) -> None:
+    """All daemons of a router end at once."""
+    pids = [routers.daemon_pid(running.place, router, one) for one in running.frr.daemons]
+    processes.end(one for one in pids if one is not None)
+
+
+def states(fabric: Path, access: Path) -> set[str]:
+    """What switches turn out to run."""
+    return {one.state for one in deploy_status(fabric, lab=True, access=access)[1]}
+
+
+@needs_sshd
+@pytest.mark.slow
+def test_whatever_breaks_between_commit_and_confirmation_ends_in_a_known_state(tmp_path: Path) -> None:
+    """Over SSH: the way to every switch is lost, a switch dies, and a link that the change has nothing to do with breaks."""
+    fabric, file = tmp_path / "fabric.yaml", tmp_path / "plan.json"
+    fabric.write_text(DESIGN)
+    with designed(fabric), life.attach(fabric)[1] as running:
+        access = logins.listen(running)
+        fabric.write_text(CHANGED)
+        save(deploy_plan(fabric, lab=True, access=access), file)
+
+        def stopped(do: Callable[[], None], why: str, settle: float) -> None:
+            with pytest.MonkeyPatch.context() as patch:
+                at_the_check(patch, do)
+                with pytest.raises(StoppedError, match=why):
+                    deploy_apply(file, lab=True, access=access, confirm_within=5, settle=settle)
+
+        stopped(lambda: logins.close(running.place), "their timers must", 0)
+        assert states(fabric, access) == {"unknown"}
+        logins.listen(running)
+        until(lambda: states(fabric, access) == {"before"})
+        assert deploy_resume(fabric, lab=True, access=access, back=True).state == "stopped"
+
+        link = next(one for one in running.plan.network.cables if one.kind == "fabric" and "spine1" in one.name).name
+        stopped(lambda: outages.set_links(running, [link], "down"), "the check after the change failed: .*", 1)
+        outages.set_links(running, [link], "up")
+        assert states(fabric, access) == {"before"}
+        assert deploy_history(fabric)[0].state == "stopped"
+
+        stopped(lambda: dies(running, "spine1"), "spine1: ", 0)
+        assert states(fabric, access) == {"before", "unknown"}
+        routers.restart(running.place, running.frr, running.plan.configs["spine1"], "zebra")
+        assert deploy_resume(fabric, lab=True, access=access).state == "done"
+        assert states(fabric, access) == {"after"}
+        assert not deploy_plan(fabric, lab=True, access=access).changed

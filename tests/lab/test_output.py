@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -118,9 +119,13 @@ def test_a_root_folder_of_another_release_is_refused(tmp_path: Path) -> None:
     (tmp_path / "usr/lib/frr/zebra").touch()
     (tmp_path / "etc/passwd").write_text("frr:x:997:996::/nonexistent:/bin/sh\n")
     status = tmp_path / "var/lib/dpkg/status"
-    status.write_text("Package: frr\nStatus: install ok installed\nVersion: 9.1-1\n\n")
-    with pytest.raises(life.LabError, match=r"holds FRR 9\.1-1, and the lab is made for 10\.3"):
-        find(tmp_path, PLAIN, lambda _: None)
+    for version in ("8.4.4-1.1~deb12u1", "9.1-1"):
+        status.write_text(f"Package: frr\nStatus: install ok installed\nVersion: {version}\n\n")
+        remedy = "give no --frr-root: the lab then finds or makes its own"
+        with pytest.raises(
+            life.LabError, match=rf"holds FRR {re.escape(version)}, and the lab is made for 10\.3: {remedy}"
+        ):
+            find(tmp_path, PLAIN, lambda _: None)
     status.write_text("Package: frr\nStatus: install ok installed\nVersion: 10.3-3\n\n")
     found = find(tmp_path, AIGP, lambda _: None)
     assert (found.version, found.user, found.group) == ("10.3-3", 997, 996)

@@ -69,6 +69,7 @@ def test_labs_are_told_apart_by_their_path_and_not_by_how_it_is_written(tmp_path
 
 def test_a_lab_that_does_not_fit_is_refused_with_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = make_plan(example("h100-rlb"), None)
-    monkeypatch.setattr("railweave.lab.plan.ROUTER_KB", 10**9)
+    monkeypatch.setattr("railweave.lab.estimate.ROUTER_KB", 10**9)
+    monkeypatch.setattr("railweave.lab.estimate.SESSION_KB", 0)
     with pytest.raises(LabError, match=r"20 routers and 4 servers would take about 20000\.0 GB.*--slice"):
         fits.check_fits(plan)

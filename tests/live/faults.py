@@ -1,4 +1,4 @@
-"""Faults of a living network, drawn by a seeded die: each changes one field of what a device says that an expectation reads."""
+"""Faults of a running network, drawn by a seeded die: each changes one field of what a device says that an expectation reads."""
 
 from __future__ import annotations
 
@@ -382,6 +382,10 @@ def _of_vrf(name: str, rules: str, change: Callable[[VrfState], VrfState | None]
 _of_vrf(": absent", "vrf-missing", lambda _: None)
 _of_vrf(".vni", "vrf-differs", lambda one: replace(one, vni=9_999))
 _of_vrf(".route_distinguisher", "vrf-differs", lambda one: replace(one, route_distinguisher="10.9.9.9:9"))
+_of_vrf(".import_targets", "vrf-differs", lambda one: replace(one, import_targets=("64999:9",)))
+_of_vrf(
+    ".export_targets", "vrf-differs", lambda one: replace(one, export_targets=("64999:9", *(one.export_targets or ())))
+)
 _of_vrf(".up", "vrf-differs", lambda one: replace(one, up=False))
 
 

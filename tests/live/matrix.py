@@ -1,7 +1,7 @@
 """How many faults ``railweave check`` finds, drawn by a seeded die on what switches of every system answer.
 
 ``python -m tests.live.matrix [FAULTS [SEED]]`` draws so many for each system (600), and writes the table of docs/check.md.
-Each fault changes what one device says; it is written as that system answers, read as any answer, and judged with the
+Each fault changes what one device says; it is written as that system answers, read as any answer, and checked with the
 whole network. It is found where a network without faults has no finding and this one has; it is named right where the first
 finding has the rule, the device and the port of the fault.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from railweave.checks.subject import Subject
 from railweave.expect import Expected, expected
-from railweave.live import Living, judged
+from railweave.live import Living, diagnose
 from railweave.state.device_state import DeviceState
 from railweave.state.reading import read_state
 from tests.conftest import example
@@ -97,7 +97,7 @@ def _try(nos: str, network: str, kind: str, dice: random.Random, row: Row) -> No
     row.seen.add(kind)
     row.drawn += 1
     now = before.states | {device: read_state(device, nos, text) for device, text in texts.items()}
-    found = judged(replace(before, states=now, before=before.states if fault.counted else {}))
+    found = diagnose(replace(before, states=now, before=before.states if fault.counted else {}))
     if not found:
         row.missed[kind] += 1
         return

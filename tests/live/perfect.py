@@ -94,7 +94,7 @@ def perfect(one: Expected) -> DeviceState:
                 peering.interface or None,
                 state="established",
                 peer_as=peering.peer_as,
-                families={"ipv6": FamilyState(each.received, each.received, each.sent)} if each else {},
+                families={"ipv6": FamilyState(each.received, each.accepted, each.sent)} if each else {},
             )
             for peering, _, each in (*peerings, *overlay)
         ),
@@ -135,7 +135,17 @@ def perfect(one: Expected) -> DeviceState:
             )
             for route in one.routes
         ),
-        vrfs={each.vrf: VrfState(each.vrf, each.route_distinguisher, each.vni, True) for each in one.tenants},
+        vrfs={
+            each.vrf: VrfState(
+                each.vrf,
+                each.route_distinguisher,
+                each.vni,
+                True,
+                import_targets=tuple(target.removeprefix("target:") for target in each.import_targets),
+                export_targets=tuple(target.removeprefix("target:") for target in each.export_targets),
+            )
+            for each in one.tenants
+        },
         vnis={each.vni: VniState(each.vni, 3, each.vrf) for each in one.tenants},
         queues={
             each.port: PortQueues(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from railweave.live import judged
+from railweave.live import diagnose
 from tests.conftest import SMALL
 from tests.live.matrix import NETWORKS, PAGE, SYSTEMS, WITHOUT_LONG_HAUL, clean, run
 from tests.retarget import LONG_HAUL
@@ -29,7 +29,7 @@ ALL = [
 
 @pytest.mark.parametrize(("name", "nos"), ALL)
 def test_answers_of_a_network_as_designed_have_no_findings(name: str, nos: str) -> None:
-    assert judged(clean(name, nos)) == []
+    assert diagnose(clean(name, nos)) == []
 
 
 def test_the_page_has_a_row_for_each_system() -> None:

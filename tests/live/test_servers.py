@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from railweave.expect.hosts import ExpectedHost, expected_host
-from railweave.live import Living, judged
+from railweave.live import Living, diagnose
 from railweave.state.host_state import read_host
 from tests.conftest import SMALL, example
 from tests.live.said.host import document
-from tests.live.test_judge import told
+from tests.live.test_diagnosis import told
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -41,7 +41,7 @@ def living(name: str, change: Change | None = None, before: bool = False) -> Liv
 
 @pytest.mark.parametrize("name", SMALL)
 def test_servers_that_are_as_designed_have_no_findings(name: str) -> None:
-    assert judged(living(name, before=True)) == []
+    assert diagnose(living(name, before=True)) == []
 
 
 def _first(key: str, value: object, table: str = "links") -> Change:
@@ -91,7 +91,7 @@ FAULTS: dict[str, tuple[str, Change]] = {
 def test_a_fault_of_a_server_is_found_at_its_nic(fault: str) -> None:
     rule, change = FAULTS[fault]
     first = next(iter(servers("h100-rlb").values()))
-    found = told(judged(living("h100-rlb", change)))
+    found = told(diagnose(living("h100-rlb", change)))
     assert [id_ for id_, _ in found] == [rule], found
     assert found[0][1].split(" and ")[0] == f"{first.device} {first.nics[0].name}"
 
@@ -101,8 +101,8 @@ def test_packets_that_were_sent_again_and_links_that_flap_need_two_captures() ->
         shown["rdma"][0]["counters"]["packet_seq_err"] += 5
 
     first = next(iter(servers("h100-rlb").values()))
-    assert judged(living("h100-rlb", lose)) == []
-    [finding] = judged(living("h100-rlb", lose, before=True))
+    assert diagnose(living("h100-rlb", lose)) == []
+    [finding] = diagnose(living("h100-rlb", lose, before=True))
     assert (finding.id, finding.where) == ("rdma-retransmitted", f"{first.device} {first.nics[0].name}")
     assert "packet_seq_err 5" in finding.what
 
@@ -111,9 +111,9 @@ def test_a_server_that_is_silent_is_a_finding_and_one_that_was_not_asked_is_not(
     one = living("h100-rlb")
     first = next(iter(one.hosts))
     hosts = {device: state for device, state in one.hosts.items() if device != first}
-    [finding] = judged(replace(one, hosts=hosts, silent={first: "connection refused"}))
+    [finding] = diagnose(replace(one, hosts=hosts, silent={first: "connection refused"}))
     assert (finding.id, finding.where, finding.severity) == ("device-silent", first, "error")
-    [finding] = judged(replace(one, hosts=hosts, silent={first: "it was not asked"}))
+    [finding] = diagnose(replace(one, hosts=hosts, silent={first: "it was not asked"}))
     assert finding.severity == "info"
 
 

@@ -46,9 +46,9 @@ class _PortEnd:
     "error",
     applies="network",
     sometimes="warning",
-    why="what one end protects, marks or guarantees, the other does not: packets are dropped, or senders do not slow down",
-    fix="give it once, for both ends: `dscp`, `pfc_priority`, `ecn` and `bandwidth` of `qos.classes`, `mtu`; without `transmit_percent` and "
-    "`hosts.roce_bandwidth`, which are for one end alone",
+    why="one end protects, marks or guarantees bandwidth to traffic that the other does not: packets are dropped, or senders do not slow down",
+    fix="set `dscp`, `pfc_priority`, `ecn` and `bandwidth` of `qos.classes`, and `mtu`, which hold for both ends; leave out `transmit_percent` "
+    "and `hosts.roce_bandwidth`, which hold for one end only",
 )
 def qos_disagree(subject: Subject) -> Iterator[Found]:
     """A server's NIC and its leaf's port agree on DSCP, priority, PFC, share of the port, congestion notification, MTU and ECN.

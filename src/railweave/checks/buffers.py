@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     "lossless-shares",
     "error",
     applies="network",
-    why="one source, the DCQCN configlet of Juniper's public Apstra examples, says that the two must match on these models, and none "
-    "has others: shares that differ are not known to be lossless",
+    why="the DCQCN configlet of Juniper's public Apstra examples says that the two shares must match on these models, and no public "
+    "document has shares that differ: nobody knows whether the class then stays lossless",
     fix="set `egress_lossless` to `lossless` in `qos.buffers`",
 )
 def lossless_shares(subject: Subject) -> Iterator[Found]:
@@ -39,8 +39,8 @@ def lossless_shares(subject: Subject) -> Iterator[Found]:
     "lossless-queue-full",
     "warning",
     applies="network",
-    why="what a queue may hold and when ports pause are thresholds of their own: with many senders each port has little, no port "
-    "pauses, and the queue is full first. Predictions drop packets there (docs/predict.md)",
+    why="how much a queue may hold and when a port pauses its sender are separate thresholds. With many senders each port holds so "
+    "little that none pauses before the queue is full. Predictions drop packets there (docs/predict.md)",
     fix="raise the class's `dynamic_threshold`, or lower `ingress_dynamic_threshold`, so that ports pause first",
 )
 def lossless_queue_full(subject: Subject) -> Iterator[Found]:

@@ -20,9 +20,9 @@ CONFIG_DIFFERS = Rule(
     "config-differs",
     "error",
     "folder",
-    "a field of a device's config.json is not the designed one",
-    "what compares, checks or deploys configurations takes this file for the design",
-    "build again; what is wanted otherwise goes into the fabric file",
+    "a field of a device's config.json differs from the design",
+    "programs that compare, check or deploy configurations take this file for the design",
+    "build again; make changes in the fabric file",
 )
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     "duplicate-address",
     "error",
     applies="network",
-    why="neither will work reliably",
-    fix="change the override or the MAC address that leads to it",
+    why="two devices answer for one address, and neither can be reached reliably",
+    fix="change the override or the MAC address from which the address follows",
 )
 def duplicate_address(subject: Subject) -> Iterator[Found]:
     """No address is given twice."""
@@ -95,9 +95,9 @@ ADJACENCY_DOWN = Rule(
     id="adjacency-down",
     severity="error",
     applies="network",
-    says="Every link that one end runs IS-IS on comes up at both, in one subnet.",
-    why="the other end does not run it there, or has an address of another subnet",
-    fix="compare both ends",
+    says="Where one end of a link runs IS-IS, the other end runs it too, with an address of the same subnet.",
+    why="the other end does not run IS-IS on this link, or has an address of another subnet",
+    fix="compare the configuration of both ends of the link",
 )
 
 
@@ -126,8 +126,8 @@ def _adjacency_down(subject: Subject) -> Iterator[Finding]:
     "session-down",
     "error",
     applies="network",
-    why="one end does not expect the other's AS number, or has no session there",
-    fix="compare AS numbers and AS lists of both ends",
+    why="one end does not expect the AS number of the other, or has no session on this link",
+    fix="compare the AS numbers and AS lists of both ends",
 )
 def session_down(subject: Subject) -> Iterator[Found | Finding]:
     """Every leaf-spine link has a BGP session that both ends accept, or an adjacency of IS-IS."""
@@ -144,7 +144,7 @@ def session_down(subject: Subject) -> Iterator[Found | Finding]:
     "no-login",
     "warning",
     applies="network",
-    why="a switch is left with an account that everybody knows, or with none",
+    why="nobody can log in, or everybody can: without users a system keeps an account whose password is public, or none",
     fix="set `management: {root_password: secret:root-hash, users: …}`",
 )
 def no_login(subject: Subject) -> Iterator[Found]:

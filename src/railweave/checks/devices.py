@@ -80,10 +80,9 @@ def stands(
             not_compared += _unlike(designed[file], text)
             continue
         try:
-            some, secret = causes(reader, file, designed, _whole(text), unsaid) if why else _parsed(reader, file, text)
+            some, secret = causes(reader, file, designed, _whole(text), unsaid) if why else _unasked(text)
         except RenderError as error:
-            what = f"{path} cannot be read: {error.what}"
-            unreadable.append(FILE_UNREADABLE.finding(config.name, what, file=path, line=error.line or 0))
+            unreadable.append(_unreadable(config.name, path, error))
             continue
         texts[file] = text
         made += [(one, _finding(config.name, one, path)) for one in some]
@@ -92,14 +91,31 @@ def stands(
     read = config
     if differs_at_all and not unreadable:
         own = _without_lists(config) if AS_LISTS in without else config
-        read = _cabled(amended(own, reader.read(designed).config, reader.read(texts).config, unsaid), config)
+        try:
+            read = _cabled(amended(own, reader.read(designed).config, reader.read(texts).config, unsaid), config)
+        except RenderError as error:  # where it was asked why, every text has been read before
+            unreadable.append(_unreadable(config.name, _broken(reader, found), error))
     return Stands(None if unreadable else read, tuple(made), tuple(not_compared), tuple(unreadable))
 
 
-def _parsed(reader: Reader, file: str, text: str) -> tuple[list[Cause], tuple[str, ...]]:
-    """No causes, of a text that can be read. Raises ``RenderError`` of another."""
-    reader.parsed(file, _whole(text))
+def _unasked(text: str) -> tuple[list[Cause], tuple[str, ...]]:
+    """No causes, of a text in which something stands. Raises ``RenderError`` of an empty one."""
+    _whole(text)
     return [], ()
+
+
+def _unreadable(device: str, path: str, error: RenderError) -> Finding:
+    return FILE_UNREADABLE.finding(device, f"{path} cannot be read: {error.what}", file=path, line=error.line or 0)
+
+
+def _broken(reader: Reader, found: Mapping[str, tuple[str, str]]) -> str:
+    """The path of the first text that cannot be read."""
+    for file, (path, text) in found.items():
+        try:
+            reader.parsed(file, _whole(text))
+        except RenderError:
+            return path
+    return next(path for path, _ in found.values())
 
 
 def _without_lists(config: DeviceConfig) -> DeviceConfig:
@@ -256,8 +272,8 @@ def _said(cause: Cause) -> str:
     if cause.kind == "add" or cause.found.startswith(f"{cause.designed} / "):
         return f"`{_short(cause.found)}` is not designed"
     if cause.kind == "move":
-        return f"`{_short(cause.found)}` stands in another place"
-    return f"`{_short(cause.found)}` is designed as `{_short(cause.designed.rpartition(' / ')[2])}`"
+        return f"`{_short(cause.found)}` stands in another place than in the design"
+    return f"`{_short(cause.found)}`, and the design has `{_short(cause.designed.rpartition(' / ')[2])}`"
 
 
 def _changes(fields: list[FieldDifference]) -> str:

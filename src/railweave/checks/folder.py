@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.checks.config_document import config_differences
 from railweave.checks.file_rules import FILE_EDITED, FILE_MISSING, FILE_UNREADABLE
 from railweave.checks.foreign import content_of, foreign, others
-from railweave.checks.servers.judge import judged
+from railweave.checks.servers.comparison import compared
 from railweave.checks.tables import TABLES, table_differences, tables
 from railweave.config.secret import filled
 from railweave.errors import RenderError
@@ -44,7 +44,7 @@ class Standing(NamedTuple):
 
 
 def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart: Collection[str] = ()) -> Standing:
-    """Read the files of a folder, of which ``rendered`` are those of switches and servers, and judge them but for those ``apart``."""
+    """Read the files of a folder, of which ``rendered`` are those of switches and servers, and compare them with the design, but for those ``apart``."""
     wanted = {**rendered, **tables(network)}
     manifest = read_manifest(folder)
     texts: dict[str, str] = {}
@@ -101,7 +101,7 @@ def _of_file(network: Network, name: str, designed: str, found: str) -> Iterator
         if name in TABLES:
             made = table_differences(name, designed, found)
         elif kind == "hosts":
-            made = judged(name, designed, found)
+            made = compared(name, designed, found)
         elif file == CONFIG_FILE:
             made = config_differences(designed, found)
         else:
@@ -113,9 +113,9 @@ def _of_file(network: Network, name: str, designed: str, found: str) -> Iterator
     if made is None:
         yield _edited(where, name, _first_difference(designed, found), FIXES.get(kind))
     elif not made:
-        what = f"{name} says the same as the designed one in other words: comments, blanks or order"
+        what = f"{name} differs from the designed file in comments, blanks or order only"
         line = _first_difference(designed, found)
-        why = "nothing that is read changes; the next build overwrites it"
+        why = "its values are the designed ones; the next build overwrites the file"
         yield FILE_EDITED.finding(where, what, severity="info", why=why, file=name, line=line)
     else:
         yield from _told(where, name, made)
@@ -127,7 +127,7 @@ def _told(where: str, name: str, made: list[Difference]) -> Iterator[Finding]:
     if len(made) > MOST_TOLD:
         one = made[MOST_TOLD]
         yield one.rule.finding(
-            where, f"{len(made) - MOST_TOLD} more differences from here on", file=name, line=one.line
+            where, f"{len(made) - MOST_TOLD} more differences, from this line on", file=name, line=one.line
         )
 
 

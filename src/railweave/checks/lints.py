@@ -35,7 +35,7 @@ def _rule(nos: str, lint: Lint) -> Rule:
         sometimes="warning" if lint.warns else None,
         applies="network",
         says=lint.says,
-        why="each rule of it says why, and has an id of its own: see its lint",
+        why="each rule of the lint gives its own reason, and has an id of its own (below)",
         check=_looking(nos),
         slow=lint.slow,
     )

@@ -68,12 +68,12 @@ def path_color(subject: Subject) -> Iterator[Found]:
     for leaf, remote in subject.remote.items():
         fabric = network.fabric(network.switch(leaf).fabric)
         group = routes.fibs[leaf].group[remote.places]
-        judged = ~np.isin(remote.places, elsewhere)
+        checked = ~np.isin(remote.places, elsewhere)
         for color in fabric.colors:
             wanted = {c.name for c in network.cables_of(leaf) if c.kind == "fabric" and c.color == color.index}
             if (leaf, color.index) in cut or (subject.network.absent and not wanted):
                 continue
-            mine = (remote.colors == color.index) & judged
+            mine = (remote.colors == color.index) & checked
             for number in cast("list[int]", np.unique(group[mine]).tolist()):
                 found = set(routes.groups[number]) if number >= 0 else wanted
                 if found == wanted:
@@ -114,11 +114,11 @@ def _cut_colors(subject: Subject) -> tuple[set[tuple[str, int]], NDArray[np.int6
     "leaf-transit",
     "error",
     applies="network",
-    why="a leaf must not carry traffic between spines",
+    why="the spine may send traffic of others through this leaf, whose uplinks are not made for it",
     fix="restore the no-transit term of its export policy",
 )
 def leaf_transit(subject: Subject) -> Iterator[Found]:
-    """Spines hear from a leaf only what that leaf originates."""
+    """A leaf advertises to spines only the prefixes that it originates."""
     network, routes = subject.network, subject.routes
     own = {leaf: np.isin(np.arange(len(routes.prefixes)), _designed(subject, leaf)) for leaf in subject.remote}
     for (spine, link), received in routes.received.items():
@@ -146,24 +146,24 @@ SINGLE_FAULT_SAMPLED = Rule(
     id="single-fault-sampled",
     severity="info",
     applies="network",
-    says="Every single fault was tried; on a large network a sample is.",
-    why="the others differ only in which leaf or spine they touch",
+    says="Every single fault was tried; in a large network a sample of them.",
+    why="the faults that were left out differ from these only in the leaf or spine that they concern",
 )
 NO_REDUNDANCY = Rule(
     id="no-redundancy",
     severity="warning",
     applies="network",
     says="Leaves have more than one uplink.",
-    why="there is no other path to take",
+    why="when the uplink fails, there is no other path",
     fix="add a spine or a second link",
 )
 ONE_MORE_FAULT = Rule(
     id="one-more-fault",
     severity="warning",
     applies="network",
-    says="With what is absent by `status:`, no further single link, spine or super-spine down cuts servers off.",
-    why="until what is absent is active, one failure cuts servers off",
-    fix="bring up what `status:` names first, or keep jobs away from these servers",
+    says="While the parts that `status:` names are absent, no failure of one more link, spine or super-spine cuts servers off.",
+    why="until those parts are active, one failure cuts servers off",
+    fix="bring up the parts that `status:` names, or keep jobs away from these servers",
 )
 
 
@@ -176,7 +176,7 @@ ONE_MORE_FAULT = Rule(
     slow=True,
 )
 def single_fault(subject: Subject) -> Iterator[Found | Finding]:
-    """No single link, spine or super-spine down leaves a leaf without a route to a prefix whose own leaf is up."""
+    """With any one link, spine or super-spine down, every leaf has a route to every prefix whose own leaf is up."""
     network = subject.present
     faults = [cable.name for cable in network.cables if cable.kind == "fabric"]
     faults += [switch.name for switch in network.switches if switch.role != "leaf"]
@@ -190,7 +190,7 @@ def single_fault(subject: Subject) -> Iterator[Found | Finding]:
         lost = _unreached(subject, subject.control_plane.routes([fault]))
         lost = [(leaf, prefix) for leaf, prefix in lost if network.switch(leaf).fabric not in single]
         if lost:
-            what = f"with it down, {lost[0][0]} has no route to {lost[0][1]} ({len(lost)} such in all)"
+            what = f"when it is down, {lost[0][0]} has no route to {lost[0][1]} ({len(lost)} lost routes in all)"
             yield ONE_MORE_FAULT.finding(fault, what) if subject.network.absent else Found(fault, what)
     for fabric in sorted(single):
         if _uplinks(subject, fabric):

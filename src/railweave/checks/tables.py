@@ -20,9 +20,9 @@ TABLE_DIFFERS = Rule(
     "table-differs",
     "error",
     "folder",
-    "a row of cabling.csv, addresses.csv or racks.csv is not the designed one",
+    "a row of cabling.csv, addresses.csv or racks.csv differs from the design",
     "people cable, label and address by these tables, and other tools import them",
-    "build again; a device, port or address of another kind goes into the inventory or the fabric file",
+    "build again; where the table says what is true, write it into the inventory or the fabric file",
 )
 ROW = Kind("row", TABLE_DIFFERS)
 

@@ -69,11 +69,11 @@ def _shared(subject: Subject, fabric: Fabric) -> Iterator[Found]:
     "network-reach",
     "error",
     applies="network",
-    why="servers of one network on different leaves would not see each other",
+    why="servers of one layer-2 network on different leaves would not reach each other",
     fix="compare VNI and route target of the VLAN on both leaves, and their EVPN sessions",
 )
 def network_reach(subject: Subject) -> Iterator[Found]:
-    """Every leaf of a layer-2 network knows the others' MAC addresses; every leaf of its tenant has a way to its subnet."""
+    """Every leaf of a layer-2 network learns the MAC addresses of the others; every leaf of its tenant has a route to its subnet."""
     network, known = subject.present, subject.routes.shared
     live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
     segments = [one for one in network.segments if one.key in live or not subject.network.absent]
@@ -102,11 +102,11 @@ def network_reach(subject: Subject) -> Iterator[Found]:
     "no-vtep",
     "warning",
     applies="network",
-    why="the switch may refuse the configuration, or not forward by it",
+    why="nobody has published that this model can be one: it may refuse the configuration, or not forward through the tunnels",
     fix="ask the vendor, or use a model that has one",
 )
 def no_vtep(subject: Subject) -> Iterator[Found]:
-    """Leaves of an overlay are of models that a published configuration has as tunnel endpoints."""
+    """The leaves of an overlay are of models that serve as tunnel endpoints in some published configuration."""
     for fabric in subject.network.fabrics:
         leaves = [one for one in subject.network.switches if one.fabric == fabric.name and one.role == "leaf"]
         kinds = ["type-5"] if fabric.overlay else []
@@ -128,11 +128,11 @@ def no_vtep(subject: Subject) -> Iterator[Found]:
     "tenant-missing",
     "info",
     applies="network",
-    why="their ports are shut, and they have no address",
+    why="the leaf's ports of these NICs are shut down, and the NICs have no address",
     fix="list them, or their servers, as members of a tenant",
 )
 def tenant_missing(subject: Subject) -> Iterator[Found]:
-    """NICs that wait for a tenant are listed: their ports are shut."""
+    """Every NIC of a fabric with tenants belongs to a tenant."""
     network = subject.network
     overlays = {fabric.name for fabric in network.fabrics if fabric.overlay is not None}
     waiting: dict[str, list[str]] = {}

@@ -13,7 +13,7 @@ from railweave.collect.writing import CaptureFolder
 from railweave.reach.opening import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from railweave.collect.access_file import AccessFile
@@ -76,19 +76,41 @@ def collect(
         finished.append(outcome.device)
         progress(f"{outcome.device}: {outcome.status} ({len(finished)} of {len(devices)})")
 
-    with CaptureFolder(folder, redact=redact) as capture:
-        limits = access.access
-        outcomes = asyncio.run(
-            ask_all(devices, capture.keep, at_once=limits.at_once, attempts=limits.attempts, done=done, open_by=open_by)
+    about = {
+        "taken": taken.isoformat(timespec="seconds"),
+        "design": hashlib.sha256(network.to_json()).hexdigest(),
+        "redacted": redact,
+        **({} if lab is None else {"lab": lab.model_dump()}),
+    }
+    limits = access.access
+    outcomes = asyncio.run(
+        captured(
+            devices,
+            folder,
+            about,
+            redact=redact,
+            at_once=limits.at_once,
+            attempts=limits.attempts,
+            done=done,
+            open_by=open_by,
         )
-        capture.finish(
-            {
-                "schema": 1,
-                "taken": taken.isoformat(timespec="seconds"),
-                "design": hashlib.sha256(network.to_json()).hexdigest(),
-                "redacted": redact,
-                **({} if lab is None else {"lab": lab.model_dump()}),
-                "devices": {one.device: row(one) for one in outcomes},
-            }
-        )
+    )
     return Collected(folder, tuple(outcomes))
+
+
+async def captured(
+    devices: Sequence[Asked],
+    folder: Path,
+    about: Mapping[str, Any],
+    *,
+    redact: bool = True,
+    at_once: int,
+    attempts: int,
+    done: Callable[[Outcome], None] = lambda _: None,
+    open_by: Open = opened,
+) -> list[Outcome]:
+    """Ask devices into a new capture, whose ``meta.json`` says ``about``. Raises ``InputError`` and ``OutputError`` about the folder."""
+    with CaptureFolder(folder, redact=redact) as capture:
+        outcomes = await ask_all(devices, capture.keep, at_once=at_once, attempts=attempts, done=done, open_by=open_by)
+        capture.finish({"schema": 1, **about, "devices": {one.device: row(one) for one in outcomes}})
+    return outcomes

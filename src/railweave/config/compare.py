@@ -45,13 +45,14 @@ class Change:
 
     @property
     def refused(self) -> Sequence[Refusal]:
-        """The steps that the system would refuse as commands, with what to do instead."""
-        return self.tree.refused(self.steps)
+        """The steps that the system would refuse as commands, with what to do instead. What stands before says which system it is."""
+        return (self.before or self.tree).refused(self.steps)
 
     @property
     def disrupts(self) -> list[tuple[Step, Disruption]]:
         """What each step disrupts, with the reason; what is refused disrupts everything, for it takes a restart."""
-        found = [(step, row) for step in self.steps for row in disrupted(step, self.tree.disruptions)]
+        before = self.before.nodes if self.before else ()
+        found = [(step, row) for step in self.steps for row in disrupted(step, self.tree.disruptions, before)]
         rows = [
             (one.step, Disruption(one.step.path, "everything", f"{one.why}; {one.instead}", one.source))
             for one in self.refused

@@ -68,7 +68,8 @@ class Disruption:
     """What it disrupts when a statement is changed; one row of a system's table.
 
     ``statement`` is a regular expression for the start of ``Step.path``, or of the path of anything below. ``when`` says for
-    which steps: a session that is added resets none. ``source`` says who has it.
+    which steps: a session that is added resets none. A group ``of`` in the expression is what is disrupted: where no statement has it before the
+    change, nothing is. A group ``port`` is a port of which nothing else on the device is disrupted. ``source`` says who has it.
     """
 
     statement: str
@@ -128,13 +129,32 @@ def paths(node: Node, above: tuple[Name, ...]) -> Iterator[str]:
         yield from paths(child, here)
 
 
-def disrupted(step: Step, table: Sequence[Disruption]) -> list[Disruption]:
-    """The rows of a table that apply to a step."""
+def disrupted(step: Step, table: Sequence[Disruption], before: Sequence[Node] = ()) -> list[Disruption]:
+    """The rows of a table that apply to a step of a change of what stands ``before``."""
     rows = [row for row in table if step.kind in row.when]
     if not rows:
         return []
     below = list(paths(step.node, step.above))
-    return [row for row in rows if any(_compiled(row.statement).match(one) for one in below)]
+    return [row for row in rows if any(_applies(row, one, step, before) for one in below)]
+
+
+def _applies(row: Disruption, below: str, step: Step, before: Sequence[Node]) -> bool:
+    found = _compiled(row.statement).match(below)
+    if found is None:
+        return False
+    of = found.groupdict().get("of")
+    return (
+        of is None
+        or step.kind != "add"
+        or any(f"{one} ".find(f"{of} ") >= 0 for node in before for one in paths(node, ()))
+    )
+
+
+def ports_of(row: Disruption, step: Step) -> tuple[str, ...]:
+    """The ports that a step disrupts by a row, where nothing else of the device is; empty otherwise."""
+    found = [one for path in paths(step.node, step.above) if (one := _compiled(row.statement).match(path))]
+    ports = [one.groupdict().get("port") or "" for one in found]
+    return tuple(dict.fromkeys(ports)) if all(ports) else ()
 
 
 @lru_cache(maxsize=256)

@@ -67,7 +67,7 @@ class Port(Expectation):
 class Session(Expectation):
     """An established BGP session with the prefixes that it carries, and how many of those received are ``used``.
 
-    ``received`` and ``sent`` count before the receiver's policy. A switch's own prefixes do not come back to it: Junos does
+    ``received`` and ``sent`` count before the receiver's policy, ``accepted`` is what is left of those received after it. A switch's own prefixes do not come back to it: Junos does
     not send them, FRR does not count them. A prefix is used where the session's link is a next hop of it; ``shared`` says
     whether any of these has other next hops besides. ``echoed`` are the receiver's own prefixes, which FRR sends back and
     counts as sent. ``color`` is the path color of the link (empty: not colored).
@@ -76,6 +76,7 @@ class Session(Expectation):
     group: BgpGroup
     session: BgpSession
     received: int
+    accepted: int
     sent: int
     echoed: int
     used: int
@@ -131,7 +132,8 @@ class Tenant(Expectation):
     vrf: str
     vni: int
     route_distinguisher: str
-    targets: tuple[str, ...]
+    import_targets: tuple[str, ...]
+    export_targets: tuple[str, ...]
     own: tuple[Prefix, ...]
     learned: tuple[Prefix, ...]
 

@@ -100,7 +100,8 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
                 vrf=vrf.name,
                 vni=vrf.vni,
                 route_distinguisher=vrf.route_distinguisher,
-                targets=tuple(dict.fromkeys((*vrf.import_targets, *vrf.export_targets))),
+                import_targets=vrf.import_targets,
+                export_targets=vrf.export_targets,
                 own=vrf.prefixes,
                 learned=tuple(one for one in held if one not in vrf.prefixes),
             )

@@ -11,6 +11,8 @@ from railweave.expect.model import Adjacency, OverlaySession, Session
 from railweave.routing.table import LOCAL
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
     from railweave.routing.table import Routes
@@ -26,13 +28,19 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
     def count(device: str, link: str) -> tuple[int, int]:
         """What a device receives on a link: prefixes of others, and its own."""
         received = routes.received.get((device, link))
-        if received is None:
-            return 0, 0
-        key = device, id(received)  # many sessions carry the same, as one mask
+        return (0, 0) if received is None else of(device, received)
+
+    def of(device: str, mask: NDArray[np.bool_]) -> tuple[int, int]:
+        key = device, id(mask)  # many sessions carry the same, as one mask
         if key not in counts:
-            others = int((received & (routes.fibs[device].group != LOCAL)).sum())
-            counts[key] = others, int(received.sum()) - others
+            others = int((mask & (routes.fibs[device].group != LOCAL)).sum())
+            counts[key] = others, int(mask.sum()) - others
         return counts[key]
+
+    def accepted(link: str) -> int:
+        """What the switch keeps of others' prefixes that it receives on a link."""
+        there = (config.name, link) in routes.received
+        return of(config.name, routes.received.accepted((config.name, link)))[0] if there else 0
 
     fabric = network.fabric(network.switch(config.name).fabric)
     used, shared = _in_use(config.name, routes)
@@ -43,6 +51,7 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
             group=group,
             session=one,
             received=count(config.name, one.link)[0],
+            accepted=accepted(one.link),
             sent=count(one.peer, one.link)[0],
             echoed=count(one.peer, one.link)[1],
             used=used[one.link],

@@ -10,7 +10,7 @@ from railweave.collect.access_file import read_access
 from railweave.collect.collect import collect
 from railweave.collect.plan import plan
 from railweave.errors import LabError
-from railweave.lab import life, lldp
+from railweave.lab import hosts, life, lldp
 from railweave.lab.frr.routers import daemon_pid
 from railweave.lab.kernel.namespace import RUN
 from railweave.lab.names import namespace
@@ -80,11 +80,14 @@ def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
 
 
 def changer(lab: Running) -> Callable[[Target, Protocol], Awaitable[Session]]:
-    """What opens a session that may change a router of a lab: commands on the machine that it would be."""
+    """What opens a session that may change a router or a server of a lab: commands on the machine that it would be."""
 
     async def opened(target: Target, protocol: Protocol) -> Session:
         if protocol != "ssh":
-            raise ReachError("not asked", f"a router of a lab is not changed by {protocol}")
+            raise ReachError("not asked", f"a device of a lab is not changed by {protocol}")
+        if target.name in lab.plan.hosts:
+            own = [f"{name}={path}" for name, path in hosts.own_files(lab, target.name).items()]
+            return Shell(Command({"": [*_namespace(lab, target.name), "env", *own]}))
         return Shell(Command({"": _machine(lab, target.name)}))
 
     return opened

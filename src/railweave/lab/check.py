@@ -1,4 +1,4 @@
-"""A lab as a living network: what its devices say is compared as what real ones say is."""
+"""A lab as a running network: what its devices say is compared with the design, as the answers of real devices are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from railweave.live import check as live
 from railweave.state.capture import read_capture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from railweave.device.model import DeviceConfig
     from railweave.expect.model import Keys
@@ -70,10 +70,14 @@ def compared(
     only: Sequence[str] = (),
     all_routes: bool = False,
     configs: dict[str, DeviceConfig] | None = None,
+    devices: Collection[str] | None = None,
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Checked:
-    """Compare a capture of a lab with what must hold in it; ``configs`` are what its routers run in place of what it was brought up with."""
+    """Compare a capture of a lab with what must hold in it; ``configs`` are what its routers run in place of what it was brought up with.
+
+    ``devices`` are those that are compared where not all are.
+    """
     return live.check(
         plan.network,
         capture,
@@ -81,6 +85,7 @@ def compared(
         only=only,
         all_routes=all_routes,
         configs=configs or plan.configs,
+        devices=devices,
         seen=_as_in_a_lab,
         host_seen=_server_as_in_a_lab,
         line=line,

@@ -16,6 +16,7 @@ from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from railweave.device.host_model import HostConfig
     from railweave.host.host_file import HostFile
@@ -30,12 +31,17 @@ _IN_NAMESPACE = ("net/ipv4/conf/", "net/ipv6/conf/")
 
 def prepare(lab: Running) -> None:
     """Give every server its kernel parameters and static addresses, and bring up its NICs. Raises ``LabError``."""
+    write_files(lab)
     for name, host in lab.plan.hosts.items():
-        folder = lab.place.host(name)
-        write_file(folder / HOST_FILE, host_json(host))
         with entered(namespace(lab.place.lab, name)):
             set_parameters(_parameters(host))
         ip_batch(_lines(host), inside=namespace(lab.place.lab, name))
+
+
+def write_files(lab: Running) -> None:
+    """Write what every server's tables and rules are brought to by ``apply_tables``."""
+    for name, host in lab.plan.hosts.items():
+        write_file(lab.place.host(name) / HOST_FILE, host_json(host))
 
 
 def _parameters(host: HostConfig) -> dict[str, str]:
@@ -83,11 +89,22 @@ def wait_for_addresses(lab: Running, limit_s: float) -> bool:
     return True
 
 
+def own_files(lab: Running, name: str) -> dict[str, Path]:
+    """The files that a server has for itself, though it is only a namespace, by the variables that tell ``deploy`` of them."""
+    folder = lab.place.host(name)
+    return {
+        "RAILWEAVE_HOST_FILE": folder / HOST_FILE,
+        "RAILWEAVE_STATE_FILE": folder / "journal.json",
+        "RAILWEAVE_NAMES_FILE": folder / "rt_tables.conf",
+        "RAILWEAVE_DEPLOY_FOLDER": folder / "deploy",
+    }
+
+
 def apply_tables(lab: Running) -> None:
     """Bring every server's tables and rules to its plan, by the code of ``railweave host apply``. Raises ``LabError``."""
     for name in lab.plan.hosts:
-        plan, folder = _plan(lab, name), lab.place.host(name)
-        places = apply.Places(folder / "journal.json", folder / "rt_tables.conf")
+        plan, own = _plan(lab, name), own_files(lab, name)
+        places = apply.Places(own["RAILWEAVE_STATE_FILE"], own["RAILWEAVE_NAMES_FILE"])
         with entered(namespace(lab.place.lab, name)):
             try:
                 with journal.locked(places.journal) as lock:

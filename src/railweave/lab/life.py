@@ -59,12 +59,14 @@ def up(
     overlay: Overlay | None = None,
     frr_root: Path | None = None,
     configs: dict[str, DeviceConfig] | None = None,
+    room_for: Network | None = None,
     progress: Callable[[str], None] = lambda _: None,
     announce: Callable[[str], None] = lambda _: None,
 ) -> Up:
     """Bring up the lab of a network, or of a slice of it; wholly, or not at all. What is absent by ``status:`` is left out.
 
-    ``configs`` replaces the configurations of the network's switches; ``announce`` is told what is fetched from elsewhere,
+    ``configs`` replaces the configurations of the network's switches; ``room_for`` is a larger network, of which all machines and cables are
+    there from the beginning, its further switches with a name and no more; ``announce`` is told what is fetched from elsewhere,
     and should say so to the user, whatever is done about progress. Raises ``LabError`` where this machine cannot, or where the
     lab is there already.
     """
@@ -75,18 +77,23 @@ def up(
     if overlay is not None:
         overlay = overlay.fitting(2 * sum(cable.kind == "fabric" for cable in network.cables))
     plan = make_plan(network, overlay, configs)
+    machines = plan if room_for is None else make_plan(room_for, overlay)
+    if more := [one.link for one in plan.wires if one not in machines.wires]:
+        raise LabError(
+            f"there is no room for {more[0]} in the larger network: every cable must be there, on the same ports"
+        )
     with state.locked(lab, "up"):
         place = Place(lab)
         if place.folder.exists():
             raise LabError(f"the lab of {fabric} is there already: run `railweave lab down {fabric}` first")
-        fits.check_fits(plan, whole)
-        neighbor_table.make_room(len(plan.wires))
-        need = rootfs.need(plan.configs.values())
+        fits.check_fits(machines, whole)
+        neighbor_table.make_room(len(machines.wires))
+        need = rootfs.need(machines.configs.values())
         frr = rootfs.find(frr_root, need, announce)
         if said := lldp.missing(frr, need.suite):
             announce(said)
         probe.probe(lab)
-        frr = replace(frr, protocols=plan.protocols())
+        frr = replace(frr, protocols=machines.protocols())
         record = Record(
             lab,
             str(fabric.resolve()),
@@ -96,17 +103,18 @@ def up(
             str(frr.root),
             frr.version,
             "begun",
-            tuple(plan.spaces()),
+            tuple(machines.spaces()),
         )
         state.write(place, record, network)
         try:
-            return _make(Running(place, plan, frr), record, progress)
+            return _make(Running(place, plan, frr), Running(place, machines, frr), record, progress)
         except BaseException:
             clean(lab)
             raise
 
 
-def _make(lab: Running, record: Record, progress: Callable[[str], None]) -> Up:
+def _make(lab: Running, machines: Running, record: Record, progress: Callable[[str], None]) -> Up:
+    """Make ``machines``, and on them a lab that may have fewer."""
     clock, seconds = time.monotonic(), dict[str, float]()
 
     def done(step: str) -> None:
@@ -114,18 +122,20 @@ def _make(lab: Running, record: Record, progress: Callable[[str], None]) -> Up:
         now = time.monotonic()
         seconds[step], clock = now - clock, now
 
-    with lab:
+    with lab, machines:
         plan, place = lab.plan, lab.place
-        progress(f"{len(plan.spaces())} namespaces, {len(plan.wires)} links")
-        links.make(place.lab, plan)
-        hosts.prepare(lab)
+        progress(f"{len(machines.plan.spaces())} namespaces, {len(machines.plan.wires)} links")
+        links.make(place.lab, machines.plan)
+        hosts.prepare(machines)
+        hosts.write_files(lab)
         done("links")
-        routers.write_files(place, lab.frr, list(plan.configs.values()))
+        started = machines.plan.configs | plan.configs
+        routers.write_files(place, lab.frr, list(started.values()), bare=started.keys() - plan.configs.keys())
         protection.load(place, plan.configs.values(), progress)
-        routers.start(place, lab.frr, list(plan.configs.values()), progress)
-        tunnels.make(lab)
+        routers.start(place, lab.frr, list(started.values()), progress)
+        tunnels.make(machines)
         routers.solicit(place, plan.configs.values())
-        lldp.start(place, plan, lab.frr)
+        lldp.start(place, machines.plan, lab.frr)
         done("daemons")
         progress("servers' addresses")
         addresses = hosts.wait_for_addresses(lab, ADDRESSES_S)

@@ -27,17 +27,6 @@ ETHERNET_HEADER = 14
 MOST_CHARACTERS = 15
 """The longest name of an interface (IFNAMSIZ of linux/if.h, less the final zero)."""
 
-ROUTER_KB = 40_000
-"""Memory of a router's daemons, measured: 33 to 40 MB of its own a router with some dozen sessions."""
-
-SERVER_KB = 3_500
-"""Memory of a server's namespace, and of its lldpd."""
-
-
-def memory_kb(routers: int, servers: int) -> int:
-    """What a lab takes, by estimate, kB."""
-    return ROUTER_KB * routers + SERVER_KB * servers
-
 
 @dataclass(frozen=True, slots=True)
 class Plug:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from railweave.lab.fits import open_more_files
 from railweave.lab.frr.vty import Vty
 from railweave.lab.kernel.netlink import Netlink
+from railweave.lab.machine import open_more_files
 from railweave.lab.names import namespace
 
 if TYPE_CHECKING:

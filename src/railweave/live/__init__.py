@@ -1,8 +1,8 @@
-"""Is the living network the designed one: expectations beside what devices said, as findings with their causes."""
+"""Is the running network the designed one: compares expectations with what devices said, and gives findings with their causes."""
 
 from __future__ import annotations
 
-from railweave.live.judge import judged
+from railweave.live.diagnosis import diagnose
 from railweave.live.living import Living
 
-__all__ = ["Living", "judged"]
+__all__ = ["Living", "diagnose"]

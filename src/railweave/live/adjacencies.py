@@ -20,7 +20,7 @@ ADJACENCY = Rule(
     "adjacency-not-up",
     "error",
     "living",
-    "An IS-IS adjacency of level 2 of the design is not there, or not up.",
+    "An IS-IS adjacency (level 2) of the design is missing or not up.",
     why="no route leads over its link",
     fix="look at the link first, then at the MTU, the area's network entity title and the authentication of both ends",
 )

@@ -29,7 +29,7 @@ SWAPPED = Rule(
     "error",
     "living",
     "Two cables are in each other's ports.",
-    why="a link ends on another device than the design has, with the wrong AS number, path color or rail",
+    why="the link ends on another device or port than designed, and so in the wrong AS, path color or rail",
     fix="exchange the two cables at the ports that are named",
 )
 WRONG = Rule(
@@ -37,7 +37,7 @@ WRONG = Rule(
     "error",
     "living",
     "A cable leads to another device or port than the design has.",
-    why="a link ends on another device than the design has, with the wrong AS number, path color or rail",
+    why="the link ends on another device or port than designed, and so in the wrong AS, path color or rail",
     fix="move the cable to the port that is named",
 )
 MISSING = Rule(
@@ -45,7 +45,7 @@ MISSING = Rule(
     "warning",
     "living",
     "A port between switches is up, and LLDP hears nobody on it.",
-    why="where the cable leads cannot be told",
+    why="nobody can tell where the cable leads",
     fix="switch LLDP on at the other end, or follow the cable by hand",
 )
 

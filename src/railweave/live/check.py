@@ -11,8 +11,8 @@ from railweave.expect import expected
 from railweave.expect.hosts import expected_host
 from railweave.findings.registry import Rule, rules_of
 from railweave.live.counters import ORDER, STATES
+from railweave.live.diagnosis import diagnose
 from railweave.live.identity import NOT_ASKED
-from railweave.live.judge import judged
 from railweave.live.living import Living
 from railweave.live.punch_list import punch_list
 from railweave.live.servers import RETRANSMITTED
@@ -21,7 +21,7 @@ from railweave.state.host_state import HOST, read_hosts
 from railweave.state.reading import read_states
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from railweave.device.model import DeviceConfig
     from railweave.expect.model import Keys
@@ -88,6 +88,7 @@ def check(
     only: Sequence[str] = (),
     all_routes: bool = False,
     configs: Mapping[str, DeviceConfig] | None = None,
+    devices: Collection[str] | None = None,
     seen: Callable[[DeviceState], DeviceState] = lambda state: state,
     host_seen: Callable[[HostState], HostState] = lambda state: state,
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
@@ -96,7 +97,7 @@ def check(
     """Compare what devices said with what must hold, without what ``status:`` of the fabric file makes absent.
 
     Servers are expected to answer where they were asked. ``before`` is an earlier capture, for counters. ``only`` are ids of findings to keep. ``configs`` are what switches run in
-    place of the designed configurations; ``seen`` and ``host_seen`` take out of a state what it cannot say there: as in a lab. Raises
+    place of the designed configurations, ``devices`` those that are compared where not all are; ``seen`` and ``host_seen`` take out of a state what it cannot say there: as in a lab. Raises
     ``InputError`` for an id that there is not, and for a capture that has no answer of any switch of the network.
     """
     rules = _rules(only, since=before is not None)
@@ -109,7 +110,7 @@ def check(
     wanted = {
         name: expected(network, config, routes, all_routes=all_routes)
         for name, config in configs.items()
-        if name not in network.absent
+        if name not in network.absent and (devices is None or name in devices)
     }
     hosts = {name: host_seen(one) for name, one in read_hosts(capture, _servers(network)).items()}
     asked = [name for name in _servers(network) if name in hosts or name in capture.meta.devices]
@@ -125,14 +126,14 @@ def check(
         hosts,
         read_hosts(before, _servers(network)) if before is not None else {},
     )
-    devices = (*wanted, *asked)
-    progress(f"comparing {len(devices)} devices")
-    found = [*judged(living, line), *_unknown(network, capture)]
+    compared = (*wanted, *asked)
+    progress(f"comparing {len(compared)} devices")
+    found = [*diagnose(living, line), *_unknown(network, capture)]
     return Checked(
         network,
         [one for one in found if one.id in rules],
-        devices,
-        frozenset(answered.intersection(devices)),
+        compared,
+        frozenset(answered.intersection(compared)),
         rules,
         before is not None,
     )
@@ -189,7 +190,7 @@ def _rules(only: Sequence[str], *, since: bool) -> tuple[str, ...]:
     rules = {id_: one for id_, one in rules_of("railweave.live").items() if one.applies == "living"}
     unknown = [one for one in only if one not in rules]
     if unknown:
-        fix = "ids are those of docs/findings.md, under `Living network`"
+        fix = "ids are those of docs/findings.md, under `Running network`"
         raise InputError([Problem(Option("--only", one), "there is no such finding", fix) for one in unknown])
     counted = set[str]() if since else {one.id for one in (*ORDER, RETRANSMITTED) if one not in STATES}
     return tuple(id_ for id_ in rules if (not only or id_ in only) and id_ not in counted)

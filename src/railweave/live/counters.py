@@ -31,8 +31,8 @@ DROPS = Rule(
     "error",
     "living",
     "A lossless queue dropped packets between two captures.",
-    why="every lost packet of RDMA is sent again with all that follow it",
-    fix="mark earlier: lower the fill level at which ECN begins, until marks come before drops and PFC",
+    why="RDMA sends a lost packet again together with all that followed it",
+    fix="lower the fill level at which ECN marking begins, until senders slow down before PFC and before drops",
 )
 INPUT_DROPS = Rule(
     "lossless-input-drops",
@@ -47,7 +47,7 @@ RESOURCE = Rule(
     "error",
     "living",
     "A port counted resource errors between two captures.",
-    why="the headroom for what is in flight when PFC is sent is too small for the real cables",
+    why="the headroom for packets that are in flight when PFC is sent is too small for the real cables",
     fix="raise the headroom share of the buffer, or measure the cables and write their lengths into the inventory",
 )
 STORM = Rule(
@@ -55,7 +55,7 @@ STORM = Rule(
     "error",
     "living",
     "The PFC watchdog found a queue that a neighbor paused without end.",
-    why="whoever sends PFC without end stops the fabric behind it: a server that hangs, or a broken NIC",
+    why="a neighbor that sends PFC without end, as a hung server or a broken NIC does, stops the traffic behind it",
     fix="look at the neighbor of the port: restart its NIC or take it out",
 )
 PFC = Rule(
@@ -63,7 +63,7 @@ PFC = Rule(
     "warning",
     "living",
     "A port paused or was paused, and marked nothing with ECN.",
-    why="ECN should slow senders down before PFC stops them; PFC spreads congestion to others",
+    why="ECN should slow senders down before PFC stops them, for PFC spreads congestion to traffic that has no part in it",
     fix="lower the fill level at which ECN begins, until PFC no longer occurs",
 )
 SERVER = Rule(
@@ -71,7 +71,7 @@ SERVER = Rule(
     "warning",
     "living",
     "A server paused its leaf.",
-    why="its NIC or PCIe bus cannot take what arrives: the job waits for this server",
+    why="its NIC or PCIe bus cannot take what arrives, and the whole job waits for this server",
     fix="run `railweave host check` there: PCIe width and speed, and whether GPU memory is read directly",
 )
 ECN = Rule(
@@ -87,7 +87,7 @@ ERRORS = Rule(
     "warning",
     "living",
     "A port counted bit errors that were not corrected between two captures.",
-    why="every packet that is lost so is sent again with all that follow it",
+    why="each such error loses a packet, and RDMA sends it again together with all that followed it",
     fix="clean the connectors, then swap the module or the cable",
 )
 FLAPS = Rule(
@@ -95,7 +95,7 @@ FLAPS = Rule(
     "warning",
     "living",
     "A link went down and came back between two captures.",
-    why="every flap moves queue pairs, and a job may end by a timeout",
+    why="every flap moves queue pairs to other links, and a job may run into a timeout",
     fix="clean the connectors, then swap the module or the cable; look whether the other end restarted",
 )
 COLORS = Rule(
@@ -103,7 +103,7 @@ COLORS = Rule(
     "warning",
     "living",
     "The path colors of a leaf carry unequal load.",
-    why="queue pairs should be spread over path colors alike; the busiest color decides when a collective ends",
+    why="a collective ends when its busiest path color has sent everything",
     fix="compare the queue pairs of the job with `railweave paths`, and the number of queue pairs per connection",
 )
 

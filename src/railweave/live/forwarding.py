@@ -11,7 +11,7 @@ from railweave.state.protocols import Route as Said
 from railweave.state.question import DEFAULT_VRF
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.config.addresses import Prefix
     from railweave.device.timers import RouterAdvertisements
@@ -25,7 +25,7 @@ ROUTE_MISSING = Rule(
     "route-missing",
     "error",
     "living",
-    "A device has no route to a prefix that the design leads there.",
+    "A device lacks a route of the design.",
     why="packets to it are dropped here",
     fix="look at the sessions that should bring it, then at the policies: `railweave drift`",
 )
@@ -42,7 +42,7 @@ ROUTE_NOT_INSTALLED = Rule(
     "error",
     "living",
     "A device knows a route, and does not forward by it.",
-    why="routing shows the path while packets are dropped or go elsewhere",
+    why="the routing protocol shows the path, but packets are dropped or go elsewhere",
     fix="look at the size of the forwarding table and at the device's log",
 )
 GATEWAY_ADDRESS = Rule(
@@ -73,8 +73,8 @@ ADVERTISEMENTS = Rule(
     "advertisements-differ",
     "error",
     "living",
-    "Router advertisements of a server-facing interface say something else than the design has.",
-    why="servers lose their gateway or their addresses earlier or later than designed, or send otherwise",
+    "The router advertisements of a server-facing interface differ from the design.",
+    why="servers keep their gateway or addresses for longer or shorter than designed, or use other ones",
     fix="load the designed configuration again",
 )
 VRF_MISSING = Rule(
@@ -82,14 +82,14 @@ VRF_MISSING = Rule(
     "error",
     "living",
     "A leaf lacks the VRF of a tenant.",
-    why="its servers reach nobody",
+    why="the tenant's servers behind this leaf reach nobody",
     fix="load the designed configuration again",
 )
 VRF_DIFFERS = Rule(
     "vrf-differs",
     "error",
     "living",
-    "The VRF of a tenant has another VNI or route distinguisher than the design, or is down.",
+    "The VRF of a tenant has another VNI, route distinguisher or route target than the design, or is down.",
     why="its routes do not reach other leaves, or reach another tenant",
     fix="load the designed configuration again",
 )
@@ -224,12 +224,22 @@ def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Seen]:
             )
             if has is not None and has != should
         ]
+        wrong += _targets("imports", found.import_targets, wanted.import_targets)
+        wrong += _targets("exports", found.export_targets, wanted.export_targets)
         wrong += ["it is down"] if found.up is False else []
         if wrong:
             yield Seen(VRF_DIFFERS, wanted.device, f"VRF {wanted.vrf}: {'; '.join(wrong)}", wanted.because)
     if state.vnis is not None and wanted.vni not in state.vnis:
         what = f"VRF {wanted.vrf}: VNI {wanted.vni} is not among the device's"
         yield Seen(VRF_DIFFERS, wanted.device, what, wanted.because)
+
+
+def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> list[str]:
+    """What is wrong with route targets, as ``64512:20001`` or with ``target:`` before it."""
+    names = sorted({one.removeprefix("target:") for one in should})
+    if has is None or sorted(set(has)) == names:
+        return []
+    return [f"it {verb} route target {', '.join(sorted(set(has))) or 'none'}, the design has {', '.join(names)}"]
 
 
 def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> Iterator[Seen]:

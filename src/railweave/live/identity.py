@@ -24,7 +24,7 @@ SILENT = Rule(
     "error",
     "living",
     "A device of the design did not answer.",
-    why="nothing is known of it, and what rests on it is likely to be down",
+    why="its state is not known, and links and sessions with it are probably down",
     fix="look at its power and its management port; give it `status: planned` or `failed` in the fabric file while it is not there",
     sometimes="info",
 )
@@ -33,7 +33,7 @@ UNREAD = Rule(
     "info",
     "living",
     "A part of a device's answer was not understood.",
-    why="what it says was not compared",
+    why="this part was not compared with the design",
     fix="compare it by hand; report the answer if its form is that of a supported release",
 )
 UNANSWERED = Rule(
@@ -41,8 +41,8 @@ UNANSWERED = Rule(
     "warning",
     "living",
     "A device did not answer a question that it was asked.",
-    why="what the answer would say was not compared",
-    fix="ask again: `railweave collect`; look whether the login may show it",
+    why="the part of the design that the answer would show was not compared",
+    fix="collect again (`railweave collect`), and check whether the login is allowed to run the command",
 )
 NAME = Rule(
     "host-name-differs",
@@ -57,7 +57,7 @@ MODEL = Rule(
     "error",
     "living",
     "A device is of another model than the design has.",
-    why="ports, buffers and limits of the design are those of its model",
+    why="port names, buffers and limits follow from the model: the designed configuration does not fit another one",
     fix="swap the device, or set its model under `overrides` and build again",
 )
 SERIAL = Rule(
@@ -73,8 +73,8 @@ RELEASE = Rule(
     "warning",
     "living",
     "A device runs another release than the design names.",
-    why="what the design may use follows from the release",
-    fix="install the release that is named, or name the one that runs and build again",
+    why="which features the design may use follows from the release",
+    fix="install the release of the design, or write the one that runs into the fabric file (`release`) and build again",
 )
 CLOCK = Rule(
     "clock-not-synchronized",

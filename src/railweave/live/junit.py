@@ -1,4 +1,4 @@
-"""What came of checking a living network, as JUnit XML."""
+"""The result of checking a running network, as JUnit XML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checks of a living network look at, and what they see."""
+"""What checks of a running network look at, and what they see."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ ABSENT = Rule(
     "error",
     "living",
     "A device does not have a port of the design.",
-    why="it is split otherwise, or its module is not there",
-    fix="look at the breakout of the port, and whether its module is in",
+    why="the port has another breakout, or its line card is not there",
+    fix="compare the breakout of the port with the design",
 )
 SHUT = Rule(
     "port-shut",
@@ -97,7 +97,7 @@ PFC = Rule(
     "error",
     "living",
     "A port of the design does not count PFC on its lossless priority.",
-    why="what it does count tells that PFC is on for other priorities: the lossless class drops",
+    why="it counts PFC on other priorities, so PFC is off for the lossless class, whose packets are then dropped",
     fix="load the designed configuration again",
 )
 QUEUE = Rule(
@@ -105,7 +105,7 @@ QUEUE = Rule(
     "error",
     "living",
     "A port lacks a queue of the design.",
-    why="the class that it is for has no queue of its own",
+    why="the class of this queue shares another queue",
     fix="load the designed configuration again",
 )
 

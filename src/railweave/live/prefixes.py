@@ -21,7 +21,7 @@ PREFIXES = Rule(
     "error",
     "living",
     "A session carries another number of prefixes than the design has.",
-    why="an established session without the right prefixes is the commonest fault that nobody sees",
+    why="the session is established, so nothing looks wrong, but routes are missing or too many",
     fix="compare the policies of both ends with the designed ones: `railweave drift`",
 )
 
@@ -79,10 +79,12 @@ def _established(wanted: list[Session], said: dict[str, BgpSession]) -> Iterator
 def _counts(found: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
     """What is wrong with the counts of prefixes; and whether it is about those received."""
     families = [one for name, one in found.families.items() if name in {"ipv4", "ipv6"}]
-    received = [one.accepted if one.received is None else one.received for one in families]
+    before_policy = all(one.received is not None for one in families)
+    received = [one.received if before_policy else one.accepted for one in families]
+    right = expected.received if before_policy else expected.accepted
     color = f" of path color {expected.color}" if expected.color else ""
-    if received and None not in received and (count := sum(one or 0 for one in received)) != expected.received:
-        yield f"{count} prefixes received{color}, the design has {expected.received}", True
+    if received and None not in received and (count := sum(one or 0 for one in received)) != right:
+        yield f"{count} prefixes received{color}, the design has {right}", True
     sent = [one.sent for one in families]
     wanted = {expected.sent, expected.sent + expected.echoed}  # FRR sends a neighbor's own prefixes back to it
     if sent and None not in sent and (count := sum(one or 0 for one in sent)) not in wanted:

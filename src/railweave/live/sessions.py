@@ -26,7 +26,7 @@ DAEMON = Rule(
     "error",
     "living",
     "A routing daemon of a device does not run.",
-    why="all that it does is not done: its sessions are down, and its routes go",
+    why="its sessions are down, and its routes are withdrawn",
     fix="look at the device's log for why it ended, and start it again",
 )
 MISSING = Rule(

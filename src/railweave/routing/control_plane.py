@@ -18,7 +18,7 @@ from railweave.device.shut import without_shut_ports
 from railweave.errors import RailweaveError
 from railweave.routing.as_paths import AsPaths
 from railweave.routing.attributes import AttributeTable
-from railweave.routing.candidates import InboundSessions, candidates
+from railweave.routing.candidates import NOWHERE, Candidate, InboundSessions, candidates
 from railweave.routing.decisions import Decisions, rules_of
 from railweave.routing.forwarding import Groups, forwarding
 from railweave.routing.isis import isis_fibs
@@ -165,6 +165,13 @@ class ControlPlane:
             end = self._ends[key]
             return None if end.row in lost.get(key[0], ()) else end.sender
 
+        def let_in(key: tuple[str, str]) -> Mask:
+            end = self._ends[key]
+            sent = state.advertised[end.sender]
+            refused = sent.paths.loops.get(end.own_as, NOWHERE)
+            candidate = Candidate(end.via.place, sent.routes, end.via.aigp, end.via.looped, refused)
+            return self._decisions.let_in(self._rules[key[0]], candidate)
+
         fibs = state.fibs | isis_fibs(self.configs, len(self.prefixes), down, self._origins.local, self.groups)
 
         def live(name: str) -> Mask:
@@ -174,5 +181,5 @@ class ControlPlane:
         for name in self.absent & self.configs.keys():
             composed[name] = empty_fib(name, len(self.prefixes))
             holds |= {(name, vrf.name): np.zeros(len(self.prefixes), np.bool_) for vrf in self.configs[name].vrfs}
-        received = Received(state.advertised, self._ends.keys(), sender)
+        received = Received(state.advertised, self._ends.keys(), sender, let_in)
         return Routes(self.prefixes, self._place, composed, self.groups.members, down, received, holds, shared)

@@ -129,6 +129,11 @@ class Decisions:
         key = ("outcome", id(rules), local.tobytes(), choice.received, weights)
         return self.memo(key, lambda: self._decide(rules, local, choice.received, weights))
 
+    def let_in(self, rules: Rules, one: Candidate) -> Mask:
+        """Which prefixes a device keeps of what it receives over a session."""
+        common = rules.common
+        return self.memo(("let in", id(common), one), lambda: self._accepted(common, (one,))[0] != NONE)
+
     def advertised_by_group(self, outcome: Outcome, choice: Candidates) -> list[Advertised]:
         """What a device advertises to the neighbors of each of its groups."""
         paths = self._no_paths

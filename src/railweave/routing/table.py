@@ -46,7 +46,8 @@ def empty_fib(device: str, prefixes: int) -> Fib:
 class Received(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
     """What each session that is up received before policy: (device, link) to a mask over the prefixes.
 
-    ``advertised`` is what groups of devices send, and ``sender`` which of them is at the far end; None where the session is gone.
+    ``advertised`` is what groups of devices send, and ``sender`` which of them is at the far end; None where the session is gone. ``let_in`` says
+    what a session's own end lets in of it.
     """
 
     def __init__(
@@ -54,14 +55,20 @@ class Received(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
         advertised: AdvertisedByGroup,
         sessions: Collection[tuple[str, str]],
         sender: Callable[[tuple[str, str]], tuple[str, int] | None],
+        let_in: Callable[[tuple[str, str]], NDArray[np.bool_]] | None = None,
     ) -> None:
-        self._advertised, self._sessions, self._sender = advertised, sessions, sender
+        self._advertised, self._sessions, self._sender, self._let_in = advertised, sessions, sender, let_in
 
     def __getitem__(self, key: tuple[str, str]) -> NDArray[np.bool_]:
         sender = self._sender(key)
         if sender is None:
             raise KeyError(key)
         return self._advertised[sender].routes.present
+
+    def accepted(self, key: tuple[str, str]) -> NDArray[np.bool_]:
+        """What of it is left after the policy of the receiver. Raises ``KeyError`` as the mapping does."""
+        received = self[key]
+        return received if self._let_in is None else self._let_in(key)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return (key for key in self._sessions if self._sender(key) is not None)

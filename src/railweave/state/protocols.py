@@ -188,13 +188,15 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class VrfState:
-    """A VRF: its route distinguisher, the number of its VNI, whether it is up, its interfaces."""
+    """A VRF: its route distinguisher, the number of its VNI, whether it is up, its interfaces, its route targets as ``64512:20001``."""
 
     name: str
     route_distinguisher: str | None = None
     vni: int | None = None
     up: bool | None = None
     interfaces: tuple[str, ...] | None = None
+    import_targets: tuple[str, ...] | None = None
+    export_targets: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,6 +123,22 @@ def routing(state: DeviceState) -> dict[str, str]:
                 ]
             }
         )
+        known = [one for one in state.vrfs.values() if one.import_targets is not None]
+        found["evpn-vnis"] = json.dumps(
+            {
+                "numL3Vnis": len(known),
+                **{
+                    str(one.vni): {
+                        "vni": one.vni,
+                        "type": "L3",
+                        "rd": one.route_distinguisher,
+                        "importRTs": one.import_targets,
+                        "exportRTs": one.export_targets,
+                    }
+                    for one in known
+                },
+            }
+        )
     if state.vnis is not None:
         found["vnis"] = json.dumps(
             [{"vni": one.vni, "type": "L3", "tenantVrf": one.vrf, "state": "Up"} for one in state.vnis.values()]

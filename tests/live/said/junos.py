@@ -160,6 +160,26 @@ def answers(state: DeviceState) -> dict[str, str]:
                 ),
             )
         )
+        found["instances"] = reply(
+            el(
+                "instance-information",
+                *(
+                    el(
+                        "instance-core",
+                        el("instance-name", one.name),
+                        el(
+                            "instance-vrf",
+                            *(
+                                el(f"vrf-{way}-target", f"[ {' '.join(f'target:{each}' for each in targets)} ]")
+                                for way, targets in (("import", one.import_targets), ("export", one.export_targets))
+                                if targets is not None
+                            ),
+                        ),
+                    )
+                    for one in state.vrfs.values()
+                ),
+            )
+        )
     if state.evpn is not None and state.evpn.type5_prefixes is not None:
         found["evpn-prefixes"] = reply(
             el(

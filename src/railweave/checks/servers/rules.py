@@ -10,7 +10,7 @@ ADDRESS = Rule(
     "server-address",
     "error",
     "folder",
-    "in a server's file, not as designed: an address, its prefix length, or how an interface comes by its addresses",
+    "a server's file differs from the design in an address, a prefix length, or how an interface gets its addresses",
     "peers and switches expect the server at the designed address, and path colors follow from it",
     FIX,
 )
@@ -18,23 +18,23 @@ ROUTE = Rule(
     "server-route",
     "error",
     "folder",
-    "in a server's file, not as designed: a route, its next hop or its routing table",
-    "packets leave by another NIC or another gateway than their path stands for, or not at all",
+    "a server's file differs from the design in a route, its next hop or its routing table",
+    "packets leave by another NIC or gateway than their path asks for, or are not sent at all",
     FIX,
 )
 RULE = Rule(
     "server-rule",
     "error",
     "folder",
-    "in a server's file, not as designed: a rule that chooses a routing table",
-    "packets of an address take the routes of another one, and leave by another NIC",
+    "a server's file differs from the design in a rule that chooses a routing table",
+    "packets of one address take the routes of another, and leave by another NIC",
     FIX,
 )
 MTU = Rule(
     "server-mtu",
     "error",
     "folder",
-    "in a server's file, not as designed: the MTU",
+    "a server's file differs from the design in the MTU",
     "packets longer than what the other end takes are dropped (RoCE packets among them)",
     FIX,
 )
@@ -42,7 +42,7 @@ QOS = Rule(
     "server-qos",
     "error",
     "folder",
-    "in a server's file, not as designed: a DSCP, a priority, a share, PFC or congestion control",
+    "a server's file differs from the design in a DSCP, a priority, a share, PFC or congestion control",
     "NIC and switch then put RDMA data into different classes: it is dropped where it should be paused, or not slowed down",
     FIX,
 )
@@ -50,15 +50,15 @@ NIC = Rule(
     "server-nic",
     "error",
     "folder",
-    "in a server's file, not as designed: a NIC, its name, its RDMA device or where it is cabled to",
-    "what the NIC is given, or jobs ask for, is meant for another one",
+    "a server's file differs from the design in a NIC: its name, its RDMA device or its cable",
+    "settings reach another NIC than they are meant for, or jobs ask for a device that is not there",
     FIX,
 )
 FIRMWARE = Rule(
     "server-firmware",
     "error",
     "folder",
-    "in a server's file, not as designed: a setting in a NIC's flash",
+    "a server's file differs from the design in a setting in a NIC's flash",
     "the NIC starts with another setting than switches and jobs expect",
     FIX,
 )
@@ -66,7 +66,7 @@ NCCL = Rule(
     "server-nccl",
     "error",
     "folder",
-    "in a server's file, not as designed: a variable of collective jobs, their tuner table, or how they are started",
+    "a server's file differs from the design in a variable of collective jobs, their tuner table, or how they are started",
     "the library takes other NICs, addresses, classes or queue pairs than designed; servers that differ can wait for ever",
     FIX,
 )
@@ -74,7 +74,7 @@ KERNEL = Rule(
     "server-kernel",
     "error",
     "folder",
-    "in a server's file, not as designed: a kernel parameter, a word of its command line, or a limit",
+    "a server's file differs from the design in a kernel parameter, a word of its command line, or a limit",
     "addresses, neighbors or locked memory are then handled in another way than designed",
     FIX,
 )
@@ -82,7 +82,7 @@ SERVICE = Rule(
     "server-service",
     "error",
     "folder",
-    "in a server's file, not as designed: a unit, a setting of systemd or a command of a script",
-    "what the server sets up at its start is another thing, comes at another time, or not at all",
+    "a server's file differs from the design in a unit, a setting of systemd or a command of a script",
+    "the server sets up something else at its start, at another time, or nothing",
     FIX,
 )

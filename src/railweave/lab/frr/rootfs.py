@@ -112,7 +112,7 @@ def find(given: Path | None, wanted: Need, announce: Callable[[str], None]) -> F
     if given is not None:
         if not (given / _DAEMONS / "zebra").exists():
             raise LabError(f"there is no FRR in {given}: run `sudo make validators`, then give .validators/frr")
-        return _checked(given.resolve(), wanted)
+        return _checked(given.resolve(), wanted, "give no --frr-root: the lab then finds or makes its own")
     cache = CACHE / wanted.folder
     for folder in (project_root(wanted.folder), cache):
         if folder is not None and (folder / _DAEMONS / "zebra").exists():
@@ -143,22 +143,20 @@ def known(root: Path, version: str) -> Frr:
     return Frr(root, version, *_ids(root))
 
 
-def _checked(root: Path, wanted: Need) -> Frr:
+def _checked(root: Path, wanted: Need, instead: str = "remove the folder: the lab then makes it again") -> Frr:
+    """The FRR of a root folder, or of the system. Raises ``LabError`` for a release that a lab does not take, with what to do ``instead``."""
     if root != Path("/") and (why := untrusted(root, root / _DAEMONS / "zebra")):
         raise LabError(f"nothing is run from this root folder with FRR: {why}")
     version = packaged(root) or _says(root)
     numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     if root != Path("/") and wanted.suite == PLAIN.suite and not version.startswith(VERSION):
         raise LabError(
-            f"{root} holds FRR {version or 'of no known version'}, and the lab is made for {VERSION}: "
-            f"remove the folder, and run `sudo make validators`"
+            f"{root} holds FRR {version or 'of no known version'}, and the lab is made for {VERSION}: {instead}"
         )
     if numbers < wanted.oldest:
         least = ".".join(map(str, wanted.oldest)) + (f" ({wanted.why})" if wanted.why else "")
-        how = "run `sudo apt-get install -y mmdebstrap`, and the lab makes its own"
-        raise LabError(
-            f"FRR {version} is older than {least}: {'give no --frr-root, and ' if root != Path('/') else ''}{how}"
-        )
+        how = "run `sudo apt-get install -y mmdebstrap`, and the lab makes its own" if root == Path("/") else instead
+        raise LabError(f"FRR {version} is older than {least}: {how}")
     return Frr(root, version, *_ids(root))
 
 

@@ -22,7 +22,7 @@ from railweave.systems import system
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from railweave.device.model import DeviceConfig
     from railweave.lab.frr.rootfs import Frr
@@ -74,8 +74,8 @@ exec vtysh -b -d $1
 _COMPLAINT = re.compile(r"^line \d+: .*|^.*% .*", re.MULTILINE)
 
 
-def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig]) -> None:
-    """Write what every router's daemons read, owned as they need it."""
+def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig], bare: Collection[str] = ()) -> None:
+    """Write what every router's daemons read, owned as they need it. Those that are ``bare`` have a name and no more."""
     for config in configs:
         folder = place.router(config.name)
         for name in FOLDERS:
@@ -83,9 +83,9 @@ def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig]) -> None
             os.chown(folder / name, frr.user, frr.group)
         made = system(config.nos).files(config)
         files = {
-            "frr.conf": made["frr.conf"],
+            "frr.conf": f"hostname {config.name}\n" if config.name in bare else made["frr.conf"],
             "vtysh.conf": "service integrated-vtysh-config\n",
-            **{name: made[name] for name in (protection.FILE,) if name in made},
+            **{name: made[name] for name in (protection.FILE,) if name in made and config.name not in bare},
         }
         for name, text in files.items():
             path = folder / "etc/frr" / name

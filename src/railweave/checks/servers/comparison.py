@@ -1,4 +1,4 @@
-"""Which file of a server has which form; a file that stands against the one that is designed."""
+"""Which reader takes which file of a server, and what a file says otherwise than the designed one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORMS: tuple[tuple[str, Callable[[str], list[Entry]]], ...] = (
 """Readers by the names of files; of several that fit, the first."""
 
 
-def judged(name: str, designed: str, found: str) -> list[Difference] | None:
+def compared(name: str, designed: str, found: str) -> list[Difference] | None:
     """What a file says otherwise than designed, by line; None where files of this name are not read.
 
     Raises ``RenderError`` with the line where it cannot be read.

@@ -1,4 +1,4 @@
-"""Everything that is seen, causes before their symptoms."""
+"""All checks of a running network, one after another, with causes before their symptoms."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CAUSES = (
 _DEPTH = {rule.id: depth for depth, rules in enumerate(CAUSES) for rule in rules}
 
 
-def judged(living: Living, line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)) -> list[Finding]:
+def diagnose(living: Living, line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)) -> list[Finding]:
     """Findings, the worst first, a cause before what it explains; what is explained is an ``info``.
 
     ``line`` gives the file and line of a part of the fabric file.

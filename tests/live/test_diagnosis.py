@@ -1,4 +1,4 @@
-"""Findings of a living network: none where all is well, causes with what they explain where something is not."""
+"""Findings of a running network: none where all is well, causes with what they explain where something is not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from railweave.checks.subject import Subject
 from railweave.expect import Expected, expected
 from railweave.findings import Finding
-from railweave.live import Living, judged
+from railweave.live import Living, diagnose
 from railweave.state.device_state import DeviceState
 from railweave.state.ports import Lane, PfcCounters, PortQueues, Queue
 from railweave.state.protocols import BgpSession, LldpNeighbor, NextHop, Route
@@ -41,7 +41,7 @@ def told(found: list[Finding], *, explained: bool = False) -> list[tuple[str, st
 
 @pytest.mark.parametrize("name", SMALL)
 def test_a_network_that_is_as_designed_has_no_findings(name: str) -> None:
-    assert judged(living(name)) == []
+    assert diagnose(living(name)) == []
 
 
 def test_a_device_that_is_silent_explains_all_that_its_neighbors_miss() -> None:
@@ -63,7 +63,7 @@ def test_a_device_that_is_silent_explains_all_that_its_neighbors_miss() -> None:
             routes=tuple(replace(each, next_hops=()) if port in _ports(each) else each for each in state.routes or ()),
         )
     states = {device: state for device, state in one.states.items() if device != "spine1"}
-    found = judged(replace(one, states=states, silent={"spine1": "connection timed out"}))
+    found = diagnose(replace(one, states=states, silent={"spine1": "connection timed out"}))
     assert told(found) == [("device-silent", "spine1")]
     assert found[0].what.startswith("spine1 did not answer: connection timed out. This explains")
     assert len(found) == 1 + 16 * 4  # of each leaf: the port, the session, BFD, the route of its color
@@ -83,11 +83,11 @@ def test_an_adjacency_that_is_down_is_one_finding_with_its_bfd() -> None:
         replace(each, state="down") if each.interface == wanted.interface else each for each in state.bfd or ()
     )
     lost = changed(one, device, isis=state.isis[1:], bfd=down)
-    assert told(judged(lost)) == [("adjacency-not-up", f"{device} {wanted.interface}")]
+    assert told(diagnose(lost)) == [("adjacency-not-up", f"{device} {wanted.interface}")]
     elsewhere = changed(one, device, isis=(replace(state.isis[0], system=device), *state.isis[1:]))
-    assert f"is with {device}" in judged(elsewhere)[0].what
+    assert f"is with {device}" in diagnose(elsewhere)[0].what
     gone = replace(one, unanswered={wanted.peer: {"isis": "isisd is not running"}})
-    found = judged(changed(gone, device, isis=state.isis[1:]))
+    found = diagnose(changed(gone, device, isis=state.isis[1:]))
     assert told(found)[0] == ("daemon-not-running", wanted.peer)
     assert "adjacency-not-up" not in [id_ for id_, _ in told(found)]
 
@@ -108,7 +108,7 @@ def test_two_cables_that_are_swapped_are_one_finding() -> None:
         assert there is not None
         end = next(each.name for each in one.expected[spine].cabled if each.peer == leaf)
         one = changed(one, spine, neighbors={**there, end: (LldpNeighbor(leaf, port),)})
-    found = judged(one)
+    found = diagnose(one)
     assert told(found) == [("cables-swapped", f"{leaf} {ports[0]} and {ports[1]}")]
     assert found[0].fix == f"at {leaf}, exchange the cables in {ports[0]} and {ports[1]}"
 
@@ -120,7 +120,7 @@ def test_a_cable_in_a_wrong_port_says_where_it_belongs() -> None:
     neighbors = one.states[leaf].neighbors
     assert neighbors is not None
     one = changed(one, leaf, neighbors={**neighbors, port: (LldpNeighbor("spine1", "et-0/0/63:1", "interface name"),)})
-    [finding] = judged(one)
+    [finding] = diagnose(one)
     assert (finding.id, finding.where) == ("cable-wrong", f"{leaf} {port}")
     assert "from spine1 et-0/0/63:1 to spine1 et-0/0/0:0" in finding.fix
 
@@ -132,14 +132,14 @@ def test_a_neighbor_that_does_not_name_its_port_is_known_by_its_name(said: str) 
     port = one.expected[leaf].sessions[0].session.interface
     neighbors = one.states[leaf].neighbors
     assert neighbors is not None
-    assert judged(changed(one, leaf, neighbors={**neighbors, port: (LldpNeighbor("spine1", said),)})) == []
-    assert judged(changed(one, leaf, neighbors={**neighbors, port: (LldpNeighbor("spine2", said),)})) != []
+    assert diagnose(changed(one, leaf, neighbors={**neighbors, port: (LldpNeighbor("spine1", said),)})) == []
+    assert diagnose(changed(one, leaf, neighbors={**neighbors, port: (LldpNeighbor("spine2", said),)})) != []
 
 
 def test_what_a_device_did_not_say_is_no_fault() -> None:
     one = living()
     silent = {device: DeviceState(device, state.system) for device, state in one.states.items()}
-    assert judged(replace(one, states=silent)) == []
+    assert diagnose(replace(one, states=silent)) == []
 
 
 def test_a_session_without_the_right_prefixes_is_found_at_the_cause() -> None:
@@ -155,7 +155,7 @@ def test_a_session_without_the_right_prefixes_is_found_at_the_cause() -> None:
         assert bgp is not None
         fewer = tuple(replace(x, families={"ipv6": replace(x.families["ipv6"], received=28)}) for x in bgp[:1])
         one = changed(one, leaf, bgp=(*fewer, *bgp[1:]))
-    found = judged(one)
+    found = diagnose(one)
     assert {id_ for id_, _ in told(found)} == {"session-not-established"}
     assert {id_ for id_, _ in told(found, explained=True)} == {"session-not-established", "prefixes-differ"}
 
@@ -177,7 +177,7 @@ def test_whoever_sends_too_few_prefixes_comes_before_those_who_lack_them() -> No
         one = with_fewer(one, leaf, spine, "received")
         one = with_fewer(one, spine, leaf, "sent")
     one = with_fewer(with_fewer(one, origin, spine, "sent"), spine, origin, "received")
-    found = judged(one)
+    found = diagnose(one)
     assert {each.id for each in found} == {"prefixes-differ"}
     assert found[0].where.partition(" ")[0] == origin
     assert found[1].where.partition(" ")[0] == spine
@@ -199,7 +199,7 @@ def test_whoever_holds_fewer_prefixes_than_were_sent_comes_first() -> None:
         one = with_fewer(one, leaf, near, "received")
         one = with_fewer(one, spine, ports[leaf], "sent")
     one = with_fewer(one, spine, ports[leaves[-1]], "received")
-    assert judged(one)[0].where == f"{spine} {ports[leaves[-1]]}"
+    assert diagnose(one)[0].where == f"{spine} {ports[leaves[-1]]}"
 
 
 def _fewer(session: BgpSession, field: str) -> BgpSession:
@@ -223,14 +223,14 @@ def test_counters_speak_in_the_design_s_own_numbers() -> None:
         queues={**queues, port: PortQueues({4: Queue(None, 5, 2, 0)}, queues[port].ingress)},
         pfc={**pfc, port: {3: PfcCounters(9, 0)}, server: {3: PfcCounters(4, 0)}},
     )
-    found = judged(replace(later, before=one.states))
+    found = diagnose(replace(later, before=one.states))
     assert told(found) == [
         ("lossless-drops", f"{leaf} {port}"),
         ("pfc-without-ecn", f"{leaf} {port}"),
         ("server-pauses", f"{leaf} {server}"),
     ]
     assert "ECN begins at 55 % here" in found[0].what
-    assert judged(replace(one, before=later.states)) == []  # counters that fell were cleared
+    assert diagnose(replace(one, before=later.states)) == []  # counters that fell were cleared
 
 
 def test_light_and_what_follows() -> None:
@@ -240,15 +240,15 @@ def test_light_and_what_follows() -> None:
     assert optics is not None
     port = one.expected[leaf].ports[0].name
     dark = replace(optics[port], lanes=(Lane(1, 0.5, float("-inf")),))
-    assert told(judged(changed(one, leaf, optics={**optics, port: dark}))) == [("optic-dark", f"{leaf} {port}")]
+    assert told(diagnose(changed(one, leaf, optics={**optics, port: dark}))) == [("optic-dark", f"{leaf} {port}")]
     dim = replace(optics[port], lanes=(Lane(1, 0.5, -11.0),))
-    assert told(judged(changed(one, leaf, optics={**optics, port: dim}))) == [("optic-alarm", f"{leaf} {port}")]
+    assert told(diagnose(changed(one, leaf, optics={**optics, port: dim}))) == [("optic-alarm", f"{leaf} {port}")]
 
 
 def test_a_finding_ends_at_the_line_of_the_fabric_file() -> None:
     one = living()
     without = replace(one, states={device: state for device, state in one.states.items() if device != "spine4"})
-    [finding] = judged(without, lambda keys: ("h100-rlb.yaml", len(keys)))
+    [finding] = diagnose(without, lambda keys: ("h100-rlb.yaml", len(keys)))
     assert (finding.file, finding.line) == ("h100-rlb.yaml", 3)
 
 
@@ -260,8 +260,8 @@ def test_a_route_of_a_tenant_leaves_by_the_tunnel() -> None:
     assert routes
     tunnel = (NextHop("fe80::1", "br20001"),)
     of_tenant = tuple(replace(each, vrf="tenant-1", next_hops=tunnel) for each in routes)
-    assert judged(changed(one, leaf, routes=of_tenant)) == []
-    assert judged(changed(one, leaf, routes=tuple(replace(each, next_hops=()) for each in of_tenant))) != []
+    assert diagnose(changed(one, leaf, routes=of_tenant)) == []
+    assert diagnose(changed(one, leaf, routes=tuple(replace(each, next_hops=()) for each in of_tenant))) != []
 
 
 def test_a_route_that_is_not_in_a_whole_table_is_missing() -> None:
@@ -270,8 +270,8 @@ def test_a_route_that_is_not_in_a_whole_table_is_missing() -> None:
     routes = one.states[leaf].routes
     assert routes
     asked = changed(one, leaf, routes=routes[1:])
-    assert judged(asked) == []  # it was not asked for
-    [finding] = judged(changed(asked, leaf, answered=frozenset({"routes-ipv6@default"})))
+    assert diagnose(asked) == []  # it was not asked for
+    [finding] = diagnose(changed(asked, leaf, answered=frozenset({"routes-ipv6@default"})))
     assert (finding.id, finding.where) == ("route-missing", leaf)
     assert routes[0].prefix in finding.what
 
@@ -286,11 +286,11 @@ def test_a_daemon_that_does_not_run_explains_its_sessions_and_the_questions_it_l
         assert bgp is not None
         ports = {each.session.interface for each in one.expected[spine].sessions if each.session.peer == leaf}
         dead = changed(dead, spine, bgp=tuple(replace(x, state="active") if x.interface in ports else x for x in bgp))
-    found = judged(replace(dead, unanswered={leaf: {"bgp": words, "bgp-neighbors": words}}))
+    found = diagnose(replace(dead, unanswered={leaf: {"bgp": words, "bgp-neighbors": words}}))
     assert told(found) == [("daemon-not-running", leaf)]
     assert len(found) == 1 + 2 + 4
     bfd = one.states[leaf].bfd
     assert bfd is not None
     no_bfd = changed(one, leaf, bfd=None)
-    found = judged(replace(no_bfd, unanswered={leaf: {"bfd": "error: the bfd subsystem is not running"}}))
+    found = diagnose(replace(no_bfd, unanswered={leaf: {"bfd": "error: the bfd subsystem is not running"}}))
     assert told(found) == [("daemon-not-running", leaf)]

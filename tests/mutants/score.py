@@ -1,4 +1,4 @@
-"""How many drawn faults are found, and named by the right rule on the right line: ``python -m tests.mutants.judged junos 500 1``."""
+"""How many drawn faults are found, and named by the right rule on the right line: ``python -m tests.mutants.score junos 500 1``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Score:
     """Shares of the faults, percent, and what went wrong with the others."""
 
     number: int
@@ -24,8 +24,8 @@ class Judged:
     wrong: tuple[str, ...]
 
 
-def judged(nos: str, seed: int, number: int) -> Judged:
-    """Draw faults and judge each. A fault in a file that is read for people alone (AVD's JSON) is not drawn against the reader."""
+def score(nos: str, seed: int, number: int) -> Score:
+    """Draw faults and check each. A fault in a file that is read for people alone (AVD's JSON) is not drawn against the reader."""
     of_network = {id(network_of(name, nos)): name for plain in EXAMPLES for name in (plain, f"+{plain}")}
     total = found = named = 0
     wrong: list[str] = []
@@ -46,7 +46,7 @@ def judged(nos: str, seed: int, number: int) -> Judged:
         if not right:
             ids = ", ".join(sorted({f"{one.id} at {one.file}:{one.line}" for _, one in findings})) or "nothing"
             wrong.append(f"{mutant.kind}: {mutant.what}: {ids}")
-    return Judged(total, 100 * found / total, 100 * named / total, tuple(wrong))
+    return Score(total, 100 * found / total, 100 * named / total, tuple(wrong))
 
 
 def _findings(mutant: Mutant, name: str) -> list[tuple[str, Finding]] | None:
@@ -65,7 +65,7 @@ def _findings(mutant: Mutant, name: str) -> list[tuple[str, Finding]] | None:
 
 
 if __name__ == "__main__":
-    result = judged(sys.argv[1], int(sys.argv[3]) if len(sys.argv) > 3 else 1, int(sys.argv[2]))
+    result = score(sys.argv[1], int(sys.argv[3]) if len(sys.argv) > 3 else 1, int(sys.argv[2]))
     print(
         f"{sys.argv[1]}: {result.number} faults, {result.found:.1f} % found, {result.named:.1f} % by the right id and line"
     )

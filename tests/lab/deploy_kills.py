@@ -1,0 +1,63 @@
+"""An apply on a lab's routers that is killed at a random moment, and ended by ``resume``: ``python -m tests.lab.deploy_kills COUNT [SEED]``, root."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from railweave import api
+from railweave.api.deploying import deploy_history, deploy_plan, deploy_resume, deploy_status
+from railweave.lab import life, logins
+from tests.lab.test_deploy import CHANGED, DESIGN, designed, save
+
+APPLY = "import sys; from railweave.api.deploying import deploy_apply; deploy_apply(sys.argv[1], lab=True, access=sys.argv[2])"
+LONGEST_S = 25.0
+"""A kill comes within this time; an apply that was quicker is told as such."""
+
+
+def killed(fabric: Path, access: Path, dice: random.Random) -> str:
+    """Kill an apply, and end it. What became of it, for a log."""
+    plan = save(deploy_plan(fabric, lab=True, access=access), fabric.with_name("plan.json"))
+    newest = max((one.number for one in deploy_history(fabric)), default=0)
+    child = subprocess.Popen([sys.executable, "-c", APPLY, str(plan), str(access)])
+    time.sleep(dice.uniform(1.0, LONGEST_S))
+    ended = child.poll()
+    child.kill()
+    child.wait()
+    history = deploy_history(fabric)
+    if ended is not None:
+        assert ended == 0
+        return "it was done before"
+    if not history or history[0].number == newest:
+        return "nothing had begun"
+    states = {one.device: one.state for one in deploy_status(fabric, lab=True, access=access)[1]}
+    if history[0].state == "running":
+        assert deploy_resume(fabric, lab=True, access=access).state == "done"
+    after = {one.state for one in deploy_status(fabric, lab=True, access=access)[1]}
+    assert after == {"after"}, after
+    assert not deploy_plan(fabric, lab=True, access=access).changed
+    return ", ".join(f"{name} {state}" for name, state in sorted(states.items()))
+
+
+def main() -> None:
+    """Kill so many applies, each of them from one design to the other."""
+    count, dice = int(sys.argv[1]), random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 0)  # noqa: S311 - repeatable
+    with TemporaryDirectory() as folder:
+        fabric = Path(folder) / "fabric.yaml"
+        fabric.write_text(DESIGN)
+        with designed(fabric):
+            with life.attach(fabric)[1] as lab:
+                access = logins.listen(lab)
+            for number in range(count):
+                fabric.write_text(CHANGED if fabric.read_text() == DESIGN else DESIGN)
+                print(f"{number}: {killed(fabric, access, dice)}", flush=True)
+            assert api.check(fabric, lab=True).good
+    print(f"{count} kills: always a known state")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""Designs brought onto labs by ``deploy``, over SSH, while packets of queue pairs flow: what each wave lost, there and back.
+
+``python -m tests.lab.deploy_trial [NAME ...]`` (root) writes its table into docs/deploy.md and ends with ``deploy-trial: ok``. A wave
+may lose packets only of queue pairs that cross what its plan counts as out; one that disrupts nothing by its plan loses none.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from railweave import api
+from railweave.api.deploying import deploy_apply, deploy_plan, deploy_rollback, deploy_status
+from railweave.counting import counted
+from railweave.deploy.plan import Plan
+from railweave.lab import assertions, fib, hosts, life, logins
+from railweave.lab.faults.prober import Probed, Prober
+from railweave.lab.faults.traffic import QueuePair, queue_pairs, spread
+from railweave.lab.overlay import Overlay
+from railweave.writing import write_file
+from tests.conftest import EXAMPLES, frr_root
+from tests.lab.machine import needs_lab
+
+PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
+BEGIN, END = "<!-- deploy-trial: begin -->", "<!-- deploy-trial: end -->"
+TIMERS = Overlay(bfd_interval_ms=300)
+"""BFD so that a busy machine ends no session that is well."""
+FLOWS = 256
+PATIENCE_S = 90.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """``before`` and ``after`` are texts of a fabric file; the second is the larger network."""
+
+    name: str
+    what: str
+    before: str
+    after: str
+
+
+@dataclass
+class Way:
+    """What came of one apply. ``lost`` are, for each wave, the packets lost by queue pairs, and ``sent`` by all."""
+
+    plan: Plan
+    pairs: Sequence[QueuePair]
+    marks: list[float] = field(default_factory=list[float])
+    lost: list[dict[int, int]] = field(default_factory=list[dict[int, int]])
+    sent: list[int] = field(default_factory=list[int])
+    seconds: float = 0.0
+
+    def measured(self, probed: Probed) -> None:
+        """Packets lost between the beginning of each wave and that of the next."""
+        for begin, end in zip(self.marks, [*self.marks[1:], float("inf")], strict=True):
+            during = probed.between(begin, end)
+            gone = (~during.arrived).sum(axis=1)
+            self.lost.append({flow: int(number) for flow, number in enumerate(gone) if number})
+            self.sent.append(during.arrived.size)
+
+    def wrong(self) -> list[str]:
+        """Waves that lost what they should not have."""
+        found: list[str] = []
+        for number, (wave, lost) in enumerate(zip(self.plan.waves, self.lost, strict=True), 1):
+            out = {name for name in wave.devices if self.plan.changed[name].disrupts}
+            for flow, packets in lost.items():
+                pair = self.pairs[flow]
+                if not any(name in link for name in out for link in pair.links()):
+                    found.append(
+                        f"wave {number} ({', '.join(wave.devices)}): {packets} packets of {pair}, which is not at risk"
+                    )
+        return found
+
+    def row(self, name: str, way: str) -> str:
+        """Its line in the table."""
+        worst = max((number for lost in self.lost for number in lost.values()), default=0)
+        flows = {flow for lost in self.lost for flow in lost}
+        total = sum(number for lost in self.lost for number in lost.values())
+        hit = sum(bool(lost) for lost in self.lost)
+        return (
+            f"| {name} | {way} | {len(self.plan.changed)} | {len(self.plan.waves)} | {self.seconds:.0f} s "
+            f"| {total:,} of {sum(self.sent):,} | {hit} | {len(flows)} of {len(self.pairs)} | {worst} |"
+        )
+
+
+def _rlb() -> Trial:
+    after = (
+        (EXAMPLES / "h100-rlb.yaml").read_text().replace("device: qfx5240-64od", "device: qfx5240-64od\n      nos: frr")
+    )
+    before = (
+        after.replace("spines: 4", "spines: 3").replace(", {name: orange}", "").replace('"H100-[03-04]"', "H100-03")
+    )
+    return Trial("h100-rlb", "a spine, its path color, and a server are added", before, after)
+
+
+TRIALS: dict[str, Callable[[], Trial]] = {"h100-rlb": _rlb}
+
+
+def say(text: str) -> None:
+    """A line on what is done."""
+    print(text, flush=True)
+
+
+def carried_out(fabric: Path, plan: Plan, access: Path) -> Way:
+    """Apply a plan while packets flow between the servers that the lab has before."""
+    path = fabric.with_name("plan.json")
+    write_file(path, json.dumps(plan.to_json()), private=True)
+    with life.attach(fabric)[1] as lab:
+        rails = {f"{server.name}:{nic.name}": nic.rail for server in lab.plan.network.servers for nic in server.nics}
+        every, _ = queue_pairs(lab, lab.control_plane.routes())
+        pairs = spread([one for one in every if rails[one.src] == rails[one.dst]], FLOWS)
+        way = Way(plan, pairs)
+
+        def mark(text: str) -> None:
+            say(f"  {text}")
+            if text.startswith("wave ") and ": going back" not in text and " of " not in text.partition(":")[0]:
+                way.marks.append(time.monotonic())
+
+        with Prober(lab, pairs) as prober:
+            began = time.monotonic()
+            deploy_apply(path, lab=True, access=access, progress=mark)
+            way.seconds = time.monotonic() - began
+            way.measured(prober.stop())
+    return way
+
+
+def stands(fabric: Path, access: Path) -> list[str]:
+    """What is not as the fabric file has it: statements, servers, forwarding tables, assertions, findings."""
+    wrong = [] if not (plan := deploy_plan(fabric, lab=True, access=access)).changed else plan.lines()[:5]
+    with life.attach(fabric)[1] as lab:
+        hosts.prepare(lab)
+        if not hosts.wait_for_addresses(lab, PATIENCE_S):
+            wrong.append("servers lack addresses")
+        hosts.apply_tables(lab)
+        took, left = fib.wait(lab, lab.control_plane.routes(), PATIENCE_S, poll_s=1.0)
+        wrong += [] if took is not None else [str(one) for one in left[:5]]
+        for one in assertions.run(lab, patience_s=PATIENCE_S):
+            wrong += [f"{one.id}: {line}" for line in one.failures[:3]] if not one.passed else []
+    wrong += [str(one) for one in api.check(fabric, lab=True).findings if one.severity != "info"][:5]
+    wrong += [one.line() for one in deploy_status(fabric, lab=True, access=access)[1] if one.state != "after"]
+    return wrong
+
+
+def tried(trial: Trial) -> tuple[list[str], list[str]]:
+    """One trial, there and back: rows of the table, and what was wrong."""
+    with TemporaryDirectory() as folder:
+        fabric, later = Path(folder) / "fabric.yaml", Path(folder) / "later.yaml"
+        fabric.write_text(trial.before)
+        later.write_text(trial.after)
+        say(f"{trial.name}: {trial.what}")
+        rows, wrong = list[str](), list[str]()
+        try:
+            life.up(fabric, api.load(fabric), overlay=TIMERS, frr_root=frr_root(), room_for=api.load(later))
+            with life.attach(fabric)[1] as lab:
+                access = logins.listen(lab)
+            fabric.write_text(trial.after)
+            for way in ("there", "back"):
+                plan = (
+                    deploy_plan(fabric, lab=True, access=access)
+                    if way == "there"
+                    else deploy_rollback(fabric, 1, lab=True, access=access)
+                )
+                if way == "back":
+                    fabric.write_text(trial.before)
+                say(f"{way}: {counted(len(plan.changed), 'device')} in {counted(len(plan.waves), 'wave')}")
+                done = carried_out(fabric, plan, access)
+                rows.append(done.row(trial.name, way))
+                say(rows[-1])
+                found = done.wrong() + stands(fabric, access)
+                wrong += [f"{trial.name}, {way}: {one}" for one in found]
+                for line in found:
+                    say(f"  wrong: {line}")
+        finally:
+            life.down(fabric)
+    return rows, wrong
+
+
+HEAD = """| network | way | devices | waves | time | packets lost | waves that lost any | flows that lost any | most by one flow |
+|---|---|---|---|---|---|---|---|---|"""
+
+
+def main() -> int:
+    """All trials, or those named."""
+    if needs_lab.args[0]:
+        say(f"deploy-trial: not run: {needs_lab.kwargs['reason']}")
+        return 1
+    names = sys.argv[1:] or list(TRIALS)
+    table, wrong = list[str](), list[str]()
+    for name in names:
+        rows, found = tried(TRIALS[name]())
+        table += rows
+        wrong += found
+    if wrong:
+        say(f"deploy-trial: {counted(len(wrong), 'thing')} wrong")
+        return 1
+    if names == list(TRIALS):
+        page = PAGE.read_text(encoding="utf-8")
+        before, _, rest = page.partition(BEGIN)
+        text = "\n".join([HEAD, *table])
+        PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    say("deploy-trial: ok")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
