@@ -10,7 +10,7 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo check test lint format bench golden docs screenshot validate-all validators zipapp engine wheel try-wheel fuzz validation \
-	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix check-matrix-lab clean
+	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix check-matrix-lab deploy-trial clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -27,6 +27,7 @@ help:
 	@echo "make wheel   build dist/railweave-*.whl, which installs where there is no compiler"
 	@echo "make try-wheel  install that wheel into a clean environment without a compiler, run the demo with it"
 	@echo "make check-matrix  draw FAULTS (600) faults for each operating system, and write what railweave check finds of them into docs/check.md"
+	@echo "make deploy-trial  bring a design onto a lab and back by deploy while packets flow (needs root and FRR); writes what each wave lost into docs/deploy.md"
 	@echo "make screenshot  draw docs/images/report.png and those of the how-to in docs/images/howto; needs Chromium"
 	@echo "make plugin  build the NCCL/RCCL net plugin and railweave-rdma-ping into build/plugin; needs a C compiler and CMake"
 	@echo "make soak    the plugin under random faults, plain and under sanitizers (SOAK_JOBS runs at once, 4)"
@@ -116,6 +117,10 @@ fuzz:
 # Root only: writes the table of faults made in a lab into docs/check.md.
 check-matrix-lab: $(STAMP)
 	$(BIN)/python -m tests.lab.matrix
+
+# Root only: labs of whole examples, some minutes each.
+deploy-trial: $(STAMP)
+	$(BIN)/python -m tests.lab.deploy_trial
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.steps

@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.api import build, diff, load, paths, routes, simulate, verify
+    from railweave.api import build, diff, load, paths, routes, simulate, simulate_training, verify
     from railweave.checks.run import Verified
     from railweave.errors import (
         Argument,
@@ -92,6 +92,7 @@ __all__ = [
     "paths",
     "routes",
     "simulate",
+    "simulate_training",
     "verify",
 ]
 

@@ -54,7 +54,10 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *wo
     return stop.value.code, printed.out, printed.err
 
 
-LAB_THAT_IS_UP = {*(("lab", name) for name in ("test", "status", "down", "fault", "fib")), ("deploy", "history")}
+LAB_THAT_IS_UP = {
+    *(("lab", name) for name in ("test", "status", "down", "fault", "fib", "access")),
+    ("deploy", "history"),
+}
 """They find the network in the record of the lab; or what was done to it in the journal, and design nothing."""
 
 

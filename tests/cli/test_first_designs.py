@@ -26,6 +26,8 @@ DESIGNS = {
     "Dell": ("--switch", "z9864f-on"),
     "Edgecore": ("--switch", "ais800-64o"),
     "two to one": ("--oversubscription", "2:1", "--shape", "two-tier"),
+    "two stripes": ("--stripes", "2"),
+    "four tenants": ("--stripes", "2", "--tenants", "4"),
     "a switch and a server by file": ("--switch", "acme-32x800", "--nic", "acme-4gpu", *OWN),
 }
 

@@ -59,16 +59,21 @@ def test_ratios(tmp_path: Path, text: str, meant: str) -> None:
         ("qfx5240-64", "qfx5240-64od", "junos"),
         ("qfx5240-64q", "qfx5240-64qd", "junos"),
         ("arista", None, "eos"),
+        ("Dell", None, "sonic"),
+        ("nvidia", "sn5600", "sonic"),
     ],
 )
 def test_switches(tmp_path: Path, word: str, model: str | None, system: str) -> None:
     network = by_file(tmp_path, switch=word, nos=f", nos: {system}", ratio="16")
+    assert {one.nos for one in by_file(tmp_path, switch=word, ratio="16").switches} == {system}, (
+        "as without a word on it"
+    )
     (used,) = {one.model for one in network.switches}
     assert model in {None, used}
     assert f"device: {used}" in by_option(tmp_path, "--switch", word)
     assert parse_target(f"leaf={word}").model == used
     named = [one for one in network.findings if one.id == "model-by-word"]
-    assert bool(named) == (word in {"qfx5240-64", "arista"}), "what means several models is said"
+    assert bool(named) == (word in {"qfx5240-64", "arista", "Dell"}), "what means several models is said"
 
 
 @pytest.mark.parametrize(
@@ -114,6 +119,33 @@ def test_a_server_s_mtu_gets_one_hint(tmp_path: Path) -> None:
         by_file(tmp_path, mtu="{server: 9216}")
     (one,) = refused.value.problems
     assert (one.what, one.fix) == ("server MTU 9216 exceeds the gateway's 9000", "use at most 9000")
+
+
+@pytest.mark.parametrize(
+    "mtu", ["{server: 9216, irb: 9216}", "{server: 9216, irb: 9216, server_port: 9216, fabric: 9216}"]
+)
+def test_hints_about_an_mtu_lead_to_one_that_is_taken(tmp_path: Path, mtu: str) -> None:
+    with pytest.raises(InputError) as refused:
+        by_file(tmp_path, mtu=mtu)
+    assert {one.fix for one in refused.value.problems} == {"use at most 9202"}
+    by_file(tmp_path, mtu="{server: 9202, irb: 9202}")
+
+
+@pytest.mark.parametrize(
+    ("given", "close"), [({"switch": "qfx5240-64odd"}, "qfx5240-64od"), ({"server": "h100-8gpu-cx-7"}, "h100-8gpu-cx7")]
+)
+def test_a_misspelt_model_gets_the_right_one(tmp_path: Path, given: dict[str, str], close: str) -> None:
+    with pytest.raises(InputError) as refused:
+        by_file(tmp_path, **given)
+    for one in refused.value.problems:
+        assert one.fix.startswith(f"did you mean {close!r}? known models: ")
+
+
+def test_more_stripes_than_servers_is_a_mistake_of_that_option(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        by_option(tmp_path, "--stripes", "33")
+    (one,) = refused.value.problems
+    assert (str(one.place), one.what) == ("--stripes", "33 stripes of 32 servers")
 
 
 def test_an_unknown_server_is_all_that_is_said(tmp_path: Path) -> None:

@@ -110,6 +110,38 @@ def test_stripe_without_servers(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        ([("gpu-[1-2]", 1), ("gpu-[3-4]", 2)], []),
+        (
+            [("gpu-1", 1), ("gpu-2", 2), ("gpu-3", 1), ("gpu-4", 2)],
+            ["4 of 4 hops of a ring cross the spines, 2 would do"],
+        ),
+    ],
+)
+def test_order_of_servers_that_leads_from_stripe_to_stripe(
+    tmp_path: Path, groups: list[tuple[str, int]], said: list[str]
+) -> None:
+    """NCCL keeps the order of nodes, and ``mpirun.sh`` has the file's."""
+    text = FILE.format(
+        topology="{stripes: 2, spines: 2, oversubscription: 4}",
+        leaf="{device: qfx5240-64od}",
+        balancing="{mode: rlb}",
+        server="h100-8gpu-cx7",
+        hosts="{}",
+        management="{}",
+        placed="",
+        more="",
+    )
+    servers = ", ".join(
+        f"{{names: {names!r}, model: h100-8gpu-cx7, stripe: stripe{stripe}}}" for names, stripe in groups
+    )
+    text = text.replace('{names: "gpu-[1-4]", model: h100-8gpu-cx7}', servers)
+    network, _ = designed(tmp_path, text)
+    assert [one.what for one in network.findings if one.id == "rank-order-crosses"] == said
+
+
 def test_stripes_that_servers_without_a_stripe_leave_over(tmp_path: Path) -> None:
     """They are spread over the stripes: what is left over is one number that is too high."""
     for stripes in (2, 3, 4):

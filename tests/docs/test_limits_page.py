@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from railweave import reading
+from railweave.api import bench
 from railweave.collectives import queue_pairs, sizes
 from railweave.design.shape import extent
 from railweave.host import files
@@ -22,6 +23,7 @@ TEXT = (ROOT / "docs" / "limits.md").read_text()
         ("| a YAML file (fabric, scenario, secrets)", f"{document.MOST_BYTES >> 20} MiB"),
         ("| an inventory, a lock, a file of forwarding tables, a manifest", f"{reading.MOST_BYTES >> 20} MiB"),
         ("| `host.json` and the other files that `railweave host` reads", f"{files.MOST_BYTES >> 20} MiB"),
+        ("| an output of a benchmark", f"{bench.MOST_BYTES >> 20} MiB"),
         ("| lists and maps in one another", str(reading.MOST_DEPTH)),
         ("host lists stand for", f"{reading.MOST_VALUES:,}"),
         ("overrides of switches", f"{names.MOST_NAMES:,}"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,10 @@ def test_workers_end_where_nobody_asks_for_results() -> None:
 def test_a_worker_that_is_killed_is_missed() -> None:
     with pytest.raises(RuntimeError, match="a worker ended with status -9"):
         spread(lambda _: os.kill(os.getpid(), signal.SIGKILL), [str(number) for number in range(LEAST)])
+
+
+def test_a_thread_does_the_work_itself() -> None:
+    """A fork of a thread would wait at its end for the threads that are not in it."""
+    with ThreadPoolExecutor(1) as thread:
+        found = thread.submit(spread, lambda _: os.getpid(), [str(number) for number in range(LEAST)]).result(60)
+    assert found == [os.getpid()] * LEAST

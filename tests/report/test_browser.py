@@ -18,6 +18,7 @@ from railweave.report.page import report_html
 from railweave.report.prediction.page import document, table
 from railweave.routing.paths import queue_pair_paths
 from tests.chromium import Chromium, Page, browser, program
+from tests.cli.test_init_sizing import run as sized
 from tests.report.conftest import LARGE, read
 
 pytestmark = pytest.mark.skipif(program() is None, reason="there is no Chromium on the PATH")
@@ -450,3 +451,22 @@ def test_the_table_of_a_comparison_fits_a_window_of_800_pixels(chromium: Chromiu
 def test_the_navigation_is_one_line_in_a_window_of_1280_pixels(chromium: Chromium, h100_file: Path) -> None:
     page = chromium.open(h100_file, width=1280, height=900)
     assert page.evaluate("new Set([...document.querySelectorAll('nav a')].map((one) => one.offsetTop)).size") == 1
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 800])
+def test_the_page_of_init_fits_its_window(chromium: Chromium, tmp_path: Path, width: int, dark: bool) -> None:
+    """Only the picture and wide tables scroll by themselves; a sentence says where the picture does."""
+    file, prices = tmp_path / "sizing.html", tmp_path / "prices.yaml"
+    prices.write_text("currency: EUR\nprices: {ais800-64o: 30000, osfp-400g-sr4: 900}\n")
+    options = ("--gpus", "256", "--stripes", "2", "--oversubscription", "2:1", "--switch", "ais800-64o")
+    sized(str(tmp_path / "new"), *options, "--prices", str(prices), "--html", str(file))
+    page = chromium.open(file, width=width, height=900, dark=dark)
+    assert page.errors == []
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    hidden = page.evaluate("getComputedStyle(document.querySelector('.wider')).display") == "none"
+    scrolls = page.evaluate("(one => one.scrollWidth > one.clientWidth)(document.querySelector('.picture'))")
+    assert hidden != scrolls
+    colors = page.evaluate("(one => [one.color, one.backgroundColor])(getComputedStyle(document.body))")
+    brightness = [sum(map(int, re.findall(r"\d+", color)[:3])) for color in colors]
+    assert (brightness[0] > brightness[1]) == dark

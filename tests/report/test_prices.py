@@ -77,6 +77,10 @@ def test_the_table_has_columns_for_what_is_known(network: Network, tmp_path: Pat
     [
         ("prices: {a: 1}", "'currency' is missing"),
         ("currency: EUR\nprices: {a: dear}", "prices.yaml:2: prices.a: 'dear'"),
+        (
+            "currency: EUR\nprices: {a: -1}",
+            "prices.yaml:2: prices.a: input should be greater than or equal to 0, got -1",
+        ),
     ],
 )
 def test_a_wrong_file_is_said_with_its_line(tmp_path: Path, text: str, said: str) -> None:

@@ -7,16 +7,24 @@ that needs many other modules imports them when it is called.
 
 from __future__ import annotations
 
+from railweave.api.bench import bench_import, bench_triage
+from railweave.api.bench_plan import bench_plan
+from railweave.api.bench_report import bench_compare, bench_report
 from railweave.api.building import build, diff, verify
 from railweave.api.fleet import fleet_check, fleet_mesh
 from railweave.api.forwarding import paths, routes
 from railweave.api.living import check, collect, fill_inventory, questions_of, states
-from railweave.api.predicting import simulate
+from railweave.api.predicting import simulate, simulate_training
 from railweave.api.saved import adopt, drift, running
 from railweave.api.sources import load, load_pair
 
 __all__ = [
     "adopt",
+    "bench_compare",
+    "bench_import",
+    "bench_plan",
+    "bench_report",
+    "bench_triage",
     "build",
     "check",
     "collect",
@@ -32,6 +40,7 @@ __all__ = [
     "routes",
     "running",
     "simulate",
+    "simulate_training",
     "states",
     "verify",
 ]

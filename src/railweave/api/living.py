@@ -137,7 +137,7 @@ def check(
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Checked:
-    """Whether the living network is the designed one: what its devices said, beside what must hold on each (docs/check.md).
+    """Whether the running network is the designed one: what its devices said, beside what must hold on each (docs/check.md).
 
     - ``capture``: a folder of what devices said, as ``collect`` writes it.
     - ``live``: ask every switch now instead. ``access``, ``servers`` and ``redact`` are those of ``collect``, ``ask`` its

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.sources import network_of, path_of
@@ -10,12 +11,12 @@ from railweave.errors import Argument, InputError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
     from typing import Literal
 
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
     from railweave.simulation.job_run import JobPrediction
+    from railweave.simulation.training.answer import TrainingPrediction
 
 
 def simulate(
@@ -105,3 +106,49 @@ def simulate(
         if len(asked) != 1:
             raise InputError([Problem(Argument("size"), f"{size!r} are several sizes", "give one")])
         return answer(network, asked[0], watch=watch, progress=progress)
+
+
+def simulate_training(
+    source: Network | Path | str,
+    job: Path | str,
+    *,
+    changes: Mapping[str, str] | None = None,
+    lb: str | None = None,
+    qps: int | None = None,
+    settings: Mapping[str, str] | None = None,
+    scenario: Path | str | None = None,
+    fabric: str | None = None,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> TrainingPrediction:
+    """How long a step of each training job of a file takes on a network, and what GPUs wait for (docs/jobs.md).
+
+    - ``job``: a job file (docs/job-file.md); ``changes``: fields of its jobs in place of those of the file, by path: ``parallel.tensor``.
+    - ``lb``, ``settings``, ``fabric``: see ``simulate``; ``qps``: queue pairs per connection of jobs that say none.
+    - ``scenario``: a scenario file of which the faults count: they have happened before, and routes have followed.
+    - ``device``, ``hardware``: see ``load``; ``progress``: called with what is being done.
+
+    Times end in ``_ps`` (10^-12 s). Raises ``InputError`` for what cannot be, with lines of the files, and as ``load`` does.
+    """
+    from railweave.design.fault_targets import fault_targets
+    from railweave.intent.scenario import read_scenario
+    from railweave.simulation.job_fabric import job_network
+    from railweave.simulation.training.question import predict_training
+
+    network = job_network(network_of(source, device, hardware), fabric)
+    with in_force(network.catalog):
+        file = None if scenario is None else read_scenario(Path(scenario), "sim")
+        if file is not None and (file.scenario.traffic or file.scenario.background):
+            what = "it has traffic; with training jobs only its faults count"
+            raise InputError([Problem(Argument("scenario"), what, "give one with faults alone")])
+        return predict_training(
+            network,
+            Path(job),
+            changes=changes,
+            lb=lb,
+            qps=qps,
+            settings=settings,
+            faults=() if file is None else fault_targets(network, file),
+            progress=progress,
+        )

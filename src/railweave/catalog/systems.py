@@ -48,7 +48,7 @@ class Tried(Model):
 
 
 class Faults(Model):
-    """Faults drawn at random in configurations of examples (``tests.mutants.judged``), and how many of them ``verify OUT`` names."""
+    """Faults drawn at random in configurations of examples (``tests.mutants.score``), and how many of them ``verify OUT`` names."""
 
     number: int
     found: float = Field(description="percent of them that make any finding")

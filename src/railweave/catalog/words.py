@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from railweave.catalog.models import Catalog
 
 HOW_TO_ADD = (
@@ -21,17 +24,19 @@ def servers_named(catalog: Catalog, word: str) -> list[str]:
 
 
 def switches_named(catalog: Catalog, word: str) -> list[str]:
-    """Switch models that a word means: its name in the catalog, else those that begin with it."""
-    if word.lower() in catalog.switches:
-        return [word.lower()]
-    return [name for name in catalog.switches if name.startswith(word.lower())] if word else []
+    """Switch models that a word means: its name in the catalog, else those that begin with it, else those of that maker."""
+    word = word.lower()
+    if word in catalog.switches:
+        return [word]
+    begin = [name for name in catalog.switches if name.startswith(word)] if word else []
+    return begin or [name for name, model in catalog.switches.items() if model.vendor.lower() == word]
 
 
 def unknown_switch(catalog: Catalog, word: str) -> tuple[str, str]:
     """What is wrong with a word that means no switch model, and what would be right."""
     return (
         f"switch model {word!r} is not in the catalog",
-        f"known models: {', '.join(sorted(catalog.switches))}; {HOW_TO_ADD}",
+        _instead(word, catalog.switches),
     )
 
 
@@ -39,5 +44,11 @@ def unknown_server(catalog: Catalog, word: str) -> tuple[str, str]:
     """What is wrong with a word that means no server model, and what would be right."""
     return (
         f"server model {word!r} is not in the catalog",
-        f"known models: {', '.join(sorted(catalog.servers))}; {HOW_TO_ADD}",
+        _instead(word, catalog.servers),
     )
+
+
+def _instead(word: str, known: Collection[str]) -> str:
+    """What to write in place of a word that means no model: a misspelt one's name first."""
+    close = difflib.get_close_matches(word.lower(), known, 1, cutoff=0.8)
+    return f"{f'did you mean {close[0]!r}? ' if close else ''}known models: {', '.join(sorted(known))}; {HOW_TO_ADD}"

@@ -6,6 +6,7 @@ import typer
 
 from railweave import __version__
 from railweave.cli import (
+    bench,
     build,
     check,
     collect,
@@ -69,6 +70,7 @@ app.command(cls=Verbatim, add_help_option=False, short_help="On a GPU server: ta
 app.command(short_help="Print the JSON Schema of the fabric file, for editors.")(schema.schema)
 app.add_typer(lab.app, name="lab", short_help="Run the designed network on routing daemons here.")
 app.add_typer(fleet.app, name="fleet", short_help="Check the GPU servers of a network, many at once.")
+app.add_typer(bench.app, name="bench", short_help="Keep results of benchmarks; find why runs are slow.")
 app.add_typer(deploy.app, name="deploy", short_help="Bring a design onto running switches, and back.")
 app.add_typer(hardware.app, name="hardware", short_help="List models of hardware, your own among them.")
 app.add_typer(inventory.app, name="inventory", short_help="Fill the inventory from what devices report.")

@@ -86,7 +86,7 @@ def mesh(
 ) -> None:
     """Have every NIC send packets of the designed MTU to NICs of its rail, on its leaf and across, on every path color.
 
-    At most 16 probes a NIC cover every leaf, spine and color. Failures are told by what all of them cross. Nothing on a server is
+    At most 16 probes a NIC cover every leaf, spine and color. Where probes fail, the output names what all of them cross. Nothing on a server is
     changed. Exits 0 where every server answered and every packet came back, else 1.
     """
     from railweave.api import fleet_mesh

@@ -13,14 +13,27 @@ from railweave.cli.output import print_json, waiting
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.report.bom import Item
+    from railweave.report.prices import Prices
     from railweave.sizing.request import Answer
 
 LACKING = (
-    "management: root_password (Junos refuses a commit without) and users (else nobody can log in over SSH)",
     "inventory: the MAC address of every NIC, a row for each (until then SLAAC addresses are placeholders)",
     "cabling: the cable lengths (until then 10 m to servers and 50 m between switches; PFC headroom follows from them)",
 )
 """What a sized file leaves to the operator, because nobody else knows it."""
+
+
+def _logins_lacking(found: Answer) -> list[str]:
+    """What the switches' system does without logins, where it has any."""
+    from railweave.sizing.fabric_file import system_of
+
+    login = found.catalog.systems[system_of(found.catalog, found.sized.best.wanted.switch)].login
+    said = {} if login is None else {"root_password": login.without_root, "users": login.without_user}
+    return [f"management: {field} ({why})" for field, why in said.items() if why]
+
 
 _OF_GPUS = "With --gpus: "
 
@@ -109,10 +122,13 @@ def init(
         return
     from railweave.catalog import packaged
     from railweave.catalog.hardware_files import own_hardware
-    from railweave.outputs.starting import costs, designed, start_sized
+    from railweave.outputs.starting import bills, designed, start_sized
+    from railweave.report.prices import cost, read_prices
     from railweave.simulation.queue_pairs import queue_pairs
     from railweave.sizing.request import Request, answer
+    from railweave.sizing.words import TITLES
 
+    known = None if prices is None else read_prices(prices)
     request = Request(
         gpus=_count("--gpus", gpus, "a number of GPUs", "write a whole number, at least 1, as 512"),
         nic=nic,
@@ -130,7 +146,7 @@ def init(
     )
     with waiting(f"sizing a fabric for {request.gpus:,} GPUs", quiet=quiet or as_json):
         found = answer(packaged().with_hardware(own_hardware(hardware).hardware), request)
-        paid = {} if prices is None else costs(found, prices, hardware)
+        bought = bills(found, hardware) if known or html else {}
     if qps == PREDICT:
         with waiting("predicting with each number of queue pairs", quiet=quiet or as_json):
             chosen = queue_pairs(designed(found.fabric(), hardware))
@@ -143,11 +159,18 @@ def init(
         )
     written = start_sized(found, folder)
     if html is not None:
-        _draw(html, found, paid, hardware)
+        _draw(html, found, {str(shape): items for shape, items in bought.items()}, known, hardware)
+    paid = {TITLES[shape]: str(cost(items, known)) for shape, items in bought.items()} if known else {}
     _print(found, written, paid, as_json=as_json)
 
 
-def _draw(html: Path, found: Answer, costs: dict[str, str], hardware: Path | None) -> None:
+def _draw(
+    html: Path,
+    found: Answer,
+    bought: Mapping[str, Sequence[Item]],
+    prices: Prices | None,
+    hardware: Path | None,
+) -> None:
     """Write the page of a sizing."""
     from railweave.outputs.starting import designed
     from railweave.report.sized import sized_html
@@ -155,7 +178,7 @@ def _draw(html: Path, found: Answer, costs: dict[str, str], hardware: Path | Non
     from railweave.writing import write_file
 
     told = to_json(found.catalog, found.sized), list(words(found.catalog, found.sized))
-    write_file(html, sized_html(designed(found.fabric(), hardware), *told, costs))
+    write_file(html, sized_html(designed(found.fabric(), hardware), *told, bought, prices))
 
 
 def _count(option: str, text: str | None, what: str, fix: str, most: int = 999_999_999) -> int:
@@ -230,7 +253,7 @@ def _print(found: Answer, written: list[Path], costs: dict[str, str], *, as_json
         typer.echo(f"cost as {name}: {cost}")
     for one in written:
         typer.echo(f"wrote {one}")
-    typer.echo("the files still lack, for switches that take them and servers that answer:")
-    for line in LACKING:
+    typer.echo("the files still lack:")
+    for line in (*_logins_lacking(found), *LACKING):
         typer.echo(f"  {line}")
     typer.echo(f"next: railweave build {path} -o {path.parent / 'out'}")

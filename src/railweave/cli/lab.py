@@ -8,6 +8,7 @@ from pathlib import Path
 
 import typer
 
+from railweave.cli.lab_access import access
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
 from railweave.cli.output import done, print_json, progress, waiting
 from railweave.counting import counted
@@ -21,13 +22,18 @@ FABRIC = typer.Argument(..., help="Fabric file or build folder.")
 @app.command(short_help="Bring up the network as FRR routers in network namespaces.")
 def up(
     fabric: Path = FABRIC,
-    part: str = typer.Option("", "--slice", help="A part: rails=1-2,stripes=2,spines=4,servers=1-8; N is the first N."),
+    part: str = typer.Option("", "--slice", help="A part: rails=1-2,stripes=2,servers=1-8; a number N is the first N."),
     design_timers: bool = typer.Option(
         False,
         "--design-timers",
         help="Keep the designed timers of BFD and router advertisements; by default the lab has timers of its own, in seconds.",
     ),
     running: Path | None = RUNNING,
+    room_for: Path | None = typer.Option(
+        None,
+        "--room-for",
+        help="Fabric file of a larger network: all its machines and cables are made, those that FABRIC lacks unconfigured, so that `deploy` can bring it on.",
+    ),
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
     frr_root: Path | None = typer.Option(
@@ -63,6 +69,7 @@ def up(
                 fabric,
                 network,
                 configs=configs,
+                room_for=load(room_for, device=device, hardware=hardware) if room_for is not None else None,
                 part=part,
                 overlay=overlay,
                 frr_root=frr_root,
@@ -180,9 +187,10 @@ def fault(
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Break things and measure: packets lost, time to switch, time to return, and whether queue pairs kept a path.
+    """Break things in a lab, and measure what that does.
 
-    Exits 1 where a queue pair that should keep a path did not, or something did not come back.
+    The result says how many packets were lost, how long the switch to another path and back took, and whether every queue pair kept a
+    path. Exits 1 where a queue pair that should keep a path did not, or something did not come back.
     """
     from railweave.cli.lab_output import print_measured
     from railweave.lab import life
@@ -295,3 +303,6 @@ def export(
         print_json({"network": network.name, "out": str(out), "files": list(files)})
         return
     typer.echo(f"{counted(len(files), 'file')} in {out}; next: containerlab deploy -t {out / network.name}.clab.yml")
+
+
+app.command(short_help="Let the lab's devices be reached by SSH.")(access)

@@ -39,6 +39,9 @@ def sim(
         None, help="Background traffic: share=30%,ports=*:gpu0_eth,qps=4,packet=9000 (ports joined by +)."
     ),
     scenario: Path | None = typer.Option(None, help="A scenario file: traffic, background, overrides, faults."),
+    job: Path | None = typer.Option(
+        None, "--job", help="A job file: the time of a training step, and what it waits for (docs/jobs.md)."
+    ),
     on: str | None = typer.Option(
         None, "--fabric", help="The fabric it runs on, where several connect GPUs; else that of the GPUs' own NICs."
     ),
@@ -135,6 +138,10 @@ def sim(
         if said := absent_sentence(whole):
             typer.echo(said, err=True)
         with in_force(whole.catalog):
+            if job is not None:
+                from railweave.cli.sim_job import run
+
+                raise typer.Exit(run(network, job, words, as_json=as_json, quiet=quiet or as_json))
             if compare is not None and (len(compare.split()) > 1 or measured is not None):
                 code = _grid(network, given, compare, measured, html, as_json=as_json, quiet=quiet or as_json)
                 raise typer.Exit(code)

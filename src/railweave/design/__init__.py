@@ -28,7 +28,7 @@ from railweave.design.limits.management_reach import check_reach
 from railweave.design.limits.marking import with_lengths
 from railweave.design.limits.not_rendered import note_not_rendered
 from railweave.design.limits.platform import with_platform_defaults
-from railweave.design.limits.stripes import note_empty_stripes
+from railweave.design.limits.stripes import note_empty_stripes, note_rank_order
 from railweave.design.limits.unused_ports import note_unused_ports
 from railweave.design.named_models import note_words, with_catalog_names
 from railweave.design.nic_vendors import check_nic_vendors
@@ -104,6 +104,7 @@ def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None 
         note_not_rendered(context, layout)
         note_unused_ports(context, layout)
         note_empty_stripes(context, layout)
+        note_rank_order(context, layout)
         between = [one for one in cables if one.kind == "fabric"]
         note_growth(context, growth(layout.name, made_switches, between, colors), layout)
         fabrics.append(_fabric(context, layout, colors, known, cables))

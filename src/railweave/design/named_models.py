@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.intent.fabric import FabricFile
     from railweave.intent.reading.document import Location
+    from railweave.intent.topology import Role
 
 MODEL_BY_WORD = Rule(
     id="model-by-word",
@@ -28,16 +29,21 @@ _ROLES = ("leaf", "spine", "super_spine", "dci")
 
 
 def with_catalog_names(spec: FabricFile, catalog: Catalog) -> FabricFile:
-    """The fabric file with each model's name in place of a word that means it; a word that means none stays."""
+    """The fabric file with each model's name in place of a word that means it; a word that means none stays.
+
+    A role whose ``nos`` the file does not give runs the usual system, or the first of its model's where that does not run it:
+    as ``init --switch`` and ``--device`` choose.
+    """
     chosen = {at: means[0] for at, _, means in _words(spec, catalog)}
-    if not chosen:
-        return spec
     fabrics = {
         name: fabric.model_copy(
             update={
-                role: getattr(fabric, role).model_copy(update={"device": chosen[at]})
+                role: _with_system(
+                    given.model_copy(update={"device": chosen.get(("fabrics", name, role, "device"), given.device)}),
+                    catalog,
+                )
                 for role in _ROLES
-                if (at := ("fabrics", name, role, "device")) in chosen
+                if (given := getattr(fabric, role)) is not None
             }
         )
         for name, fabric in spec.fabrics.items()
@@ -52,6 +58,13 @@ def with_catalog_names(spec: FabricFile, catalog: Catalog) -> FabricFile:
     )
     overrides = spec.overrides.model_copy(update={"devices": devices})
     return spec.model_copy(update={"fabrics": fabrics, "overrides": overrides, "servers": servers})
+
+
+def _with_system(role: Role, catalog: Catalog) -> Role:
+    model = catalog.switches.get(role.device)
+    if model is None or role.nos in model.systems or "nos" in role.model_fields_set:
+        return role
+    return role.model_copy(update={"nos": model.systems[0]})
 
 
 def note_words(context: Context, spec: FabricFile) -> None:

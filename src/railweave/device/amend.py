@@ -42,11 +42,11 @@ def _amended(designed: Any, before: Any, after: Any) -> Any:  # noqa: ANN401 - v
         named = by_name(designed, before, after)
         if named is not None:
             found = _mapping(*named)
-            return [found[name] for name in _order(list(found), list(named[1]), list(named[2]))]
+            return [found[name] for name in _order(list(found), *map(list, named))]
         if all(isinstance(one, str | int) for values in three for one in values):
             kept = [one for one in designed if one in after or one not in before]
             made = [*kept, *(one for one in after if one not in before and one not in kept)]
-            return _order(made, before, after)
+            return _order(made, designed, before, after)
     return after
 
 
@@ -64,11 +64,19 @@ def _mapping(designed: dict[str, Any], before: dict[str, Any], after: dict[str, 
     return made
 
 
-def _order(names: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
-    """What there is in the order of the text where that is not the designed one."""
+def _order(names: list[Any], designed: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
+    """What there is in the order of the text where that is not the designed one; what only the text has stands behind what it follows there."""
     both = [one for one in before if one in after]
-    if both == [one for one in after if one in before]:
-        return names
-    places = {one: at for at, one in enumerate(after)}
-    moved = iter(sorted((one for one in names if one in places), key=lambda one: places[one]))
-    return [next(moved) if one in places else one for one in names]
+    if both != [one for one in after if one in before]:
+        places = {one: at for at, one in enumerate(after)}
+        moved = iter(sorted((one for one in names if one in places), key=lambda one: places[one]))
+        return [next(moved) if one in places else one for one in names]
+    known, there = set(designed), set(names)
+    ordered = [one for one in names if one in known]
+    at = 0
+    for one in after:
+        if one in there:
+            if one not in known:
+                ordered.insert(at, one)
+            at = ordered.index(one) + 1
+    return ordered

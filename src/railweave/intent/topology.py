@@ -54,9 +54,13 @@ class Role(Model):
     """Every device of one role (leaf, spine, super-spine or dci) of a fabric."""
 
     device: str = Field(
-        description="switch model, as the catalog names it or how its name begins, for example qfx5240-64od"
+        description="switch model, as the catalog names it, how its name begins, or its maker, for example qfx5240-64od"
     )
-    nos: str = Field(default=DEFAULT_SYSTEM, description="network operating system to render for")
+    nos: str = Field(
+        default=DEFAULT_SYSTEM,
+        description="network operating system to render for; where the model does not run the default: the first in the "
+        "catalog that it runs",
+    )
     release: Release | None = Field(
         default=None, description="release of that system; decides which features can be used; empty: the catalog's"
     )

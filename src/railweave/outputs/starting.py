@@ -12,13 +12,13 @@ from railweave.intent.inventory import template
 from railweave.intent.reference import fabric_schema
 from railweave.outputs.steps import design_file
 from railweave.report.bom import bill
-from railweave.report.prices import cost, read_prices
-from railweave.sizing.words import TITLES
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from railweave.network.model import Network
+    from railweave.report.bom import Item
     from railweave.sizing.request import Answer
+    from railweave.sizing.size import Shape
 
 SCHEMA = "fabric.schema.json"
 SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA}\n"
@@ -44,13 +44,12 @@ def start_sized(answer: Answer, folder: Path) -> list[Path]:
     return _written(folder, f"{name}.yaml", answer.fabric(), f"{name}.inventory.csv", answer.inventory())
 
 
-def costs(answer: Answer, prices: Path, hardware: Path | None = None) -> dict[str, str]:
-    """What each shape that fits costs, by its title: the bill of materials of its design.
+def bills(answer: Answer, hardware: Path | None = None) -> dict[Shape, list[Item]]:
+    """The bill of materials of each shape that fits, from its design.
 
-    ``prices`` is a file of prices, ``hardware`` a folder of hardware files. Raises ``InputError`` for either.
+    ``hardware`` is a folder of hardware files. Raises ``InputError`` for what is wrong with it.
     """
-    known = read_prices(prices)
-    return {TITLES[shape]: str(cost(bill(designed(text, hardware)), known)) for shape, text in answer.fabrics().items()}
+    return {shape: bill(designed(text, hardware)) for shape, text in answer.fabrics().items()}
 
 
 def _written(folder: Path, fabric: str, text: str, inventory: str, rows: str) -> list[Path]:

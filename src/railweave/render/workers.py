@@ -13,6 +13,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 if TYPE_CHECKING:
@@ -41,7 +42,11 @@ def spreading(function: Callable[[str], Result], names: Sequence[str]) -> Genera
     Workers see everything as it is on entering. Where there are none, the work is done when the results are asked for.
     """
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
-    if cores < 2 or len(names) < LEAST or multiprocessing.current_process().daemon:
+    forked = multiprocessing.current_process().daemon
+    threaded = (
+        threading.current_thread() is not threading.main_thread()
+    )  # what it holds, a fork would wait for at its end
+    if cores < 2 or len(names) < LEAST or forked or threaded:
         yield lambda: [function(name) for name in names]
         return
     context = multiprocessing.get_context("fork")

@@ -1,4 +1,4 @@
-"""The page of a check of the living network: the topology with what is wrong marked on it, the findings, the punch list."""
+"""The page of a check of the running network: the topology with what is wrong marked on it, the findings, the punch list."""
 
 from __future__ import annotations
 
@@ -32,15 +32,17 @@ def living_html(
         element("span", "as designed", class_="good")
     ]
     picture, hint = still_picture(topology_svg(network))
-    about = "Red is a device or link with an error, amber one with a warning; what only follows from another finding is not marked."
+    about = "Red is a device or link with an error, amber one with a warning; what follows from another finding is not marked."
     shown = [
         ("topology", "Topology", about, picture),
         ("findings", "Findings", _tally(findings), _findings(findings)),
-        ("punch-list", "Punch list", "What is to be done by hand, by rack and port.", _tasks(tasks)),
+        ("punch-list", "Punch list", "What somebody has to do by hand, rack by rack and port by port.", _tasks(tasks)),
     ]
-    said = f"The living network beside the design: {answered} of {counted(devices, 'device')} answered."
+    said = (
+        f"This page compares the running network with its design: {answered} of {counted(devices, 'device')} answered."
+    )
     return html_page(
-        f"{network.name}: living network",
+        f"{network.name}: running network",
         [hint, *marks(network, findings)],
         header=[element("h1", text(network.name), " ", *verdict), element("p", text(said), class_="description")],
         main=[section(*one) for one in shown],

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
@@ -29,7 +29,7 @@ class Prices(Model):
     """Prices of things by their name in the bill of materials, in one currency."""
 
     currency: Line = Field(description="as it is printed: EUR")
-    prices: dict[str, float] = Field(
+    prices: dict[str, Annotated[float, Field(ge=0)]] = Field(
         default_factory=dict[str, float], description="price of one, by its name in the bill of materials"
     )
     fibre_per_metre: float | None = Field(

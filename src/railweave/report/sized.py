@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from railweave.report.charts import bars
 from railweave.report.figures import subscription_word
 from railweave.report.markup import asset, element, text
 from railweave.report.shell import html_page, section, still_picture
+from railweave.report.sized_costs import ABOUT, bar_card, costs, plain_table
 from railweave.report.terms import NETWORK, glossary
 from railweave.report.topology.palette import HUES, network_strokes, stroke_rules
 from railweave.report.topology.picture import topology_svg
@@ -20,31 +20,42 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.network.model import Network
+    from railweave.report.bom import Item
+    from railweave.report.prices import Prices
 
 PURPOSE = (
     "This page shows the fabric that was sized for a number of GPUs, and the other shapes that would take them. "
     "Nothing is bought or built yet: the counts are those of the design."
 )
 
+MOST_ROWS = 8
+"""Servers of a stripe that the picture gives a row each; of more, those that are alike share one."""
+
 MEASURES = (
     ("Switches", ("leaves", "spines", "super_spines")),
-    ("Cables, those of servers among them", ("server_cables", "fabric_cables")),
+    ("Cables, of servers and between switches", ("server_cables", "fabric_cables")),
     ("Optics", ("optics",)),
 )
 """What the shapes are compared by: the title, and what is added up of each shape."""
 
 
-def sized_html(network: Network, sized: Mapping[str, Any], lines: Sequence[str], costs: Mapping[str, str]) -> str:
+def sized_html(
+    network: Network,
+    sized: Mapping[str, Any],
+    lines: Sequence[str],
+    bills: Mapping[str, Sequence[Item]],
+    prices: Prices | None = None,
+) -> str:
     """The page as one HTML document that loads nothing and needs no script.
 
     ``network`` is the design of the fabric file written, ``sized`` what sizing says for machines, ``lines`` what it prints, and
-    ``costs`` what each shape costs, by its name, where prices were given.
+    ``bills`` the bill of materials of each shape.
     """
     shapes = [one for one in sized["shapes"] if one["fits"]]
     chosen = next(one for one in shapes if one["shape"] == sized["chosen"])
     light, dark = HUES["blue"]
     colors = f":root{{--k0:{light};--k1:{light}}}@media(prefers-color-scheme:dark){{:root{{--k0:{dark};--k1:{dark}}}}}"
-    picture, hint = still_picture(topology_svg(network))
+    picture, hint = still_picture(topology_svg(network, MOST_ROWS))
     styles = [asset("prediction.css"), colors, stroke_rules(network_strokes(network)), hint]
     sections = [
         (
@@ -60,7 +71,7 @@ def sized_html(network: Network, sized: Mapping[str, Any], lines: Sequence[str],
             _charts(shapes),
         ),
         ("counts", "Counts", _refused(sized), _table(shapes, chosen)),
-        *([("costs", "Costs", "By the prices given.", _costs(costs))] if costs else []),
+        ("costs", "Cost and power", ABOUT, costs(bills, prices)),
         (
             "words",
             "As printed",
@@ -109,20 +120,10 @@ def _ratio(shape: Mapping[str, Any]) -> float | None:
 
 def _charts(shapes: Sequence[Mapping[str, Any]]) -> str:
     """A chart for each measure, a bar for each shape with its count."""
-    cards: list[str] = []
-    for title, keys in MEASURES:
-        counts = {str(one["shape"]): float(sum(one[key] for key in keys)) for one in shapes}
-        most = max([1.0, *counts.values()])
-        rows = [(name, count, f"{count:,.0f}") for name, count in counts.items()]
-        cards.append(
-            element(
-                "div",
-                element("h4", text(title)),
-                bars(rows, most=most, show=lambda value: f"{value:,.0f}", left=110.0, width=560.0),
-                class_="chart-card",
-            )
-        )
-    return element("div", *cards, class_="charts")
+    counts = (
+        (title, {str(one["shape"]): float(sum(one[key] for key in keys)) for one in shapes}) for title, keys in MEASURES
+    )
+    return element("div", *(bar_card(title, values) for title, values in counts), class_="charts")
 
 
 def _refused(sized: Mapping[str, Any]) -> str:
@@ -140,23 +141,10 @@ def _table(shapes: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> st
     heads = ["", *(f"{one['shape']} (chosen)" if one is chosen else str(one["shape"]) for one in shapes)]
     rows = [[name, *(f"{one[key]:,}" for one in shapes)] for name, key in counts]
     rows.append(["Oversubscription", *map(_said, map(_ratio, shapes))])
-    return _plain(heads, [element("tr", *(element("td", text(cell)) for cell in row)) for row in rows])
+    return plain_table(heads, rows)
 
 
 def _said(ratio: float | None) -> str:
     if ratio is None:
         return "no uplinks"
     return f"{ratio:.3g}:1" + (" (undersubscribed)" if ratio < 1 else "")
-
-
-def _costs(costs: Mapping[str, str]) -> str:
-    rows = [
-        element("tr", element("td", text(name)), element("td", text(cost), class_="said"))
-        for name, cost in costs.items()
-    ]
-    return _plain(("Shape", "Cost"), rows)
-
-
-def _plain(heads: Sequence[str], rows: Sequence[str]) -> str:
-    head = element("thead", element("tr", *(element("th", text(one)) for one in heads)))
-    return element("div", element("table", head, element("tbody", *rows), class_="plain"), class_="scroll")

@@ -51,6 +51,37 @@ PREDICTION = (
 )
 """Terms of a page with predictions."""
 
+BENCHMARKS = (
+    (
+        "bus bandwidth",
+        "The rate that nccl-tests prints: bytes over time, scaled so that it can be compared with the speed of the links.",
+    ),
+    (
+        "band",
+        "What a measured number should lie between, as far as published results and several runs of the simulator tell.",
+    ),
+    (
+        "pair",
+        "What perftest measured between two NICs. Pairs that share no link run at once, in a round.",
+    ),
+    (
+        "path color",
+        "A class of uplinks. A NIC has one address for each color, and packets to that address use the links of that color.",
+    ),
+    (
+        "score",
+        (
+            "How much likelier the pairs are if this part is slow than if none is, as a natural logarithm: 7 are about 1,000 to 1. "
+            "Of two scores only the difference matters."
+        ),
+    ),
+    (
+        "ratio",
+        "Measured over predicted, or over the baseline; of times the other way round. Below 1 it is worse.",
+    ),
+)
+"""Terms of a page with results of benchmarks."""
+
 
 def term_id(term: str) -> str:
     """Where the page explains a term."""

@@ -80,7 +80,7 @@ def _rows(network: Network, config: DeviceConfig, routes: Routes) -> tuple[tuple
             one.vrf,
             one.vni,
             one.route_distinguisher,
-            ", ".join(one.targets),
+            ", ".join(dict.fromkeys((*one.import_targets, *one.export_targets))),
             len(one.own),
             len(one.learned),
         )

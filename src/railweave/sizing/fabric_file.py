@@ -63,7 +63,7 @@ def fabric_text(catalog: Catalog, found: Size, qps: int = 0, tenants: int = 0, s
     nos = "" if system == DEFAULT_SYSTEM else f", nos: {system}"  # what switches run where a file does not say
     there = switches(found.leaf_switches, found.spine_switches, found.super_spine_switches)
     lines = [
-        f"# {found.gpus:,} GPUs: {TITLES[found.shape]}, {there}.",
+        f"# {found.gpus:,} GPUs: {TITLES[found.shape]}{'' if found.shape == 'one-leaf' else f', {there}'}.",
         f"name: rail-{wanted.gpus}",
         "fabrics:",
         "  backend:",

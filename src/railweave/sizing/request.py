@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.catalog.hardware import Hardware
 from railweave.catalog.server_shapes import with_shape
 from railweave.catalog.words import servers_named, switches_named, unknown_server, unknown_switch
+from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
 from railweave.sizing.fabric_file import fabric_text, inventory_text
 from railweave.sizing.report import Sized
@@ -90,6 +92,10 @@ def answer(known: Catalog, request: Request) -> Answer:
     asked = found if shape is None else dict(item for item in found.items() if item[0] == shape)
     best = choose(asked)
     if not isinstance(best, Size):
+        servers = math.ceil(request.gpus / known.servers[server].gpus)
+        if request.stripes > servers:
+            what = f"{request.stripes} stripes of {counted(servers, 'server')}"
+            raise InputError([Problem(Option("--stripes"), what, "a stripe has at least a server: ask for fewer")])
         raise InputError([_nothing_fits(known, wanted, found, asked)])
     if request.tenants > best.servers:
         what = f"{request.tenants} tenants of {best.servers} servers"

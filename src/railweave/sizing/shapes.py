@@ -137,8 +137,8 @@ def _super_spine(base: Size, later: int, need: int, there: Size | None) -> Size 
         return Refused("super-spine", f"half a spine, {ports.half} ports, joins no stripe of {ports.rails} leaves")
     same = there.stripes_per_pod if there and there.shape == "super-spine" else 0
     if later <= per_pod and not same:
-        few = f"{later} of the {per_pod} stripes that one pod holds"
-        return Refused("super-spine", f"{few}: super-spines would join nothing")
+        few = f"one pod holds {per_pod} stripes, and there {'is' if later == 1 else 'are'} {later}"
+        return Refused("super-spine", f"{few}: super-spines would have only one pod")
     found = list(_pods(base, later, need, range(same or 1, (same or per_pod) + 1)))
     if not found:
         pods = -(-later // per_pod)

@@ -72,7 +72,9 @@ def _laid(step: Step) -> str:
         return f"all {counted(step.laid.elsewhere, 'cable')} between switches laid anew"
     moves = ((step.laid.elsewhere, "to another switch"), (step.laid.ports, "to another port of the same switches"))
     between = " and ".join(f"{count:,} {where}" for count, where in moves if count)
-    return f"of the {step.before.fabric_cables:,} cables between switches laid anew: {between}"
+    return (
+        f"of the {counted(step.before.fabric_cables, 'cable')} between switches that there are, these move: {between}"
+    )
 
 
 def growth_lines(steps: list[Step], factor: float) -> list[str]:

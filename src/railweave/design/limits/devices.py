@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from railweave.network.fabric import Color
 
 
+ETHERNET_HEADER = 14
+"""Bytes of a frame before its IP packet, which an MTU of a switch's port counts."""
+
 ECMP_NARROW = Rule(
     id="ecmp-narrow",
     severity="warning",
@@ -219,14 +222,15 @@ def _check_mtu(context: Context, layout: Layout, kind: Equipment) -> None:
     overlay = layout.spec.evpn()
     tunnel = 0 if overlay is None else tunnel_overhead_bytes(overlay.vtep)
     largest = min(mtu.server, mtu.irb)  # a server's that exceeds the gateway's has been said, and is to come down
-    for key, inner, outer in (("server_port", mtu.irb, 0), ("fabric", largest, tunnel)):
-        if getattr(mtu, key) < inner + 14 + outer:
-            more = f", in a tunnel of {outer} more" if outer else ""
-            context.problem(
-                (*at, key),
-                f"MTU {getattr(mtu, key)} does not hold an IP packet of {inner} and its 14 bytes of Ethernet header{more}",
-                f"use at least {inner + 14 + outer}",
-            )
+    for key, of, inner, outer in (("server_port", "irb", mtu.irb, 0), ("fabric", "server", largest, tunnel)):
+        more = f", in a tunnel of {outer} more" if outer else ""
+        need = inner + ETHERNET_HEADER + outer
+        held = f"an IP packet of {inner} and its {ETHERNET_HEADER} bytes of Ethernet header{more}"
+        if need > system.maximum_mtu:  # no MTU of that port would do
+            what = f"{held}, make {need} bytes, and {system.description} takes {system.maximum_mtu}"
+            context.problem((*at, of), what, f"use at most {inner - (need - system.maximum_mtu)}")
+        elif getattr(mtu, key) < need:
+            context.problem((*at, key), f"MTU {getattr(mtu, key)} does not hold {held}", f"use at least {need}")
 
 
 def _check_hosts(context: Context, layout: Layout, colors: int) -> None:

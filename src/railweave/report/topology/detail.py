@@ -22,6 +22,7 @@ from railweave.report.topology.frame import (
     measure,
     nics_of,
 )
+from railweave.report.topology.rows import rows_of, shared_bar, shared_cables
 
 if TYPE_CHECKING:
     from railweave.network.devices import Cable
@@ -30,14 +31,24 @@ if TYPE_CHECKING:
     from railweave.report.figures import Stripe
     from railweave.report.topology.frame import Frame
     from railweave.report.topology.palette import Stroke
+    from railweave.report.topology.rows import Row
 
 
 def detail(
-    network: Network, fabric: Fabric, stripes: list[Stripe], strokes: dict[int, Stroke]
+    network: Network,
+    fabric: Fabric,
+    stripes: list[Stripe],
+    strokes: dict[int, Stroke],
+    most_rows: int | None = None,
 ) -> tuple[str, float, float]:
-    """Markup, width and height of a fabric, every device and cable drawn."""
+    """Markup, width and height of a fabric, every device and cable drawn.
+
+    In a stripe of more than ``most_rows`` servers those that are alike share a row.
+    """
+    drawn = {stripe.name: rows_of(stripe.servers, fabric, most_rows) for stripe in stripes}
     spines = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "spine"]
-    frame = measure(fabric, stripes, bool(spines))
+    rows = max(map(len, drawn.values()), default=0)
+    frame = measure(fabric, stripes, bool(spines), rows)
     spine_room = max((width(spine.name, 14) + 40 for spine in spines), default=0)
     total = max(len(stripes) * (frame.stripe_width + STRIPE_GAP) - STRIPE_GAP, len(spines) * (spine_room + 18))
     across = network.long_links(fabric.name)
@@ -47,7 +58,6 @@ def detail(
         frame.bars_top += zone
     used = len(stripes) * (frame.stripe_width + STRIPE_GAP) - STRIPE_GAP
     lefts = [(total - used) / 2 + place * (frame.stripe_width + STRIPE_GAP) for place in range(len(stripes))]
-    rows = max((len(stripe.servers) for stripe in stripes), default=0)
     bottom = frame.bars_top + rows * (BAR_HEIGHT + BAR_GAP) + PAD - (BAR_GAP if rows else 0)
     places = {
         leaf.name: (frame.rail_x(left, leaf.rails[0]) + 4, len(leaf.rails) * frame.column - 8)
@@ -63,12 +73,17 @@ def detail(
     parts.append(_uplinks(fabric, [c for s in stripes for c in s.uplinks], places, frame.leaf_top, strokes, links))
     parts += _between_sites(fabric, across, places, frame.leaf_top, links)
     for left, stripe in zip(lefts, stripes, strict=True):
-        parts += _server_cables(network, fabric, frame, left, stripe, links)
+        own = drawn[stripe.name]
+        parts += _server_cables(network, fabric, frame, left, own, links)
         parts += [leaf_box(leaf, *places[leaf.name], frame.leaf_top) for leaf in stripe.leaves]
-        parts += [
-            server_bar(fabric, frame, left, (row, len(stripe.servers)), server)
-            for row, server in enumerate(stripe.servers)
-        ]
+        for place, row in enumerate(own):
+            at = (place, len(own))
+            bar = (
+                server_bar(fabric, frame, left, at, row[0])
+                if len(row) == 1
+                else shared_bar(fabric, frame, left, at, row)
+            )
+            parts.append(bar)
     parts += [spine_box(spine, *places[spine.name]) for spine in spines]
     return "".join(parts), total, bottom
 
@@ -167,15 +182,21 @@ def _between_sites(
 
 
 def _server_cables(
-    network: Network, fabric: Fabric, frame: Frame, left: float, stripe: Stripe, links: dict[str, int]
+    network: Network, fabric: Fabric, frame: Frame, left: float, rows: list[Row], links: dict[str, int]
 ) -> list[str]:
-    """Every server cable of a stripe, straight down its rail; longer ones to the right of shorter ones."""
+    """Every server cable of a stripe, straight down its rail; longer ones to the right of shorter ones.
+
+    Servers that share a row share a cable for each NIC.
+    """
     top = frame.leaf_top + LEAF_HEIGHT - 2
     drawn: list[str] = []
-    for row, server in enumerate(stripe.servers):
+    for row, (server, *others) in enumerate(rows):
+        if others:
+            drawn.append(shared_cables(fabric, frame, left, (row, len(rows)), rows[row]))
+            continue
         cables = {cable.a.port: cable for cable in network.cables_of(server.name) if cable.fabric == fabric.name}
         for nic in nics_of(server, fabric):
-            x = number(frame.cable_x(left, nic.rail, row, len(stripe.servers)))
+            x = number(frame.cable_x(left, nic.rail, row, len(rows)))
             path = f"M{x} {number(top)}V{number(frame.bars_top + row * (BAR_HEIGHT + BAR_GAP) + 7)}"
             drawn.append(
                 _cable(

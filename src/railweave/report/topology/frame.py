@@ -46,12 +46,14 @@ class Frame:
         return self.rail_x(left, rail) + self.column / 2 + (row - (rows - 1) / 2) * step
 
 
-def measure(fabric: Fabric, stripes: list[Stripe], spines: bool) -> Frame:
-    """The measures of a fabric's drawing: wide enough for every name, and for a cable of each server on its rail."""
+def measure(fabric: Fabric, stripes: list[Stripe], spines: bool, rows: int) -> Frame:
+    """The measures of a fabric's drawing: wide enough for every name, and for a cable of each row on its rail.
+
+    ``rows`` are those of the stripe with the most.
+    """
     rails = max((rail for stripe in stripes for leaf in stripe.leaves for rail in leaf.rails), default=1)
-    columns = [58.0]
+    columns = [58.0, 2.2 * rows + 20]
     for stripe in stripes:
-        columns += [2.2 * len(stripe.servers) + 20]
         columns += [
             max(width(part, size) for part, size in zip(two_lines(leaf.name), (10, 12.5), strict=True))
             / len(leaf.rails)

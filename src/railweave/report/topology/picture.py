@@ -43,10 +43,13 @@ MARGIN = 28.0
 MINIMUM_WIDTH = 720.0
 
 
-def topology_svg(network: Network) -> str:
-    """A self-contained SVG of a network's fabrics, light or dark as the reader has it, without fonts or scripts."""
+def topology_svg(network: Network, most_rows: int | None = None) -> str:
+    """A self-contained SVG of a network's fabrics, light or dark as the reader has it, without fonts or scripts.
+
+    In stripes of more than ``most_rows`` servers those that are alike share a row; None: every server has one.
+    """
     strokes = network_strokes(network)
-    panels = [_panel(network, fabric, strokes[fabric.name]) for fabric in network.fabrics]
+    panels = [_panel(network, fabric, strokes[fabric.name], most_rows) for fabric in network.fabrics]
     wide = max(MINIMUM_WIDTH, *(panel[1] for panel in panels)) + 2 * MARGIN
     body: list[str] = []
     y = MARGIN
@@ -78,7 +81,9 @@ def _style(rules: str) -> str:
     return asset("topology.css") + "\n" + rules.replace(".k", ".rw .k")
 
 
-def _panel(network: Network, fabric: Fabric, strokes: dict[int, Stroke]) -> tuple[str, float, float]:
+def _panel(
+    network: Network, fabric: Fabric, strokes: dict[int, Stroke], most_rows: int | None
+) -> tuple[str, float, float]:
     """Markup, width and height of one fabric."""
     sums = figures(network, fabric)
     uplinks = max(
@@ -93,7 +98,10 @@ def _panel(network: Network, fabric: Fabric, strokes: dict[int, Stroke]) -> tupl
     small = small and _most_parallel(network, fabric) <= DETAIL_PARALLEL
     small = small and not sums.super_spines and not sums.dci  # their tier is drawn in blocks only
     groups = stripes(network, fabric)
-    drawing, wide, height = (detail if small else overview)(network, fabric, groups, strokes)
+    if small:
+        drawing, wide, height = detail(network, fabric, groups, strokes, most_rows)
+    else:
+        drawing, wide, height = overview(network, fabric, groups, strokes)
     title = network.name if len(network.fabrics) == 1 else f"{network.name} / {fabric.name}"
     line = [
         counted(sums.gpus, "GPU"),
