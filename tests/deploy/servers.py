@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -91,7 +92,7 @@ def with_servers(
             box.device.shell = box.words()
             if text:
                 box.file.write_text(text)
-                apply = f"python3 -m railweave.host apply --host-file {shlex.quote(str(box.file))} --state-file {box.folder}/state.json"
+                apply = f"{sys.executable} -m railweave.host apply --host-file {shlex.quote(str(box.file))} --state-file {box.folder}/state.json"
                 box.run(f"{apply} --names-file {box.folder}/rt_tables.conf")
             access["devices"][name] = {"address": "127.0.0.1", "protocols": ["ssh"], "ports": {"ssh": box.device.port}}
             with fabric.with_name("known_hosts").open("a") as out:
