@@ -1,6 +1,6 @@
 //! Parameters: any of the table's, with any value that the input takes.
 
-use railweave_sim::config::{Config, Ecn, Service};
+use railweave_sim::config::{Config, Ecn, Service, Watchdog};
 use railweave_sim::input::parameters::{PARAMETERS, check, set};
 use railweave_sim::input::value::{Kind, Value};
 
@@ -19,6 +19,11 @@ pub fn config(draw: &mut Draw<'_>) -> Config {
         }
         config.switch.headroom = draw.extreme(0, 1 << 20);
         config.switch.reserved = draw.extreme(0, 1 << 14);
+    }
+    if draw.once_in(8) {
+        // one that looks while there is traffic: those of switches come once in 100 ms
+        let (poll, recovery) = (draw.extreme(1_000_000, 1 << 30), draw.extreme(1_000_000, 1 << 30));
+        config.switch.watchdog = Some(Watchdog { poll, detection: 1, recovery, drop: draw.once_in(2) });
     }
     for _ in 0..draw.within(0, 24) {
         let parameter = &PARAMETERS[draw.within(0, PARAMETERS.len() as u64 - 1) as usize];
