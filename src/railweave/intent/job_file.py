@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import Field, field_validator, model_validator
@@ -13,7 +14,6 @@ from railweave.intent.scenario import Setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 
 class ModelShape(Model):
@@ -106,16 +106,24 @@ class GpuRates(Model):
     memory: float | None = Field(default=None, gt=0, le=1, description="what norms and the optimizer get of the memory")
 
 
+OF_MODELS = ("model", "sequence", "parallel", "batch", "dtype", "gradients", "recompute", "attention", "overlap", "layer")
+"""Fields of a job that say nothing of a trace."""
+
+
 class TrainingJob(Model):
-    """A training job."""
+    """A training job: of a model, or as a trace has it."""
 
     name: Line = Field(default="", description="what it is called in results")
-    model: str | ModelShape = Field(description="a preset (docs/jobs.md has them), or sizes")
+    model: str | ModelShape = Field(
+        default="", description="a preset (docs/jobs.md has them), or sizes; needed but with `trace`"
+    )
     sequence: int | None = Field(
         default=None, ge=1, le=1 << 24, description="tokens of a sequence, in place of the preset's"
     )
     parallel: Parallel = Field(default=Parallel(), description="how it is divided over GPUs")
-    batch: Batch = Field(description="what is trained in a step")
+    batch: Batch = Field(
+        default=Batch.model_validate({"global": 1}), description="what is trained in a step; needed but with `trace`"
+    )
     dtype: Literal["bf16", "fp8"] = Field(
         default="bf16", description="in what matrices are multiplied; what is sent is bf16"
     )
@@ -141,6 +149,26 @@ class TrainingJob(Model):
     )
     nccl: dict[str, Setting] = Field(default_factory=dict[str, Setting], description="NCCL's parameters")
     start: Picoseconds = Field(default=0, ge=0, description="when its first step begins")
+    trace: Line | None = Field(
+        default=None,
+        description="in place of a model: execution traces of Chakra, as a folder or as folder and name before the ranks; counts from the job file",
+    )
+    trace_groups: Line | None = Field(
+        default=None, description="the process groups of the trace; empty: comm_group.json beside it"
+    )
+
+    @model_validator(mode="after")
+    def _model_or_trace(self) -> TrainingJob:
+        given = self.model_fields_set
+        if self.trace is None:
+            if missing := [name for name in ("model", "batch") if name not in given]:
+                raise WrongValueError(f"{missing[0]} is missing", f"say {missing[0]}, or give a trace")
+            if self.trace_groups is not None:
+                raise WrongValueError("there is no trace that these groups belong to", "give trace", ["trace_groups"])
+        elif of_model := [name for name in OF_MODELS if name in given]:
+            what = f"{of_model[0]} goes with a model; a trace has what was computed and sent"
+            raise WrongValueError(what, "leave it out", [of_model[0]])
+        return self
 
     @field_validator("hosts", mode="before")
     @classmethod
@@ -162,6 +190,10 @@ class ReadJobs:
     document: Document
     single: bool
     """Whether the file is one job, without ``jobs:``."""
+
+    def beside(self, name: str) -> Path:
+        """A file by its name as the job file has it."""
+        return Path(self.document.file).parent / name
 
     def location(self, number: int, *parts: str | int) -> tuple[str | int, ...]:
         """Where a part of a job stands in the file."""

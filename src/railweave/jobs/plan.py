@@ -31,6 +31,31 @@ class Planned:
     """By stage and part: the layers it has, in order."""
 
     @property
+    def ranks(self) -> int:
+        """GPUs."""
+        return self.layout.ranks
+
+    @property
+    def about(self) -> str:
+        """What it is, for people."""
+        layout = self.layout
+        return (
+            f"{self.model.parameters / 1e9:.1f} billion parameters on {layout.ranks} GPUs "
+            f"(tensor {layout.tensor}, context {layout.context}, pipeline {layout.pipeline} x {layout.virtual}, "
+            f"data {layout.data}, expert {layout.expert})"
+        )
+
+    def described(self) -> dict[str, Any]:
+        """The same for machines."""
+        names = ("tensor", "context", "pipeline", "virtual", "data", "expert")
+        return {
+            "parameters": self.model.parameters,
+            "gpus": self.ranks,
+            "layout": {name: getattr(self.layout, name) for name in names},
+            "microbatches": self.microbatches,
+        }
+
+    @property
     def tokens(self) -> int:
         """Of a step."""
         return self.job.batch.size * self.model.sequence

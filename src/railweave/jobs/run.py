@@ -11,7 +11,7 @@ from railweave.jobs.graph import COMPUTE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.jobs.graph import Graph
+    from railweave.jobs.graph import Graph, Op
 
 MOST_APART = 1e-6
 """Of a communication, what may be left when it is taken to have ended: paces are no whole numbers."""
@@ -151,10 +151,11 @@ def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
             begin = max(times.begin_ps[cause], since)
             top = min(until, times.end_ps[cause])
             _add(into, "bubble", until - top)
-            if blocking.communication is None:
+            kind = _kind(graph, blocking)
+            if kind is None:
                 _add(into, "bubble", top - since)
                 return
-            _add(into, graph.communications[blocking.communication].kind, top - begin)
+            _add(into, kind, top - begin)
             number, until = cause, begin
 
     for number, op in enumerate(graph.ops):
@@ -179,10 +180,17 @@ def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
                 until = times.end_ps[one]
             begin = max(times.begin_ps[one], at[number])
             if begin < until:
-                _add(into, graph.communications[graph.ops[one].communication or 0].kind, until - begin)
+                _add(into, _kind(graph, graph.ops[one]) or "bubble", until - begin)
                 until = begin
         _add(into, "bubble", until - at[number])
     return found
+
+
+def _kind(graph: Graph, op: Op) -> str | None:
+    """What is sent by an operation, between servers or inside one; None of computing."""
+    if op.communication is not None:
+        return graph.communications[op.communication].kind
+    return op.inside[0][0] if op.inside and op.stream != COMPUTE else None
 
 
 def _add(into: dict[str, int], kind: str, time: int) -> None:

@@ -22,6 +22,8 @@ LEAST = 0.35
 """Pixels between which two of the same kind are drawn as one."""
 FILL = {"forward": 0, "backward": 5, "TP": 6, "CP": 6, "EP": 2, "PP": 1, "DP": 3, "EDP": 4}
 """The fill of each kind, as a number of the page's colors."""
+OTHER = 3
+"""The fill of what a trace sends without saying for which kind of parallelism."""
 NAMES = {
     "forward": "computing forward",
     "backward": "computing backward, optimizer",
@@ -51,21 +53,17 @@ def training_html(found: TrainingPrediction) -> str:
 
 
 def _job(job: JobResult) -> str:
-    layout, step = job.plan.layout, job.step_ps
+    step, tokens, mfu = job.step_ps, job.tokens_per_second, job.mfu
     figures = [
         (f"{step / 1e9:,.1f} ms", "a step"),
-        (f"{job.tokens_per_second:,.0f}", "tokens a second"),
-        (f"{job.mfu:.1%}", "MFU: of the GPUs' peak"),
-        (f"{job.wasted_gpus:,.1f} of {layout.ranks:,}", "GPUs that wait for communication"),
+        *([] if tokens is None else [(f"{tokens:,.0f}", "tokens a second")]),
+        *([] if mfu is None else [(f"{mfu:.1%}", "MFU: of the GPUs' peak")]),
+        (f"{job.wasted_gpus:,.1f} of {job.plan.ranks:,}", "GPUs that wait for communication"),
     ]
     if job.alone_ps != step:
         figures.insert(1, (f"{job.alone_ps / 1e9:,.1f} ms", "a step with nobody else on the network"))
-    about = (
-        f"{job.plan.model.parameters / 1e9:,.1f} billion parameters on {layout.ranks:,} GPUs: tensor {layout.tensor}, context {layout.context}, "
-        f"pipeline {layout.pipeline} with {layout.virtual} part{'' if layout.virtual == 1 else 's'} a stage, data {layout.data}, expert {layout.expert}; "
-        f"{job.plan.microbatches} micro-batches a replica."
-    )
-    parts = [(KINDS.get(kind, "computing"), time) for kind, time in job.parts.items() if time]
+    about = f"{job.plan.about}."
+    parts = [("computing" if kind == COMPUTE else KINDS.get(kind, kind), time) for kind, time in job.parts.items() if time]
     rows = [
         element("tr", *(element("td", text(cell)) for cell in (name, f"{time / 1e9:,.1f}", f"{time / step:.1%}")))
         for name, time in parts
@@ -101,7 +99,7 @@ _DRAWN = (
 def _keys(job: JobResult) -> str:
     there = {"forward", "backward"} | {one.kind for one in job.graph.communications}
     keys = [
-        element("span", element("i", "", style=f"background:var(--k{FILL[kind]});height:10px"), text(name))
+        element("span", element("i", "", style=f"background:var(--k{FILL.get(kind, OTHER)});height:10px"), text(name))
         for kind, name in NAMES.items()
         if kind in there
     ]
@@ -158,7 +156,7 @@ def _sending(job: JobResult, stage: int) -> Iterable[Mark]:
     for op, begin, end in zip(job.graph.ops, job.times.begin_ps, job.times.end_ps, strict=True):
         if op.rank_class == stage and op.communication is not None:
             one = job.graph.communications[op.communication]
-            yield one.kind, begin, end, f"{KINDS[one.kind]}: {one.collective} of {one.size_bytes:,} bytes, {op.label}"
+            yield one.kind, begin, end, f"{KINDS.get(one.kind, one.kind)}: {one.collective} of {one.size_bytes:,} bytes, {op.label}"
 
 
 def _merged(found: Iterable[Mark], scale: float) -> list[Mark]:
@@ -197,7 +195,7 @@ def _mark(one: Mark, y: float, scale: float, opacity: float) -> str:
     said = f"{said}: {begin / 1e9:,.1f} to {end / 1e9:,.1f} ms"
     return (
         f'<rect x="{number(LEFT + begin * scale)}" y="{number(y)}" width="{number(max(long, 0.6))}" height="{number(LANE)}" '
-        f'fill="var(--k{FILL[kind]})" fill-opacity="{number(opacity) if opacity == 1 else opacity}"><title>{text(said)}</title></rect>'
+        f'fill="var(--k{FILL.get(kind, OTHER)})" fill-opacity="{number(opacity) if opacity == 1 else opacity}"><title>{text(said)}</title></rect>'
     )
 
 
@@ -205,7 +203,7 @@ def _sent(job: JobResult) -> str:
     rows: list[str] = []
     for one, carried in job.slowest():
         cells = (
-            KINDS[one.kind],
+            KINDS.get(one.kind, one.kind),
             one.collective,
             f"{one.size_bytes:,}",
             f"{len(one.groups):,} of {len(one.groups[0]):,}",

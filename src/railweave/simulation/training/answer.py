@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from railweave.jobs.graph import Communication, Graph
     from railweave.jobs.plan import Planned
     from railweave.jobs.run import Times
+    from railweave.jobs.traces.traced import Traced
     from railweave.simulation.model.fabric import PacketFabric
     from railweave.simulation.training.loads import Carried
 
@@ -31,7 +32,7 @@ KINDS = {
 class JobResult:
     """What a job gets. ``carried``: by communication of the graph."""
 
-    plan: Planned
+    plan: Planned | Traced
     graph: Graph
     times: Times
     carried: tuple[Carried, ...]
@@ -41,20 +42,24 @@ class JobResult:
     """A step with nobody else on the network."""
 
     @property
-    def mfu(self) -> float:
-        """What part of the GPUs' peak the model's own operations take, without recomputing, attention counted whole."""
+    def mfu(self) -> float | None:
+        """What part of the GPUs' peak the model's own operations take, without recomputing, attention counted whole. None of a trace, which does not say."""
+        if self.plan.flops is None:
+            return None
         return self.plan.flops / (self.step_ps / 1e12) / self.plan.peak
 
     @property
-    def tokens_per_second(self) -> float:
-        """Of the whole job."""
+    def tokens_per_second(self) -> float | None:
+        """Of the whole job; None of a trace."""
+        if self.plan.tokens is None:
+            return None
         return self.plan.tokens / (self.step_ps / 1e12)
 
     @cached_property
     def parts(self) -> dict[str, float]:
         """What GPUs do in a step, by kind, ps: mean over pipeline stages. Sums to the step."""
         by_class = exposed(self.graph, self.times)
-        kinds = [COMPUTE, *KINDS]
+        kinds = dict.fromkeys([COMPUTE, *KINDS, *(kind for one in by_class for kind in one)])
         scale = self.step_ps / max(self.times.step_ps, 1)
         return {kind: sum(one.get(kind, 0) for one in by_class) / len(by_class) * scale for kind in kinds}
 
@@ -66,7 +71,7 @@ class JobResult:
     @property
     def wasted_gpus(self) -> float:
         """GPUs that wait for communication, of all that the job has."""
-        return self.plan.layout.ranks * self.exposed_ps / self.step_ps
+        return self.plan.ranks * self.exposed_ps / self.step_ps
 
     def slowest(self) -> list[tuple[Communication, Carried]]:
         """What is sent between servers, each kind, collective and size once: of the stage where it takes longest."""
@@ -79,13 +84,13 @@ class JobResult:
 
     def to_text(self) -> str:
         """Lines for people."""
-        layout = self.plan.layout
-        step = self.step_ps
+        step = max(self.step_ps, 1)
+        tokens, mfu = self.tokens_per_second, self.mfu
         lines = [
-            self._head(),
+            f"{self.plan.job.name or 'job'}: {self.plan.about}",
             f"  step           {step / 1e9:.1f} ms" + self._slower(),
-            f"  tokens         {self.tokens_per_second:,.0f} a second",
-            f"  MFU            {self.mfu:.1%}",
+            *([] if tokens is None else [f"  tokens         {tokens:,.0f} a second"]),
+            *([] if mfu is None else [f"  MFU            {mfu:.1%}"]),
             f"  computing      {self.parts[COMPUTE] / step:.1%} of the step",
         ]
         lines += [
@@ -94,17 +99,9 @@ class JobResult:
             if kind != COMPUTE and time
         ]
         if self.exposed_ps:
-            lines.append(f"  GPUs that wait for communication: {self.wasted_gpus:.1f} of {layout.ranks}")
+            lines.append(f"  GPUs that wait for communication: {self.wasted_gpus:.1f} of {self.plan.ranks}")
         lines += [f"  {text}" for text in self._table()]
         return "\n".join(lines)
-
-    def _head(self) -> str:
-        layout = self.plan.layout
-        return (
-            f"{self.plan.job.name or 'job'}: {self.plan.model.parameters / 1e9:.1f} billion parameters on {layout.ranks} GPUs "
-            f"(tensor {layout.tensor}, context {layout.context}, pipeline {layout.pipeline} x {layout.virtual}, "
-            f"data {layout.data}, expert {layout.expert})"
-        )
 
     def _slower(self) -> str:
         more = self.step_ps / self.alone_ps - 1
@@ -134,20 +131,9 @@ class JobResult:
 
     def to_json(self) -> dict[str, Any]:
         """The documented object (docs/jobs.md)."""
-        layout = self.plan.layout
         return {
             "name": self.plan.job.name,
-            "parameters": self.plan.model.parameters,
-            "gpus": layout.ranks,
-            "layout": {
-                "tensor": layout.tensor,
-                "context": layout.context,
-                "pipeline": layout.pipeline,
-                "virtual": layout.virtual,
-                "data": layout.data,
-                "expert": layout.expert,
-            },
-            "microbatches": self.plan.microbatches,
+            **self.plan.described(),
             "step_ms": self.step_ps / 1e9,
             "alone_ms": self.alone_ps / 1e9,
             "tokens_per_second": self.tokens_per_second,

@@ -11,6 +11,7 @@ from railweave.jobs.build import build
 from railweave.jobs.graph import COMPUTE, Graph, Op
 from railweave.jobs.plan import Planned, planned
 from railweave.jobs.run import Times, run
+from railweave.jobs.traces.traced import Traced, traced
 from railweave.network.status import lost_nics, present
 from railweave.simulation.conditions import bed_of, conditions_of
 from railweave.simulation.engines.flows import FLOW_NOTE
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Job:
-    plan: Planned
+    plan: Planned | Traced
     placed: Placed
     graph: Graph
 
@@ -103,13 +104,16 @@ def _ready(
         own, hosts = job_of(present(network), bed.fabric.wiring, job.tenant, job.hosts, lost=lost_nics(network))
     except InputError as error:
         raise InputError([_at(read, number, problem) for problem in error.problems]) from None
-    plan = planned(read, number, own.servers[0].gpu, own.ranks)
+    if job.trace is None:
+        plan = planned(read, number, own.servers[0].gpu, own.ranks)
+    else:
+        plan = traced(read, number, own.servers[0].gpu, own.ranks, [server.name for server in own.servers])
     if isinstance(plan, list):
         raise InputError(plan)
     colors = int((bed.fabric.addresses.places >= 0).sum(axis=1).max())
     over = job.qps or qps or network.hosts.job.qps_per_connection or colors
     placed = Placed(bed.fabric, own, hosts, nccl_of(texts(job.nccl), own, over, colors), timeline, settings)
-    return _Job(plan, placed, build(plan, placed.inside))
+    return _Job(plan, placed, plan.graph(placed.inside) if isinstance(plan, Traced) else build(plan, placed.inside))
 
 
 def _at(read: ReadJobs, number: int, problem: Problem) -> Problem:

@@ -41,8 +41,8 @@ class Variants:
                 f"{self.name:<{width}}  {'step':>12}  {'slower':>8}  {'MFU':>6}  {'waiting for communication':>26}  {'GPUs wasted':>12}",
             ]
             lines += [
-                f"{value:<{width}}  {one.step_ps / 1e9:>9.1f} ms  {one.step_ps / best - 1:>8.1%}  {one.mfu:>6.1%}  "
-                f"{one.exposed_ps / 1e9:>23.1f} ms  {one.plan.layout.ranks * (1 - best / one.step_ps):>12.1f}"
+                f"{value:<{width}}  {one.step_ps / 1e9:>9.1f} ms  {one.step_ps / best - 1:>8.1%}  {'' if one.mfu is None else f'{one.mfu:.1%}':>6}  "
+                f"{one.exposed_ps / 1e9:>23.1f} ms  {one.plan.ranks * (1 - best / one.step_ps):>12.1f}"
                 for value, one in rows
             ]
             blocks.append("\n".join(lines))

@@ -1,0 +1,106 @@
+"""A trace: for each rank what it computes and sends, and what each of these waits for."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from railweave.errors import FileLine, Problem, SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from railweave.collectives.bus_bandwidth import Collective
+
+NodeKind = Literal["compute", "host", "memory", "collective", "send", "receive", "none"]
+"""``compute``: a GPU; ``host``: its processor; ``memory``: what a GPU moves to or from memory; ``none``: takes no time, and only orders others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A piece of work of a rank.
+
+    ``number``: as the file has it, its line where it is text. ``time_ps``: as it was measured, 0 where it was not. ``after``: places of nodes of the same rank that it waits for. ``size_bytes``: of communication, as
+    nccl-tests counts it. ``group``: the place of a collective's group in ``Trace.groups``. ``peer``: the other rank of a message, which ``tag`` tells from others between the two. ``flops``, ``moved_bytes``:
+    what it computes, and moves to or from memory. ``label``: which kind of parallelism it belongs to, where that is said.
+    """
+
+    number: int
+    name: str
+    kind: NodeKind
+    time_ps: int = 0
+    after: tuple[int, ...] = ()
+    collective: Collective | None = None
+    size_bytes: int = 0
+    group: int = -1
+    peer: int = -1
+    tag: int = 0
+    flops: int = 0
+    moved_bytes: int = 0
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RankTrace:
+    """What a rank does. Every node stands behind those that it waits for."""
+
+    file: str
+    nodes: tuple[Node, ...]
+
+    def problem(self, node: Node, what: str, fix: str = "") -> Problem:
+        """A problem of a node: it names the file and the node."""
+        return node_problem(self.file, node.number, node.name, what, fix)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A trace of ranks 0, 1, ... ``groups``: ranks of each, in order. ``hosts``: the server that each rank ran on, and its GPU there; empty where that is not known. ``notes``: what was assumed, for people."""
+
+    ranks: tuple[RankTrace, ...]
+    groups: tuple[tuple[int, ...], ...]
+    notes: tuple[str, ...] = ()
+    hosts: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def nodes(self) -> int:
+        """Of all ranks."""
+        return sum(len(rank.nodes) for rank in self.ranks)
+
+
+def node_problem(file: str, number: int, name: str, what: str, fix: str = "") -> Problem:
+    """A problem of a node of a file."""
+    shown = "".join(letter if letter.isprintable() else "?" for letter in name[:60])
+    return Problem(FileLine(file), f"node {number}{f' ({shown})' if shown else ''}: {what}", fix)
+
+
+def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Sequence[Iterable[int]]) -> RankTrace:
+    """Nodes each behind those that they wait for, otherwise by when they began and by their number.
+
+    ``after``: places in ``nodes``, for each. Raises ``SpecError`` where nodes wait for each other in a circle.
+    """
+    following: list[list[int]] = [[] for _ in nodes]
+    missing = [0] * len(nodes)
+    for place, before in enumerate(after):
+        for one in before:
+            following[one].append(place)
+            missing[place] += 1
+    ready = [(begins[place], nodes[place].number, place) for place in range(len(nodes)) if not missing[place]]
+    heapq.heapify(ready)
+    order: list[int] = []
+    while ready:
+        place = heapq.heappop(ready)[2]
+        order.append(place)
+        for one in following[place]:
+            missing[one] -= 1
+            if not missing[one]:
+                heapq.heappush(ready, (begins[one], nodes[one].number, one))
+    if len(order) < len(nodes):
+        stuck = next(node for node, left in zip(nodes, missing, strict=True) if left)
+        what = "it waits for itself: dependencies go in a circle"
+        raise SpecError([node_problem(file, stuck.number, stuck.name, what)])
+    place_of = {place: number for number, place in enumerate(order)}
+    return RankTrace(
+        file,
+        tuple(replace(nodes[place], after=tuple(sorted(place_of[one] for one in after[place]))) for place in order),
+    )
