@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -10,9 +11,11 @@ from railweave.cli.output import print_json, telling
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from railweave.network.model import Network
+    from railweave.simulation.training.answer import TrainingPrediction
 
 OF_COLLECTIVES = (
     "collective",
@@ -63,17 +66,37 @@ def run(network: Network, job: Path, words: dict[str, Any], *, as_json: bool, qu
     }
     with telling(quiet=quiet) as say:
         if words["compare"] is not None:
-            if words["html"] is not None:
-                raise InputError(
-                    [Problem(Option("--html"), "draws one prediction, not a comparison", "leave out --compare")]
-                )
+            for name, what in (("html", "draws"), ("chakra_out", "writes")):
+                if words[name] is not None:
+                    option = Option(f"--{name.replace('_', '-')}")
+                    raise InputError([Problem(option, f"{what} one prediction, not a comparison", "leave out --compare")])
             found = compare_training(network, job, words["compare"], given, say)
         else:
             found = predict_training(network, job, **given, progress=say)
             if words["html"] is not None:
                 write_file(words["html"], training_html(found))
+            if words["chakra_out"] is not None:
+                _write_traces(found, words["chakra_out"], say)
     if as_json:
         print_json(found.to_json())
     else:
         typer.echo(found.to_text())
     return 0 if found.complete else 1
+
+
+def _write_traces(found: TrainingPrediction, folder: Path, say: Callable[[str], None]) -> None:
+    """Write what the ranks of each job compute and send. Raises ``InputError`` for a job that is a trace, ``OutputError``."""
+    from railweave.jobs.plan import Planned
+    from railweave.jobs.traces.chakra_write import of_model
+    from railweave.writing import write_below
+
+    names: list[str] = []
+    for number, job in enumerate(found.jobs, 1):
+        if not isinstance(job.plan, Planned):
+            what = f"job {job.plan.job.name or number} is a trace itself"
+            raise InputError([Problem(Option("--chakra-out"), what, "give a job file whose jobs have models")])
+        name = re.sub(r"[^A-Za-z0-9_-]+", "-", job.plan.job.name).strip("-") or "job"
+        names.append(name if name not in names else f"{name}-{number}")
+        for file, content in of_model(job.plan, names[-1]):
+            say(f"writing {file}")
+            write_below(folder, {file: content})

@@ -96,11 +96,23 @@ def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Seq
             if not missing[one]:
                 heapq.heappush(ready, (begins[one], nodes[one].number, one))
     if len(order) < len(nodes):
-        stuck = next(node for node, left in zip(nodes, missing, strict=True) if left)
-        what = "it waits for itself: dependencies go in a circle"
-        raise SpecError([node_problem(file, stuck.number, stuck.name, what)])
+        circle = _circle(missing, after)
+        stuck, *way = (nodes[place].number for place in circle)
+        what = f"it waits for itself, by {' and '.join(f'node {one}' for one in way[:6])}" if way else "it waits for itself"
+        name = nodes[circle[0]].name
+        raise SpecError([node_problem(file, stuck, name, what, "dependencies of a trace go in no circle")])
     place_of = {place: number for number, place in enumerate(order)}
     return RankTrace(
         file,
         tuple(replace(nodes[place], after=tuple(sorted(place_of[one] for one in after[place]))) for place in order),
     )
+
+
+def _circle(missing: Sequence[int], after: Sequence[Iterable[int]]) -> list[int]:
+    """Places that wait for each other in a circle; ``missing``: how many of what each waits for never end."""
+    at = next(place for place, left in enumerate(missing) if left)
+    way: dict[int, None] = {}
+    while at not in way:
+        way[at] = None
+        at = next(one for one in after[at] if missing[one])
+    return list(way)[list(way).index(at) :]

@@ -88,13 +88,13 @@ class JobResult:
         tokens, mfu = self.tokens_per_second, self.mfu
         lines = [
             f"{self.plan.job.name or 'job'}: {self.plan.about}",
-            f"  step           {step / 1e9:.1f} ms" + self._slower(),
+            f"  step           {_shown(step)}" + self._slower(),
             *([] if tokens is None else [f"  tokens         {tokens:,.0f} a second"]),
             *([] if mfu is None else [f"  MFU            {mfu:.1%}"]),
             f"  computing      {self.parts[COMPUTE] / step:.1%} of the step",
         ]
         lines += [
-            f"  {('waiting: ' + KINDS[kind]):<34} {time / 1e9:>9.1f} ms  {time / step:.1%}"
+            f"  {('waiting: ' + KINDS.get(kind, kind)):<34} {_shown(time):>12}  {time / step:.1%}"
             for kind, time in self.parts.items()
             if kind != COMPUTE and time
         ]
@@ -105,7 +105,7 @@ class JobResult:
 
     def _slower(self) -> str:
         more = self.step_ps / self.alone_ps - 1
-        return "" if self.step_ps == self.alone_ps else f", alone {self.alone_ps / 1e9:.1f} ms ({more:+.1%})"
+        return "" if self.step_ps == self.alone_ps else f", alone {_shown(self.alone_ps)} ({more:+.1%})"
 
     def _table(self) -> list[str]:
         rows = [
@@ -155,6 +155,11 @@ class JobResult:
                 for one, found in zip(self.graph.communications, self.carried, strict=True)
             ],
         }
+
+
+def _shown(time_ps: float) -> str:
+    """A time for people: of traces of single collectives, which take less than a millisecond, in microseconds."""
+    return f"{time_ps / 1e6:.1f} us" if time_ps < 1e9 else f"{time_ps / 1e9:.1f} ms"
 
 
 @dataclass(frozen=True)
