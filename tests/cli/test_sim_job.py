@@ -72,3 +72,18 @@ def test_a_file_that_is_none(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "job.yaml"
     path.write_text("model: llama3-8b\nbatch: {global: 8}\nparalel: {tensor: 2}\n")
     assert "job.yaml:3" in run("--job", str(path), code=2)
+
+
+def test_a_step_is_written_as_traces_and_read_again(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "traces"
+    given = json.loads(run("--job", str(EXAMPLES / "jobs" / "fsdp.yaml"), "--chakra-out", str(folder), "--json"))
+    assert sorted(one.name for one in folder.iterdir())[:2] == ["8B-FSDP.0.et", "8B-FSDP.1.et"]
+    (tmp_path / "again.yaml").write_text("trace: traces\n")
+    found = json.loads(run("--job", str(tmp_path / "again.yaml"), "--json"))["jobs"][0]
+    assert found["step_ms"] == pytest.approx(given["jobs"][0]["step_ms"], rel=1e-6)
+    assert (found["mfu"], found["gpus"], found["trace"]) == (None, 32, "traces")
+    page = tmp_path / "page.html"
+    run("--job", str(tmp_path / "again.yaml"), "--html", str(page))
+    assert "nodes of 32 ranks, traces" in page.read_text()
+    assert "is a trace itself" in run("--job", str(tmp_path / "again.yaml"), "--chakra-out", str(folder), code=2)
+    assert "not a comparison" in run("--job", str(JOBS[0]), "--chakra-out", str(folder), "--compare", "qps=1", code=2)

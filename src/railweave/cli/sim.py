@@ -43,7 +43,9 @@ def sim(
         None, "--job", help="A job file: the time of a training step, and what it waits for (docs/jobs.md)."
     ),
     chakra_out: Path | None = typer.Option(
-        None, "--chakra-out", help="With --job: write what each rank computes and sends, as execution traces of Chakra, into this folder."
+        None,
+        "--chakra-out",
+        help="With --job: write what each rank computes and sends, as execution traces of Chakra, into this folder.",
     ),
     on: str | None = typer.Option(
         None, "--fabric", help="The fabric it runs on, where several connect GPUs; else that of the GPUs' own NICs."

@@ -69,7 +69,9 @@ def run(network: Network, job: Path, words: dict[str, Any], *, as_json: bool, qu
             for name, what in (("html", "draws"), ("chakra_out", "writes")):
                 if words[name] is not None:
                     option = Option(f"--{name.replace('_', '-')}")
-                    raise InputError([Problem(option, f"{what} one prediction, not a comparison", "leave out --compare")])
+                    raise InputError(
+                        [Problem(option, f"{what} one prediction, not a comparison", "leave out --compare")]
+                    )
             found = compare_training(network, job, words["compare"], given, say)
         else:
             found = predict_training(network, job, **given, progress=say)

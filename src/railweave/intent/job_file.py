@@ -106,7 +106,18 @@ class GpuRates(Model):
     memory: float | None = Field(default=None, gt=0, le=1, description="what norms and the optimizer get of the memory")
 
 
-OF_MODELS = ("model", "sequence", "parallel", "batch", "dtype", "gradients", "recompute", "attention", "overlap", "layer")
+OF_MODELS = (
+    "model",
+    "sequence",
+    "parallel",
+    "batch",
+    "dtype",
+    "gradients",
+    "recompute",
+    "attention",
+    "overlap",
+    "layer",
+)
 """Fields of a job that say nothing of a trace."""
 
 

@@ -59,7 +59,9 @@ def messages() -> Messages:
         factory: Any = importlib.import_module("google.protobuf.message_factory")
         message: Any = importlib.import_module("google.protobuf.message")
     except ImportError:
-        raise OutputError("traces of Chakra need protobuf, which is not installed: pip install 'railweave[traces]'") from None
+        raise OutputError(
+            "traces of Chakra need protobuf, which is not installed: pip install 'railweave[traces]'"
+        ) from None
     file = described.FileDescriptorProto(name="railweave/chakra.proto", package=PACKAGE, syntax="proto3")
     for name, fields in _FIELDS.items():
         one = file.message_type.add(name=name)
@@ -84,7 +86,7 @@ def messages() -> Messages:
     return Messages(made("Node"), made("AttributeProto"), made("GlobalMetadata"), message.DecodeError)
 
 
-def _field(described: Any, message: Any, name: str, number: int, kind: str, repeated: bool) -> None:  # noqa: ANN401, FBT001 - protobuf
+def _field(described: Any, message: Any, name: str, number: int, kind: str, repeated: bool) -> None:  # noqa: ANN401 - protobuf
     proto = described.FieldDescriptorProto
     label = proto.LABEL_REPEATED if repeated else proto.LABEL_OPTIONAL
     if kind in _SCALARS:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from railweave.collectives.bus_bandwidth import Collective
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.jobs.traces.chakra_messages import COLLECTIVES, NODE_TYPES, messages
 from railweave.jobs.traces.frames import frames
@@ -16,6 +15,8 @@ from railweave.jobs.traces.trace import Node, NodeKind, RankTrace, Trace, in_ord
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from railweave.collectives.bus_bandwidth import Collective
 
 FILE = re.compile(r"(.+)\.([0-9]{1,6})\.et(?:\.gz)?")
 GROUPS = "comm_group.json"
@@ -161,7 +162,9 @@ class _Reading:
             word = COLLECTIVES[number]
             members = self.groups.members[group]
             if self.rank not in members:
-                what = f"rank {self.rank} is not in its group {attributes.get('pg_name', '')!r}, ranks {_shown(members)}"
+                what = (
+                    f"rank {self.rank} is not in its group {attributes.get('pg_name', '')!r}, ranks {_shown(members)}"
+                )
                 self._wrong(message, what, "give the groups of this trace")
             if word in STANDS_FOR:
                 self.notes[STANDS_FOR[word]] = None
@@ -196,7 +199,7 @@ class _Reading:
             self._wrong(message, f"its {name} is {str(value)[:40]}", f"a number from 0 to {most}")
         return value
 
-    def _wrong(self, message: Any, what: str, fix: str = "") -> Any:  # noqa: ANN401 - protobuf; never returns
+    def _wrong(self, message: Any, what: str, fix: str = "") -> NoReturn:  # noqa: ANN401 - protobuf
         raise SpecError([node_problem(self.file, message.id, message.name, what, fix)])
 
     def _after(self) -> list[tuple[int, ...]]:

@@ -44,7 +44,10 @@ def of_model(plan: Planned, name: str) -> Iterator[tuple[str, bytes]]:
     """The files of a step of a model, as ``chakra_files`` gives them."""
     graph = build(plan, lambda _: None)
     layout = plan.layout
-    ranks = [tuple(sorted(rank for group in layout.groups("TP", stage) for rank in group)) for stage in range(layout.pipeline)]
+    ranks = [
+        tuple(sorted(rank for group in layout.groups("TP", stage) for rank in group))
+        for stage in range(layout.pipeline)
+    ]
     return chakra_files(graph, ranks, name)
 
 

@@ -23,7 +23,9 @@ def frames(path: Path) -> Iterator[bytes]:
     while at < len(data):
         length, begin = _length(path, data, at, number)
         if begin + length > len(data):
-            what = f"it ends within message {number + 1}: {length:,} bytes are announced, {len(data) - begin:,} are there"
+            what = (
+                f"it ends within message {number + 1}: {length:,} bytes are announced, {len(data) - begin:,} are there"
+            )
             raise SpecError([Problem(FileLine(str(path)), what, "copy the file again; or it is no execution trace")])
         yield data[begin : begin + length]
         at, number = begin + length, number + 1

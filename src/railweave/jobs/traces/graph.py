@@ -58,9 +58,7 @@ class _Making:
                 count[slot] += 1
                 keys.setdefault(self._key(number, place), []).append((number, place, node))
         # a message is an operation of its sender, though a class that receives may come first
-        ordered = {
-            key: sorted(nodes, key=lambda one: one[2].kind == "receive") for key, nodes in keys.items() if nodes
-        }
+        ordered = {key: sorted(nodes, key=lambda one: one[2].kind == "receive") for key, nodes in keys.items() if nodes}
         self._number: dict[Key, int] = {}
         self._ends: dict[tuple[int, int], tuple[int, ...]] = {}
         self._made = Graph(len(self.classes.first))

@@ -98,7 +98,11 @@ def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Seq
     if len(order) < len(nodes):
         circle = _circle(missing, after)
         stuck, *way = (nodes[place].number for place in circle)
-        what = f"it waits for itself, by {' and '.join(f'node {one}' for one in way[:6])}" if way else "it waits for itself"
+        what = (
+            f"it waits for itself, by {' and '.join(f'node {one}' for one in way[:6])}"
+            if way
+            else "it waits for itself"
+        )
         name = nodes[circle[0]].name
         raise SpecError([node_problem(file, stuck, name, what, "dependencies of a trace go in no circle")])
     place_of = {place: number for number, place in enumerate(order)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from railweave.errors import Problem
 from railweave.jobs.kernels import gpus
 from railweave.jobs.traces.graph import trace_graph
 from railweave.jobs.traces.read import read_trace
@@ -13,6 +12,7 @@ from railweave.jobs.traces.read import read_trace
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from railweave.errors import Problem
     from railweave.intent.job_file import ReadJobs, TrainingJob
     from railweave.jobs.graph import Communication, Graph
     from railweave.jobs.kernels import Gpu

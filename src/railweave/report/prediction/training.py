@@ -63,7 +63,9 @@ def _job(job: JobResult) -> str:
     if job.alone_ps != step:
         figures.insert(1, (f"{job.alone_ps / 1e9:,.1f} ms", "a step with nobody else on the network"))
     about = f"{job.plan.about}."
-    parts = [("computing" if kind == COMPUTE else KINDS.get(kind, kind), time) for kind, time in job.parts.items() if time]
+    parts = [
+        ("computing" if kind == COMPUTE else KINDS.get(kind, kind), time) for kind, time in job.parts.items() if time
+    ]
     rows = [
         element("tr", *(element("td", text(cell)) for cell in (name, f"{time / 1e9:,.1f}", f"{time / step:.1%}")))
         for name, time in parts
@@ -156,7 +158,12 @@ def _sending(job: JobResult, stage: int) -> Iterable[Mark]:
     for op, begin, end in zip(job.graph.ops, job.times.begin_ps, job.times.end_ps, strict=True):
         if op.rank_class == stage and op.communication is not None:
             one = job.graph.communications[op.communication]
-            yield one.kind, begin, end, f"{KINDS.get(one.kind, one.kind)}: {one.collective} of {one.size_bytes:,} bytes, {op.label}"
+            yield (
+                one.kind,
+                begin,
+                end,
+                f"{KINDS.get(one.kind, one.kind)}: {one.collective} of {one.size_bytes:,} bytes, {op.label}",
+            )
 
 
 def _merged(found: Iterable[Mark], scale: float) -> list[Mark]:

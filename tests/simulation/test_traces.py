@@ -1,0 +1,87 @@
+"""Execution traces on a designed network: there and back a step takes as long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from railweave.catalog import in_force
+from railweave.errors import InputError
+from railweave.jobs.plan import Planned
+from railweave.jobs.traces.chakra_write import of_model
+from railweave.simulation.training.answer import TrainingPrediction
+from railweave.simulation.training.question import predict_training
+from railweave.writing import write_below
+from tests.jobs.traces.files import node, write
+from tests.simulation.test_training import network
+
+SMALL = (
+    "model: {layers: 4, hidden: 4096, heads: 32, kv_heads: 8, ffn: 14336, vocabulary: 32000, sequence: 4096, EXPERTS}\n"
+)
+
+
+def predicted(folder: Path, text: str) -> TrainingPrediction:
+    path = folder / "job.yaml"
+    path.write_text(text)
+    with in_force(network().catalog):
+        return predict_training(network(), path)
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        (SMALL.replace(", EXPERTS", "") + "batch: {global: 64}\nparallel: {zero: 3}\n", 1e-9),
+        (SMALL.replace("EXPERTS", "experts: 16, top_k: 2") + "batch: {global: 64}\nparallel: {expert: 16}\n", 1e-6),
+        (SMALL.replace(", EXPERTS", "") + "batch: {global: 16}\nparallel: {tensor: 4, pipeline: 2}\n", 5e-3),
+    ],
+    ids=["fsdp", "experts", "pipeline"],
+)
+def test_there_and_back_a_step_takes_as_long(tmp_path: Path, text: str, near: float) -> None:
+    """With tensor parallel a trace says a little more than what is run: gradients do not wait for what tensors still send inside the server."""
+    (job,) = predicted(tmp_path, text).jobs
+    assert isinstance(job.plan, Planned)
+    write_below(tmp_path / "out", dict(of_model(job.plan, "small")))
+    (again,) = predicted(tmp_path, "trace: out/small\n").jobs
+    assert again.step_ps == pytest.approx(job.step_ps, rel=near)
+    assert again.graph.classes == job.graph.classes
+    for kind, time in job.parts.items():
+        assert again.parts[kind] == pytest.approx(time, abs=max(near, 1e-6) * job.step_ps)
+    assert {(one.kind, one.collective) for one in job.graph.communications} == {
+        (one.kind, one.collective) for one in again.graph.communications
+    }
+
+
+def test_one_link_binds(tmp_path: Path) -> None:
+    """Two GPUs beside the same NIC of two servers: the bytes of a message over the NIC's rate."""
+    size = 1 << 28
+    ranks: list[list[object]] = [[] for _ in range(16)]
+    ranks[0] = [node(1, "COMM_SEND", comm_dst=8, comm_size=size)]
+    ranks[8] = [node(1, "COMM_RECV", comm_src=0, comm_size=size)]
+    (job,) = predicted(tmp_path, f"trace: {write(tmp_path / 'a', ranks)}\nhosts: H100-[01-02]\n").jobs
+    payload = 4096 / (4096 + 62 + 20)
+    assert job.step_ps == pytest.approx(size * 8e12 / 400e9 / payload, rel=0.02)
+    assert job.mfu is None
+    assert "waiting: send-recv" in job.to_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("trace: none/x\n", "job.yaml:1: there is no folder"),
+        ("name: a\ntrace: .\n", "no file is called NAME.RANK.et"),
+        ("trace: a\nhosts: H100-01\n", "job.yaml:1: the trace has 9 ranks; the job's servers have 8 GPUs"),
+        ("trace: a\nbatch: {global: 8}\n", "batch goes with a model"),
+        (
+            "trace_groups: a\nmodel: llama3-8b\nbatch: {global: 8}\n",
+            "job.yaml:1: the file: there is no trace that these groups",
+        ),
+        ("trace: a\ntrace_groups: b.json\n", "b.json: no such file"),
+        ("name: a\nbatch: {global: 8}\n", "model is missing"),
+    ],
+)
+def test_what_is_wrong_with_a_trace_is_said_with_its_line(tmp_path: Path, text: str, what: str) -> None:
+    write(tmp_path / "a", [[node(1, "COMP", 5)]] * 9)
+    with pytest.raises(InputError) as error:
+        predicted(tmp_path, text)
+    assert what in str(error.value)
