@@ -65,11 +65,37 @@ def test_one_link_binds(tmp_path: Path) -> None:
     assert "waiting: send-recv" in job.to_text()
 
 
+def test_messages_between_rails_go_by_the_rail_of_the_receiver(tmp_path: Path) -> None:
+    """NCCL hands over to the GPU of the receiver's rail first (PXN); the message takes as long as any other."""
+    size = 1 << 28
+    ranks: list[list[object]] = [[] for _ in range(16)]
+    ranks[0] = [node(1, "COMM_SEND", comm_dst=11, comm_size=size)]
+    ranks[11] = [node(1, "COMM_RECV", comm_src=0, comm_size=size)]
+    (job,) = predicted(tmp_path, f"trace: {write(tmp_path / 'a', ranks)}\nhosts: H100-[01-02]\n").jobs
+    assert job.step_ps == pytest.approx(size * 8e12 / 400e9 / (4096 / (4096 + 62 + 20)), rel=0.02)
+    assert "gpu3_eth" in job.carried[0].bound
+
+
+def test_a_log_of_nccl_runs_on_the_servers_that_it_names(tmp_path: Path) -> None:
+    def lines(rank: int) -> str:
+        who = f"{('H100-03', 'H100-01')[rank]}:{rank}:1 [0] NCCL INFO "
+        return (
+            f"{who}ncclCommInitRank comm 0x5{rank} rank {rank} nranks 2 cudaDev 0 nvmlDev 2 busId 1b000 commId 0x7 - Init COMPLETE\n"
+            f"{who}AllReduce: opCount 0 sendbuff 0x1 recvbuff 0x2 count 100000000 datatype 9 op 0 root 0 comm 0x5{rank} [nranks=2] stream 0x9\n"
+        )
+
+    (tmp_path / "nccl.log").write_text(lines(0) + lines(1))
+    (job,) = predicted(tmp_path, "trace: nccl.log\n").jobs
+    assert job.graph.communications[0].groups == ((18, 2),)  # GPU 2 of the third server, and of the first
+    assert "note: the log has no times" in job.to_text()
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [
         ("trace: none/x\n", "job.yaml:1: there is no folder"),
-        ("name: a\ntrace: .\n", "no file is called NAME.RANK.et"),
+        ("name: a\ntrace: .\n", "no call of NCCL is in it, and it is no execution trace"),
+        ("trace: b\n", "no file is called NAME.RANK.et"),
         ("trace: a\nhosts: H100-01\n", "job.yaml:1: the trace has 9 ranks; the job's servers have 8 GPUs"),
         ("trace: a\nbatch: {global: 8}\n", "batch goes with a model"),
         (

@@ -45,6 +45,11 @@ class Planned:
             f"data {layout.data}, expert {layout.expert})"
         )
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed of this job alone."""
+        return ()
+
     def described(self) -> dict[str, Any]:
         """The same for machines."""
         names = ("tensor", "context", "pipeline", "virtual", "data", "expert")

@@ -70,7 +70,7 @@ def _look_at_messages(trace: Trace, used: list[dict[Slot, list[Node]]]) -> None:
 def _same(first: RankTrace, ones: list[Node], second: RankTrace, others: list[Node], what: str) -> None:
     for a, b in zip(ones, others, strict=False):
         if (a.collective, a.size_bytes) != (b.collective, b.size_bytes):
-            said = f"it is {_said(b)}; the other side, {first.file}: node {a.number}, has {_said(a)}"
+            said = f"it is {_said(b)}; the other side, {first.problem(a, '').place}{'' if first.text else f': node {a.number}'}, has {_said(a)}"
             raise SpecError([second.problem(b, said, f"{what} have to be the same on both sides, in the same order")])
     if len(ones) != len(others):
         longer, alone, short = (

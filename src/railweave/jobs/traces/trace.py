@@ -43,13 +43,16 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class RankTrace:
-    """What a rank does. Every node stands behind those that it waits for."""
+    """What a rank does. Every node stands behind those that it waits for. ``text``: whether numbers of nodes are lines of the file."""
 
     file: str
     nodes: tuple[Node, ...]
+    text: bool = False
 
     def problem(self, node: Node, what: str, fix: str = "") -> Problem:
         """A problem of a node: it names the file and the node."""
+        if self.text:
+            return Problem(FileLine(self.file, node.number), what, fix)
         return node_problem(self.file, node.number, node.name, what, fix)
 
 

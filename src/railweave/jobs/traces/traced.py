@@ -54,9 +54,14 @@ class Traced:
         """What it is, for people."""
         return f"{self.trace.nodes:,} nodes of {self.ranks:,} ranks, {self.source}"
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed of this trace."""
+        return self.trace.notes
+
     def described(self) -> dict[str, Any]:
         """The same for machines."""
-        return {"trace": self.source, "gpus": self.ranks, "nodes": self.trace.nodes, "trace_notes": [*self.trace.notes]}
+        return {"trace": self.source, "gpus": self.ranks, "nodes": self.trace.nodes, "notes": [*self.notes]}
 
     def graph(self, inside_ps: Callable[[Communication], int | None]) -> Graph:
         """Its operations; ``inside_ps`` as of ``jobs.build``. Raises ``SpecError``."""

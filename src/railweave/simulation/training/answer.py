@@ -101,6 +101,7 @@ class JobResult:
         if self.exposed_ps:
             lines.append(f"  GPUs that wait for communication: {self.wasted_gpus:.1f} of {self.plan.ranks}")
         lines += [f"  {text}" for text in self._table()]
+        lines += [f"  note: {note}" for note in self.plan.notes]
         return "\n".join(lines)
 
     def _slower(self) -> str:
