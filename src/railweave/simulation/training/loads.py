@@ -58,7 +58,20 @@ class Placed:
 
     def groups(self, communication: Communication) -> list[Group]:
         """The groups of a communication. Raises ``JobError``."""
-        return [group_of(self.job, self.hosts, ranks) for ranks in communication.groups]
+        return [group_of(self.job, self.hosts, ranks) for ranks in self._by_rail(communication)]
+
+    def _by_rail(self, communication: Communication) -> tuple[tuple[int, ...], ...]:
+        """The groups; of a message to another rail from the GPU on that rail, which NCCL hands it over to first (PXN)."""
+        if communication.collective != "send-recv" or self.nccl["NCCL_PXN_DISABLE"]:
+            return communication.groups
+        gpus, server = self.job.gpus_per_server, self.job.servers[0]
+        rails = [server.nics[place].rail for place in server.nearest]
+        found: list[tuple[int, ...]] = []
+        for source, target in communication.groups:
+            own, rail = source % gpus, rails[target % gpus]
+            beside = own if rails[own] == rail or source // gpus == target // gpus else rails.index(rail)
+            found.append((source - own + beside, target))
+        return tuple(found)
 
     def inside(self, communication: Communication) -> int | None:
         """How long it takes where every group is inside a server; else None."""
