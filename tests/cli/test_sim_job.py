@@ -22,8 +22,8 @@ Run = Callable[..., str]
 def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """A function that runs the verb, whose exit code is looked at: what it printed."""
 
-    def call(*words: str, code: int = 0) -> str:
-        monkeypatch.setattr("sys.argv", ["railweave", "sim", FABRIC, "-q", *words])
+    def call(*words: str, code: int = 0, on: tuple[str, ...] = (FABRIC,)) -> str:
+        monkeypatch.setattr("sys.argv", ["railweave", "sim", *on, "-q", *words])
         with pytest.raises(SystemExit) as stop:
             main()
         printed = capfd.readouterr()
@@ -33,9 +33,13 @@ def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> R
     return call
 
 
+ON = {"checkpoint": (str(EXAMPLES / "aidc-three-fabrics.yaml"), "--fabric", "backend2")}
+"""What examples run on that need more than one fabric."""
+
+
 @pytest.mark.parametrize("job", JOBS, ids=lambda path: path.stem)
 def test_an_example_runs(run: Run, job: Path) -> None:
-    found = json.loads(run("--job", str(job), "--json"))
+    found = json.loads(run("--job", str(job), "--json", on=ON.get(job.stem, (FABRIC,))))
     assert found["complete"]
     for one in found["jobs"]:
         assert 0 < one["mfu"] < 1

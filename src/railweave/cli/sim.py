@@ -146,7 +146,7 @@ def sim(
             if job is not None:
                 from railweave.cli.sim_job import run
 
-                raise typer.Exit(run(network, job, words, as_json=as_json, quiet=quiet or as_json))
+                raise typer.Exit(run(network, whole, job, words, as_json=as_json, quiet=quiet or as_json))
             if compare is not None and (len(compare.split()) > 1 or measured is not None):
                 code = _grid(network, given, compare, measured, html, as_json=as_json, quiet=quiet or as_json)
                 raise typer.Exit(code)

@@ -33,8 +33,8 @@ OF_COLLECTIVES = (
 """Options that a job file has fields for, or that say nothing of a job."""
 
 
-def run(network: Network, job: Path, words: dict[str, Any], *, as_json: bool, quiet: bool) -> int:
-    """Run the jobs of a file, print what they get; the exit code. ``words``: the options of ``sim``. Raises ``InputError``."""
+def run(network: Network, whole: Network, job: Path, words: dict[str, Any], *, as_json: bool, quiet: bool) -> int:
+    """Run the jobs of a file, print what they get; the exit code. ``network``: the fabric that they run on; ``whole``: it with those of storage; ``words``: the options of ``sim``. Raises ``InputError``."""
     from railweave.design.fault_targets import fault_targets
     from railweave.intent.scenario import read_scenario
     from railweave.report.prediction.training import training_html
@@ -59,6 +59,7 @@ def run(network: Network, job: Path, words: dict[str, Any], *, as_json: bool, qu
             ]
         )
     given: dict[str, Any] = {
+        "whole": whole,
         "lb": words["lb"],
         "qps": words["qps"],
         "settings": by_name(words["setting"], "--set"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from pydantic import Field, field_validator, model_validator
 
 from railweave.intent.base import Line, Model, Picoseconds, WrongValueError
+from railweave.intent.job_storage import Checkpoint, Reading
 from railweave.intent.reading.document import Document, plain, read_document, validate
 from railweave.intent.scenario import Setting
 
@@ -168,6 +169,9 @@ class TrainingJob(Model):
         default=None, description="the process groups of the trace; empty: comm_group.json beside it"
     )
 
+    checkpoint: Checkpoint | None = Field(default=None, description="its state, written to storage now and then")
+    read: Reading | None = Field(default=None, description="what it reads from storage for each step")
+
     @model_validator(mode="after")
     def _model_or_trace(self) -> TrainingJob:
         given = self.model_fields_set
@@ -176,7 +180,10 @@ class TrainingJob(Model):
                 raise WrongValueError(f"{missing[0]} is missing", f"say {missing[0]}, or give a trace")
             if self.trace_groups is not None:
                 raise WrongValueError("there is no trace that these groups belong to", "give trace", ["trace_groups"])
-        elif of_model := [name for name in OF_MODELS if name in given]:
+            return self
+        if self.checkpoint is not None and self.checkpoint.bytes is None:
+            raise WrongValueError("a trace does not say how large its state is", "say bytes", ["checkpoint"])
+        if of_model := [name for name in OF_MODELS if name in given]:
             what = f"{of_model[0]} goes with a model; a trace has what was computed and sent"
             raise WrongValueError(what, "leave it out", [of_model[0]])
         return self

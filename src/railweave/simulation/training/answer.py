@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from railweave.jobs.run import Times
     from railweave.jobs.traces.traced import Traced
     from railweave.simulation.model.fabric import PacketFabric
+    from railweave.simulation.training.checkpoint import Written
     from railweave.simulation.training.loads import Carried
 
 KINDS = {
@@ -24,6 +25,7 @@ KINDS = {
     "PP": "pipeline",
     "DP": "replicas",
     "EDP": "replicas of experts",
+    "read": "data from storage",
     "bubble": "waiting for other stages",
 }
 
@@ -40,6 +42,8 @@ class JobResult:
     """A step, while the other jobs run; ``times`` has the operations of one."""
     alone_ps: int
     """A step with nobody else on the network."""
+    checkpoint: Written | None = None
+    """Its state while it is written to storage."""
 
     @property
     def mfu(self) -> float | None:
@@ -100,6 +104,7 @@ class JobResult:
         ]
         if self.exposed_ps:
             lines.append(f"  GPUs that wait for communication: {self.wasted_gpus:.1f} of {self.plan.ranks}")
+        lines += [] if self.checkpoint is None else self.checkpoint.to_text(self.alone_ps)
         lines += [f"  {text}" for text in self._table()]
         lines += [f"  note: {note}" for note in self.plan.notes]
         return "\n".join(lines)
@@ -141,6 +146,7 @@ class JobResult:
             "mfu": self.mfu,
             "parts_ms": {kind: time / 1e9 for kind, time in self.parts.items()},
             "gpus_waiting_for_communication": self.wasted_gpus,
+            **({} if self.checkpoint is None else {"checkpoint": self.checkpoint.to_json()}),
             "communications": [
                 {
                     "kind": one.kind,

@@ -21,6 +21,7 @@ from railweave.simulation.settings import texts
 from railweave.simulation.training.answer import JobResult, TrainingPrediction
 from railweave.simulation.training.loads import Carried, Placed, carried, nccl_of
 from railweave.simulation.training.sharing import Shared
+from railweave.simulation.training.storing import READ, StorageOf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +39,7 @@ class _Job:
     plan: Planned | Traced
     placed: Placed
     graph: Graph
+    reads: Carried | None = None
 
 
 def predict_training(
@@ -49,12 +51,13 @@ def predict_training(
     qps: int | None = None,
     settings: Mapping[str, str] | None = None,
     faults: Sequence[FaultTarget] = (),
+    whole: Network | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> TrainingPrediction:
     """What a step of each job of a file takes on a network while the others run too.
 
     ``changes``: fields of all jobs in place of those of the file, by path (``parallel.tensor``). ``lb``, ``settings``: as of ``predict``; ``qps``: queue pairs per connection of jobs that say none. ``faults`` have happened before, and
-    routes have followed. Raises ``InputError``, with lines of the file.
+    routes have followed. ``whole``: the network with fabrics of storage too, where ``network`` is one of several. Raises ``InputError``, with lines of the file.
     """
     say = progress or _nothing
     read = read_jobs(path, changes)
@@ -62,6 +65,8 @@ def predict_training(
     bed = bed_of(network, lb, tenant=read.jobs[0].tenant)
     timeline = _after(bed, faults)
     jobs = [_ready(network, bed, read, number, qps, timeline, settings or {}) for number in range(len(read.jobs))]
+    storage = [StorageOf(whole or network, read, number, lb) for number in range(len(read.jobs))]
+    jobs = [replace(job, reads=own.add_reads(job.placed, job.graph)) for job, own in zip(jobs, storage, strict=True)]
     known = _sent(jobs, say)
     say(f"running {sum(len(job.graph.ops) for job in jobs):,} operations of a step")
     alone = [run(job.graph, Shared(own)) for job, own in zip(jobs, known, strict=True)]
@@ -69,9 +74,13 @@ def predict_training(
     if len(jobs) > 1:
         say("running the jobs together")
         steps = _together(jobs, known, [times.step_ps for times in alone])
+    checkpoints = [
+        one.checkpoint(job.placed, job.plan, job.graph, own, by_itself.step_ps)
+        for one, job, own, by_itself in zip(storage, jobs, known, alone, strict=True)
+    ]
     results = [
-        JobResult(job.plan, job.graph, times, tuple(own), step, by_itself.step_ps)
-        for job, own, (times, step), by_itself in zip(jobs, known, steps, alone, strict=True)
+        JobResult(job.plan, job.graph, times, tuple(own), step, by_itself.step_ps, checkpoint=checkpoint)
+        for job, own, (times, step), by_itself, checkpoint in zip(jobs, known, steps, alone, checkpoints, strict=True)
     ]
     return TrainingPrediction(network.name, tuple(results), bed.fabric, (FLOW_NOTE, *bed.fabric.notes))
 
@@ -129,7 +138,7 @@ def _sent(jobs: Sequence[_Job], say: Callable[[str], None]) -> list[list[Carried
         for one in job.graph.communications:
             number = sum(map(len, found)) + len(own) + 1
             say(f"communication {number} of {total}: {one.kind} {one.collective} of {one.size_bytes:,} bytes")
-            own.append(carried(job.placed, one))
+            own.append(job.reads if one.kind == READ and job.reads is not None else carried(job.placed, one))
         found.append(own)
     return found
 
