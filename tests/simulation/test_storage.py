@@ -73,23 +73,17 @@ def test_gpus_that_wait_for_a_checkpoint_wait_as_long_as_it_takes(tmp_path: Path
 
 
 def test_a_checkpoint_on_the_fabric_of_the_gpus_slows_steps_down(tmp_path: Path) -> None:
-    """Gradients and the checkpoint leave by the same NICs: together they take no less than the bytes of both need, and no more than one after the other."""
-    large = JOB + 'checkpoint: {every: 100 steps, storage: "H100-[03-04]", bytes: 4T}\nbatch: {global: 16}\n'.replace(
-        "batch: {global: 16}\n", ""
+    """Together they take no longer than one after the other."""
+    text = (
+        JOB.replace("{global: 64}", "{global: 16}")
+        + 'checkpoint: {every: 100 steps, storage: "H100-[03-04]", bytes: 4T}\n'
     )
-    found = predicted(tmp_path, large.replace("{global: 64}", "{global: 16}"))
+    found = predicted(tmp_path, text)
     written = found.checkpoint
     assert written is not None
     assert written.time_ps > written.alone_ps
     assert found.step_ps < written.step_ps <= 2 * found.step_ps
-    busy = max(
-        max(one.busy * one.alone_ps, default=0) for one in found.carried
-    )  # of the most that a link sends of a communication
-    assert busy > 0
     assert 0 < written.cost_ps <= written.alone_ps
-    assert written.time_ps - written.alone_ps == pytest.approx(
-        written.time_ps * (1 - written.alone_ps / written.time_ps)
-    )
     assert "a step while it is written" in found.to_text()
 
 

@@ -104,8 +104,11 @@ def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> 
     each = size_bytes * parts / wanted.qps
     scale = max(float(each.max()) / RUN_BYTES, 1.0)
     sources, targets = np.repeat(ends, wanted.qps, axis=0).T
-    turns = np.tile(np.arange(wanted.qps, dtype=np.uint32), len(ends))
-    pairs = stores.fabric.addresses.pairs(*((targets, sources) if reads else (sources, targets)), turns)
+    # the first queue pairs of all connections would take the first color: they take colors in turn
+    turns = np.tile(np.arange(wanted.qps), len(ends)) + np.repeat(np.arange(len(ends)), wanted.qps)
+    pairs = stores.fabric.addresses.pairs(
+        *((targets, sources) if reads else (sources, targets)), turns.astype(np.uint32)
+    )
     messages = np.zeros((len(pairs), 4), np.uint64)
     messages[:, 0] = np.arange(len(pairs))
     messages[:, 1] = np.maximum(np.repeat(each, wanted.qps) / scale, 1)
