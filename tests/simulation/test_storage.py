@@ -91,6 +91,7 @@ def test_a_checkpoint_that_is_not_done_before_the_next_is_said(tmp_path: Path) -
     found = predicted(tmp_path, JOB + "checkpoint: {every: 1 step, storage: H100-03, bytes: 1T}\n")
     assert found.checkpoint is not None
     assert found.checkpoint.late
+    assert found.checkpoint.each_ps == pytest.approx(found.checkpoint.step_ps - found.step_ps, rel=0.02)
     assert "the next is due before it is written" in found.to_text()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,11 +10,9 @@ from railweave.cli.output import print_json, telling
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from railweave.network.model import Network
-    from railweave.simulation.training.answer import TrainingPrediction
 
 OF_COLLECTIVES = (
     "collective",
@@ -39,9 +36,10 @@ def run(network: Network, whole: Network, job: Path, words: dict[str, Any], *, a
     from railweave.intent.scenario import read_scenario
     from railweave.report.prediction.training import training_html
     from railweave.simulation.settings import by_name
+    from railweave.simulation.training.export import chakra_files
     from railweave.simulation.training.question import predict_training
     from railweave.simulation.training.variants import compare_training
-    from railweave.writing import write_file
+    from railweave.writing import write_below, write_file
 
     wrong = [f"--{name.replace('_', '-')}" for name in OF_COLLECTIVES if words.get(name)]
     if wrong:
@@ -79,27 +77,11 @@ def run(network: Network, whole: Network, job: Path, words: dict[str, Any], *, a
             if words["html"] is not None:
                 write_file(words["html"], training_html(found))
             if words["chakra_out"] is not None:
-                _write_traces(found, words["chakra_out"], say)
+                for name, content in chakra_files(found):
+                    say(f"writing {name}")
+                    write_below(words["chakra_out"], {name: content})
     if as_json:
         print_json(found.to_json())
     else:
         typer.echo(found.to_text())
     return 0 if found.complete else 1
-
-
-def _write_traces(found: TrainingPrediction, folder: Path, say: Callable[[str], None]) -> None:
-    """Write what the ranks of each job compute and send. Raises ``InputError`` for a job that is a trace, ``OutputError``."""
-    from railweave.jobs.plan import Planned
-    from railweave.jobs.traces.chakra_write import of_model
-    from railweave.writing import write_below
-
-    names: list[str] = []
-    for number, job in enumerate(found.jobs, 1):
-        if not isinstance(job.plan, Planned):
-            what = f"job {job.plan.job.name or number} is a trace itself"
-            raise InputError([Problem(Option("--chakra-out"), what, "give a job file whose jobs have models")])
-        name = re.sub(r"[^A-Za-z0-9_-]+", "-", job.plan.job.name).strip("-") or "job"
-        names.append(name if name not in names else f"{name}-{number}")
-        for file, content in of_model(job.plan, names[-1]):
-            say(f"writing {file}")
-            write_below(folder, {file: content})

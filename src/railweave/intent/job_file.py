@@ -163,7 +163,7 @@ class TrainingJob(Model):
     start: Picoseconds = Field(default=0, ge=0, description="when its first step begins")
     trace: Line | None = Field(
         default=None,
-        description="in place of a model: execution traces of Chakra, as a folder or as folder and name before the ranks; counts from the job file",
+        description="in place of a model: execution traces of Chakra (a folder, or folder and name before the ranks) or a log of NCCL (a file, or a folder with one of each process); a path counts from the job file",
     )
     trace_groups: Line | None = Field(
         default=None, description="the process groups of the trace; empty: comm_group.json beside it"

@@ -44,8 +44,8 @@ class Written:
 
     @property
     def each_ps(self) -> float:
-        """What it costs for each step."""
-        return self.cost_ps / self.every
+        """What it costs for each step; where the next is due before it is written, it is written without a pause."""
+        return self.cost_ps / max(self.every, self.steps)
 
     @property
     def late(self) -> bool:
@@ -56,7 +56,7 @@ class Written:
         """Lines for people; ``plain_ps``: a step without it."""
         lines = [
             f"  checkpoint     {self.size_bytes / 1e9:,.1f} GB over {self.fabric} to {self.servers} storage servers in {self.time_ps / 1e12:,.2f} s, alone {self.alone_ps / 1e12:,.2f} s: {self.bound}",
-            f"                 a step while it is written {self.step_ps / 1e9:,.1f} ms; every {self.every:,.0f} steps it costs {self.each_ps / 1e9:,.2f} ms a step ({self.each_ps / max(plain_ps, 1):.2%})",
+            f"                 a step while it is written {self.step_ps / 1e9:,.1f} ms; once in {max(self.every, self.steps):,.0f} steps it costs {self.each_ps / 1e9:,.2f} ms a step ({self.each_ps / max(plain_ps, 1):.2%})",
         ]
         if self.late:
             lines.append("                 the next is due before it is written: fewer, or more storage")
