@@ -21,7 +21,7 @@ MOST_BYTES = 1 << 30
 _WHO = r"(?P<host>[^\s:\[\]]+):(?P<pid>[0-9]{1,10}):[0-9]{1,10} (?:\[(?P<device>[0-9]{1,4})\] )?NCCL INFO "
 _CALL = re.compile(
     _WHO
-    + r"(?P<name>\w{2,40}): opCount (?P<turn>[0-9a-f]{1,16}) sendbuff \S+ recvbuff \S+ count (?P<count>[0-9]{1,18}) "
+    + r"(?:\[[0-9]{1,9}\] )?(?P<name>\w{2,40}): opCount (?P<turn>[0-9a-f]{1,16}) sendbuff \S+ recvbuff \S+ count (?P<count>[0-9]{1,18}) "
     r"datatype (?P<type>[0-9]{1,3}) op [0-9]{1,6} root (?P<root>-?[0-9]{1,9}) comm (?P<comm>0x[0-9a-f]{1,16})"
     r" \[nranks=(?P<ranks>[0-9]{1,9})\](?: stream (?P<stream>0x[0-9a-f]{1,16}|\(nil\)))?"
 )
