@@ -65,8 +65,8 @@ def chakra_files(graph: Graph, classes: Sequence[tuple[int, ...]], name: str) ->
     for own, ranks in zip(by_class, classes, strict=True):
         for rank in ranks:
             yield f"{name}.{rank}.et", _Writing(graph, before, group_of, numbers, rank).file(own)
-    groups = {str(number): list(ranks) for (_, ranks), number in numbers.groups.items()}
-    yield f"{name}.{GROUPS}", (json.dumps(groups, indent=1) + "\n").encode()
+    groups = [f'"{number}": {json.dumps(ranks)}' for (_, ranks), number in numbers.groups.items()]
+    yield f"{name}.{GROUPS}", ("{\n" + ",\n".join(groups) + "\n}\n").encode()
 
 
 def _waits(graph: Graph) -> list[tuple[int, ...]]:

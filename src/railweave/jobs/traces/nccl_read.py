@@ -209,7 +209,7 @@ def _even(ranks: list[list[Node]]) -> tuple[list[list[Node]], int]:
                 continue
             if name is not None:
                 seen[name] += 1
-            kept.append(replace(node, after=after))
+            kept.append(node._replace(after=after))
             ends.append((len(kept) - 1,))
         found.append(kept)
     return found, lost

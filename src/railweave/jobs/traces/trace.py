@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from railweave.errors import FileLine, Problem, SpecError
 
@@ -17,9 +17,8 @@ NodeKind = Literal["compute", "host", "memory", "collective", "send", "receive",
 """``compute``: a GPU; ``host``: its processor; ``memory``: what a GPU moves to or from memory; ``none``: takes no time, and only orders others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A piece of work of a rank.
+class Node(NamedTuple):
+    """A piece of work of a rank. A named tuple: traces have millions.
 
     ``number``: as the file has it, its line where it is text. ``time_ps``: as it was measured, 0 where it was not. ``after``: places of nodes of the same rank that it waits for. ``size_bytes``: of communication, as
     nccl-tests counts it. ``group``: the place of a collective's group in ``Trace.groups``. ``peer``: the other rank of a message, which ``tag`` tells from others between the two. ``flops``, ``moved_bytes``:
@@ -111,7 +110,7 @@ def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Seq
     place_of = {place: number for number, place in enumerate(order)}
     return RankTrace(
         file,
-        tuple(replace(nodes[place], after=tuple(sorted(place_of[one] for one in after[place]))) for place in order),
+        tuple(nodes[place]._replace(after=tuple(sorted(place_of[one] for one in after[place]))) for place in order),
     )
 
 
