@@ -112,6 +112,22 @@ def test_two_ranks_that_first_send_do_not_wait_for_each_other(tmp_path: Path) ->
     assert stepped(write(tmp_path, ranks), MS)[1].step_ps == MS
 
 
+def test_collectives_of_a_group_go_one_after_another(tmp_path: Path) -> None:
+    rank = [node(n, "COMM_COLL", comm=comm, comm_size=8) for n, comm in enumerate(("ALL_GATHER", "ALL_REDUCE"))]
+    assert stepped(write(tmp_path, [rank] * 2), MS)[1].step_ps == 2 * MS
+
+
+def test_ranks_that_wait_for_each_other_for_ever(tmp_path: Path) -> None:
+    """Two groups of the same ranks, which one does in one order and one in the other."""
+    ranks = [
+        [node(n, "COMM_COLL", after=range(n), **ALL, pg_name=name) for n, name in enumerate(order)]
+        for order in ("12", "21")
+    ]
+    with pytest.raises(SpecError) as error:
+        stepped(write(tmp_path, ranks, {"1": [0, 1], "2": [0, 1]}))
+    assert "trace.0.et: node 0 (comm_coll0): it waits for itself, by " in str(error.value)
+
+
 def test_sizes_are_counted_as_nccl_tests_does(tmp_path: Path) -> None:
     rank = [node(n, "COMM_COLL", comm=comm, comm_size=1000) for n, comm in enumerate(("ALL_GATHER", "REDUCE_SCATTER", "ALL_TO_ALL", "BARRIER", "REDUCE"))]  # fmt: skip
     trace = read_trace(write(tmp_path, [rank] * 8))

@@ -106,7 +106,12 @@ def test_a_folder_of_logs_and_lines_of_two_processes_in_one(tmp_path: Path) -> N
     for rank in range(2):
         (tmp_path / f"nccl.{rank}").write_text(f"(Worker pid=1) {init(rank, 2)}\n{call(rank, 2, 'AllReduce', 5)}\n")
     assert len(read_trace(tmp_path).ranks) == 2
-    both = log(tmp_path, init(0, 2), init(1, 2), call(0, 2, "AllReduce", 5) + call(1, 2, "AllReduce", 5).replace("INFO ", "INFO [3] "))
+    both = log(
+        tmp_path,
+        init(0, 2),
+        init(1, 2),
+        call(0, 2, "AllReduce", 5) + call(1, 2, "AllReduce", 5).replace("INFO ", "INFO [3] "),
+    )
     assert [len(one.nodes) for one in read_trace(both).ranks] == [1, 1]
 
 

@@ -6,15 +6,17 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from railweave.errors import SpecError
 from railweave.jobs.graph import COMPUTE, Communication, Graph, Op
 from railweave.jobs.traces.alike import Classes, classes_of
 from railweave.jobs.traces.matching import Slots, slots_of
+from railweave.jobs.traces.trace import circle, sorted_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from railweave.jobs.kernels import Gpu
-    from railweave.jobs.traces.trace import Node, Trace
+    from railweave.jobs.traces.trace import Node, RankTrace, Trace
 
 Key = tuple[str, int, int, int]
 """Of an operation: ``node`` with class and place, or ``sent`` with whom it goes between and the how manieth it is."""
@@ -29,7 +31,7 @@ def trace_graph(
 
     ``gpu``: how quick the GPUs are, for nodes that say what they compute but not how long; ``places``: where each rank is, among the ranks of the job; ``inside_ps``: how long a
     communication takes whose groups are each inside a server; None of the others. Computing of a rank goes one after another, as ``RankTrace`` has it; so do the collectives of a group, and messages from one rank
-    to another with one tag. Sending does not wait for the receiver. Raises ``SpecError`` as ``slots_of``.
+    to another with one tag. Sending does not wait for the receiver. Raises ``SpecError`` as ``slots_of``, and where ranks wait for each other for ever.
     """
     slots = slots_of(trace)
     return _Making(trace, gpu, places, inside_ps, slots, classes_of(trace, slots)).graph()
@@ -85,7 +87,30 @@ class _Making:
         for place, before in enumerate(after):
             one = ops[place]
             ops[place] = Op(one.rank_class, one.stream, one.label, one.time_ps, tuple(sorted(before)), one.communication, one.inside)  # fmt: skip
+        self._look_for_circles({self._number[key]: nodes[0] for key, nodes in ordered.items() if key in self._number})
         return self._made
+
+    def _look_for_circles(self, nodes: dict[int, tuple[int, int, Node]]) -> None:
+        """Raise ``SpecError`` where ranks wait for each other for ever; ``nodes``: of operations, one each."""
+        last: dict[tuple[int, str], int] = {}
+        waits: list[list[int]] = []
+        for number, op in enumerate(self._made.ops):
+            stream = op.rank_class, op.stream
+            waits.append([*op.after, *([last[stream]] if stream in last else [])])
+            last[stream] = number
+        _, missing = sorted_by(waits, lambda place: (place,))
+        if not missing:
+            return
+        found = [nodes[one] for one in circle(missing, waits) if one in nodes]
+        (number, _, node), *others = found
+        said = [f"{self._rank(one).file}: node {other.number}" for one, _, other in others[:4]]
+        what = f"it waits for itself, by {' and '.join(said) or 'nodes of other ranks'}"
+        fix = "ranks of a group do its collectives in the same order"
+        raise SpecError([self._rank(number).problem(node, what, fix)])
+
+    def _rank(self, number: int) -> RankTrace:
+        """The first rank of a class."""
+        return self.trace.ranks[self.classes.first[number]]
 
     def _join(self) -> dict[tuple[int, int], int]:
         """Of each class and slot a number, the same where they communicate with one another."""
@@ -119,7 +144,7 @@ class _Making:
             return Op(number, stream, node.name, self._computing_ps(node), ())
         groups = self._groups[key[1]]
         kind = node.label or (node.collective or "send-recv")
-        stream = f"{kind} {key[1]}"
+        stream = f"sent {key[1]}"
         if len(groups[0]) == 1:
             return Op(number, stream, node.name, 0, ())
         sent = Communication(kind, number, node.collective or "send-recv", max(node.size_bytes, 1), groups, key[1])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from railweave.errors import FileLine, Problem, SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from railweave.collectives.bus_bandwidth import Collective
 
@@ -81,32 +81,14 @@ def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Seq
 
     ``after``: places in ``nodes``, for each. Raises ``SpecError`` where nodes wait for each other in a circle.
     """
-    following: list[list[int]] = [[] for _ in nodes]
-    missing = [0] * len(nodes)
-    for place, before in enumerate(after):
-        for one in before:
-            following[one].append(place)
-            missing[place] += 1
-    ready = [(begins[place], nodes[place].number, place) for place in range(len(nodes)) if not missing[place]]
-    heapq.heapify(ready)
-    order: list[int] = []
-    while ready:
-        place = heapq.heappop(ready)[2]
-        order.append(place)
-        for one in following[place]:
-            missing[one] -= 1
-            if not missing[one]:
-                heapq.heappush(ready, (begins[one], nodes[one].number, one))
-    if len(order) < len(nodes):
-        circle = _circle(missing, after)
-        stuck, *way = (nodes[place].number for place in circle)
-        what = (
-            f"it waits for itself, by {' and '.join(f'node {one}' for one in way[:6])}"
-            if way
-            else "it waits for itself"
+    order, missing = sorted_by(after, lambda place: (begins[place], nodes[place].number))
+    if missing:
+        stuck, *way = circle(missing, after)
+        what = "it waits for itself" + (
+            f", by {' and '.join(f'node {nodes[one].number}' for one in way[:6])}" if way else ""
         )
-        name = nodes[circle[0]].name
-        raise SpecError([node_problem(file, stuck, name, what, "dependencies of a trace go in no circle")])
+        fix = "dependencies of a trace go in no circle"
+        raise SpecError([node_problem(file, nodes[stuck].number, nodes[stuck].name, what, fix)])
     place_of = {place: number for number, place in enumerate(order)}
     return RankTrace(
         file,
@@ -114,11 +96,34 @@ def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Seq
     )
 
 
-def _circle(missing: Sequence[int], after: Sequence[Iterable[int]]) -> list[int]:
-    """Places that wait for each other in a circle; ``missing``: how many of what each waits for never end."""
-    at = next(place for place, left in enumerate(missing) if left)
+def sorted_by(
+    after: Sequence[Iterable[int]], key: Callable[[int], tuple[int, ...]]
+) -> tuple[list[int], frozenset[int]]:
+    """Places each behind those that it waits for, otherwise by a key; and those that wait for each other for ever."""
+    following: list[list[int]] = [[] for _ in after]
+    missing = [0] * len(after)
+    for place, before in enumerate(after):
+        for one in before:
+            following[one].append(place)
+            missing[place] += 1
+    ready = [(key(place), place) for place, left in enumerate(missing) if not left]
+    heapq.heapify(ready)
+    order: list[int] = []
+    while ready:
+        place = heapq.heappop(ready)[1]
+        order.append(place)
+        for one in following[place]:
+            missing[one] -= 1
+            if not missing[one]:
+                heapq.heappush(ready, (key(one), one))
+    return order, frozenset(place for place, left in enumerate(missing) if left)
+
+
+def circle(missing: frozenset[int], after: Sequence[Iterable[int]]) -> list[int]:
+    """Places, of those that wait for each other for ever, that do so in a circle."""
+    at = min(missing)
     way: dict[int, None] = {}
     while at not in way:
         way[at] = None
-        at = next(one for one in after[at] if missing[one])
+        at = next(one for one in after[at] if one in missing)
     return list(way)[list(way).index(at) :]
