@@ -15,6 +15,7 @@ from railweave.simulation.job_fabric import job_network
 from railweave.simulation.training.answer import JobResult
 from railweave.simulation.training.question import predict_training
 from tests.conftest import EXAMPLES
+from tests.jobs.traces.files import node, write
 from tests.simulation.test_training import network
 
 MODEL = "model: {layers: 4, hidden: 4096, heads: 32, kv_heads: 8, ffn: 14336, vocabulary: 32000, sequence: 4096}\n"
@@ -132,6 +133,31 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, what: st
     with pytest.raises(InputError) as error:
         predicted(tmp_path, JOB + text)
     assert what in str(error.value)
+
+
+def test_a_trace_is_written_and_read_beside_too(tmp_path: Path) -> None:
+    write(tmp_path / "a", [[node(1, "COMP", 100_000)]] * 16)
+    more = "checkpoint: {every: 10 steps, storage: H100-03, bytes: 64G}\nread: {bytes: 1G, storage: H100-03}\n"
+    found = predicted(tmp_path, "trace: a\nhosts: H100-[01-02]\n" + more)
+    assert found.step_ps == 10**11  # 0.1 s, longer than the read
+    assert found.checkpoint is not None
+    # eight NICs of 400G take it, while reads take a part of the way back
+    assert found.checkpoint.time_ps == pytest.approx((64 << 30) / 8 * 8e12 / 400e9 / PAYLOAD, rel=0.05)
+
+
+def test_jobs_read_at_the_same_time(tmp_path: Path) -> None:
+    """Two jobs read by the same NICs of one storage server: both then take twice as long, where that is longer than a step."""
+
+    def job(host: str) -> str:
+        return f"  - {MODEL.strip()}\n    batch: {{global: 8}}\n    hosts: {host}\n    read: {{bytes: 256G, storage: H100-04}}\n"
+
+    path = tmp_path / "job.yaml"
+    path.write_text(f"jobs:\n{job('H100-01')}{job('H100-02')}")
+    with in_force(network().catalog):
+        one, other = predict_training(network(), path).jobs
+    assert one.alone_ps == pytest.approx((256 << 30) / 8 * 8e12 / 400e9 / PAYLOAD, rel=0.05)
+    assert one.step_ps == pytest.approx(2 * one.alone_ps, rel=0.1)
+    assert other.step_ps == pytest.approx(2 * other.alone_ps, rel=0.1)
 
 
 def test_a_trace_says_how_large_its_state_is(tmp_path: Path) -> None:

@@ -63,9 +63,7 @@ def _job(job: JobResult) -> str:
     if job.alone_ps != step:
         figures.insert(1, (f"{job.alone_ps / 1e9:,.1f} ms", "a step with nobody else on the network"))
     about = f"{job.plan.about}."
-    parts = [
-        ("computing" if kind == COMPUTE else KINDS.get(kind, kind), time) for kind, time in job.parts.items() if time
-    ]
+    parts = [("computing" if kind == COMPUTE else job.name_of(kind), time) for kind, time in job.parts.items() if time]
     rows = [
         element("tr", *(element("td", text(cell)) for cell in (name, f"{time / 1e9:,.1f}", f"{time / step:.1%}")))
         for name, time in parts
@@ -83,6 +81,8 @@ def _job(job: JobResult) -> str:
         [
             element("p", text(about), class_="about"),
             element("ul", *(tile(value, label) for value, label in figures), class_="tiles"),
+            *([] if job.checkpoint is None else [element("p", text(job.checkpoint.said), class_="about")]),
+            *(element("p", text(f"{note}."), class_="about") for note in job.plan.notes),
             element("h3", "What GPUs do in a step"),
             table(("", "ms", "of the step"), rows),
             element("div", drawn, class_="charts"),

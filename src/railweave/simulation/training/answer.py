@@ -28,6 +28,8 @@ KINDS = {
     "read": "data from storage",
     "bubble": "waiting for other stages",
 }
+OF_TRACES = KINDS | {"bubble": "processors and other ranks"}
+"""The same of traces, which have no stages."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,10 @@ class JobResult:
         scale = self.step_ps / max(self.times.step_ps, 1)
         return {kind: sum(one.get(kind, 0) for one in by_class) / len(by_class) * scale for kind in kinds}
 
+    def name_of(self, kind: str) -> str:
+        """A part of a step for people; ranks of a trace wait for processors too."""
+        return OF_TRACES.get(kind, kind) if self.plan.flops is None else KINDS.get(kind, kind)
+
     @property
     def exposed_ps(self) -> float:
         """How long GPUs wait for communication: what a network without limits would save at most, but for bubbles that it lengthens."""
@@ -98,7 +104,7 @@ class JobResult:
             f"  computing      {self.parts[COMPUTE] / step:.1%} of the step",
         ]
         lines += [
-            f"  {('waiting: ' + KINDS.get(kind, kind)):<34} {_shown(time):>12}  {time / step:.1%}"
+            f"  {('waiting: ' + self.name_of(kind)):<34} {_shown(time):>12}  {time / step:.1%}"
             for kind, time in self.parts.items()
             if kind != COMPUTE and time
         ]

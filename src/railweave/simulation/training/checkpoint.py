@@ -52,14 +52,27 @@ class Written:
         """Whether the next is due before it is written."""
         return self.steps > self.every
 
+    @property
+    def said(self) -> str:
+        """A sentence or two for people."""
+        return (
+            f"A checkpoint of {self.size_bytes / 1e9:,.1f} GB goes over {self.fabric} to {self.servers} storage servers in {self.time_ps / 1e12:,.2f} s, "
+            f"{self.alone_ps / 1e12:,.2f} s alone, bound by {self.bound}; a step meanwhile takes {self.step_ps / 1e9:,.1f} ms. "
+            + ("The next is due before it is written: make fewer, or have more storage." if self.late else "")
+        )
+
     def to_text(self, plain_ps: int) -> list[str]:
         """Lines for people; ``plain_ps``: a step without it."""
+        to = f"{self.size_bytes / 1e9:,.1f} GB over {self.fabric} to {self.servers} storage servers"
         lines = [
-            f"  checkpoint     {self.size_bytes / 1e9:,.1f} GB over {self.fabric} to {self.servers} storage servers in {self.time_ps / 1e12:,.2f} s, alone {self.alone_ps / 1e12:,.2f} s: {self.bound}",
-            f"                 a step while it is written {self.step_ps / 1e9:,.1f} ms; once in {max(self.every, self.steps):,.0f} steps it costs {self.each_ps / 1e9:,.2f} ms a step ({self.each_ps / max(plain_ps, 1):.2%})",
+            f"  checkpoint     {to} in {self.time_ps / 1e12:,.2f} s, alone {self.alone_ps / 1e12:,.2f} s: {self.bound}",
+            (
+                f"                 a step while it is written {self.step_ps / 1e9:,.1f} ms; once in {max(self.every, self.steps):,.0f} steps it costs "
+                f"{self.each_ps / 1e9:,.2f} ms a step ({self.each_ps / max(plain_ps, 1):.2%})"
+            ),
         ]
         if self.late:
-            lines.append("                 the next is due before it is written: fewer, or more storage")
+            lines.append("                 the next is due before it is written: make fewer, or have more storage")
         return lines
 
     def to_json(self) -> dict[str, Any]:
