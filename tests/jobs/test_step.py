@@ -117,3 +117,16 @@ def test_everything_of_a_class_adds_up_to_the_step(tmp_path: Path) -> None:
         assert sum(one.values()) == times.step_ps
         assert min(one.values()) > 0
         assert one[COMPUTE] > 0
+
+
+def test_what_is_sent_before_other_things_that_computing_waits_for_is_not_sent_beside_them(tmp_path: Path) -> None:
+    """Keys are gathered over contexts when they are computed, which waits for what tensors gather."""
+    plan = plan_of(tmp_path, 4, parallel={"tensor": 2, "context": 2, "zero": 0}, batch={"global": 1})
+
+    def more(times: dict[str, int]) -> int:
+        return step(plan, times)[1].step_ps - step(plan)[1].step_ps
+
+    tensor, context = more({"TP": MS // 10}), more({"CP": MS // 5})
+    assert tensor > 0
+    assert context > 0
+    assert more({"TP": MS // 10, "CP": MS // 5}) == tensor + context

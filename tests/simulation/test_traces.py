@@ -65,6 +65,17 @@ def test_one_link_binds(tmp_path: Path) -> None:
     assert "waiting: send-recv" in job.to_text()
 
 
+def test_a_rank_on_each_server(tmp_path: Path) -> None:
+    ranks = [[node(1, "COMM_COLL", comm="ALL_REDUCE", comm_size=1 << 28)]] * 4
+    folder = write(tmp_path / "a", ranks)
+    (job,) = predicted(tmp_path, f"trace: {folder}\nranks_per_host: 1\n").jobs
+    assert job.graph.communications[0].groups == ((0, 8, 16, 24),)
+    ring = 2 * 3 / 4 * (1 << 28) * 8e12 / 400e9 / (4096 / (4096 + 62 + 20))
+    assert job.step_ps == pytest.approx(ring, rel=0.02)
+    (inside,) = predicted(tmp_path, f"trace: {folder}\n").jobs
+    assert not inside.graph.communications
+
+
 def test_messages_between_rails_go_by_the_rail_of_the_receiver(tmp_path: Path) -> None:
     """NCCL hands over to the GPU of the receiver's rail first (PXN); the message takes as long as any other."""
     size = 1 << 28
@@ -97,10 +108,12 @@ def test_a_log_of_nccl_runs_on_the_servers_that_it_names(tmp_path: Path) -> None
         ("name: a\ntrace: .\n", "no call of NCCL is in it, and it is no execution trace"),
         ("trace: b\n", "no file is called NAME.RANK.et"),
         ("trace: a\nhosts: H100-01\n", "job.yaml:1: the trace has 9 ranks; the job's servers have 8 GPUs"),
+        ("trace: a\nranks_per_host: 2\n", "the trace has 9 ranks; the job's servers have 8 GPUs for it"),
+        ("trace: a\nranks_per_host: 9\n", "job.yaml:2: the job's servers have 8 GPUs each"),
         ("trace: a\nbatch: {global: 8}\n", "batch goes with a model"),
         (
             "trace_groups: a\nmodel: llama3-8b\nbatch: {global: 8}\n",
-            "job.yaml:1: the file: there is no trace that these groups",
+            "job.yaml:1: the file: there is no trace that trace_groups belongs to",
         ),
         ("trace: a\ntrace_groups: b.json\n", "b.json: no such file"),
         ("name: a\nbatch: {global: 8}\n", "model is missing"),

@@ -169,6 +169,9 @@ class TrainingJob(Model):
         default=None, description="the process groups of the trace; empty: comm_group.json beside it"
     )
 
+    ranks_per_host: int | None = Field(
+        default=None, ge=1, le=1024, description="ranks of the trace on each server; empty: one for each GPU"
+    )
     checkpoint: Checkpoint | None = Field(default=None, description="its state, written to storage now and then")
     read: Reading | None = Field(default=None, description="what it reads from storage for each step")
 
@@ -178,8 +181,9 @@ class TrainingJob(Model):
         if self.trace is None:
             if missing := [name for name in ("model", "batch") if name not in given]:
                 raise WrongValueError(f"{missing[0]} is missing", f"say {missing[0]}, or give a trace")
-            if self.trace_groups is not None:
-                raise WrongValueError("there is no trace that these groups belong to", "give trace", ["trace_groups"])
+            for name in ("trace_groups", "ranks_per_host"):
+                if name in given:
+                    raise WrongValueError(f"there is no trace that {name} belongs to", "give trace", [name])
             return self
         if self.checkpoint is not None and self.checkpoint.bytes is None:
             raise WrongValueError("a trace does not say how large its state is", "say bytes", ["checkpoint"])

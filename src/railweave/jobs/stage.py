@@ -100,7 +100,7 @@ class Chunk:
             hides = self.stage.hides(one.kind)
             if time is None:
                 self.cut()
-                sent = self.stage.send(communication, self.name, self.ended[-1:] or self.waits, one.kind)
+                sent = self.stage.send(communication, self.name, [*self.ended[-1:], *self.waits], one.kind)
                 (self._hidden if hides else self.waits).append(sent)
             elif not hides:
                 self._time += time

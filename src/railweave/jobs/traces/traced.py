@@ -81,24 +81,29 @@ def traced(
     if not path.parent.is_dir():
         return [problem("trace", f"there is no folder {path.parent}", "paths count from the job file")]
     trace = read_trace(path, groups)
-    if len(trace.ranks) > gpu_count:
-        what = f"the trace has {len(trace.ranks):,} ranks; the job's servers have {gpu_count:,} GPUs"
+    each = job.ranks_per_host or gpu_count // len(servers)
+    if each > gpu_count // len(servers):
+        return [problem("ranks_per_host", f"the job's servers have {gpu_count // len(servers)} GPUs each")]
+    if len(trace.ranks) > each * len(servers):
+        what = f"the trace has {len(trace.ranks):,} ranks; the job's servers have {each * len(servers):,} GPUs" + (
+            " for it" if job.ranks_per_host else ""
+        )
         return [problem("trace", what, "name more `hosts`")]
     known = gpus().get(gpu_name)
     if known is None:
         return [problem("gpu", f"nothing is known of the GPU {gpu_name!r}", f"known are {', '.join(gpus())}")]
     given = {one.name: getattr(job.gpu, one.name, None) for one in fields(known)}
     gpu = replace(known, **{name: value for name, value in given.items() if value is not None})
-    places = _places(trace, servers, gpu_count // len(servers))
+    places = _places(trace, servers, gpu_count // len(servers), each)
     if isinstance(places, str):
         return [problem("trace", places, "name as many `hosts` as the trace was taken on")]
     return Traced(job, trace, gpu, places, job.trace or "")
 
 
-def _places(trace: Trace, servers: Sequence[str], gpus_each: int) -> tuple[int, ...] | str:
+def _places(trace: Trace, servers: Sequence[str], gpus_each: int, ranks_each: int) -> tuple[int, ...] | str:
     """Where each rank goes: on the server of the name that it ran on, else on the servers in turn; or why it cannot."""
     if not trace.hosts:
-        return tuple(range(len(trace.ranks)))
+        return tuple(rank // ranks_each * gpus_each + rank % ranks_each for rank in range(len(trace.ranks)))
     ran_on = list(dict.fromkeys(host for host, _ in trace.hosts))
     if len(ran_on) > len(servers):
         return f"the trace was taken on {len(ran_on)} servers; the job has {len(servers)}"
