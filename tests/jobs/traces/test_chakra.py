@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import gzip
 import random
+import sys
 from pathlib import Path
 
 import pytest
 
-from railweave.errors import InputError, SpecError
+from railweave.errors import InputError, OutputError, SpecError
 from railweave.jobs.run import exposed
 from railweave.jobs.traces.alike import classes_of
+from railweave.jobs.traces.chakra_messages import messages
 from railweave.jobs.traces.frames import framed
 from railweave.jobs.traces.matching import slots_of
 from railweave.jobs.traces.read import read_trace
@@ -217,6 +219,16 @@ def test_files_that_are_not_all_there(tmp_path: Path) -> None:
     (tmp_path / "other.0.et").write_bytes(b"")
     with pytest.raises(SpecError, match="several traces are in it: other, trace"):
         read_trace(tmp_path)
+
+
+def test_without_protobuf_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write(tmp_path, [[node(1, "COMP", 5)]])
+    messages.cache_clear()
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "google.protobuf.descriptor_pb2", None)
+        with pytest.raises(OutputError, match=r"pip install 'railweave\[traces\]'"):
+            read_trace(folder)
+    assert read_trace(folder).nodes == 1
 
 
 def test_odd_bytes_end_in_words(tmp_path: Path) -> None:
