@@ -1,12 +1,14 @@
 """Steps of training jobs that were published, beside what ``railweave sim --job`` gives on a network of as many GPUs and NICs.
 
-``python -m benchmarks.training [WORD]`` prints a table; with a word the rows that have it in their name. Networks are what ``railweave init``
+``python -m benchmarks.training [WORD]`` prints a table; with a word the rows that have it in their name; with ``--write`` errors of the rows that judge
+go into ``simulation/training/errors.json``, which bands of steps come from. Networks are what ``railweave init``
 makes, without oversubscription: what these jobs ran on is not public in more than its rates. Rows marked ``fitted`` decided an efficiency
 (docs/jobs.md); the others judge.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
 import sys
 import tempfile
@@ -21,7 +23,10 @@ from typer.testing import CliRunner
 from railweave import api
 from railweave.catalog import in_force
 from railweave.cli.app import app
+from railweave.jobs.plan import Planned
+from railweave.simulation.training.band import TABLE
 from railweave.simulation.training.question import predict_training
+from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from railweave.network.model import Network
@@ -41,10 +46,29 @@ SC21 = (
     ("1008B", 160, 25600, 128, 8, 64, 1, 3072, 3072, 163, 0),
 )
 """Narayanan et al., SC21, Table 1, with the settings of Megatron-LM's ``examples/academic_paper_scripts/sc21/run_table_1.sh``."""
-MLPERF = ((512, 2048, 11.05), (768, 3072, 11.08), (4096, 2048, 1.61), (8192, 4096, 1.63))
+MEGASCALE = (
+    (768, 256, 40.0),
+    (768, 512, 21.2),
+    (768, 768, 15.2),
+    (768, 1024, 11.9),
+    (6144, 3072, 29.02),
+    (6144, 6144, 14.78),
+    (6144, 8192, 12.24),
+    (6144, 12288, 8.57),
+)
+"""MegaScale (NSDI 2024), Table 2, the rows of Megatron-LM: batch, GPUs, seconds. Ampere, 200G a GPU, 175B, tensor 8, pipeline 8 of 6 parts."""
+MLPERF = (
+    (512, 2048, 11.05),
+    (768, 3072, 11.08),
+    (4096, 2048, 1.61),
+    (6144, 3072, 1.62),
+    (8192, 4096, 1.63),
+    (10240, 2560, 0.925),
+    (10752, 2688, 0.931),
+)
 """MLPerf Training 3.1, GPT-3 175B on Eos (NVIDIA): GPUs, batch, seconds of a step by ``train_step_timing`` of the public logs."""
-LLAMA = ((8192, 12.1), (16384, 6.5))
-"""The Llama 3 Herd of Models, Table 4: GPUs, and the step that follows from TFLOP/s a GPU, at 8,192 tokens."""
+LLAMA = ((8192, 8192, 1, 12.1), (16384, 8192, 1, 6.5), (16384, 131072, 16, 10.9))
+"""The Llama 3 Herd of Models, Table 4: GPUs, tokens of a sequence, context ranks, and the step that follows from TFLOP/s a GPU."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +98,14 @@ overlap: {{gradients: false, parameters: false, pipeline: false}}
 """
         flops = 96 * batch * 2048 * layers * hidden**2 * (1 + 2048 / (6 * hidden) + 51200 / (16 * layers * hidden))
         found.append(Row(f"SC21 {name}", gpus, A100, job, flops / gpus / tflops / 1e12, number % 2 == 0))
+    for batch, gpus, seconds in MEGASCALE:
+        job = f"""
+model: {{layers: 96, hidden: 12288, heads: 128, vocabulary: 64000, sequence: 2048, gated: false, tied: true}}
+parallel: {{tensor: 8, pipeline: 8, virtual: 6}}
+batch: {{global: {batch}}}
+overlap: {{gradients: false, parameters: false, pipeline: false}}
+"""
+        found.append(Row(f"MegaScale's Megatron-LM 175B {gpus}", gpus, A100, job, seconds, fitted=False))
     for gpus, batch, seconds in MLPERF:
         job = f"""
 model: gpt3-175b
@@ -83,13 +115,15 @@ dtype: fp8
 overlap: {{tensor: true}}
 """
         found.append(Row(f"MLPerf 3.1 GPT-3 {gpus}", gpus, H100, job, seconds, gpus == 512))
-    for gpus, seconds in LLAMA:
-        job = """
+    for gpus, tokens, context, seconds in LLAMA:
+        job = f"""
 model: llama3-405b
-parallel: {tensor: 8, pipeline: 16, virtual: 4, zero: 2}
-batch: {global: 2048}
+sequence: {tokens}
+parallel: {{tensor: 8, context: {context}, pipeline: 16, virtual: 4, zero: 2}}
+batch: {{global: {2048 * 8192 // tokens}}}
 """
-        found.append(Row(f"Llama 3 405B {gpus}", gpus, H100, job, seconds, fitted=False))
+        name = f"Llama 3 405B {gpus}{'' if context == 1 else ', 128K tokens'}"
+        found.append(Row(name, gpus, H100, job, seconds, fitted=False))
     return found
 
 
@@ -106,12 +140,14 @@ def network(gpus: int, server: str) -> Network:
 
 def main() -> None:
     """Predict, print."""
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    words = [one for one in sys.argv[1:] if one != "--write"]
+    wanted = words[0] if words else ""
+    judging: dict[str, list[tuple[int, float]]] = {}
     errors: dict[bool, list[float]] = {True: [], False: []}
     print(
-        "| published | GPUs | step, s | predicted, s | difference | computing | waiting for communication | seconds to predict |"
+        "| published | GPUs | step, s | predicted, s | difference | MFU | computing | waiting for communication | seconds to predict |"
     )
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for row in rows():
         if wanted not in row.name:
             continue
@@ -123,9 +159,11 @@ def main() -> None:
             (job,) = predict_training(net, file).jobs
         step = job.step_ps / 1e12
         errors[row.fitted].append(step / row.seconds - 1)
+        if not row.fitted and isinstance(job.plan, Planned):
+            judging.setdefault(job.plan.kernels.gpu.name, []).append((row.gpus, abs(step / row.seconds - 1) * 100))
         print(
             f"| {row.name}{' (fitted)' if row.fitted else ''} | {row.gpus} | {row.seconds:.2f} | {step:.2f} | "
-            f"{step / row.seconds - 1:+.1%} | {job.parts['compute'] / job.step_ps:.0%} | {job.exposed_ps / job.step_ps:.1%} | "
+            f"{step / row.seconds - 1:+.1%} | {job.mfu:.0%} | {job.parts['compute'] / job.step_ps:.0%} | {job.exposed_ps / job.step_ps:.1%} | "
             f"{time.perf_counter() - begin:.1f} |",
             flush=True,
         )
@@ -135,6 +173,24 @@ def main() -> None:
             print(
                 f"{'fitted' if fitted else 'judging'}: median {statistics.median(sizes):.1%}, largest {max(sizes):.1%} of {len(found)}"
             )
+    if "--write" in sys.argv:
+        write_file(
+            TABLE, "[\n" + ",\n".join(f"  {json.dumps(_group(gpu, found))}" for gpu, found in judging.items()) + "\n]\n"
+        )
+
+
+def _group(gpu: str, found: list[tuple[int, float]]) -> dict[str, object]:
+    """A row of the table of errors."""
+    sizes = sorted(error for _, error in found)
+    ninth = statistics.quantiles(sizes, n=10, method="inclusive")[-1] if len(sizes) > 1 else sizes[0]
+    return {
+        "gpu": gpu,
+        "gpus": [min(gpus for gpus, _ in found), max(gpus for gpus, _ in found)],
+        "rows": len(found),
+        "median_abs_percent": round(statistics.median(sizes), 1),
+        "p90_abs_percent": round(ninth, 1),
+        "max_abs_percent": round(sizes[-1], 1),
+    }
 
 
 if __name__ == "__main__":

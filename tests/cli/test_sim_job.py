@@ -12,6 +12,11 @@ from railweave.cli import main
 from tests.conftest import EXAMPLES
 
 FABRIC = str(EXAMPLES / "h100-rlb.yaml")
+ON = {
+    "checkpoint": (str(EXAMPLES / "aidc-three-fabrics.yaml"), "--fabric", "backend2"),
+    "tenants": (str(EXAMPLES / "evpn-server-isolation.yaml"),),
+}
+"""What examples run on, by name; the others on ``FABRIC``."""
 JOBS = sorted((EXAMPLES / "jobs").glob("*.yaml"))
 
 
@@ -22,8 +27,9 @@ Run = Callable[..., str]
 def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """A function that runs the verb, whose exit code is looked at: what it printed."""
 
-    def call(*words: str, code: int = 0, on: tuple[str, ...] = (FABRIC,)) -> str:
-        monkeypatch.setattr("sys.argv", ["railweave", "sim", *on, "-q", *words])
+    def call(*words: str, code: int = 0) -> str:
+        job = Path(words[words.index("--job") + 1]).stem if "--job" in words else ""
+        monkeypatch.setattr("sys.argv", ["railweave", "sim", *ON.get(job, (FABRIC,)), "-q", *words])
         with pytest.raises(SystemExit) as stop:
             main()
         printed = capfd.readouterr()
@@ -33,13 +39,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> R
     return call
 
 
-ON = {"checkpoint": (str(EXAMPLES / "aidc-three-fabrics.yaml"), "--fabric", "backend2")}
-"""What examples run on that need more than one fabric."""
-
-
 @pytest.mark.parametrize("job", JOBS, ids=lambda path: path.stem)
 def test_an_example_runs(run: Run, job: Path) -> None:
-    found = json.loads(run("--job", str(job), "--json", on=ON.get(job.stem, (FABRIC,))))
+    found = json.loads(run("--job", str(job), "--json"))
     assert found["complete"]
     for one in found["jobs"]:
         assert (one["mfu"] is None) == ("trace" in one)
@@ -47,6 +49,19 @@ def test_an_example_runs(run: Run, job: Path) -> None:
         assert sum(one["parts_ms"].values()) == pytest.approx(one["step_ms"], rel=1e-6)
         assert one["communications"]
         assert one["alone_ms"] <= one["step_ms"] * (1 + 1e-6)
+
+
+def test_packets_beside_flows(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    found = json.loads(run("--job", str(EXAMPLES / "jobs" / "fsdp.yaml"), "--check-packets", "--json", "-o", str(page)))
+    assert "The same by packets" in page.read_text()
+    (job,) = found["jobs"]
+    assert [one["collective"] for one in job["by_packets"]] == ["all-gather", "reduce-scatter", "reduce-scatter"]
+    assert all(abs(one["longer"]) < 0.05 for one in job["by_packets"])
+
+
+def test_packets_beside_flows_are_of_a_job(run: Run) -> None:
+    assert "goes with --job" in run("--check-packets", code=2)
 
 
 def test_choices_side_by_side(run: Run) -> None:
@@ -63,6 +78,8 @@ def test_choices_side_by_side(run: Run) -> None:
     [
         (("--collective", "all-reduce"), "goes with collectives"),
         (("--hosts", "2"), "goes with collectives"),
+        (("--compare", "lb=ecmp", "--seeds", "2"), "goes with one prediction"),
+        (("--engine", "fluid"), "'fluid' is no engine"),
         (("--compare", "size=1,2"), "nothing that jobs are compared by"),
         (("--compare", "qps=0"), "qps: input should be"),
         (("--compare", "parallel.tensor=3"), "are"),
@@ -91,4 +108,6 @@ def test_a_step_is_written_as_traces_and_read_again(run: Run, tmp_path: Path) ->
     run("--job", str(tmp_path / "again.yaml"), "--html", str(page))
     assert "nodes of 32 ranks, traces" in page.read_text()
     assert "is a trace itself" in run("--job", str(tmp_path / "again.yaml"), "--chakra-out", str(folder), code=2)
-    assert "not a comparison" in run("--job", str(JOBS[0]), "--chakra-out", str(folder), "--compare", "qps=1", code=2)
+    assert "goes with one prediction" in run(
+        "--job", str(JOBS[0]), "--chakra-out", str(folder), "--compare", "qps=1", code=2
+    )

@@ -38,6 +38,7 @@ COSTS: dict[tuple[int, Collective, str, str], dict[int, float]] = {
     (4, "all-reduce", "Ring", "Simple"): {65536: 137.6},
     (2, "all-gather", "Ring", "LL"): {4096: 11.9},
     (2, "reduce-scatter", "Ring", "Simple"): {1024: 22.4},
+    (2, "all-gather", "PAT", "Simple"): {262144: 32.2},
     (4, "reduce-scatter", "Ring", "LL"): {16384: 23.6},
     (2, "broadcast", "Ring", "Simple"): {1024: 22.5, 262144: 44.2},
     (4, "broadcast", "Ring", "LL"): {1024: 9.5},
@@ -71,6 +72,8 @@ TAKEN: dict[tuple[int, Collective], list[tuple[int, str, str, int]]] = {
         (262144, "Ring", "LL", 2),
         (1 << 20, "Ring", "Simple", 2),
     ],
+    (2, "all-gather"): [(262144, "PAT", "Simple", 2)],
+    (2, "reduce-scatter"): [(262144, "PAT", "Simple", 2)],
     (4, "reduce-scatter"): [
         (8192, "Ring", "LL", 1),
         (16384, "Ring", "LL", 1),

@@ -26,7 +26,7 @@ def test_defaults_and_values() -> None:
     )
     assert nccl["NCCL_BUFFSIZE"] == 8 * MIB
     assert nccl["NCCL_P2P_NET_CHUNKSIZE"] == 128 * KIB
-    assert nccl.names("NCCL_ALGO") == ("Ring",)
+    assert nccl.names("NCCL_ALGO") == ("Ring", "PAT")
     assert nccl.names("NCCL_PROTO") == ("LL", "Simple")
     assert parameters()["NCCL_PXN_DISABLE"] == 0
     assert parameters(library="RCCL")["NCCL_PXN_DISABLE"] == 1
@@ -48,7 +48,7 @@ def test_every_default_can_be_said_and_has_a_source() -> None:
         ("NCCL_BUFFSIZE=big", "a whole number from 65536 to 1073741824"),
         ("NCCL_CROSS_NIC=3", "from 0 to 2"),
         ("NCCL_NCHANNELS_PER_NET_PEER=0", "or -1 to let the library decide"),
-        ("NCCL_ALGO=NVLSTree", "one or several of Tree, Ring"),
+        ("NCCL_ALGO=CollNet", "one or several of Tree, Ring, PAT, NVLS, NVLSTree"),
         ("NCCL_PROTO=^LL,LL128,Simple", "one or several of LL, LL128, Simple"),
         ("NCCL_CHUNK_STEPS=3", "do not divide one another"),
     ],

@@ -1,4 +1,4 @@
-"""``make screenshot``: the pictures of docs/howto/256-gpus.md, from the files that its own commands write."""
+"""``make screenshot``: the pictures of how-tos, from the files that their own commands write."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.chromium import browser
+from tests.chromium import Chromium, browser
 from tests.docs.test_256_gpus import blocks, edit, run
+from tests.docs.test_training_step import follow
 
 
 def main(target: Path) -> None:
@@ -32,8 +33,22 @@ def main(target: Path) -> None:
         report.screenshot(target / "256-paths.png")
         prediction = chromium.open(folder / "prediction.html", width=1280, height=1000)
         prediction.screenshot(target / "256-prediction.png")
-        if report.errors + prediction.errors:
-            sys.exit("\n".join(report.errors + prediction.errors))
+        errors = report.errors + prediction.errors + training(chromium, target)
+        if errors:
+            sys.exit("\n".join(errors))
+
+
+def training(chromium: Chromium, target: Path) -> list[str]:
+    """The pictures of docs/howto/ask-what-a-training-step-gets.md; what went wrong in its pages."""
+    errors: list[str] = []
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        follow(folder, until="choices.html")
+        for page, picture, height in (("dense", "training-step", 1150), ("choices", "training-choices", 1000)):
+            shown = chromium.open(folder / f"{page}.html", width=1280, height=height)
+            shown.screenshot(target / f"{picture}.png")
+            errors += shown.errors
+    return errors
 
 
 if __name__ == "__main__":

@@ -11,9 +11,14 @@ import railweave
 from railweave.catalog import in_force
 from railweave.errors import InputError
 from railweave.network.model import Network
+from railweave.simulation.conditions import bed_of
+from railweave.simulation.model.outages import Timeline
 from railweave.simulation.training.answer import TrainingPrediction
-from railweave.simulation.training.loads import Carried
+from railweave.simulation.training.band import judged
+from railweave.simulation.training.loads import Carried, Placed, nccl_of
+from railweave.simulation.training.packets import check_packets
 from railweave.simulation.training.question import predict_training
+from railweave.simulation.training.seeds import training_over_seeds
 from railweave.simulation.training.sharing import Shared
 from tests.conftest import EXAMPLES
 
@@ -47,6 +52,40 @@ def test_one_link_binds(tmp_path: Path) -> None:
     wanted = sent.size_bytes * 8e12 / 400e9 / payload
     assert found["DP"].alone_ps == pytest.approx(wanted, rel=0.02)
     assert found["DP"].bound.startswith("link H100-0")
+
+
+def test_bytes_of_each_tier_are_those_of_the_formulas(tmp_path: Path) -> None:
+    """Two servers of different stripes, tensor inside: gradients cross the leaves once each way; what tensors share stays inside."""
+    text = JOB + "hosts: H100-01,H100-03\nparallel: {tensor: 8, zero: 0}\noverlap: {bucket: 1000000000000}\n"
+    (job,) = predicted(tmp_path, text).jobs
+    headers = (4096 + 62 + 20) / 4096
+    (sent,) = (one for one in job.graph.communications if one.kind == "DP")
+    wanted = 16 * sent.size_bytes * headers  # of an all-reduce over two ranks each sends its size
+    server, leaf = job.sent.tiers()
+    assert (server.name, leaf.name) == ("server to leaf", "leaf to spine")
+    for bytes_ in (server.up_bytes, server.down_bytes, leaf.up_bytes, leaf.down_bytes):
+        assert bytes_ == pytest.approx(wanted, rel=0.02)
+    assert sum(one["bytes"] for one in job.sent.links()) == pytest.approx(4 * wanted, rel=0.02)
+    assert server.links == 16
+    # 4 layers, 32 micro-batches a replica; gathered and scattered round both blocks, forth and back: 8 times 7/8 of the size from each rank
+    inside = 4 * 32 * 8 * 7 / 8 * (4096 * 4096 * 2) * 16
+    assert job.sent.inside_bytes == pytest.approx(inside, rel=0.05)
+    busy = server.busy * job.step_ps / 1e12 * 400e9 / 8
+    assert busy == pytest.approx(sent.size_bytes * headers, rel=0.02)
+
+
+def test_the_band_holds_the_step_and_what_seeds_give(tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(JOB + "parallel: {zero: 3}\n")
+    said: list[str] = []
+    with in_force(network().catalog):
+        found = training_over_seeds(network(), path, 3, {"lb": "ecmp", "qps": 1}, said.append)
+    (job,) = found.jobs
+    assert len(job.seeds_ps) == 3
+    assert job.band.low_ps < min(job.seeds_ps) <= job.step_ps <= max(job.seeds_ps) < job.band.high_ps
+    assert job.band.error == judged()["H100"].error
+    assert "FSDP" in job.band.outside
+    assert "between" in job.to_text()
 
 
 def test_a_dead_spine_never_makes_a_step_quicker(tmp_path: Path) -> None:
@@ -92,3 +131,27 @@ def test_what_shares_a_link_shares_its_rate() -> None:
 def test_a_server_that_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"job.yaml:5: there is no server 'H100-09'"):
         predicted(tmp_path, JOB + "hosts: H100-09\n")
+
+
+def test_packets_take_as_long_as_flows_where_nothing_meets(tmp_path: Path) -> None:
+    """Rings on links of their own: what flows say to 5 %; what would be too many packets is cut down, for both."""
+    model = JOB.replace("layers: 4, hidden: 4096", "layers: 2, hidden: 4096")
+    (job,) = predicted(tmp_path, model + "parallel: {tensor: 4, zero: 3}\n", check=True).jobs
+    found = job.checked
+    assert {one.communication.collective for one in found} == {"all-gather", "reduce-scatter"}
+    for one in found:
+        assert one.complete
+        assert one.size_bytes == one.communication.size_bytes
+        assert abs(one.longer) < 0.05
+    (same,) = predicted(tmp_path, model + "parallel: {tensor: 4, zero: 3}\n", engine="packet").jobs
+    longer = max(one.longer for one in same.checked)
+    assert job.step_ps <= same.step_ps <= job.step_ps * (1 + max(longer, 0)) + 1
+    said: list[str] = []
+    with in_force(network().catalog):
+        bed = bed_of(network())
+        colors = nccl_of({}, bed.job, 4, 4)
+        placed = Placed(bed.fabric, bed.job, bed.hosts, colors, Timeline(), {})
+        cut = check_packets(placed, job.slowest(), said.append, most_hops=20_000)
+    assert all(one.size_bytes < one.communication.size_bytes for one in cut if one.communication.size_bytes > 4_000_000)
+    assert len(said) == len(cut)
+    assert "(of" in max(cut, key=lambda one: one.communication.size_bytes).to_text()

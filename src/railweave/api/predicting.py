@@ -117,6 +117,10 @@ def simulate_training(
     qps: int | None = None,
     settings: Mapping[str, str] | None = None,
     scenario: Path | str | None = None,
+    others: Path | str | None = None,
+    background: str | None = None,
+    engine: str = "flow",
+    check_packets: bool = False,
     fabric: str | None = None,
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
@@ -126,29 +130,32 @@ def simulate_training(
 
     - ``job``: a job file (docs/job-file.md); ``changes``: fields of its jobs in place of those of the file, by path: ``parallel.tensor``.
     - ``lb``, ``settings``, ``fabric``: see ``simulate``; ``qps``: queue pairs per connection of jobs that say none.
-    - ``scenario``: a scenario file of which the faults count: they have happened before, and routes have followed.
+    - ``scenario``: a scenario file of which faults, which have happened before and routes have followed, and background traffic count.
+    - ``others``: a file of jobs that run beside these; ``background``: as of ``simulate``, with ``to=intra-stripe``, ``inter-stripe`` or NICs.
+    - ``engine``: flow, or packet: what is sent takes as long as its packets alone did; ``check_packets``: run packets too, beside flows (``checked``).
     - ``device``, ``hardware``: see ``load``; ``progress``: called with what is being done.
 
     Times end in ``_ps`` (10^-12 s). Raises ``InputError`` for what cannot be, with lines of the files, and as ``load`` does.
     """
-    from railweave.design.fault_targets import fault_targets
-    from railweave.intent.scenario import read_scenario
     from railweave.simulation.job_fabric import job_network
+    from railweave.simulation.question import background as traffic
     from railweave.simulation.training.question import predict_training
 
-    network = job_network(network_of(source, device, hardware), fabric)
-    with in_force(network.catalog):
-        file = None if scenario is None else read_scenario(Path(scenario), "sim")
-        if file is not None and (file.scenario.traffic or file.scenario.background):
-            what = "it has traffic; with training jobs only its faults count"
-            raise InputError([Problem(Argument("scenario"), what, "give one with faults alone")])
+    whole = network_of(source, device, hardware)
+    network = job_network(whole, fabric)
+    with in_force(whole.catalog):
         return predict_training(
             network,
             Path(job),
+            whole=whole,
             changes=changes,
             lb=lb,
             qps=qps,
             settings=settings,
-            faults=() if file is None else fault_targets(network, file),
+            scenario=None if scenario is None else Path(scenario),
+            others=None if others is None else Path(others),
+            background=None if background is None else traffic(background),
+            engine=engine,
+            check=check_packets,
             progress=progress,
         )

@@ -11,7 +11,7 @@ from railweave.network.model import Network
 from railweave.outputs.steps import LOCK, design_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from railweave.intent.lock import Lock
 
@@ -22,21 +22,26 @@ def load(
     *,
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
+    changes: Mapping[str, str] | None = None,
 ) -> Network:
     """The network of a fabric file, or of a ``build`` output folder (its ``design.json``). Nothing is written.
 
     - ``lock``: allocations to design with, instead of those in the lock beside the fabric file; a folder has its own.
     - ``device``: other switches than the file's, as ``--device`` takes them: ``leaf=MODEL:NOS``, ``leaf=:eos``, ``:eos``.
     - ``hardware``: a folder of hardware files (docs/hardware.md); a folder that is built needs none.
+    - ``changes``: fields of the fabric file in place of what it says, by path: ``{"fabrics.backend.topology.spines": "2"}``.
 
     Raises ``SpecError`` or ``DesignError``, with file and line of everything that is wrong; ``InputError`` for a folder
-    without a design of this version, and for a folder with ``device``.
+    without a design of this version, and for a folder with ``device`` or ``changes``.
     """
     path = Path(fabric)
     if path.is_dir():
         check_as_designed(path, device)
+        if changes:
+            what = "is a build folder, which is designed already"
+            raise InputError([Problem(FileLine(str(path)), what, "give the fabric file to change what it says")])
         return _from_folder(path)
-    network, _ = design_file(path, lock, device=device, hardware=path_of(hardware))
+    network, _ = design_file(path, lock, device=device, hardware=path_of(hardware), changes=changes)
     return network
 
 

@@ -15,7 +15,7 @@ from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
 from railweave.cli.output import PATIENCE_S, print_json, progress, telling, waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from railweave.network.model import Network
     from railweave.simulation.job_run import JobPrediction
@@ -36,7 +36,8 @@ def sim(
     ),
     setting: list[str] = typer.Option([], "--set", help="A parameter of the engine, NAME=VALUE; may be repeated."),
     background: str | None = typer.Option(
-        None, help="Background traffic: share=30%,ports=*:gpu0_eth,qps=4,packet=9000 (ports joined by +)."
+        None,
+        help="Background traffic: share=30%,ports=*:gpu0_eth,qps=4,packet=9000,to=intra-stripe (ports joined by +).",
     ),
     scenario: Path | None = typer.Option(None, help="A scenario file: traffic, background, overrides, faults."),
     job: Path | None = typer.Option(
@@ -46,6 +47,9 @@ def sim(
         None,
         "--chakra-out",
         help="With --job: write what each rank computes and sends, as execution traces of Chakra, into this folder.",
+    ),
+    check_packets: bool = typer.Option(
+        False, "--check-packets", help="With --job: run what a step sends by packets too, beside the flows."
     ),
     on: str | None = typer.Option(
         None, "--fabric", help="The fabric it runs on, where several connect GPUs; else that of the GPUs' own NICs."
@@ -66,7 +70,7 @@ def sim(
     compare: str | None = typer.Option(
         None,
         help="NAME=a,b,c: run all of these side by side (lb, qps, size, NCCL_…, host.…); say which wins, and why. "
-        "Several in one word, 'size=4G..16G qps=1..32', are a grid.",
+        "Several in one word, 'size=4G..16G qps=1..32', are a grid; with --job each value is tried alone (docs/jobs.md).",
     ),
     measured: Path | None = typer.Option(
         None, help="With a grid: a CSV file of measured points, the names compared and time_us or bus_bandwidth_GBps."
@@ -114,6 +118,7 @@ def sim(
     from railweave.api import load
     from railweave.api import running as saved
     from railweave.catalog import in_force
+    from railweave.errors import InputError, Option, Problem
     from railweave.garbage import uncollected
     from railweave.network.status import absent_sentence
     from railweave.simulation.job_fabric import job_network
@@ -146,7 +151,29 @@ def sim(
             if job is not None:
                 from railweave.cli.sim_job import run
 
-                raise typer.Exit(run(network, whole, job, words, as_json=as_json, quiet=quiet or as_json))
+                def designed(changes: Mapping[str, str]) -> tuple[Network, Network]:
+                    other = load(fabric, device=device, hardware=hardware, changes=changes)
+                    return job_network(other, on), other
+
+                raise typer.Exit(
+                    run(
+                        network,
+                        whole,
+                        job,
+                        words,
+                        None if fabric.is_dir() else designed,
+                        as_json=as_json,
+                        quiet=quiet or as_json,
+                    )
+                )
+            if check_packets:
+                raise InputError(
+                    [
+                        Problem(
+                            Option("--check-packets"), "goes with --job", "--engine packet is the like of a collective"
+                        )
+                    ]
+                )
             if compare is not None and (len(compare.split()) > 1 or measured is not None):
                 code = _grid(network, given, compare, measured, html, as_json=as_json, quiet=quiet or as_json)
                 raise typer.Exit(code)

@@ -13,12 +13,13 @@ from railweave.collectives.channels import channel_count, ring_hops, rings
 from railweave.collectives.draft import Draft, empty, finished
 from railweave.collectives.nccl import Parameters, parameters
 from railweave.collectives.pace import Pace
+from railweave.collectives.pat import pat
 from railweave.collectives.point_to_point import everyone, neighbors, transfers
 from railweave.collectives.program import Program
 from railweave.collectives.ring import inside_one_server, ring, ring_loads
 from railweave.collectives.schedule import p2p_channels, rounds
-from railweave.collectives.tree import tree
-from railweave.collectives.tuning import Choice, choose
+from railweave.collectives.tree import TREES, tree
+from railweave.collectives.tuning import SWITCH_EFFICIENCY, Choice, choose
 from railweave.errors import Argument, InputError, Problem
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def _draft(
 ) -> Draft:
     if len(job.servers) == 1:
         steps = {"all-reduce": 2 * (job.ranks - 1), "all-to-all": 1, "send-recv": 1}.get(collective, job.ranks - 1)
+        steps = 1 if choice.algorithm == "NVLS" else steps
         return empty(inside_one_server(choice, steps) + links_need_ps(job, nccl, collective, size_bytes, choice))
     if collective in {"all-to-all", "send-recv"}:
         p2p = p2p_channels(job, nccl, choice.channels)
@@ -129,7 +131,9 @@ def _draft(
         each = size_bytes // job.ranks
         wanted = everyone(job, each, turns, of_one=of_one) if everybody else neighbors(job, size_bytes, turns)
         return transfers(job, nccl, p2p, wanted, pace, all_pairs=everybody, whole=whole)
-    if choice.algorithm == "Tree":
+    if choice.algorithm == "PAT":
+        return pat(job, nccl, collective, size_bytes, choice, pace, whole=whole)
+    if choice.algorithm in TREES:
         return tree(job, nccl, size_bytes, choice, pace, whole=whole)
     way = rings(job, nccl, choice.channels)
     if collective == "broadcast":
@@ -146,6 +150,10 @@ def links_need_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes
         moved = size_bytes * apart / ranks
     elif collective == "send-recv":
         moved = size_bytes if gpus > 1 else 0
+    elif choice.algorithm in {"NVLS", "NVLSTree"}:
+        # Switches pull what they add up and copy what they hand out: each GPU sends the whole once, and its own part of what was added.
+        own = 1 / gpus if collective == "all-reduce" else 0.0
+        moved = size_bytes * (1 + own) / SWITCH_EFFICIENCY[job.servers[0].gpu]
     elif choice.algorithm == "Tree":
         moved = 2 * size_bytes * (gpus - 1) / gpus
     else:

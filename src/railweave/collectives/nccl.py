@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
     from railweave.collectives.job import Library
 
-ALGORITHMS = ("Tree", "Ring")
-"""Those that are modelled. NVLS, NVLSTree, CollNet and PAT are not."""
+ALGORITHMS = ("Tree", "Ring", "PAT")
+"""Those that the choice is among. CollNet is not modelled."""
+IF_NAMED = ("NVLS", "NVLSTree")
+"""Modelled, and taken only where ``NCCL_ALGO`` names them: what NVSwitches get when they add up was compared with nothing."""
 PROTOCOLS = ("LL", "LL128", "Simple")
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -57,13 +59,16 @@ class Names:
 
     of: tuple[str, ...]
     source: str
+    if_named: tuple[str, ...] = ()
+    """Of these, those that leaving others out does not leave."""
 
     def read(self, text: str) -> tuple[str, ...]:
         """The names that are left. Raises ``ValueError`` with what would be right."""
         by_name = {name.lower(): name for name in self.of}
         names = [name.strip().lower() for name in text.strip().removeprefix("^").split(",")]
         asked = {by_name[name] for name in names if name in by_name}
-        left = tuple(name for name in self.of if (name in asked) != text.strip().startswith("^"))
+        without = text.strip().startswith("^")
+        left = tuple(name for name in self.of if (name in asked) != without and not (without and name in self.if_named))
         if not all(name in by_name for name in names) or not left:
             raise ValueError(f"one or several of {', '.join(self.of)} with commas between, or ^ and those to leave out")
         return left
@@ -93,18 +98,23 @@ NUMBERS = {
     "NCCL_LL128_NTHREADS": Number(640, 160, 640, "graph/tuning.cc, NCCL_LL128_MAX_NTHREADS"),
     "NCCL_CROSS_NIC": Number(2, 0, 2, "graph/search.cc, CrossNic"),
     "NCCL_PXN_DISABLE": Number(0, 0, 1, "graph/paths.cc, PxnDisable; RCCL has 1"),
+    "NCCL_PAT_ENABLE": Number(
+        2, 0, 2, "graph/tuning.cc, PatEnable: 0 never, as before 2.23; else where each server takes part with one GPU"
+    ),
     "NCCL_IB_QPS_PER_CONNECTION": Number(1, 1, 128, "transport/net_ib.cc, IbQpsPerConn; NCCL_IB_MAX_QPS"),
     "NCCL_IB_SPLIT_DATA_ON_QPS": Number(0, 0, 1, "transport/net_ib.cc, IbSplitDataOnQps"),
     "NCCL_IB_TIMEOUT": Number(20, 1, 31, "transport/net_ib.cc, IbTimeout; RCCL 2.21 has 18"),
     "NCCL_IB_RETRY_CNT": Number(7, 0, 7, "transport/net_ib.cc, IbRetryCnt"),
 }
 LISTS = {
-    "NCCL_ALGO": Names(ALGORITHMS, "graph/tuning.cc, parseList; of its algorithms those that are modelled"),
+    "NCCL_ALGO": Names(
+        (*ALGORITHMS, *IF_NAMED), "graph/tuning.cc, parseList; of its algorithms those that are modelled", IF_NAMED
+    ),
     "NCCL_PROTO": Names(PROTOCOLS, "graph/tuning.cc, parseList; LL128 only if named, or where NCCL allows it"),
 }
 STEPS = ("NCCL_STEPS", "NCCL_CHUNK_STEPS", "NCCL_SLICE_STEPS")
 """Numbers of which each is a whole number of the next."""
-RCCL_NUMBERS = {"NCCL_PXN_DISABLE": 1, "NCCL_IB_TIMEOUT": 18}
+RCCL_NUMBERS = {"NCCL_PXN_DISABLE": 1, "NCCL_IB_TIMEOUT": 18, "NCCL_PAT_ENABLE": 0}
 """Defaults of RCCL that differ (its graph/paths.cc, transport/net_ib.cc)."""
 
 

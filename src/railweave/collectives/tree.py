@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from railweave.collectives.tuning import Choice
 
 
+TREES = ("Tree", "NVLSTree")
+
+
+def steps_inside(job: Job, choice: Choice) -> int:
+    """Steps from one end of a server's GPUs to the other: a chain, or one of switches that add up and hand out (NVLSTree)."""
+    return 1 if choice.algorithm == "NVLSTree" else job.gpus_per_server - 1
+
+
 def parents(servers: int) -> tuple[list[int], list[int]]:
     """By server: its parent in the first and in the second tree; -1 for the root."""
     plain = [_parent(server, servers) for server in range(servers)]
@@ -59,10 +67,10 @@ def most_edges(servers: int, trees: int) -> float:
 def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace, *, whole: bool = False) -> Draft:
     """The messages of a tree all-reduce over two servers or more; ``whole``: one for all the bytes of an edge."""
     how = cut(nccl, choice.protocol, ring=False)
-    servers, nics, gpus = len(job.servers), job.nics_per_server, job.gpus_per_server
+    servers, nics, chain = len(job.servers), job.nics_per_server, steps_inside(job, choice)
     channels, edges = choice.channels, servers - 1
     share = over_channels(size_bytes, channels)
-    chunk = int(share.max()) if whole else chunk_bytes(choice.protocol, how.chunk, int(share.max()), servers, gpus)
+    chunk = int(share.max()) if whole else chunk_bytes(choice.protocol, how.chunk, int(share.max()), servers, chain + 1)
     count = max(1, -(-int(share.max()) // chunk))
     data = np.clip(share[:, None] - np.arange(count) * chunk, 0, chunk)  # channel, chunk
     sizes = on_the_wire(data, choice.protocol)
@@ -89,7 +97,7 @@ def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace
         waiting.append(number[mine][:, pairs[:, 0], :].ravel())
         awaited.append(number[mine][:, pairs[:, 1], :].ravel())
         leaves = np.flatnonzero(~np.isin(children, above))
-        delay[np.ix_(mine, leaves)] = pace.launch_ps + pace.hops(gpus - 1, full[np.ix_(mine, leaves)])
+        delay[np.ix_(mine, leaves)] = pace.launch_ps + pace.hops(chain, full[np.ix_(mine, leaves)])
     largest = int(sizes.max())
     return Draft(
         connections=connections.reshape(-1, 3),
@@ -100,7 +108,7 @@ def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace
         awaited=np.concatenate(awaited),
         window=how.window,
         consume_ps=pace.hops(1, largest),
-        tail_ps=pace.hops(gpus - 1, largest) + pace.network_hop_ps,
+        tail_ps=pace.hops(chain, largest) + pace.network_hop_ps,
     )
 
 

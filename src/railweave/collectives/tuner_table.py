@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.collectives.channels import channel_count
-from railweave.collectives.nccl import ALGORITHMS, PROTOCOLS
+from railweave.collectives.nccl import PROTOCOLS
 from railweave.collectives.tuning import bandwidth_gbytes, choice_of
 from railweave.collectives.uncongested import uncongested_ps
 
@@ -73,7 +73,7 @@ def _channels(most: int, paths: int) -> list[int]:
 
 
 def _rows(job: Job, nccl: Parameters, collective: Collective, counts: Sequence[int]) -> list[TunerRow]:
-    algorithms = ALGORITHMS if collective == "all-reduce" else ("Ring",)
+    algorithms = ("Tree", "Ring") if collective == "all-reduce" else ("Ring",)
     choices = [
         choice_of(job, algorithm, protocol, channels)
         for algorithm in algorithms

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.collectives.nccl import ALGORITHMS, PROTOCOLS
+from railweave.collectives.pat import latency_us
 from railweave.collectives.rccl_tuning import GPU_HOP_US as RCCL_GPU_HOP_US
 from railweave.collectives.rccl_tuning import RCCL_TUNED, rccl_estimate_us
 
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from railweave.collectives.job import Job
     from railweave.collectives.nccl import Parameters
 
+OF_SIMPLE_BASE = {"PAT": (0.0, 0.0, 8.0), "NVLS": (0.0, 0.0, 0.0), "NVLSTree": (0.0, 0.0, 0.0)}
 BASE_US = {
-    "NCCL": {"Tree": (6.8, 14.0, 8.4), "Ring": (6.6, 14.0, 8.4)},
-    "RCCL": {"Tree": (12.0, 12.0, 17.0), "Ring": (12.0, 12.0, 17.0)},
+    "NCCL": {"Tree": (6.8, 14.0, 8.4), "Ring": (6.6, 14.0, 8.4), **OF_SIMPLE_BASE},
+    "RCCL": {"Tree": (12.0, 12.0, 17.0), "Ring": (12.0, 12.0, 17.0), **OF_SIMPLE_BASE},
 }
 """Launch, by library, algorithm and protocol."""
 RCCL_PEER_US = 2.0
@@ -28,10 +30,27 @@ RCCL_PEER_US = 2.0
 RCCL_NEXT_GPU_US, RCCL_NEXT_GPU_PEER_US = 1.52, 0.35
 """A process launches the kernels of its GPUs one after another: for each after the first, and for each peer that it sends
 to. Fitted: docs/validation.md, "What was fitted"."""
-GPU_HOP_US = {"Tree": (0.6, 1.25, 4.0), "Ring": (0.6, 1.9, 3.4)}
+GPU_HOP_US = {
+    "Tree": (0.6, 1.25, 4.0),
+    "Ring": (0.6, 1.9, 3.4),
+    "PAT": (0.0, 0.0, 4.0),
+    "NVLS": (0.0, 0.0, 25.0),
+    "NVLSTree": (0.0, 0.0, 25.0),
+}
 """One GPU to the next over NVLink (``NCCL_HW_NVLINK``)."""
-NETWORK_HOP_US = {"Tree": (5.0, 8.5, 14.0), "Ring": (2.7, 4.0, 14.0)}
-"""One server to the next (``NCCL_HW_NET``)."""
+NETWORK_HOP_US = {
+    "Tree": (5.0, 8.5, 14.0),
+    "Ring": (2.7, 4.0, 14.0),
+    "PAT": (0.0, 0.0, 4.0),
+    "NVLS": (0.0, 0.0, 18.0),
+    "NVLSTree": (0.0, 0.0, 20.9),
+}
+"""One server to the next (``NCCL_HW_NET``); of PAT 14 us divided by 3.5, as NCCL counts its steps. PAT and NVLSTree are those of NCCL 2.28."""
+ONLY_SIMPLE = ("PAT", "NVLS", "NVLSTree")
+SWITCH_EFFICIENCY = {"H100": 0.85, "H200": 0.85, "B200": 0.74, "B300": 0.74}
+"""What NVSwitches that add up get of the links (``nvlsEfficiency``): GPUs that have them."""
+PAT_GBYTES = 0.75
+"""Of the bandwidth of trees, which on two servers of one GPU is twice the NIC's (``graph/tuning.cc``)."""
 RCCL_TREE_HOP_US = {"LL": 2.2, "Simple": 25.0}
 """The same in RCCL's trees: LL is fitted (docs/validation.md, "What was fitted"), Simple is that of RCCL's own table. The others of that
 table are weights (a ring's Simple hop of 320 us), and NCCL's stand for them."""
@@ -111,9 +130,8 @@ def choose(
     if collective in {"all-to-all", "send-recv"}:
         peers = job.ranks - 1 if collective == "all-to-all" else 1
         return choice_of(job, "Ring", "Simple", channels, launch_ps, peers=peers)
-    algorithms = nccl.names("NCCL_ALGO") or ALGORITHMS
-    if collective != "all-reduce" or len(job.servers) == 1:
-        algorithms = ("Ring",)  # only all-reduce has a tree; one server has no tree of servers
+    named = nccl.names("NCCL_ALGO") or ALGORITHMS
+    algorithms = [one for one in possible(job, nccl, collective) if one in named] or ["Ring"]
     allowed = nccl.names("NCCL_PROTO") or tuple(p for p in PROTOCOLS if p != "LL128" or job.library == "NCCL")
     of_rccl = job.library == "RCCL" and job.servers[0].gpu in RCCL_TUNED
     estimates = [
@@ -126,10 +144,25 @@ def choose(
         )
         for algorithm in algorithms
         for protocol in allowed
-    ]
+        if protocol == "Simple" or algorithm not in ONLY_SIMPLE
+    ] or [(0.0, "Ring", allowed[0])]
     time_us, algorithm, protocol = min(estimates, key=lambda entry: entry[0])
     used = used_channels(job, nccl, algorithm, protocol, size_bytes, channels)
     return choice_of(job, algorithm, protocol, used, launch_ps, time_us)
+
+
+def possible(job: Job, nccl: Parameters, collective: Collective) -> list[str]:
+    """The algorithms that there are for a collective on these servers."""
+    several, adds = len(job.servers) > 1, job.servers[0].gpu in SWITCH_EFFICIENCY and job.gpus_per_server > 1
+    found = ["Ring"]
+    if collective == "all-reduce" and several:
+        found = ["Tree", "Ring", *(["NVLSTree"] if adds else [])]
+    elif collective in {"all-gather", "reduce-scatter"} and several:
+        single = job.gpus_per_server == 1 and job.library == "NCCL" and nccl["NCCL_PAT_ENABLE"]
+        found = ["Ring", *(["PAT"] if single else [])]
+    elif collective in {"all-reduce", "all-gather", "reduce-scatter"} and adds:
+        found = ["Ring", "NVLS"]
+    return found
 
 
 def used_channels(job: Job, nccl: Parameters, algorithm: str, protocol: str, size_bytes: int, channels: int) -> int:
@@ -162,6 +195,10 @@ def _latency_us(job: Job, collective: Collective, algorithm: str, protocol: str)
     base = BASE_US[job.library][algorithm][place]
     inside = GPU_HOP_US[algorithm][place]
     across = NETWORK_HOP_US["Tree" if gpus == 1 else algorithm][place]
+    if algorithm == "PAT":
+        return base + latency_us(servers, NETWORK_HOP_US["PAT"][place])
+    if algorithm in {"NVLS", "NVLSTree"}:
+        return base + inside + 2 * (servers.bit_length() - 1) * across
     if algorithm == "Tree":
         return base + 2 * ((gpus - 1) * inside + (servers.bit_length() - 1) * across)
     if collective == "broadcast" and servers > 1 and job.nics_per_server == 1:
@@ -189,6 +226,12 @@ def bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol:
     server = job.servers[0]
     several = min(len(job.servers), 3) - 1
     bus = _ring_gbytes(job)
+    if algorithm == "PAT":
+        return PAT_GBYTES * bus * (2 if len(job.servers) == 2 else 1)
+    if algorithm in {"NVLS", "NVLSTree"}:
+        inside = server.link.gbps / 8 * SWITCH_EFFICIENCY[server.gpu] * (2 if collective == "all-reduce" else 1)
+        both = min(inside, bus * (2 if several == 1 else 1)) if several else inside
+        return both * max(job.ranks, 2) / (max(job.ranks, 2) - 1) / (2 if collective == "all-reduce" else 1)
     least_ll = (
         LL_MOST_GBYTES[server.cpu][several] if several else LL_ONE_SERVER_GBYTES.get(server.gpu, LL_HOPPER_GBYTES)
     )

@@ -16,7 +16,9 @@ from railweave.collectives.channels import channel_count, ring_hops
 from railweave.collectives.chunks import cut
 from railweave.collectives.collective import RINGS, loads
 from railweave.collectives.pace import Pace
+from railweave.collectives.pat import latency_us
 from railweave.collectives.program import Program
+from railweave.collectives.tree import TREES, steps_inside
 from railweave.collectives.tuning import choose
 
 if TYPE_CHECKING:
@@ -35,7 +37,10 @@ def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters
         return 0
     choice = choose(job, nccl, collective, size_bytes, channel_count(job, nccl))
     how = cut(nccl, choice.protocol, ring=choice.algorithm == "Ring")
-    if choice.algorithm == "Ring":
+    if choice.algorithm == "PAT":
+        loops = max(1, -(-size_bytes // (job.ranks * choice.channels * how.chunk)))
+        connections, each = choice.channels * job.ranks, loops * (job.ranks - 1)
+    elif choice.algorithm == "Ring":
         connections = choice.channels * len(job.servers)
         each = ring_loops(job, size_bytes, choice, how.chunk) * ring_steps(job, collective) * how.slices
     else:
@@ -51,8 +56,10 @@ def whole(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -
     choice = found.choice
     pace = Pace.of(job, choice)
     count = len(found.bytes)
-    ring = choice.algorithm == "Ring"
-    chain = ring_ps(job, nccl, collective, size_bytes, choice) if ring else 0
+    tree = choice.algorithm in TREES
+    chain = ring_ps(job, nccl, collective, size_bytes, choice) if choice.algorithm == "Ring" else 0
+    if choice.algorithm == "PAT":
+        chain = round(latency_us(len(job.servers), choice.network_hop_ps / 1e6) * 1e6)
     return Program(
         connections=found.connections,
         credit=np.zeros(count, np.bool_),
@@ -62,7 +69,7 @@ def whole(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -
         after_start=np.zeros(count + 1, np.uint64),
         after=np.zeros(0, np.uint32),
         after_delay_ps=np.zeros(0, np.uint64),
-        tail_ps=pace.network_hop_ps if ring else _tree_ps(job, nccl, choice),
+        tail_ps=_tree_ps(job, nccl, choice) if tree else pace.network_hop_ps,
         floor_ps=max(found.floor_ps, choice.launch_ps + chain),
         size_bytes=size_bytes,
         bus_factor=found.bus_factor,
@@ -99,7 +106,7 @@ def _tree_ps(job: Job, nccl: Parameters, choice: Choice) -> int:
     chunk, pace = cut(nccl, choice.protocol, ring=False).chunk, Pace.of(job, choice)
     levels = len(job.servers).bit_length() - 1
     level = pace.network_hop_ps + pace.hops(1, chunk) + wire_ps(job, chunk)
-    return 2 * levels * level + 2 * pace.hops(job.gpus_per_server - 1, chunk)
+    return 2 * levels * level + 2 * pace.hops(steps_inside(job, choice), chunk)
 
 
 def wire_ps(job: Job, size_bytes: int) -> int:

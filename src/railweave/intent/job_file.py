@@ -10,7 +10,8 @@ from pydantic import Field, field_validator, model_validator
 
 from railweave.intent.base import Line, Model, Picoseconds, WrongValueError
 from railweave.intent.job_storage import Checkpoint, Reading
-from railweave.intent.reading.document import Document, plain, read_document, validate
+from railweave.intent.reading.changes import changed
+from railweave.intent.reading.document import Document, read_document, validate
 from railweave.intent.scenario import Setting
 
 if TYPE_CHECKING:
@@ -232,18 +233,7 @@ def read_jobs(path: Path, changes: Mapping[str, str] | None = None) -> ReadJobs:
     several = isinstance(value, dict) and "jobs" in value
     jobs = cast("Any", value["jobs"] if several else [value])
     for one in cast("list[Any]", jobs) if isinstance(jobs, list) else []:
-        for name, text in (changes or {}).items():
-            _change(one, name.split("."), text)
+        changed(one, changes or {})
     if several:
         return ReadJobs(validate(JobFile, document).jobs, document, single=False)
     return ReadJobs((validate(TrainingJob, document),), document, single=True)
-
-
-def _change(job: Any, names: list[str], text: str) -> None:  # noqa: ANN401 - what the file holds
-    at = job
-    for name in names[:-1]:
-        if not isinstance(at, dict):
-            return  # the model says what is wrong with it
-        at = cast("dict[str, Any]", at).setdefault(name, {})
-    if isinstance(at, dict):
-        cast("dict[str, Any]", at)[names[-1]] = plain(text)

@@ -48,11 +48,20 @@ class Background(Model):
     )
     qps: int = Field(default=1, ge=1, le=1024, description="queue pairs of each port")
     packet: Bytes = Field(default=4096, ge=256, le=9000, description="payload of its packets")
+    to: Literal["half-way", "intra-stripe", "inter-stripe"] | tuple[str, ...] = Field(
+        default="half-way",
+        description="whom each port sends to: the one of its rail half way round those ports, one in its stripe, one in the next stripe, or these NICs in turn",
+    )
 
     @field_validator("ports", mode="before")
     @classmethod
     def _one(cls, value: object) -> object:
         return [value] if isinstance(value, str) else value
+
+    @field_validator("to", mode="before")
+    @classmethod
+    def _nics(cls, value: object) -> object:
+        return [value] if isinstance(value, str) and ":" in value else value
 
 
 class RunOverrides(Model):

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from railweave.collectives.bus_bandwidth import bus_factor
+
 if TYPE_CHECKING:
     from railweave.collectives.bus_bandwidth import Collective
 
@@ -31,12 +33,24 @@ class Communication:
     place: int = 0
     """Tells communications of a class apart that have other groups: forth and back of a pipeline."""
 
+    @property
+    def sent_bytes(self) -> int:
+        """What all ranks send: each the bus bandwidth's part of the size; of ``send-recv`` the first of each pair."""
+        pairs = self.collective == "send-recv"
+        return round(
+            sum(
+                self.size_bytes * (1 if pairs else len(one) * bus_factor(self.collective, len(one)))
+                for one in self.groups
+            )
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Op:
     """A piece of work. It begins when all of ``after`` have ended, and what is before it on its stream.
 
-    ``time_ps``: of computing, with what it waits for inside a server, which ``inside`` has by kind; of communication 0. ``label`` is for people.
+    ``time_ps``: of computing, with what it waits for inside a server, which ``inside`` has by kind; of communication 0. ``inside_bytes``: what
+    all ranks of the class send inside their servers meanwhile. ``label`` is for people.
     """
 
     rank_class: int
@@ -46,6 +60,7 @@ class Op:
     after: tuple[int, ...]
     communication: int | None = None
     inside: tuple[tuple[str, int], ...] = ()
+    inside_bytes: int = 0
 
 
 @dataclass(slots=True)

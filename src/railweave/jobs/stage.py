@@ -27,15 +27,24 @@ class Stage:
         self._groups: dict[str, tuple[tuple[int, ...], ...]] = {}
         self._timed: dict[Sent, tuple[Communication, int | None]] = {}
         self._to: dict[int, Communication] = {}
+        self._bytes: dict[Communication, int] = {}
 
     @property
     def all_layers(self) -> list[int]:
         """The layers of the stage, part by part."""
         return [layer for part in self.plan.layers[self.number] for layer in part]
 
-    def compute(self, label: str, time_ps: float, after: Sequence[int], inside: Sequence[tuple[str, int]] = ()) -> int:
+    def compute(
+        self,
+        label: str,
+        time_ps: float,
+        after: Sequence[int],
+        inside: Sequence[tuple[str, int]] = (),
+        inside_bytes: int = 0,
+    ) -> int:
         """Add computing; gives its number."""
-        return self._graph.add(Op(self.number, COMPUTE, label, round(time_ps), tuple(after), inside=tuple(inside)))
+        op = Op(self.number, COMPUTE, label, round(time_ps), tuple(after), None, tuple(inside), inside_bytes)
+        return self._graph.add(op)
 
     def communication(self, kind: str, collective: Collective, size_bytes: int) -> Communication:
         """A communication of the stage's groups."""
@@ -54,7 +63,8 @@ class Stage:
         """Add a communication; inside a server with the time that it takes there."""
         time = self._inside_ps(one)
         number = self._graph.communication(one) if time is None else None
-        return self._graph.add(Op(self.number, stream, label, time or 0, tuple(after), number))
+        sent = one.sent_bytes if number is None else 0
+        return self._graph.add(Op(self.number, stream, label, time or 0, tuple(after), number, inside_bytes=sent))
 
     def send_to(self, stage: int, label: str, after: int) -> int:
         """Add what goes to another stage, from each rank to the one in its place there."""
@@ -65,6 +75,12 @@ class Stage:
             size = max(self.layers.boundary_bytes(), 1)
             self._to[stage] = Communication("PP", self.number, "send-recv", size, joined, place=stage)
         return self.send(self._to[stage], label, (after,), f"PP to {stage}")
+
+    def bytes_of(self, one: Communication) -> int:
+        """What a communication sends, over all groups of the stage."""
+        if one not in self._bytes:
+            self._bytes[one] = one.sent_bytes
+        return self._bytes[one]
 
     def hides(self, kind: str) -> bool:
         """Whether computing goes on while this is sent within a layer."""
@@ -85,6 +101,7 @@ class Chunk:
     ended: list[int] = field(default_factory=list[int])
     _time: float = 0.0
     _inside: dict[str, int] = field(default_factory=dict[str, int])
+    _bytes: int = 0
     _hidden: list[int] = field(default_factory=list[int])
 
     def __post_init__(self) -> None:
@@ -102,15 +119,18 @@ class Chunk:
                 self.cut()
                 sent = self.stage.send(communication, self.name, [*self.ended[-1:], *self.waits], one.kind)
                 (self._hidden if hides else self.waits).append(sent)
-            elif not hides:
+                continue
+            self._bytes += self.stage.bytes_of(communication)
+            if not hides:
                 self._time += time
                 self._inside[one.kind] = self._inside.get(one.kind, 0) + time
 
     def cut(self) -> None:
         """End the computing so far with an operation."""
         if round(self._time):
-            self.ended.append(self.stage.compute(self.name, self._time, self.waits, list(self._inside.items())))
-            self.waits, self._time, self._inside = [], 0.0, {}
+            inside = list(self._inside.items())
+            self.ended.append(self.stage.compute(self.name, self._time, self.waits, inside, self._bytes))
+            self.waits, self._time, self._inside, self._bytes = [], 0.0, {}, 0
 
     def end(self) -> int:
         """End the turn; gives its last operation."""

@@ -32,7 +32,7 @@ LOCK = "fabric.lock"
 """The lock's name in an output folder: a copy, so that `diff` can design a changed file with its allocations."""
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
     from pathlib import Path
 
     from railweave.findings import Finding
@@ -135,14 +135,15 @@ def design_file(
     inventory_of: Path | None = None,
     device: Sequence[str] = (),
     hardware: Path | None = None,
+    changes: Mapping[str, str] | None = None,
 ) -> tuple[Network, Lock]:
     """Read a fabric file with its inventory (or that of ``inventory_of``) and lock (or the one given) and design it.
 
-    ``hardware`` is a folder of hardware files (``railweave.catalog.hardware_files``).
+    ``hardware`` is a folder of hardware files (``railweave.catalog.hardware_files``); ``changes`` are as of ``read_source``.
 
     ``compact`` frees the slots of names that the file no longer has, for new names to use. Raises ``InputError`` with file and line of everything that is wrong.
     """
-    source = read_source(fabric, lock, inventory_of=inventory_of)
+    source = read_source(fabric, lock, inventory_of=inventory_of, changes=changes)
     own = own_hardware(hardware, source.document)
     known = packaged().with_hardware(own.hardware)
     spec, shapes = shaped(source.spec, known)

@@ -57,7 +57,8 @@ def background(text: str) -> Background:
             raise InputError(
                 [Problem(Option("--background"), what, "write share=30%,ports=*:gpu0_eth,qps=4,packet=9000")]
             )
-        given[name] = value.split("+") if name == "ports" else plain(value)
+        several = name == "ports" or (name == "to" and ":" in value)
+        given[name] = value.split("+") if several else plain(value)
     try:
         return Background.model_validate(given)
     except ValidationError as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.intent.fabric import FabricFile
 from railweave.intent.inventory import Inventory, read_inventory
 from railweave.intent.lock import Lock, read_lock
+from railweave.intent.reading.changes import changed
 from railweave.intent.reading.document import Document, read_document, validate
 
 if TYPE_CHECKING:
@@ -35,13 +36,20 @@ def companion(path: Path, suffix: str) -> Path:
     return path.with_name(f"{path.name.removesuffix('.yaml').removesuffix('.yml')}.{suffix}")
 
 
-def read_source(path: Path, lock: Lock | None = None, *, inventory_of: Path | None = None) -> Source:
+def read_source(
+    path: Path,
+    lock: Lock | None = None,
+    *,
+    inventory_of: Path | None = None,
+    changes: Mapping[str, str] | None = None,
+) -> Source:
     """Read ``NAME.yaml``, ``NAME.inventory.csv`` and ``NAME.lock`` (or use the ``lock`` given).
 
-    Where there is no inventory, that of the fabric file ``inventory_of`` is read. Raises ``SpecError`` with file and
-    line of everything that is wrong.
+    Where there is no inventory, that of the fabric file ``inventory_of`` is read. ``changes``: fields of the
+    fabric file by path (``fabrics.backend.topology.spines``) and what they are to be. Raises ``SpecError`` with file and line of everything that is wrong.
     """
     document = read_document(path)
+    changed(document.value, changes or {})
     spec = validate(FabricFile, document)
     inventory = companion(path, "inventory.csv")
     if inventory_of is not None and not inventory.exists():

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MOST_STAGES = 12
 """Stages that are drawn: of more, some of them, evenly."""
+MOST_LINKS = 500
+"""Links in the data of the page, the busiest."""
 WIDTH, LEFT, LANE, GAP = 1150.0, 86.0, 15.0, 9.0
 LEAST = 0.35
 """Pixels between which two of the same kind are drawn as one."""
@@ -37,7 +39,10 @@ PURPOSE = (
 
 def training_html(found: TrainingPrediction) -> str:
     """The page."""
-    names = [job.plan.job.name or f"job {number}" for number, job in enumerate(found.jobs, 1)]
+    names = [
+        (job.plan.job.name or f"job {number}") + (f" ({job.plan.job.tenant})" if job.plan.job.tenant else "")
+        for number, job in enumerate(found.jobs, 1)
+    ]
     title = f"{found.network}: {', '.join(names)}"
     sections: list[str] = []
     links: list[tuple[str, str]] = []
@@ -49,7 +54,10 @@ def training_html(found: TrainingPrediction) -> str:
         section("notes", "Assumed", "", element("ul", *(element("li", text(note)) for note in found.notes)))
     )
     header = element("h1", text(title)) + element("p", text(PURPOSE), class_="lead")
-    return document(title, header, sections, found.to_json(), links)
+    value = found.to_json()
+    for one in value["jobs"]:
+        del one["links"][MOST_LINKS:]
+    return document(title, header, sections, value, links)
 
 
 def _job(job: JobResult) -> str:
@@ -80,16 +88,29 @@ def _job(job: JobResult) -> str:
     return "".join(
         [
             element("p", text(about), class_="about"),
+            element("p", text(_sure(job)), class_="about"),
             element("ul", *(tile(value, label) for value, label in figures), class_="tiles"),
             *([] if job.checkpoint is None else [element("p", text(job.checkpoint.said), class_="about")]),
             *(element("p", text(f"{note}."), class_="about") for note in job.plan.notes),
             element("h3", "What GPUs do in a step"),
             table(("", "ms", "of the step"), rows),
             element("div", drawn, class_="charts"),
+            element("h3", "Where a step's bytes go"),
+            _tiers(job),
             element("h3", "What is sent between servers"),
             _sent(job),
+            *([element("h3", "The same by packets"), _packets(job)] if job.checked else []),
         ]
     )
+
+
+def _sure(job: JobResult) -> str:
+    """What binds a step, and what its time lies between."""
+    band = job.band
+    between = f"The step is between {band.low_ps / 1e9:,.1f} and {band.high_ps / 1e9:,.1f} ms: {band.compared}. "
+    said = "" if band.error is None and len(band.seeds_ps) < 2 else between
+    outside = f"Not compared: {band.outside}. " if band.outside else ""
+    return f"{said}{outside}Bound by: {job.binds()}."
 
 
 _DRAWN = (
@@ -204,6 +225,36 @@ def _mark(one: Mark, y: float, scale: float, opacity: float) -> str:
         f'<rect x="{number(LEFT + begin * scale)}" y="{number(y)}" width="{number(max(long, 0.6))}" height="{number(LANE)}" '
         f'fill="var(--k{FILL.get(kind, OTHER)})" fill-opacity="{number(opacity) if opacity == 1 else opacity}"><title>{text(said)}</title></rect>'
     )
+
+
+def _tiers(job: JobResult) -> str:
+    cells = [
+        ("inside servers", f"{job.sent.inside_bytes / 1e9:,.2f}", "", "", ""),
+        *(
+            (one.name, f"{one.up_bytes / 1e9:,.2f}", f"{one.down_bytes / 1e9:,.2f}", one.busiest, f"{one.busy:.1%}")
+            for one in job.sent.tiers()
+        ),
+    ]
+    rows = [element("tr", *(element("td", text(cell)) for cell in row)) for row in cells]
+    return table(("tier", "up, GB", "down, GB", "busiest link", "busy for of the step"), rows)
+
+
+def _packets(job: JobResult) -> str:
+    rows: list[str] = []
+    for one in job.checked:
+        cells = (
+            KINDS[one.communication.kind],
+            one.communication.collective,
+            f"{one.size_bytes:,}",
+            f"{one.flow_ps / 1e6:,.1f}",
+            f"{one.packet_ps / 1e6:,.1f}",
+            f"{one.longer:+.1%}",
+            f"{one.marked:,}",
+            f"{one.paused:,}",
+        )
+        rows.append(element("tr", *(element("td", text(cell)) for cell in cells)))
+    head = ("kind", "collective", "bytes", "flows, us", "packets, us", "longer", "marked", "PFC pauses")
+    return table(head, rows)
 
 
 def _sent(job: JobResult) -> str:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.jobs.graph import COMPUTE
 from railweave.jobs.run import exposed
+from railweave.simulation.training.band import StepBand, step_band
+from railweave.simulation.training.packets import slowest
+from railweave.simulation.training.tiers import INSIDE
 
 if TYPE_CHECKING:
     from railweave.jobs.graph import Communication, Graph
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from railweave.simulation.model.fabric import PacketFabric
     from railweave.simulation.training.checkpoint import Written
     from railweave.simulation.training.loads import Carried
+    from railweave.simulation.training.packets import Checked
+    from railweave.simulation.training.tiers import Sent
 
 KINDS = {
     "TP": "tensor parallel",
@@ -31,6 +36,10 @@ KINDS = {
 OF_TRACES = KINDS | {"bubble": "processors and other ranks"}
 """The same of traces, which have no stages."""
 
+COMPUTING = "computing"
+LEAST_PART = 0.01
+"""Of a step: what GPUs wait for less than that binds nothing."""
+
 
 @dataclass(frozen=True)
 class JobResult:
@@ -44,8 +53,21 @@ class JobResult:
     """A step, while the other jobs run; ``times`` has the operations of one."""
     alone_ps: int
     """A step with nobody else on the network."""
+    sent: Sent
+    """What a step sends, by tier and link."""
+    unlike: str = ""
+    """What goes on that no published step has; empty: nothing."""
+    checked: tuple[Checked, ...] = ()
+    """What it sends by packets beside flows; empty where that was not asked for."""
+    seeds_ps: tuple[int, ...] = ()
+    """Times of a step with each of several seeds; empty where one was run."""
     checkpoint: Written | None = None
     """Its state while it is written to storage."""
+
+    @property
+    def band(self) -> StepBand:
+        """What the step lies between."""
+        return step_band(self.plan, self.step_ps, self.seeds_ps, self.unlike)
 
     @property
     def mfu(self) -> float | None:
@@ -83,25 +105,34 @@ class JobResult:
         """GPUs that wait for communication, of all that the job has."""
         return self.plan.ranks * self.exposed_ps / self.step_ps
 
+    def binds(self) -> str:
+        """What GPUs wait for most, with what binds that; ``computing`` where they hardly wait."""
+        waits = {one: time for one, time in self.parts.items() if one != COMPUTE and time > LEAST_PART * self.step_ps}
+        if not waits:
+            return COMPUTING
+        kind = max(waits, key=lambda one: waits[one])
+        slow = [found for one, found in self.slowest() if one.kind == kind]
+        if kind == "bubble":
+            return self.name_of(kind)
+        where = max(slow, key=lambda one: one.alone_ps).bound if slow else "links between the GPUs of a server"
+        return f"{self.name_of(kind)}: {where}"
+
     def slowest(self) -> list[tuple[Communication, Carried]]:
         """What is sent between servers, each kind, collective and size once: of the stage where it takes longest."""
-        found: dict[tuple[str, str, int], tuple[Communication, Carried]] = {}
-        for one, carried in zip(self.graph.communications, self.carried, strict=True):
-            key = one.kind, one.collective, one.size_bytes
-            if key not in found or carried.alone_ps > found[key][1].alone_ps:
-                found[key] = one, carried
-        return list(found.values())
+        return slowest(self.graph, self.carried)
 
     def to_text(self) -> str:
         """Lines for people."""
         step = max(self.step_ps, 1)
         tokens, mfu = self.tokens_per_second, self.mfu
         lines = [
-            f"{self.plan.job.name or 'job'}: {self.plan.about}",
+            f"{self.plan.job.name or 'job'}{self._tenant()}: {self.plan.about}",
             f"  step           {_shown(step)}" + self._slower(),
+            self.band.to_text(),
             *([] if tokens is None else [f"  tokens         {tokens:,.0f} a second"]),
             *([] if mfu is None else [f"  MFU            {mfu:.1%}"]),
             f"  computing      {self.parts[COMPUTE] / step:.1%} of the step",
+            f"  bound by       {self.binds()}",
         ]
         lines += [
             f"  {('waiting: ' + self.name_of(kind)):<34} {_shown(time):>12}  {time / step:.1%}"
@@ -110,10 +141,14 @@ class JobResult:
         ]
         if self.exposed_ps:
             lines.append(f"  GPUs that wait for communication: {self.wasted_gpus:.1f} of {self.plan.ranks}")
+        lines += [f"  by packets     {one.to_text()}" for one in self.checked]
         lines += [] if self.checkpoint is None else self.checkpoint.to_text(self.alone_ps)
-        lines += [f"  {text}" for text in self._table()]
+        lines += [f"  {text}" for text in [*_columns(self._tiers()), *self._table()]]
         lines += [f"  note: {note}" for note in self.plan.notes]
         return "\n".join(lines)
+
+    def _tenant(self) -> str:
+        return f" ({self.plan.job.tenant})" if self.plan.job.tenant else ""
 
     def _slower(self) -> str:
         more = self.step_ps / self.alone_ps - 1
@@ -132,24 +167,37 @@ class JobResult:
             )
             for one, found in self.slowest()
         ]
-        if not rows:
-            return []
-        head = ("kind", "collective", "bytes", "groups", "ranks", "alone", "bound by")
-        widths = [max(len(row[place]) for row in [head, *rows]) for place in range(len(head))]
-        return [
-            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-            for row in [head, *rows]
+        return _columns([("kind", "collective", "bytes", "groups", "ranks", "alone", "bound by"), *rows])
+
+    def _tiers(self) -> list[tuple[str, ...]]:
+        """What a step sends by tier."""
+        rows = [("sent in a step", "up", "down", "busiest link", "busy")]
+        if self.sent.inside_bytes:
+            rows.append((INSIDE, gigabytes(self.sent.inside_bytes), "", "", ""))
+        rows += [
+            (one.name, gigabytes(one.up_bytes), gigabytes(one.down_bytes), one.busiest, f"{one.busy:.1%}")
+            for one in self.sent.tiers()
         ]
+        return rows
 
     def to_json(self) -> dict[str, Any]:
         """The documented object (docs/jobs.md)."""
         return {
             "name": self.plan.job.name,
+            "tenant": self.plan.job.tenant,
             **self.plan.described(),
             "step_ms": self.step_ps / 1e9,
             "alone_ms": self.alone_ps / 1e9,
             "tokens_per_second": self.tokens_per_second,
             "mfu": self.mfu,
+            "band": self.band.to_json(),
+            "bound_by": self.binds(),
+            "tiers": [
+                {"name": INSIDE, "bytes": self.sent.inside_bytes},
+                *(one.to_json() for one in self.sent.tiers()),
+            ],
+            "links": self.sent.links(),
+            "by_packets": [one.to_json() for one in self.checked],
             "parts_ms": {kind: time / 1e9 for kind, time in self.parts.items()},
             "gpus_waiting_for_communication": self.wasted_gpus,
             **({} if self.checkpoint is None else {"checkpoint": self.checkpoint.to_json()}),
@@ -175,6 +223,19 @@ def _shown(time_ps: float) -> str:
     return f"{time_ps / 1e6:.1f} us" if time_ps < 1e9 else f"{time_ps / 1e9:.1f} ms"
 
 
+def gigabytes(value: int) -> str:
+    """Bytes for people."""
+    return f"{value / 1e9:,.2f} GB"
+
+
+def _columns(rows: list[tuple[str, ...]]) -> list[str]:
+    """A head and rows under it as lines; none where there are no rows."""
+    if len(rows) < 2:
+        return []
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
 @dataclass(frozen=True)
 class TrainingPrediction:
     """What the jobs of a file get on a network."""
@@ -183,6 +244,8 @@ class TrainingPrediction:
     jobs: tuple[JobResult, ...]
     fabric: PacketFabric
     notes: tuple[str, ...]
+    own: int
+    """How many of the jobs are of the file that was asked for; the others are of the file of those beside them."""
 
     @property
     def complete(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.collectives.channels import channel_count
-from railweave.collectives.collective import RINGS, loads, program
+from railweave.collectives.collective import RINGS, links_need_ps, loads, program
 from railweave.collectives.job import Job, Nic, Server
 from railweave.collectives.pace import Pace
 from railweave.collectives.program import Program
@@ -63,6 +63,13 @@ def inside_ps(job: Job, collective: Collective, size_bytes: int, nccl: Parameter
         return 0
     found = program(job, collective, size_bytes, nccl)
     return max(found.tail_ps, found.floor_ps)
+
+
+def inside_bytes(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
+    """What the GPUs of a group send to others of their servers."""
+    choice = choose(job, nccl, collective, size_bytes, channel_count(job, nccl))
+    each = links_need_ps(job, nccl, collective, size_bytes, choice) * job.servers[0].link.gbps / 8000
+    return round(each * job.ranks)
 
 
 def between(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> Program:

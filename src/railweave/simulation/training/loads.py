@@ -14,7 +14,7 @@ from railweave.collectives.whole import messages
 from railweave.simulation.engines.flows import run_flows
 from railweave.simulation.engines.traffic import Traffic, traffic_of
 from railweave.simulation.settings import post_cost_ps
-from railweave.simulation.training.groups import Group, between, group_of, inside_ps
+from railweave.simulation.training.groups import Group, between, group_of, inside_bytes, inside_ps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 class Carried:
     """A communication on a network: how long it takes alone, what part of that time each port is busy, and what binds it.
 
-    ``ports``, ``busy``: ports (counted over all nodes) and the part of the time; ``bytes``: what each of them sent. ``complete``: whether all of it arrived.
+    ``ports``, ``busy``: ports (counted over all nodes) that send, and the part of the time; ``bytes``: what each of them sent, with headers;
+    ``inside_bytes``: what GPUs sent inside servers. ``complete``: whether all of it arrived.
     """
 
     alone_ps: int
@@ -43,6 +44,7 @@ class Carried:
     bound: str
     algorithm: str
     complete: bool
+    inside_bytes: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +87,18 @@ class Placed:
 def carried(placed: Placed, communication: Communication) -> Carried:
     """Run a communication alone. Raises ``InputError`` as ``run_flows``, ``JobError`` where a group has unlike servers."""
     known: dict[object, Program] = {}
+    within: dict[object, int] = {}
+    inside = 0
     traffics: list[Traffic] = []
     floor = 0
     posts = np.zeros(len(placed.fabric.wiring.nics), np.int64)
     algorithm = ""
     for group in placed.groups(communication):
+        if group.shape not in within:
+            within[group.shape] = inside_bytes(
+                group.job, communication.collective, communication.size_bytes, placed.nccl
+            )
+        inside += within[group.shape]
         if len(group.job.servers) == 1:
             floor = max(floor, inside_ps(group.job, communication.collective, communication.size_bytes, placed.nccl))
             continue
@@ -104,7 +113,8 @@ def carried(placed: Placed, communication: Communication) -> Carried:
         posts[group.hosts] += -(-count // len(group.hosts))
     if not traffics:
         none = np.zeros(0)
-        return Carried(max(floor, 1), none.astype(np.int64), none, none, "links between the GPUs of a server", "", True)
+        here = "links between the GPUs of a server"
+        return Carried(max(floor, 1), none.astype(np.int64), none, none, here, "", True, inside)
     traffic = _joined(traffics)
     arguments = placed.fabric.flow_arguments(traffic.pairs, placed.timeline)
     arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | dict(placed.settings)
@@ -115,13 +125,11 @@ def carried(placed: Placed, communication: Communication) -> Carried:
     wiring = placed.fabric.wiring
     rates = wiring.cables[wiring.port_cable, 2].astype(np.float64)
     busy = run.sent_bytes * 8e6 / rates / alone
-    ports = np.flatnonzero(busy > LEAST)
+    ports = np.flatnonzero(run.sent_bytes)
     bound = _bound(alone, run.last_ps + tail, floor, proxy, wiring.port_link(int(busy.argmax())))
-    return Carried(alone, ports, np.minimum(busy[ports], 1.0), run.sent_bytes[ports], bound, algorithm, run.complete)
-
-
-LEAST = 1e-4
-"""A port that is busy for less of the time slows nobody down."""
+    return Carried(
+        alone, ports, np.minimum(busy[ports], 1.0), run.sent_bytes[ports], bound, algorithm, run.complete, inside
+    )
 
 
 def _bound(alone: int, arrived: int, floor: int, proxy: int, link: str) -> str:

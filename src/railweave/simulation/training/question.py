@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from railweave.errors import InputError
+from railweave.design.fault_targets import fault_targets
+from railweave.errors import InputError, Option, Problem
 from railweave.intent.job_file import read_jobs
+from railweave.intent.scenario import read_scenario
 from railweave.jobs.build import build
-from railweave.jobs.graph import COMPUTE, Graph, Op
 from railweave.jobs.plan import Planned, planned
-from railweave.jobs.run import Times, run
+from railweave.jobs.run import run
 from railweave.jobs.traces.traced import Traced, traced
 from railweave.network.status import lost_nics, present
 from railweave.simulation.conditions import bed_of, conditions_of
@@ -19,17 +21,23 @@ from railweave.simulation.job import job_of
 from railweave.simulation.model.outages import Timeline
 from railweave.simulation.settings import texts
 from railweave.simulation.training.answer import JobResult, TrainingPrediction
+from railweave.simulation.training.background import NOTE, taken
 from railweave.simulation.training.loads import Carried, Placed, carried, nccl_of
+from railweave.simulation.training.packets import NOTE as PACKET_NOTE
+from railweave.simulation.training.packets import Checked, as_long_as_packets, check_packets, slowest
 from railweave.simulation.training.sharing import Shared
 from railweave.simulation.training.storing import READ, StorageOf
+from railweave.simulation.training.tiers import sent
+from railweave.simulation.training.together import Beside, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from railweave.design.fault_targets import FaultTarget
-    from railweave.errors import Problem
     from railweave.intent.job_file import ReadJobs
+    from railweave.intent.scenario import Background
+    from railweave.jobs.graph import Graph
     from railweave.network.model import Network
     from railweave.simulation.conditions import Bed
 
@@ -42,6 +50,10 @@ class _Job:
     reads: Carried | None = None
 
 
+ENGINES = ("auto", "flow", "packet")
+"""What times communications; ``auto`` is ``flow``."""
+
+
 def predict_training(
     network: Network,
     path: Path,
@@ -52,45 +64,116 @@ def predict_training(
     settings: Mapping[str, str] | None = None,
     faults: Sequence[FaultTarget] = (),
     whole: Network | None = None,
+    scenario: Path | None = None,
+    others: Path | None = None,
+    background: Background | None = None,
+    check: bool = False,
+    engine: str = "flow",
     progress: Callable[[str], None] | None = None,
 ) -> TrainingPrediction:
     """What a step of each job of a file takes on a network while the others run too.
 
     ``changes``: fields of all jobs in place of those of the file, by path (``parallel.tensor``). ``lb``, ``settings``: as of ``predict``; ``qps``: queue pairs per connection of jobs that say none. ``faults`` have happened before, and
-    routes have followed. ``whole``: the network with fabrics of storage too, where ``network`` is one of several. Raises ``InputError``, with lines of the file.
+    routes have followed; ``scenario``: a file of more of them, and of background traffic. ``whole``: the network with fabrics of storage too,
+    where ``network`` is one of several. ``others``: a file of jobs that run beside these, as it has
+    them; ``background``: traffic of others, in place of the scenario's. ``check``: run what they send by packets too; with ``engine`` packet
+    it takes as long as packets do, where that is longer than flows say. Raises ``InputError``, with lines of the file.
     """
     say = progress or _nothing
-    read = read_jobs(path, changes)
+    if engine not in ENGINES:
+        raise InputError([Problem(Option("--engine"), f"{engine!r} is no engine", f"use {', '.join(ENGINES)}")])
+    read = [read_jobs(path, changes), *([] if others is None else [read_jobs(others)])]
     say("making the network ready")
-    bed = bed_of(network, lb, tenant=read.jobs[0].tenant)
-    timeline = _after(bed, faults)
-    jobs = [_ready(network, bed, read, number, qps, timeline, settings or {}) for number in range(len(read.jobs))]
-    storage = [StorageOf(whole or network, read, number, lb) for number in range(len(read.jobs))]
+    bed = bed_of(network, lb, tenant=read[0].jobs[0].tenant)
+    more, of_scenario = _scenario(network, scenario)
+    timeline = _after(bed, (*faults, *more))
+    background = background or of_scenario
+    jobs = [
+        _ready(network, bed, one, number, qps, timeline, settings or {})
+        for one in read
+        for number in range(len(one.jobs))
+    ]
+    storage = [StorageOf(whole or network, one, number, lb) for one in read for number in range(len(one.jobs))]
     jobs = [replace(job, reads=own.add_reads(job.placed, job.graph)) for job, own in zip(jobs, storage, strict=True)]
     known = _sent(jobs, say)
+    checked: list[list[Checked]] = [[] for _ in jobs]
+    if check or engine == "packet":
+        checked = [
+            check_packets(job.placed, slowest(job.graph, own), say) for job, own in zip(jobs, known, strict=True)
+        ]
+    if engine == "packet":
+        known = [
+            as_long_as_packets(job.graph, own, checks) for job, own, checks in zip(jobs, known, checked, strict=True)
+        ]
     say(f"running {sum(len(job.graph.ops) for job in jobs):,} operations of a step")
     alone = [run(job.graph, Shared(own)) for job, own in zip(jobs, known, strict=True)]
     steps = [(times, times.step_ps) for times in alone]
+    load = None if background is None else taken(bed.fabric, timeline, background, settings or {})
     if len(jobs) > 1:
         say("running the jobs together")
-        steps = _together(jobs, known, [times.step_ps for times in alone])
+        steps = together(
+            [Beside(job.graph, job.plan.job.start) for job in jobs], known, load, [one.step_ps for one in alone]
+        )
+    elif load is not None:
+        times = run(jobs[0].graph, Shared(known[0], load))
+        steps = [(times, times.step_ps)]
     checkpoints = [
         one.checkpoint(job.placed, job.plan, job.graph, own, by_itself.step_ps)
         for one, job, own, by_itself in zip(storage, jobs, known, alone, strict=True)
     ]
+    there = {
+        "other jobs beside it": len(jobs) > 1,
+        "background traffic": load is not None,
+        "faults": bool(faults or more),
+    }
+    unlike = " and ".join(what for what, is_there in there.items() if is_there)
     results = [
-        JobResult(job.plan, job.graph, times, tuple(own), step, by_itself.step_ps, checkpoint=checkpoint)
-        for job, own, (times, step), by_itself, checkpoint in zip(jobs, known, steps, alone, checkpoints, strict=True)
+        JobResult(
+            job.plan,
+            job.graph,
+            times,
+            tuple(own),
+            step,
+            by_itself.step_ps,
+            sent(network, bed.fabric.wiring, job.graph, own, step),
+            unlike,
+            tuple(checks),
+            checkpoint=checkpoint,
+        )
+        for job, own, checks, (times, step), by_itself, checkpoint in zip(
+            jobs, known, checked, steps, alone, checkpoints, strict=True
+        )
     ]
-    return TrainingPrediction(network.name, tuple(results), bed.fabric, (FLOW_NOTE, *bed.fabric.notes))
+    notes = (FLOW_NOTE if engine != "packet" else PACKET_NOTE, *bed.fabric.notes, *(() if load is None else (NOTE,)))
+    if said := _shared(jobs):
+        notes = (*notes, said)
+    return TrainingPrediction(network.name, tuple(results), bed.fabric, notes, len(read[0].jobs))
 
 
-MOST_STEPS = 40
-"""Of a job that runs beside a longer one."""
+def _shared(jobs: Sequence[_Job]) -> str:
+    """A note where several jobs are on one server; else empty."""
+    names = Counter(server.name for job in jobs for server in job.placed.job.servers)
+    both = [name for name, often in names.items() if often > 1]
+    if not both:
+        return ""
+    return (
+        f"jobs share {len(both)} servers, {both[0]} first: each is taken to compute as fast as if the GPUs were its own"
+    )
 
 
 def _nothing(_: str) -> None:
     """Say nothing."""
+
+
+def _scenario(network: Network, path: Path | None) -> tuple[tuple[FaultTarget, ...], Background | None]:
+    """Faults and background traffic of a scenario file. Raises ``InputError`` where it has a job's traffic too."""
+    if path is None:
+        return (), None
+    scenario = read_scenario(path, "sim")
+    if scenario.scenario.traffic:
+        what = f"{path} has traffic of a job; with --job only its faults and its background count"
+        raise InputError([Problem(Option("--scenario"), what, "leave out its traffic")])
+    return tuple(fault_targets(network, scenario)), scenario.scenario.background
 
 
 def _after(bed: Bed, faults: Sequence[FaultTarget]) -> Timeline:
@@ -141,49 +224,3 @@ def _sent(jobs: Sequence[_Job], say: Callable[[str], None]) -> list[list[Carried
             own.append(job.reads if one.kind == READ and job.reads is not None else carried(job.placed, one))
         found.append(own)
     return found
-
-
-def _together(
-    jobs: Sequence[_Job], known: Sequence[Sequence[Carried]], alone_ps: Sequence[int]
-) -> list[tuple[Times, int]]:
-    """Steps of all jobs at the same time: of each the times of its last one, and how long one takes.
-
-    Jobs repeat their steps until the longest has made two, so that the others meet every part of it.
-    """
-    until = 2 * max(alone_ps) + max(job.plan.job.start for job in jobs)
-    whole = Graph(sum(job.graph.classes for job in jobs))
-    begins: list[list[int]] = []
-    classes = communications = 0
-    for job, alone in zip(jobs, alone_ps, strict=True):
-        steps = min(MOST_STEPS, max(2, -(-(until - job.plan.job.start) // max(alone, 1))))
-        own: list[int] = []
-        before: dict[int, int] = {}
-        if job.plan.job.start:
-            for number in range(job.graph.classes):
-                before[number] = whole.add(Op(number + classes, COMPUTE, "start", job.plan.job.start, ()))
-        for _ in range(steps):
-            own.append(len(whole.ops))
-            begin, following = len(whole.ops), dict(before)
-            for op in job.graph.ops:
-                after = tuple(one + begin for one in op.after)
-                after = after or ((before[op.rank_class],) if op.rank_class in before else ())
-                named = None if op.communication is None else op.communication + communications
-                number = whole.add(replace(op, rank_class=op.rank_class + classes, after=after, communication=named))
-                if op.stream == COMPUTE:
-                    following[op.rank_class] = number
-            before = following
-        begins.append(own)
-        whole.communications += job.graph.communications
-        classes += job.graph.classes
-        communications += len(job.graph.communications)
-    times = run(whole, Shared([one for own in known for one in own]))
-    return [_last_step(times, len(job.graph.ops), own) for job, own in zip(jobs, begins, strict=True)]
-
-
-def _last_step(times: Times, count: int, begins: Sequence[int]) -> tuple[Times, int]:
-    """The last step of a job, from its beginning, and the mean of all but the first."""
-    ends = [max(times.end_ps[begin : begin + count]) for begin in begins]
-    first, last = ends[-2], begins[-1]
-    begin = tuple(max(one - first, 0) for one in times.begin_ps[last : last + count])
-    end = tuple(max(one - first, 0) for one in times.end_ps[last : last + count])
-    return Times(begin, end), (ends[-1] - ends[0]) // (len(begins) - 1)

@@ -14,27 +14,38 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from railweave.simulation.training.loads import Carried
 
+LEAST = 1e-4
+"""A port that is busy for less of the time slows nobody down."""
 GRAIN = 1e-3
 """Links whose use differs by less are one."""
+MOST_TAKEN = 0.5
+"""Of a link: what traffic of others keeps from jobs at most."""
 LEAST_PACE = 1e-9
 
 
 class Shared:
     """The communications of all jobs, on their links. A ``Network`` as ``jobs.run`` takes it."""
 
-    def __init__(self, carried: Sequence[Carried]) -> None:
-        """``carried``: by number of the communication."""
+    def __init__(self, carried: Sequence[Carried], taken: NDArray[np.float64] | None = None) -> None:
+        """``carried``: by number of the communication; ``taken``: by port, the part that traffic of others asks for."""
         self._alone = [one.alone_ps for one in carried]
-        ports = np.unique(np.concatenate([one.ports for one in carried] or [np.zeros(0, np.int64)]))
+        much = [one.busy > LEAST for one in carried]
+        met = [one.ports[keep] for one, keep in zip(carried, much, strict=True)]
+        ports = np.unique(np.concatenate(met or [np.zeros(0, np.int64)]))
         use = np.zeros((len(carried), len(ports)))
-        for number, one in enumerate(carried):
-            use[number, np.searchsorted(ports, one.ports)] = one.busy
-        use = use[:, use.sum(axis=0) > 1]  # a link that has room for all at once slows nobody down
+        for number, (one, keep) in enumerate(zip(carried, much, strict=True)):
+            use[number, np.searchsorted(ports, one.ports[keep])] = one.busy[keep]
+        room = np.ones(len(ports)) if taken is None else 1 - np.minimum(taken[ports], MOST_TAKEN)
+        full = use.sum(axis=0) > room  # a link that has room for all at once slows nobody down
+        use, room = use[:, full], room[full]
         if use.size:
-            use = np.unique(np.ceil(use / GRAIN).astype(np.int64), axis=1) * GRAIN
-        self._use = use
+            alike = np.unique(np.vstack([np.ceil(use / GRAIN), np.floor(room / GRAIN)]).astype(np.int64), axis=1)
+            use, room = alike[:-1] * GRAIN, alike[-1] * GRAIN
+        self._use, self._room = use, room
 
     def alone_ps(self, communication: int) -> int:
         """How long one takes alone."""
@@ -48,7 +59,7 @@ class Shared:
             return pace.tolist()
         pace[:] = 0.0
         rising = np.ones(len(active), np.bool_)
-        room = np.ones(use.shape[1])
+        room = self._room.copy()
         level = 0.0
         while rising.any():
             wanted = use[rising].sum(axis=0)

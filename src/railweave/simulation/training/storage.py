@@ -22,7 +22,8 @@ from railweave.simulation.job_fabric import job_network
 from railweave.simulation.model.fabric import packet_fabric
 from railweave.simulation.model.outages import Timeline
 from railweave.simulation.ranks import ordered
-from railweave.simulation.training.loads import LEAST, Carried
+from railweave.simulation.training.loads import Carried
+from railweave.simulation.training.sharing import LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,81 +1,135 @@
-"""Training jobs with one thing changed: side by side, what each costs in time and in GPUs that wait."""
+"""Training jobs with one thing changed: side by side, what each choice costs in time and in GPUs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from railweave.catalog import in_force
 from railweave.errors import InputError, Option, Problem
-from railweave.intent.job_file import TrainingJob
+from railweave.simulation.training.choices import Choice, choices
 from railweave.simulation.training.question import predict_training
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from railweave.network.model import Network
-    from railweave.simulation.training.answer import TrainingPrediction
+    from railweave.simulation.training.answer import JobResult, TrainingPrediction
+
+SEVERAL = "choice"
+"""What the column is called where several things are varied."""
+AS_IT_IS = "as it is"
+"""The row without a change, where several things are varied."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A job with one choice. ``slower``: its step over that of the quickest, less 1; ``gpus_wasted``: how many fewer would do at that pace."""
+
+    label: str
+    job: JobResult
+    slower: float
+    gpus_wasted: float
 
 
 @dataclass(frozen=True)
 class Variants:
-    """What was run: of each value of ``name`` the prediction."""
+    """What was run: of each choice the prediction. ``name``: what was varied; several words where several things were."""
 
     name: str
     found: tuple[tuple[str, TrainingPrediction], ...]
+    jobs: int
+    """How many of the jobs of a prediction are the file's own: those of other files stand behind them."""
 
     @property
     def complete(self) -> bool:
         """Whether everything that is sent arrives."""
         return all(one.complete for _, one in self.found)
 
+    def rows(self, number: int) -> list[Row]:
+        """A job with each choice, in the order in which they were given."""
+        own = [(label, one.jobs[number]) for label, one in self.found]
+        best = min(one.step_ps for _, one in own)
+        return [
+            Row(label, one, one.step_ps / best - 1, one.plan.ranks * (1 - best / one.step_ps)) for label, one in own
+        ]
+
+    def title(self, number: int) -> str:
+        """What a job is called."""
+        return self.found[0][1].jobs[number].plan.job.name or f"job {number + 1}"
+
     def to_text(self) -> str:
         """A table for each job."""
         blocks: list[str] = []
-        for number, job in enumerate(self.found[0][1].jobs):
-            rows = [(value, one.jobs[number]) for value, one in self.found]
-            best = min(one.step_ps for _, one in rows)
-            width = max(len(self.name), *(len(value) for value, _ in rows))
+        for number in range(self.jobs):
+            rows = self.rows(number)
+            width = max(len(self.name), *(len(one.label) for one in rows))
             lines = [
-                *([job.plan.job.name or f"job {number + 1}"] if len(self.found[0][1].jobs) > 1 else []),
-                f"{self.name:<{width}}  {'step':>12}  {'slower':>8}  {'MFU':>6}  {'waiting for communication':>26}  {'GPUs wasted':>12}",
+                *([self.title(number)] if self.jobs > 1 else []),
+                f"{self.name:<{width}}  {'step':>12}  {'slower':>8}  {'MFU':>6}  {'waiting for communication':>26}  {'GPUs wasted':>12}  bound by",
             ]
             lines += [
-                f"{value:<{width}}  {one.step_ps / 1e9:>9.1f} ms  {one.step_ps / best - 1:>8.1%}  {'' if one.mfu is None else f'{one.mfu:.1%}':>6}  "
-                f"{one.exposed_ps / 1e9:>23.1f} ms  {one.plan.ranks * (1 - best / one.step_ps):>12.1f}"
-                for value, one in rows
+                f"{one.label:<{width}}  {one.job.step_ps / 1e9:>9.1f} ms  {one.slower:>8.1%}  {'' if one.job.mfu is None else f'{one.job.mfu:.1%}':>6}  "
+                f"{one.job.exposed_ps / 1e9:>23.1f} ms  {one.gpus_wasted:>12.1f}  {one.job.binds()}"
+                for one in rows
             ]
             blocks.append("\n".join(lines))
         return "\n\n".join(blocks) + "\nGPUs wasted: how many fewer would do at the pace of the quickest of these"
 
     def to_json(self) -> dict[str, Any]:
         """The documented object (docs/jobs.md)."""
-        return {"compared": self.name, "variants": [{"value": value, **one.to_json()} for value, one in self.found]}
+        costs = [self.rows(number) for number in range(self.jobs)]
+        return {
+            "compared": self.name,
+            "variants": [
+                {
+                    "value": value,
+                    "cost": [{"slower": rows[place].slower, "gpus_wasted": rows[place].gpus_wasted} for rows in costs],
+                    **one.to_json(),
+                }
+                for place, (value, one) in enumerate(self.found)
+            ],
+        }
 
 
 def compare_training(
-    network: Network, path: Path, words: str, given: dict[str, Any], progress: Callable[[str], None]
+    network: Network,
+    path: Path,
+    words: str,
+    given: Mapping[str, Any],
+    progress: Callable[[str], None],
+    designed: Callable[[Mapping[str, str]], tuple[Network, Network]] | None = None,
 ) -> Variants:
-    """Run a job file with each of several values: ``lb=ecmp,dlb``, ``qps=1,4``, ``host.…``, or a field of the jobs, ``parallel.pipeline=2,4``.
+    """Run a job file with each of several values of one thing, ``lb=ecmp,dlb``, or of several, ``lb=ecmp oversubscription=2:1,4:1``.
 
-    ``given``: arguments of ``predict_training``. Raises ``InputError``.
+    Of several things each value is run alone, beside the jobs as they are.
+
+    ``given``: arguments of ``predict_training``; ``designed``: designs the network with fields of its fabric file changed, and that with fabrics
+    of storage too; None: there is no file. Raises ``InputError``.
     """
-    name, equals, values = words.partition("=")
-    wanted = [one for one in values.split(",") if one]
-    field = name.split(".")[0] in TrainingJob.model_fields
-    if not equals or not wanted or not (field or name == "lb" or name.startswith(("host.", "switch."))):
-        fix = "write lb=ecmp,dlb, qps=1,4, or a field of the job, parallel.pipeline=2,4"
-        raise InputError([Problem(Option("--compare"), f"{words!r} is nothing that jobs are compared by", fix)])
+    several = words.split()
+    wanted = [one for word in several for one in choices(network, word, given)]
+    if not wanted:
+        raise InputError([Problem(Option("--compare"), "nothing to compare", "write lb=ecmp,dlb")])
+    labels = [one.value if len(several) == 1 else f"{one.name}={one.value}" for one in wanted]
+    if len(several) > 1:
+        wanted, labels = [Choice("", ""), *wanted], [AS_IT_IS, *labels]
     found: list[tuple[str, TrainingPrediction]] = []
-    for value in wanted:
-        progress(f"{name}={value} ({len(found) + 1} of {len(wanted)})")
-        found.append((value, predict_training(network, path, **_with(given, name, value, field=field))))
-    return Variants(name, tuple(found))
+    for label, one in zip(labels, wanted, strict=True):
+        progress(f"{label} ({len(found) + 1} of {len(wanted)})")
+        net, whole = (network, given.get("whole")) if not one.fabric else _anew(designed, one.fabric)
+        with in_force(net.catalog):
+            asked: dict[str, Any] = {**given, "whole": whole, **one.given}
+            found.append((label, predict_training(net, path, **asked)))
+    own = min(one.own for _, one in found)
+    return Variants(words.partition("=")[0] if len(several) == 1 else SEVERAL, tuple(found), own)
 
 
-def _with(given: dict[str, Any], name: str, value: str, *, field: bool) -> dict[str, Any]:
-    if name == "lb":
-        return given | {"lb": value}
-    if field:
-        return given | {"changes": {**(given.get("changes") or {}), name: value}}
-    return given | {"settings": {**(given.get("settings") or {}), name: value}}
+def _anew(
+    designed: Callable[[Mapping[str, str]], tuple[Network, Network]] | None, changes: Mapping[str, str]
+) -> tuple[Network, Network]:
+    if designed is None:
+        what = f"{', '.join(changes)} is of the fabric file, and a build folder is designed already"
+        raise InputError([Problem(Option("--compare"), what, "give the fabric file")])
+    return designed(changes)

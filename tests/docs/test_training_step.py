@@ -1,0 +1,55 @@
+"""docs/howto/ask-what-a-training-step-gets.md: its files and commands, in order, and what it says of their output."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.docs.test_256_gpus import run
+
+PAGE = ROOT / "docs" / "howto" / "ask-what-a-training-step-gets.md"
+
+
+def follow(folder: Path, until: str = "") -> list[str]:
+    """Write the page's files and run its commands up to the one that writes a file, or all; what each printed."""
+    said: list[str] = []
+    for language, text in re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL):
+        if language == "yaml":
+            (folder / text.split("\n", 1)[0].removeprefix("# ")).write_text(text)
+        else:
+            said.append(run(text, folder))
+        if until and (folder / until).exists():
+            break
+    return said
+
+
+def rows(text: str) -> dict[str, float]:
+    """Of each choice, its step in ms."""
+    return {one[1]: float(one[2]) for one in re.finditer(r"^(\S.*?) {2,}([\d.]+) ms", text, re.MULTILINE)}
+
+
+@pytest.mark.slow
+def test_what_the_page_says(tmp_path: Path) -> None:
+    _, asked, dense, experts = follow(tmp_path, until="choices.html")
+    assert "bound by       tensor parallel: links between the GPUs of a server" in asked
+    assert "11.2%" in asked
+    cost = rows(dense)
+    before = cost["as it is"]
+    assert cost["oversubscription=4:1"] / before - 1 < 0.001
+    assert 1 - cost["parallel.pipeline=2"] / before == pytest.approx(0.04, abs=0.005)
+    assert 1 - cost["overlap.tensor=true"] / before == pytest.approx(0.19, abs=0.005)
+    cost = rows(experts)
+    before = cost["as it is"]
+    assert cost["oversubscription=2:1"] / before - 1 == pytest.approx(0.29, abs=0.005)
+    assert cost["lb=ecmp"] / before - 1 == pytest.approx(0.23, abs=0.005)
+    assert cost["scenario=dead-spine.yaml"] > 2 * before
+    assert "78.2" in next(line for line in experts.splitlines() if line.startswith("oversubscription=2:1"))
+
+
+def test_pictures_of_the_page_are_there() -> None:
+    pictures = re.findall(r"\]\((\.\./images/[^)]+)\)", PAGE.read_text())
+    assert len(pictures) == 2
+    assert all((PAGE.parent / one).is_file() for one in pictures)
