@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.api import build, diff, load, paths, routes, simulate, simulate_training, verify
+    from railweave.api import build, diff, load, paths, routes, simulate, simulate_grid, simulate_training, verify
     from railweave.checks.run import Verified
     from railweave.errors import (
         Argument,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from railweave.routing.paths import LinkShare, QueuePairPath
     from railweave.routing.table import Fib, Routes
     from railweave.simulation.engines.measured import Columns
+    from railweave.simulation.grid import Grid
     from railweave.simulation.job_run import JobPrediction, JobStep
     from railweave.simulation.prediction import Prediction
 
@@ -63,6 +64,7 @@ __all__ = [
     "Fib",
     "FileLine",
     "Finding",
+    "Grid",
     "InputError",
     "JobPrediction",
     "JobStep",
@@ -92,6 +94,7 @@ __all__ = [
     "paths",
     "routes",
     "simulate",
+    "simulate_grid",
     "simulate_training",
     "verify",
 ]
@@ -119,6 +122,7 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name
         "routing.paths": ("LinkShare", "QueuePairPath"),
         "routing.table": ("Fib", "Routes"),
         "simulation.collective": ("Prediction",),
+        "simulation.grid": ("Grid",),
         "simulation.job_run": ("JobPrediction", "JobStep"),
         "simulation.engines.measured": ("Columns",),
     }

@@ -242,6 +242,9 @@ def test_mistakes_of_a_collective(run: Run, words: tuple[str, ...], error: str) 
     [
         ("host.mtuu=1,2", '--set: parameters: there is no parameter "host.mtuu"; did you mean "host.mtu"?'),
         ("NCCL_BUFFSIZE=1,2", "--nccl: NCCL_BUFFSIZE cannot be "),
+        ("hosts=2,H100-[01-09]", "--compare: hosts=H100-[01-09]: there is no server 'H100-05' in this job"),
+        ("hosts=H100-01,H100-02;x", "--compare: hosts=x: there is no server 'x' in this job"),
+        ("hosts=2,4 per-host=1,3", "--compare: per-host=3: 3 processes cannot share 8 GPUs evenly"),
         ("lb=dlb:min=x;dlb:min=y", "--lb: profiles[0]: dlb.min: "),
     ],
 )
@@ -252,6 +255,17 @@ def test_a_mistake_that_another_process_finds_is_told_as_any_other(run: Run, giv
     assert err.startswith("error: ")
     assert error in err
     assert "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_orders_of_servers_are_compared_from_the_command_line(run: Run) -> None:
+    code, out, err = run(FABRIC, "--size", "1M", "--compare", "hosts=H100-01,H100-03;stripes-alternate", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["compare"] == "hosts"
+    orders = [one["result"]["rank_order"] for one in found["variants"]]
+    assert orders[0].startswith("H100-01, H100-03; 8 processes each; 2 of 2 hops")
+    assert orders[1].startswith("H100-01, H100-03, H100-02, H100-04; 8 processes each; 4 of 4 hops")
 
 
 def test_no_such_fabric(run: Run) -> None:

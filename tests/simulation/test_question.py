@@ -11,9 +11,10 @@ import pytest
 import railweave
 from railweave.errors import FileLine, InputError, Option
 from railweave.routing.fib_file import read_fibs, write_fibs
-from railweave.simulation.compare import comparison, values_of, variants
+from railweave.simulation.compare import comparison
 from railweave.simulation.job_fabric import job_network
 from railweave.simulation.job_run import JobPrediction
+from railweave.simulation.varied import values_of, variants
 from tests.conftest import SMALL as EXAMPLE_NAMES
 from tests.conftest import example
 

@@ -10,10 +10,10 @@ import railweave
 from railweave.errors import InputError, Option
 from railweave.network.model import Network
 from railweave.simulation.collective import predict
-from railweave.simulation.compare import variants
 from railweave.simulation.job import job_of
 from railweave.simulation.model.wiring import wire
 from railweave.simulation.settings import by_name, packets_acknowledged, payload_bytes, post_cost_ps, texts
+from railweave.simulation.varied import variants
 from tests.conftest import EXAMPLES, designed, example
 
 LAB = railweave.load(EXAMPLES / "h100-rlb.yaml")

@@ -14,7 +14,7 @@ from railweave.api.building import build, diff, verify
 from railweave.api.fleet import fleet_check, fleet_mesh
 from railweave.api.forwarding import paths, routes
 from railweave.api.living import check, collect, fill_inventory, questions_of, states
-from railweave.api.predicting import simulate, simulate_training
+from railweave.api.predicting import simulate, simulate_grid, simulate_training
 from railweave.api.saved import adopt, drift, running
 from railweave.api.sources import load, load_pair
 
@@ -40,6 +40,7 @@ __all__ = [
     "routes",
     "running",
     "simulate",
+    "simulate_grid",
     "simulate_training",
     "states",
     "verify",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
+    from railweave.simulation.grid import Grid
     from railweave.simulation.job_run import JobPrediction
     from railweave.simulation.training.answer import TrainingPrediction
 
@@ -106,6 +107,72 @@ def simulate(
         if len(asked) != 1:
             raise InputError([Problem(Argument("size"), f"{size!r} are several sizes", "give one")])
         return answer(network, asked[0], watch=watch, progress=progress)
+
+
+def simulate_grid(
+    source: Network | Path | str,
+    varied: Mapping[str, Iterable[int | str]],
+    collective: str | None = None,
+    size: int | str | None = None,
+    *,
+    qps: int | None = None,
+    nccl: Iterable[str] | Mapping[str, str] = (),
+    lb: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    background: str | None = None,
+    scenario: Path | str | None = None,
+    hosts: str | None = None,
+    per_host: int | None = None,
+    fib: Path | str | None = None,
+    tenant: str | None = None,
+    fabric: str | None = None,
+    engine: Literal["auto", "packet", "flow"] = "auto",
+    exact: bool = False,
+    measured: Path | str | None = None,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+    configs: Mapping[str, DeviceConfig] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Grid:
+    """What a collective gets with every combination of what is varied, in parallel processes (docs/predict.md, Grids).
+
+    - ``varied``: values by name, as ``--compare`` has the names:
+      ``{"hosts": ["H100-[01-02]", "H100-[01-04]"], "per-host": [1, 8], "size": ["1M", "1G"]}``. Each value stands for itself, so a list of
+      servers may have commas.
+    - ``collective``, ``size``, ``qps``, ``nccl``, ``lb``, ``settings``, ``background``, ``scenario``, ``hosts``, ``per_host``, ``fib``,
+      ``tenant``, ``fabric``, ``engine``, ``exact``, ``configs``: what stays the same, see ``simulate``.
+    - ``measured``: a CSV file of measured points, which stand beside predictions.
+    - ``device``, ``hardware``: see ``load``; ``progress``: called with how many are done.
+
+    ``cells`` of the result has each combination and its prediction, ``to_text`` a table, ``fit`` the rate that a line over sizes tends to.
+    Scripts that call this ask ``if __name__ == "__main__":`` first, as the processes import the script again. Raises ``InputError``
+    for a value that cannot be, for more than 400 combinations, and as ``load`` does.
+    """
+    from railweave.simulation.grid import dimensions_of, grid
+    from railweave.simulation.job_fabric import job_network
+    from railweave.simulation.settings import by_name
+
+    network = job_network(network_of(source, device, hardware), fabric)
+    with in_force(network.catalog):
+        given = {
+            "collective": collective,
+            "size": size,
+            "qps": qps,
+            "nccl": by_name(nccl, "--nccl"),
+            "lb": lb,
+            "settings": settings,
+            "background": background,
+            "scenario": path_of(scenario),
+            "hosts": hosts,
+            "per_host": per_host,
+            "fib": path_of(fib),
+            "tenant": tenant,
+            "engine": engine,
+            "exact": exact,
+            "configs": configs,
+        }
+        wanted = dimensions_of((name, map(str, values)) for name, values in varied.items())
+        return grid(network, wanted, given, measured=path_of(measured), progress=progress)
 
 
 def simulate_training(

@@ -69,8 +69,9 @@ def sim(
     hardware: Path | None = HARDWARE,
     compare: str | None = typer.Option(
         None,
-        help="NAME=a,b,c: run all of these side by side (lb, qps, size, NCCL_…, host.…); say which wins, and why. "
-        "Several in one word, 'size=4G..16G qps=1..32', are a grid; with --job each value is tried alone (docs/jobs.md).",
+        help="NAME=a,b,c: run all of these side by side (lb, qps, size, hosts, per-host, NCCL_…, host.…); say which wins, and why. "
+        "Values that have commas are parted by semicolons. Several in one word, 'size=4G..16G hosts=2,4', are a grid; "
+        "with --job each value is tried alone (docs/jobs.md).",
     ),
     measured: Path | None = typer.Option(
         None, help="With a grid: a CSV file of measured points, the names compared and time_us or bus_bandwidth_GBps."
@@ -192,9 +193,10 @@ def _answered(
     quiet: bool,
 ) -> int:
     """Run what is asked, print and draw it; the exit code."""
-    from railweave.simulation.compare import comparison, variants
+    from railweave.simulation.compare import comparison
     from railweave.simulation.question import answer, questions
     from railweave.simulation.seeds import by_size, over_seeds
+    from railweave.simulation.varied import variants
     from railweave.writing import write_file
 
     if compare is not None:

@@ -11,31 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from railweave.catalog import in_force
-from railweave.collectives.sizes import sizes
-from railweave.errors import InputError, Option, Problem
 from railweave.simulation.bottleneck import bottleneck
-from railweave.simulation.question import Question, answer, questions
+from railweave.simulation.question import answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from railweave.network.model import Network
     from railweave.simulation.job_run import JobPrediction
     from railweave.simulation.prediction import Prediction
-
-OPTIONS = ("lb", "qps", "size", "collective", "background", "engine", "fib", "scenario", "tenant")
-"""Options that can be varied; so can every parameter of NCCL (``NCCL_…``) and of the engine (``host.mtu``)."""
+    from railweave.simulation.question import Question
+    from railweave.simulation.varied import Variant
 
 EQUAL = 0.005
 """Closer than this two results are the same."""
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One value of what is varied, and the question with it."""
-
-    value: str
-    question: Question
 
 
 @dataclass(frozen=True)
@@ -176,80 +165,6 @@ def why(one: Outcome) -> str:
         if counted.get(name):
             said.append(f"{counted[name]:,} {word}")
     return ", ".join(said)
-
-
-def values_of(name: str, text: str) -> list[str]:
-    """``a,b,c``; values with commas of their own are joined again by what they look like, or parted by ``;``.
-
-    ``first..last`` doubles: sizes, and whole numbers.
-    """
-    if name == "size" and ".." in text:
-        return [str(one) for one in sizes(text)]
-    if ";" in text:
-        return [item.strip() for item in text.split(";") if item.strip()]
-    found: list[str] = []
-    for item in text.split(","):
-        knob = name == "lb" and "=" in item and ":" not in item
-        if found and ((knob and ":" in found[-1]) or (name == "background" and not item.startswith("share="))):
-            found[-1] += f",{item}"
-        elif ".." in item and all(end.strip().isdecimal() for end in item.split("..", 1)):
-            found += doubled(item)
-        else:
-            found.append(item)
-    return [item.strip() for item in found if item.strip()]
-
-
-def doubled(text: str) -> list[str]:
-    """``1..32`` as 1, 2, 4, … 32: whole numbers, each twice the one before."""
-    first, last = (int(end) for end in text.split("..", 1))
-    found = [first]
-    while 0 < found[-1] * 2 <= last:
-        found.append(found[-1] * 2)
-    return [str(one) for one in found]
-
-
-def variants(network: Network, text: str, given: Mapping[str, Any]) -> list[Variant]:
-    """The questions of ``NAME=a,b,c`` over what is given. Raises ``InputError`` where one of them cannot be asked."""
-    name, equals, rest = text.partition("=")
-    wanted = values_of(name, rest) if equals else []
-    if len(wanted) < 2 or len(set(wanted)) < len(wanted):
-        raise InputError(
-            [Problem(Option("--compare"), f"{text!r} are not several values", "write --compare lb=ecmp,dlb,rlb")]
-        )
-    return [Variant(value, one_question(network, asked_with(name, value, given))) for value in wanted]
-
-
-def asked_with(name: str, value: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given, with one value of what is varied. Raises ``InputError`` for a name that cannot be."""
-    from pathlib import Path
-
-    varied = dict(given)
-    if name.startswith(("NCCL_", "nccl.")):
-        parameter = name if name.startswith("NCCL_") else f"NCCL_{name[len('nccl.') :].upper()}"
-        varied["nccl"] = {**(given.get("nccl") or {}), parameter: value}
-    elif "." in name or name in {"seed", "buffer", "alpha", "ecn", "lossless"}:
-        varied["settings"] = {**(given.get("settings") or {}), name: value}
-    elif name in OPTIONS:
-        number = name == "qps"
-        if number and not value.isdecimal():
-            raise InputError(
-                [Problem(Option("--compare"), f"qps={value}: that is no number", "write --compare qps=1,2,4")]
-            )
-        varied[name] = int(value) if number else Path(value) if name in {"fib", "scenario"} else value
-    else:
-        fix = f"it can be {', '.join(OPTIONS)}, NCCL_… or a parameter of the engine such as host.mtu"
-        raise InputError([Problem(Option("--compare"), f"{name!r} cannot be varied", fix)])
-    return varied
-
-
-def one_question(network: Network, given: Mapping[str, Any]) -> Question:
-    """The question of what is given. Raises ``InputError`` where it is several."""
-    asked = questions(network, given)
-    if len(asked) != 1:
-        raise InputError(
-            [Problem(Option("--size"), "several sizes and --compare", "give one size, or --compare size=…")]
-        )
-    return asked[0]
 
 
 def comparison(

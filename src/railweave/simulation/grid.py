@@ -11,10 +11,11 @@ import numpy as np
 
 from railweave.collectives.sizes import sizes, written
 from railweave.errors import FileLine, InputError, Option, Problem
-from railweave.simulation.compare import Variant, asked_with, comparison, longest_run, one_question, values_of
+from railweave.simulation.compare import comparison, longest_run
+from railweave.simulation.varied import Variant, asked_with, check_ranks, one_question, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from railweave.network.model import Network
@@ -189,18 +190,24 @@ def shown(name: str, value: str) -> str:
 
 def dimensions(text: str) -> list[Dimension]:
     """``size=4G..16G qps=1,2,4``: what is varied. Raises ``InputError``."""
-    found: list[Dimension] = []
+    found: list[tuple[str, list[str]]] = []
     for word in text.split():
         name, _, values = word.partition("=")
-        parts = values_of(name, values)
-        found.append(
-            Dimension(
-                name, tuple(str(one) for each in parts for one in sizes(each)) if name == "size" else tuple(parts)
-            )
-        )
-        if not values or not found[-1].values:
+        found.append((name, values_of(name, values)))
+        if not found[-1][1]:
             raise _wrong(f"{word!r} is no NAME=a,b,c")
+    return dimensions_of(found)
+
+
+def dimensions_of(wanted: Iterable[tuple[str, Iterable[str]]]) -> list[Dimension]:
+    """Names and their values as dimensions. Raises ``InputError`` for a name that is there twice, and where there is too much or nothing."""
+    found = [
+        Dimension(name, tuple(str(one) for each in values for one in sizes(each)) if name == "size" else tuple(values))
+        for name, values in wanted
+    ]
     names = [one.name for one in found]
+    if not found or not all(one.values for one in found):
+        raise _wrong("there is nothing to vary" if not found else "a name has no values")
     if len(set(names)) < len(names):
         raise _wrong("a name is given twice")
     cells = int(np.prod([len(one.values) for one in found]))
@@ -227,6 +234,7 @@ def grid(
         for name, value in row.items():
             varied = asked_with(name, value, varied)
         variants.append(Variant(words(row), one_question(network, varied)))
+    check_ranks(network, names, variants)
     points = () if measured is None else read_points(measured, bare)
     found = comparison(network, variants, " ".join(names), progress=progress)
     cells = tuple(Cell(row, one.answer) for row, one in zip(rows, found.outcomes, strict=True))

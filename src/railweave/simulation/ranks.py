@@ -38,7 +38,7 @@ def ordered(stripes: Mapping[str, str], asked: str | None) -> list[str]:
         return alternating(stripes)
     fix = f"servers are {shown(list(stripes))}; write names, lists as H100-[01-04], or {ALTERNATE}"
     found: list[str] = []
-    for word in _words(asked):
+    for word in lists(asked):
         try:
             names = expand(word)
         except ValueError as error:
@@ -75,8 +75,8 @@ def shown(names: Sequence[str]) -> str:
     return f"{', '.join(names[: MOST_SHOWN - 1])}, … {names[-1]} ({len(names)})"
 
 
-def _words(text: str) -> list[str]:
-    """The words between commas that are not in brackets."""
+def lists(text: str) -> list[str]:
+    """What stands between commas that are not in brackets: names and lists of names."""
     found, depth = [""], 0
     for letter in text:
         depth += (letter == "[") - (letter == "]")

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from railweave.collectives.sizes import sizes
-from railweave.simulation.compare import comparison, variants
+from railweave.simulation.compare import comparison
+from railweave.simulation.varied import variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from railweave.bench.plan import NcclTests, Perftest
 from railweave.bench.planning.questions import Question, options, sizes_of
-from railweave.simulation.compare import Variant, comparison, longest_run, one_question
+from railweave.simulation.compare import comparison, longest_run
 from railweave.simulation.model.fabric import packet_fabric
 from railweave.simulation.perftest import write_bandwidth_gbps
+from railweave.simulation.varied import Variant, one_question
 from railweave.store.records import Prediction
 
 if TYPE_CHECKING:
