@@ -59,37 +59,50 @@ class Watch:
         inside = (window % self._per_round + 1) * step
         self._marks = window // self._per_round * repeated.round + np.where(last_of_round, repeated.round, inside) - 1
         self._next = self._per_round * 2 + IN_A_ROW - 1
+        self._arrived = self._not_before = 0
 
     def due(self, arrived: int, now_ps: int) -> bool:
         """Whether arrivals are worth a look when so many messages have arrived."""
         per_place = (self._rounds.parts.size + len(self._rounds.credits)) / self._rounds.length
         ahead = self._next < len(self._marks) - self._per_round  # less than a round is not worth it
+        self._arrived = arrived
+        if arrived < self._not_before:
+            return False
         return ahead and now_ps > self._changed and arrived >= (int(self._marks[self._next]) + 1) * per_place
 
     def rest(self, arrivals: NDArray[np.uint64], now_ps: int) -> Rest | None:
         """The rest of the run if it is steady by now; None if it is not, or not yet."""
-        known = arrivals[self._rounds.parts]
-        whole = known.max(axis=2)
         while self._next < len(self._marks):
             mark = int(self._marks[self._next])
-            if (whole[:, : mark + 1] == NEVER).any():
+            places = np.union1d(np.arange(mark + 1 - self._step, mark), self._compared(self._next))
+            window = arrivals[self._rounds.parts[:, places]]
+            if missing := int((window == NEVER).sum()):
+                self._not_before = self._arrived + missing  # no look before so many more have arrived finds them all
                 return None
-            apart = self._apart(whole, self._next)
-            rest = None if apart is None else self._extrapolated(arrivals, known, mark, apart, now_ps)
-            if rest is not None and rest.steady.error <= EQUAL:
-                return rest
+            apart = self._apart(arrivals, self._next)
+            if apart is not None:
+                known = arrivals[self._rounds.parts]
+                if (known[:, : mark + 1] == NEVER).any():
+                    return None
+                rest = self._extrapolated(arrivals, known, mark, apart, now_ps)
+                if rest is not None and rest.steady.error <= EQUAL:
+                    return rest
             self._next += 1
         return None
 
-    def _apart(self, whole: NDArray[np.uint64], window: int) -> float | None:
-        """How far the last windows are from those a round before; None: too far."""
-        marks = self._marks[window - IN_A_ROW - self._per_round : window + 1]
-        ends = whole[:, marks].max(axis=0).astype(np.float64)
+    def _compared(self, window: int) -> NDArray[np.int64]:
+        """The places that end the windows which are compared with those a round before, and these."""
+        return self._marks[window - IN_A_ROW - self._per_round : window + 1]
+
+    def _apart(self, arrivals: NDArray[np.uint64], window: int) -> float | None:
+        """How far the last windows are from those a round before; None: too far. Looks only at messages that end windows."""
+        whole = arrivals[self._rounds.parts[:, self._compared(window)]].max(axis=2)
+        ends = whole.max(axis=0).astype(np.float64)
         if ends[0] < self._changed:
             return None
         took = np.diff(ends)
         now, before = took[-IN_A_ROW:], took[:IN_A_ROW]
-        shift = (whole[:, marks[-1]] - whole[:, marks[-1] - self._rounds.round]).astype(np.float64)
+        shift = (whole[:, -1] - whole[:, -1 - self._per_round]).astype(np.float64)
         pace = float(shift.max() / shift.min()) - 1
         apart = max(float(np.abs(now / before - 1).max()), pace)
         return apart if apart <= EQUAL else None
