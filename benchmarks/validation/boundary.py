@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from railweave.network.model import Network
     from railweave.simulation.conditions import Bed
-    from railweave.simulation.prediction import Prediction
 
 DOCUMENT = ROOT / "docs/validation.md"
 BEGIN, END = "<!-- boundary: begin -->", "<!-- boundary: end -->"
@@ -118,37 +117,28 @@ def bed(servers: int, lb: str | None) -> Bed:
     return bed_of(network(servers), lb)
 
 
-def above_limit(case: Case) -> Prediction:
-    """Flows of the size of which the estimate is just above the limit, in steps of a sixteenth at most, so that loops come out even."""
-    size = FIRST_BYTES
-    for _ in range(6):
-        flows = predict(
-            network(case.servers),
-            case.collective,
-            size,
-            bed=bed(case.servers, MODES[case.mode]),
-            qps=QPS,
-            engine="flow",
-        )
-        hops = flows.choice.packet_hops
-        if MOST_PACKET_HOPS < hops < 1.1 * MOST_PACKET_HOPS:
-            return flows
-        wanted = size * MOST_PACKET_HOPS // hops + 1
-        step = max(MIB, 1 << (wanted.bit_length() - 5))
-        size = -(-wanted // step) * step
-    raise RuntimeError(f"{case.key}: no size was found just above {MOST_PACKET_HOPS:,} packet hops")
+def next_size(size: int, hops: int) -> int:
+    """The size of which the estimate should be just above the limit, where ``size`` has ``hops``: in steps of a sixteenth at most, so that loops come out even."""
+    wanted = size * MOST_PACKET_HOPS // hops + 1
+    step = max(MIB, 1 << (wanted.bit_length() - 5))
+    return -(-wanted // step) * step
 
 
 def both(case: Case) -> Apart:
     """Run a case by ``auto`` and by packets."""
-    flows, place = above_limit(case), bed(case.servers, MODES[case.mode])
-    size = flows.size_bytes
-    chosen = agreed(network(case.servers), case.collective, size, bed=place, qps=QPS)
-    packets = (
-        chosen
-        if chosen.choice.engine == "packet"
-        else predict(network(case.servers), case.collective, size, bed=place, qps=QPS, engine="packet")
-    )
+    there, place = network(case.servers), bed(case.servers, MODES[case.mode])
+    flows = predict(there, case.collective, FIRST_BYTES, bed=place, qps=QPS, engine="flow")
+    for _ in range(6):
+        size = next_size(flows.size_bytes, flows.choice.packet_hops)
+        flows = predict(there, case.collective, size, bed=place, qps=QPS, engine="flow")
+        if MOST_PACKET_HOPS < flows.choice.packet_hops < 1.1 * MOST_PACKET_HOPS:
+            break
+    else:
+        raise RuntimeError(f"{case.key}: no size was found just above {MOST_PACKET_HOPS:,} packet hops")
+    chosen = agreed(there, case.collective, size, bed=place, qps=QPS)
+    packets = chosen
+    if chosen.choice.engine == "flow":
+        packets = predict(there, case.collective, size, bed=place, qps=QPS, engine="packet")
     return Apart(
         size,
         flows.choice.packet_hops,
@@ -175,7 +165,8 @@ def all_of(cases: Iterable[Case]) -> dict[Case, Apart]:
         for case in cases
         if f"{now} {case.key}" in kept
     }
-    todo = [case for case in cases if case not in found]
+    # all-to-all takes longest, and larger jobs of it most memory
+    todo = sorted((case for case in cases if case not in found), key=lambda one: one.collective == "all-to-all")
     workers = min(len(todo), int(os.environ.get("RAILWEAVE_WORKERS", os.cpu_count() or 1)))
     if not todo:
         return found
