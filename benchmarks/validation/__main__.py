@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from . import bed, dcqcn, deadlock, figures, published, thresholds
+from . import bed, boundary, dcqcn, deadlock, figures, published, thresholds
 from .chance import mean_queue
 from .engine import ROOT
 from .fluid import Parameters
@@ -116,6 +116,7 @@ def main() -> None:
     for part in (fluid, orders, places, storm):
         part(IMAGES)
     published.main()
+    boundary.main()
 
 
 if __name__ == "__main__":
