@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from railweave.errors import InputError, Option, Problem
 from railweave.intent.fabric import FabricFile
 from railweave.intent.job_file import TrainingJob
-from railweave.simulation.compare import values_of
 from railweave.simulation.question import background
 from railweave.simulation.training.uplinks import on_leaves, oversubscribed
+from railweave.simulation.varied import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
