@@ -70,8 +70,10 @@ CONFIGURATIONS = st.lists(
 class Switch:
     """What a command line does with lines: a new value replaces, ``no`` takes away, sections open and close."""
 
-    def __init__(self, sections: list[Section]) -> None:
+    def __init__(self, sections: list[Section], *, neighbors_end: bool = False) -> None:
+        """``neighbors_end``: whether a neighbor goes, with all that is said of it, when its AS number is taken away."""
         self.lines: dict[str, Any] = {}
+        self.neighbors_end = neighbors_end
         for one in sections:
             self._load(self.lines, one)
 
@@ -96,7 +98,17 @@ class Switch:
                 open_sections.append(here[line])
             else:
                 self._line(here, line)
+                ended = re.match(r"no (neighbor \S+ )remote-as", line)
+                if ended and self.neighbors_end and len(open_sections) == 2:
+                    self._end(here, ended[1])
         assert open_sections == [self.lines]
+
+    def _end(self, here: dict[str, Any], beginning: str) -> None:
+        for line, inner in list(here.items()):
+            if inner is not None:
+                self._end(inner, beginning)
+            elif line.startswith(beginning):
+                del here[line]
 
     def _opens(self, line: str, depth: int, following: str, closers: set[str]) -> bool:
         deeper = len(following) - len(following.lstrip())
@@ -140,7 +152,7 @@ def test_typed_commands_give_the_new_configuration_and_back(
 ) -> None:
     change = compare(section_tree(old, rules), section_tree(new, rules))
     closers = {"exit", "exit-address-family", "exit-vni"}
-    switch = Switch(old)
+    switch = Switch(old, neighbors_end=bool(rules.ended_by))
     switch.type(change.commands, closers)
     assert _said(switch.lines, rules) == _said(Switch(new).lines, rules)
     switch.type(change.inverse.commands, closers)

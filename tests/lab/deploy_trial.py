@@ -1,7 +1,8 @@
 """Designs brought onto labs by ``deploy``, over SSH, while packets of queue pairs flow: what each wave lost, there and back.
 
 ``python -m tests.lab.deploy_trial [NAME ...]`` (root) writes its table into docs/deploy.md and ends with ``deploy-trial: ok``. A wave
-may lose packets only of queue pairs that cross what its plan counts as out; one that disrupts nothing by its plan loses none.
+may lose packets only of queue pairs that cross what its plan counts as out; one that disrupts nothing by its plan loses none. Between
+tenants that are apart before and after, nothing may arrive at any time.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,8 +24,9 @@ from railweave.lab import assertions, fib, hosts, life, logins
 from railweave.lab.faults.prober import Probed, Prober
 from railweave.lab.faults.traffic import QueuePair, queue_pairs, spread
 from railweave.lab.overlay import Overlay
+from railweave.network.model import Network
 from railweave.writing import write_file
-from tests.conftest import EXAMPLES, frr_root
+from tests.conftest import EXAMPLES
 from tests.lab.machine import needs_lab
 
 PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
@@ -31,32 +34,46 @@ BEGIN, END = "<!-- deploy-trial: begin -->", "<!-- deploy-trial: end -->"
 TIMERS = Overlay(bfd_interval_ms=300)
 """BFD so that a busy machine ends no session that is well."""
 FLOWS = 256
+APART = 32
 PATIENCE_S = 90.0
 
 
 @dataclass(frozen=True)
 class Trial:
-    """``before`` and ``after`` are texts of a fabric file; the second is the larger network."""
+    """``before`` and ``after`` are texts of a fabric file; the second is the larger network.
+
+    ``servers``: whether servers change too.
+    """
 
     name: str
     what: str
     before: str
     after: str
+    servers: bool = False
 
 
 @dataclass
 class Way:
-    """What came of one apply. ``lost`` are, for each wave, the packets lost by queue pairs, and ``sent`` by all."""
+    """What came of one apply. ``lost`` are, for each wave, the packets lost by queue pairs, and ``sent`` by all.
+
+    ``apart`` are queue pairs between tenants, of which nothing may arrive; ``astray`` are those of which something did.
+    """
 
     plan: Plan
     pairs: Sequence[QueuePair]
+    apart: Sequence[QueuePair] = ()
+    astray: list[QueuePair] = field(default_factory=list["QueuePair"])
     marks: list[float] = field(default_factory=list[float])
     lost: list[dict[int, int]] = field(default_factory=list[dict[int, int]])
     sent: list[int] = field(default_factory=list[int])
     seconds: float = 0.0
 
     def measured(self, probed: Probed) -> None:
-        """Packets lost between the beginning of each wave and that of the next."""
+        """Packets lost between the beginning of each wave and that of the next, and what went between tenants."""
+        wanted = len(self.pairs)
+        came = [bool(row.any()) for row in probed.arrived[wanted:]]
+        self.astray += [pair for pair, arrived in zip(self.apart, came, strict=True) if arrived]
+        probed = Probed(probed.sent, probed.arrived[:wanted])
         for begin, end in zip(self.marks, [*self.marks[1:], float("inf")], strict=True):
             during = probed.between(begin, end)
             gone = (~during.arrived).sum(axis=1)
@@ -64,8 +81,8 @@ class Way:
             self.sent.append(during.arrived.size)
 
     def wrong(self) -> list[str]:
-        """Waves that lost what they should not have."""
-        found: list[str] = []
+        """Waves that lost what they should not have, and what arrived at another tenant."""
+        found = [f"packets of {pair} arrived: another tenant's" for pair in self.astray]
         for number, (wave, lost) in enumerate(zip(self.plan.waves, self.lost, strict=True), 1):
             out = {name for name in wave.devices if self.plan.changed[name].disrupts}
             for flow, packets in lost.items():
@@ -84,7 +101,8 @@ class Way:
         hit = sum(bool(lost) for lost in self.lost)
         return (
             f"| {name} | {way} | {len(self.plan.changed)} | {len(self.plan.waves)} | {self.seconds:.0f} s "
-            f"| {total:,} of {sum(self.sent):,} | {hit} | {len(flows)} of {len(self.pairs)} | {worst} |"
+            f"| {total:,} of {sum(self.sent):,} | {hit} | {len(flows)} of {len(self.pairs)} | {worst} "
+            f"| {f'{len(self.astray)} of {len(self.apart)}' if self.apart else ''} |"
         )
 
 
@@ -95,10 +113,26 @@ def _rlb() -> Trial:
     before = (
         after.replace("spines: 4", "spines: 3").replace(", {name: orange}", "").replace('"H100-[03-04]"', "H100-03")
     )
-    return Trial("h100-rlb", "a spine, its path color, and a server are added", before, after)
+    return Trial("h100-rlb", "a spine, its path color, and a server are added", before, after, servers=True)
 
 
-TRIALS: dict[str, Callable[[], Trial]] = {"h100-rlb": _rlb}
+def _tenants() -> Trial:
+    after = (EXAMPLES / "evpn-gpu-isolation.yaml").read_text().replace("release: 23.4X100-D31", "nos: frr")
+    before = after.replace("spines: 4", "spines: 3, oversubscription: 1.5:1")
+    return Trial("evpn-gpu-isolation", "a spine is added under three tenants", before, after)
+
+
+TRIALS: dict[str, Callable[[], Trial]] = {"h100-rlb": _rlb, "evpn-gpu-isolation": _tenants}
+
+
+def between_tenants(network: Network) -> list[QueuePair]:
+    """Queue pairs from NICs to NICs of other servers that belong to another tenant."""
+    nics = [(f"{server.name}:{nic.name}", nic) for server in network.servers for nic in server.nics]
+    return [
+        QueuePair(a, b, nic.addresses[0].address, peer.addresses[0].address, "", ())
+        for (a, nic), (b, peer) in permutations(nics, 2)
+        if nic.tenant != peer.tenant and a.split(":")[0] != b.split(":")[0]
+    ]
 
 
 def say(text: str) -> None:
@@ -114,14 +148,14 @@ def carried_out(fabric: Path, plan: Plan, access: Path) -> Way:
         rails = {f"{server.name}:{nic.name}": nic.rail for server in lab.plan.network.servers for nic in server.nics}
         every, _ = queue_pairs(lab, lab.control_plane.routes())
         pairs = spread([one for one in every if rails[one.src] == rails[one.dst]], FLOWS)
-        way = Way(plan, pairs)
+        way = Way(plan, pairs, spread(between_tenants(lab.plan.network), APART))
 
         def mark(text: str) -> None:
             say(f"  {text}")
             if text.startswith("wave ") and ": going back" not in text and " of " not in text.partition(":")[0]:
                 way.marks.append(time.monotonic())
 
-        with Prober(lab, pairs) as prober:
+        with Prober(lab, [*pairs, *way.apart]) as prober:
             began = time.monotonic()
             deploy_apply(path, lab=True, access=access, progress=mark)
             way.seconds = time.monotonic() - began
@@ -152,23 +186,24 @@ def tried(trial: Trial) -> tuple[list[str], list[str]]:
         fabric, later = Path(folder) / "fabric.yaml", Path(folder) / "later.yaml"
         fabric.write_text(trial.before)
         later.write_text(trial.after)
+        before, after = api.load(fabric), api.load(later)
         say(f"{trial.name}: {trial.what}")
         rows, wrong = list[str](), list[str]()
         try:
-            life.up(fabric, api.load(fabric), overlay=TIMERS, frr_root=frr_root(), room_for=api.load(later))
+            life.up(fabric, before, overlay=TIMERS, room_for=after)
             with life.attach(fabric)[1] as lab:
                 access = logins.listen(lab)
             fabric.write_text(trial.after)
             for way in ("there", "back"):
                 plan = (
-                    deploy_plan(fabric, lab=True, access=access)
+                    deploy_plan(fabric, lab=True, access=access, servers=trial.servers)
                     if way == "there"
                     else deploy_rollback(fabric, 1, lab=True, access=access)
                 )
-                if way == "back":
-                    fabric.write_text(trial.before)
                 say(f"{way}: {counted(len(plan.changed), 'device')} in {counted(len(plan.waves), 'wave')}")
                 done = carried_out(fabric, plan, access)
+                if way == "back":
+                    fabric.write_text(trial.before)
                 rows.append(done.row(trial.name, way))
                 say(rows[-1])
                 found = done.wrong() + stands(fabric, access)
@@ -180,8 +215,8 @@ def tried(trial: Trial) -> tuple[list[str], list[str]]:
     return rows, wrong
 
 
-HEAD = """| network | way | devices | waves | time | packets lost | waves that lost any | flows that lost any | most by one flow |
-|---|---|---|---|---|---|---|---|---|"""
+HEAD = """| network | way | devices | waves | time | packets lost | waves that lost any | flows that lost any | most by one flow | pairs of NICs of other tenants that heard each other |
+|---|---|---|---|---|---|---|---|---|---|"""
 
 
 def main() -> int:

@@ -39,6 +39,8 @@ class LineRules:
     """Patterns of whole lines in sections that other lines of the section name: removed after everything else is set, too."""
     taken_with: tuple[tuple[str, str], ...] = ()
     """Patterns of lines in sections, and of those that the system takes away with one that is removed: they are given again."""
+    ended_by: tuple[tuple[str, str], ...] = ()
+    """Patterns of lines in sections, and of all that ends with one that is removed: nothing else need be typed to remove those."""
     anew_with: tuple[str, ...] = ()
     """First words of lines that empty their section when they change: it is removed, and given anew with them."""
     removed_by: tuple[tuple[str, str], ...] = ()
@@ -102,6 +104,7 @@ class SectionTree:
         """
         rules = self.rules
         removed = sorted((one for one in steps if one.kind == "remove"), key=lambda one: one.place, reverse=True)
+        removed = self._ending(removed)
         put = [one for one in steps if one.kind != "remove"]
         put = sorted([*put, *self._taken(removed, put)], key=lambda one: one.place)
         touched = {rules.definition(one.above[0] if one.above else one.node.name) for one in put}
@@ -130,6 +133,23 @@ class SectionTree:
         """Nothing that is known before it is typed."""
         del steps
         return ()
+
+    def _ending(self, removed: Sequence[Step]) -> list[Step]:
+        """What is removed, without the lines that end with another that is removed."""
+        ends = {
+            (step.above[0], f"{' '.join(words)} "): step
+            for step in removed
+            for line, whole in self.rules.ended_by
+            if len(step.above) == 1 and (words := _fitting(line, whole, step.node.values[0])) is not None
+        }
+        return [
+            step
+            for step in removed
+            if not any(
+                step.above and step.above[0] == top and step is not by and f"{step.node.values[0]} ".startswith(beginning)
+                for (top, beginning), by in ends.items()
+            )
+        ]
 
     def _taken(self, removed: Sequence[Step], put: Sequence[Step]) -> list[Step]:
         """What the system takes away with what is removed though it stands here, and is not put anyway."""

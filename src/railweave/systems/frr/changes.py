@@ -76,7 +76,13 @@ RULES = LineRules(
     # With a group go its members, interfaces too (FRRouting/frr bgpd/bgpd.c, peer_group_delete): what joins another group must have left it.
     defined_inside=("neighbor * peer-group",),
     # An interface that leaves its group is no neighbor any more (seen on FRR 10.3: the next line about it is refused).
-    taken_with=(("neighbor * peer-group *", "neighbor *"),),
+    taken_with=(
+        ("neighbor * peer-group *", "neighbor *"),
+        ("neighbor * remote-as *", "neighbor *"),
+        ("neighbor * interface remote-as *", "neighbor *"),
+    ),
+    # A neighbor goes with its AS number (FRRouting/frr bgpd/bgp_vty.c, no_neighbor), and every line about it is refused afterwards.
+    ended_by=(("neighbor * remote-as *", "neighbor *"), ("neighbor * interface remote-as *", "neighbor *")),
     closer=closer,
     disruptions=(
         Disruption(_BGP + r"neighbor \S+ (interface )?remote-as", "BGP session", "it resets", _OPEN),
