@@ -200,10 +200,10 @@ def tried(trial: Trial) -> tuple[list[str], list[str]]:
                     if way == "there"
                     else deploy_rollback(fabric, 1, lab=True, access=access)
                 )
-                say(f"{way}: {counted(len(plan.changed), 'device')} in {counted(len(plan.waves), 'wave')}")
-                done = carried_out(fabric, plan, access)
                 if way == "back":
                     fabric.write_text(trial.before)
+                say(f"{way}: {counted(len(plan.changed), 'device')} in {counted(len(plan.waves), 'wave')}")
+                done = carried_out(fabric, plan, access)
                 rows.append(done.row(trial.name, way))
                 say(rows[-1])
                 found = done.wrong() + stands(fabric, access)

@@ -146,7 +146,10 @@ class SectionTree:
             step
             for step in removed
             if not any(
-                step.above and step.above[0] == top and step is not by and f"{step.node.values[0]} ".startswith(beginning)
+                step.above
+                and step.above[0] == top
+                and step is not by
+                and f"{step.node.values[0]} ".startswith(beginning)
                 for (top, beginning), by in ends.items()
             )
         ]

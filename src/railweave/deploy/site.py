@@ -57,14 +57,18 @@ class Site:
     """Called when every switch of a lab runs its design: it is a lab of this design then."""
     servers: Mapping[str, Target] = field(default_factory=dict[str, "Target"])
     host_file: Callable[[str], str] = lambda _: ""
+    former: Callable[[str, Spoken], Target | None] = lambda _, __: None
+    """How a device is reached that the design has no more; None where nothing says so."""
 
     async def open_to_change(self, device: str, protocol: Spoken) -> Session:
         """A session that may change a device. Raises ``ReachError``."""
         if device in self.servers:
             return await self.change_by(self.servers[device], protocol)
-        if device not in self.asked:
-            raise ReachError("not asked", f"the design has no {device} any more")
-        return await self.change_by(self.asked[device].target, protocol)
+        target = self.asked[device].target if device in self.asked else self.former(device, protocol)
+        if target is None:
+            fix = "say under `devices:` in access.yaml how it is reached"
+            raise ReachError("not asked", f"the design has no {device} any more: {fix}")
+        return await self.change_by(target, protocol)
 
     def serving(
         self, names: Collection[str], done: Callable[[str, str], None]
@@ -144,7 +148,18 @@ def real(network: Network, access: AccessFile) -> Site:
         limits.attempts,
         servers=servers,
         host_file=lambda name: host_json(host_config(network, name)),
+        former=_listed(access),
     )
+
+
+def _listed(access: AccessFile) -> Callable[[str, Spoken], Target | None]:
+    """How a device is reached that has an address in access.yaml alone."""
+
+    def former(name: str, protocol: Spoken) -> Target | None:
+        known = access.access.devices.get(name)
+        return access.target(name, "", "", known.address, (protocol,)) if known and known.address else None
+
+    return former
 
 
 def lab(fabric: Path, network: Network, access: AccessFile | None = None) -> Site:
@@ -195,4 +210,7 @@ def lab(fabric: Path, network: Network, access: AccessFile | None = None) -> Sit
         remember,
         servers,
         lambda name: host_json(wanted.hosts[name]),
+        _listed(access)
+        if access is not None
+        else lambda name, protocol: known.target(name, "", nos, name, (protocol,)),
     )

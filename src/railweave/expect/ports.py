@@ -17,8 +17,9 @@ PAM4_GBPS = (200, 400, 800)
 
 
 def there(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
-    """The ports of a switch whose cable and far end are there."""
-    return [one for one in config.interfaces if one.link not in down and one.peer not in down]
+    """The ports of a switch whose cable and far end are there: not those of a cable that has left the design, which a switch may have still."""
+    of_design = [one for one in config.interfaces if one.link or one.kind == "external"]
+    return [one for one in of_design if one.link not in down and one.peer not in down]
 
 
 def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Port]:

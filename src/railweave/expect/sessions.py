@@ -61,7 +61,7 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
         )
         for group in bgp.groups
         for one in group.sessions
-        if not routes.down & {one.link, one.peer}
+        if one.link and not routes.down & {one.link, one.peer}  # none: its cable has left the design
     ]
 
 
@@ -86,7 +86,7 @@ def overlay_sessions(network: Network, config: DeviceConfig, routes: Routes) -> 
     return [
         OverlaySession(device=config.name, because=because, session=one, bfd=overlay.bfd)
         for one in (overlay.neighbors if overlay else ())
-        if overlay and one.peer not in routes.down
+        if overlay and one.peer and one.peer not in routes.down
     ]
 
 
