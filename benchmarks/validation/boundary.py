@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import railweave
 from railweave.collectives.bus_bandwidth import COLLECTIVES
@@ -26,6 +26,7 @@ from railweave.simulation.conditions import bed_of
 from railweave.simulation.engines.choice import MOST_PACKET_HOPS
 
 from .engine import ROOT
+from .runs import code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -161,20 +162,18 @@ def both(case: Case) -> Apart:
     )
 
 
+def kept() -> dict[Case, Apart]:
+    """What was run with this code before."""
+    now = code()
+    lines = KEPT.read_text().splitlines() if KEPT.exists() else []
+    values: dict[str, list[Any]] = dict(json.loads(line) for line in lines)
+    return {case: Apart(*values[key]) for case in CASES if (key := f"{now} {case.key}") in values}
+
+
 def all_of(cases: Iterable[Case]) -> dict[Case, Apart]:
     """Run what was not run with this code before, on all cores."""
-    from .runs import code
-
-    now = code()
+    now, found = code(), kept()
     KEPT.parent.mkdir(parents=True, exist_ok=True)
-    kept: dict[str, list[int]] = {}
-    if KEPT.exists():
-        kept = dict(json.loads(line) for line in KEPT.read_text().splitlines())
-    found: dict[Case, Apart] = {
-        case: Apart(*kept[f"{now} {case.key}"])  # type: ignore[arg-type]
-        for case in cases
-        if f"{now} {case.key}" in kept
-    }
     todo = [case for case in cases if case not in found]
     todo.sort(key=lambda one: (list(MODES).index(one.mode), one.collective in LAST))
     workers = min(len(todo), os.cpu_count() or 1)
@@ -215,12 +214,22 @@ def table(found: dict[Case, Apart]) -> list[str]:
     for servers in sorted({case.servers for case in found}):
         far = max((case for case in found if case.servers == servers), key=lambda case: abs(found[case].off))
         lines.append(f"Furthest with {servers} servers: {abs(found[far].off):.2%} ({far.collective}, {far.mode}).")
+    missing: dict[tuple[int, str], list[str]] = {}
+    for case in CASES:
+        if case not in found:
+            missing.setdefault((case.servers, case.collective), []).append(case.mode)
+    if missing:
+        words = [
+            f"{name} of {servers} servers ({'all' if len(modes) == len(MODES) else ', '.join(modes)})"
+            for (servers, name), modes in missing.items()
+        ]
+        lines.append(f"Not run when this was written: {'; '.join(words)}.")
     return lines
 
 
 def main() -> None:
-    """Run all cases, print the table, and put it into the document."""
-    lines = table(all_of(CASES))
+    """Run all cases, or with ``--kept`` take those that were run, print the table, and put it into the document."""
+    lines = table(kept() if "--kept" in sys.argv else all_of(CASES))
     print("\n".join(lines))
     text = DOCUMENT.read_text()
     before, _, rest = text.partition(BEGIN)

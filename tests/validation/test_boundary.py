@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from benchmarks.validation import boundary
-from benchmarks.validation.boundary import CASES, DOCUMENT, Apart, Case, both, row, table
+from benchmarks.validation.boundary import CASES, DOCUMENT, MODES, Apart, Case, both, row, table
 
 LIMIT = 1_000_000
 
@@ -39,14 +39,18 @@ def test_the_table_says_which_is_furthest() -> None:
     assert lines[2] == row(CASES[0], near)
     assert lines[2].endswith("| 1G | 201.0 M | 100 us | 0 k | -1.00% | flows | +0.10% |")
     assert "100 us, to the end | 5 k | -40.00% | packets after all | -3.00%" in lines[3]
-    assert lines[-1] == f"Furthest with 4 servers: 3.00% ({CASES[7].collective}, {CASES[7].mode})."
+    assert lines[-1].startswith(
+        "Not run when this was written: all-reduce of 4 servers (ECMP, DLB, DLB per packet, sprayed); "
+    )
+    assert lines[-2] == f"Furthest with 4 servers: 3.00% ({CASES[7].collective}, {CASES[7].mode})."
 
 
-def test_the_document_has_every_case_and_none_is_off_by_more_than_a_tenth() -> None:
+def test_no_row_of_the_document_is_off_by_more_than_a_tenth() -> None:
     text = DOCUMENT.read_text()
     rows = text.partition(boundary.BEGIN)[2].partition(boundary.END)[0].splitlines()
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in rows if line.startswith("| ")][1:]
-    assert {(int(one[0]), one[1], one[2]) for one in cells} == {
-        (one.servers, one.collective, one.mode) for one in CASES
-    }
+    shown = {Case(int(one[0]), one[1], one[2]) for one in cells}
+    assert shown <= set(CASES)
+    assert {case.mode for case in shown if case.servers == 4} == set(MODES)
+    assert {case.servers for case in shown} == {4, 32}
     assert max(abs(float(one[-1].rstrip("%"))) for one in cells) < 10
