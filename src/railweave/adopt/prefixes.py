@@ -6,7 +6,7 @@ import ipaddress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.design.addresses.segments import usual_bits
+from railweave.design.addresses.server_prefixes import usual_bits
 from railweave.intent.addressing import FieldBits
 from railweave.intent.formula import fill
 

@@ -13,6 +13,7 @@ from railweave.cli.output import print_json, waiting
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.config.addresses import Family
     from railweave.routing.headers import Walk, Wire
     from railweave.routing.paths import LinkShare, QueuePairPath
 
@@ -37,6 +38,10 @@ def paths(
         help="Show what is on the wire on each link: addresses, tunnel, TTL, DSCP, queue, where ECN is marked and "
         "copied; and the way back of a congestion notification.",
     ),
+    family: str | None = typer.Option(
+        None,
+        help="Address family of the GIDs, 4 or 6, where NICs have both (dual stack). Without it: the one that jobs use.",
+    ),
     running: Path | None = RUNNING,
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
@@ -50,11 +55,12 @@ def paths(
     from railweave.routing.headers import walk
     from railweave.routing.paths import queue_pair_paths
 
+    wanted = _family(family)
     with waiting(f"reading and designing {fabric}, and working out routes", quiet=quiet or as_json):
         network = load(fabric, device=device, hardware=hardware)
         configs = saved(network, running) if running is not None else None
         tables = routes(network, down, configs=configs)
-        found = queue_pair_paths(network, tables, src, dst, qps)
+        found = queue_pair_paths(network, tables, src, dst, qps, family=wanted)
         walks = [walk(network, tables, path, src, dst, configs) for path in found] if headers else []
     if as_json:
         more = [{"headers": one.to_json()} for one in walks] or [{}] * len(found)
@@ -66,6 +72,16 @@ def paths(
             _print(path, walks[place] if walks else None)
     if any(not path.hops for path in found):
         raise typer.Exit(1)
+
+
+def _family(text: str | None) -> Family | None:
+    """The address family that an option names. Raises ``InputError`` where it names none."""
+    from railweave.errors import InputError, Option, Problem
+
+    families: dict[str | None, Family | None] = {None: None, "4": "ipv4", "6": "ipv6", "ipv4": "ipv4", "ipv6": "ipv6"}
+    if text not in families:
+        raise InputError([Problem(Option("--family"), f"{text!r} is no address family", "give 4 or 6")])
+    return families[text]
 
 
 def _print(path: QueuePairPath, walked: Walk | None) -> None:

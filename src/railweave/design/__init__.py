@@ -167,7 +167,7 @@ def _fabric(
         naming=spec.naming,
         server_mode=spec.addressing.server_mode,
         server_pool=spec.addressing.server_pool,
-        local_prefixes=spec.addressing.local_prefixes or (spec.addressing.server_pool,)
+        local_prefixes=spec.addressing.local_prefixes or spec.addressing.pools()
         if overlay is None
         else _overlay_prefixes(overlay, spec.pools.router_id, colored=bool(colors)),
         leaf_asns=spec.pools.leaf_asn,
@@ -184,6 +184,7 @@ def _fabric(
         or FIRST_TABLE + TABLES_PER_FABRIC * list(source.spec.fabrics).index(layout.name),
         overlay=_overlay(overlay, tenants) if overlay else None,
         tenants=tenants,
+        second_server_pool=spec.addressing.dual_stack.server_pool if spec.addressing.dual_stack else "",
     )
 
 

@@ -190,10 +190,8 @@ def server_families(network: Network, switch: Switch) -> tuple[Family, ...]:
     """The address families of the server prefixes of a switch's fabric."""
     fabric = network.fabric(switch.fabric)
     found = [one.prefix for tenant in fabric.tenants for one in tenant.networks]
-    of_fabric = (segment for segment in network.segments if segment.fabric == switch.fabric and not segment.network)
-    first = next((subnet.prefix for segment in of_fabric for subnet in segment.subnets), None)
-    found += [first] if first else []
-    return tuple(sorted({Prefix(one).family for one in found})) or ("ipv6",)
+    families = {Prefix(one).family for one in found} | network.families_of(fabric.name)
+    return tuple(sorted(families)) or ("ipv6",)
 
 
 def ends_of(cable: Cable, device: str) -> tuple[End, End, Cable]:

@@ -133,7 +133,7 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
                 leaf_port=nic.leaf_port,
                 speed_gbps=nic.speed_gbps,
                 mtu=fabric.mtu.server,
-                slaac=fabric.server_mode == "slaac" and not nic.network,
+                slaac=fabric.server_mode == "slaac" and not nic.network and (_has_ipv6(nic) or not nic.addresses),
                 addresses=addresses,
                 firmware=options,
                 tenant=nic.tenant,
@@ -144,18 +144,23 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
     return found
 
 
+def _has_ipv6(nic: Nic) -> bool:
+    return any(":" in one.address for one in nic.addresses)
+
+
 def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: HostQos) -> tuple[HostAddress, ...]:
-    gateways = {subnet.color: subnet for subnet in scope.segments[nic.name].subnets}
+    gateways = {(subnet.color, subnet.family): subnet for subnet in scope.segments[nic.name].subnets}
     colors = {color.index: color for color in fabric.colors}
     own_dscp, priorities = scope.hosts.job.color_dscp, qos.priorities
     found: list[HostAddress] = []
     for path, one in enumerate(nic.addresses, 1):
-        subnet, color = gateways[one.color], None if one.color is None else colors[one.color]
+        address, color = Address(one.address), None if one.color is None else colors[one.color]
+        subnet = gateways[one.color, address.family]
         color_name = color.name if color else fabric.color_name(None)
         dscp = own_dscp.get(color_name)
         found.append(
             HostAddress(
-                address=Address(one.address),
+                address=address,
                 prefix=Prefix(fabric.server_pool if fabric.server_link == "proxy-arp" else subnet.prefix),
                 origin="slaac" if one.origin == "slaac" else "static",
                 gateway=Address(subnet.gateway),
@@ -174,11 +179,10 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: Host
 def _routes(fabric: Fabric, nic: HostNic) -> list[HostRoute]:
     """A default route by the leaf in every table, and the prefix itself where servers on it are to be met directly."""
     routing = fabric.host_routing
-    shared = nic.slaac or fabric.server_link == "proxy-arp"
-    direct = routing.prefix_route if routing.prefix_route is not None else shared
     found: list[HostRoute] = []
     for one in nic.addresses:
-        if direct:
+        shared = (nic.slaac and one.address.family == "ipv6") or fabric.server_link == "proxy-arp"
+        if routing.prefix_route if routing.prefix_route is not None else shared:
             found.append(HostRoute(one.table, one.prefix, nic.netdev, None))
         scope = "global" if fabric.server_link == "routed" and not nic.network else None
         found.append(HostRoute(one.table, "default", nic.netdev, one.gateway, scope))
@@ -196,9 +200,10 @@ def _rules(fabric: Fabric, nic: HostNic) -> list[HostRule]:
     found: list[HostRule] = []
     for one in nic.addresses:
         if fabric.server_link == "routed" and not nic.network:
-            pool = Prefix(fabric.server_pool)
+            family = one.address.family
+            pool = next(pool for pool in map(Prefix, fabric.pools_of(nic.tenant)) if pool.family == family)
             found.append(HostRule(nic.netdev, one.table, one.prefix, None, priority))
-            if one.path == 1:
+            if one == next(first for first in nic.addresses if first.address.family == family):
                 last = None if priority is None else priority + 1
                 found.append(
                     HostRule(nic.netdev, one.table, None, InterfaceAddress(f"{one.gateway}/{pool.length}"), last)

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.config.addresses import Prefix
 from railweave.device.host_model import Variable
 from railweave.device.long_haul import environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from railweave.device.host_model import HostNic, HostQos
+    from railweave.config.addresses import Family
+    from railweave.device.host_model import HostAddress, HostNic, HostQos
     from railweave.device.host_scope import HostScope
     from railweave.device.long_haul import LongHaul
+    from railweave.network.fabric import Fabric
     from railweave.network.model import Job
 
 PLUGIN = "railweave"
@@ -39,14 +42,15 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
     wanted, library = scope.hosts.job, scope.library
     one = next(one for one in qos if one.fabric == used[0].fabric)
     colored, own_plugin = _colored(used), uses_own_plugin(scope, used)
-    ipv6 = used[0].addresses[0].address.family == "ipv6"
+    first = used_addresses(used[0], wanted.address_family)
+    family = first[0].address.family
     far = scope.long_haul.get(one.fabric)
     found = [
-        *(_path_colors(wanted, len(used[0].addresses)) if colored else _queue_pairs(wanted)),
+        *(_path_colors(wanted, len(first)) if colored else _queue_pairs(wanted)),
         *(_long_links(far, wanted, colored=colored) if far else []),
         *_devices(used, exact=library == "NCCL"),
         *_traffic_class(one, by_color=bool(wanted.color_dscp) and own_plugin),
-        *_addresses(wanted, scope.fabrics[one.fabric].server_pool, ipv6=ipv6),
+        *_addresses(wanted, _pool(scope.fabrics[one.fabric], used[0].tenant, family), ipv6=family == "ipv6"),
         *([] if colored else [_gid_index("NCCL_IB_GID_INDEX", library)]),
         *(_rccl() if library == "RCCL" else []),
         *_sockets(wanted, colored=colored),
@@ -84,6 +88,18 @@ def rdma_nics(nics: Sequence[HostNic]) -> list[HostNic]:
     """The NICs that collectives use: those beside a GPU; all of the first fabric where none is."""
     beside = [nic for nic in nics if nic.gpu is not None]
     return beside or [nic for nic in nics if nic.fabric == nics[0].fabric]
+
+
+def used_addresses(nic: HostNic, family: Family | None) -> list[HostAddress]:
+    """The addresses of a NIC that a job uses: of one family, by default that of the first."""
+    wanted = family or nic.addresses[0].address.family
+    return [one for one in nic.addresses if one.address.family == wanted] or list(nic.addresses)
+
+
+def _pool(fabric: Fabric, tenant: str, family: Family) -> str:
+    """The pool that the addresses of a family are from."""
+    pools = fabric.pools_of(tenant)
+    return next((pool for pool in pools if Prefix(pool).family == family), pools[0])
 
 
 def uses_own_plugin(scope: HostScope, nics: Sequence[HostNic]) -> bool:

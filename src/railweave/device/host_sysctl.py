@@ -50,7 +50,7 @@ def parameter(*parts: str) -> str:
 
 def _advertisements(nic: HostNic) -> dict[str, str]:
     # The link-local address takes a place, and a prefix that was renumbered keeps its own until it expires: so twice.
-    room = max(catalog().kernel.max_addresses, _power_of_two(2 * (len(nic.addresses) + 1)))
+    room = max(catalog().kernel.max_addresses, _power_of_two(2 * (_of_ipv6(nic) + 1)))
     values = {
         "accept_ra": "1",
         "autoconf": "1",
@@ -59,6 +59,10 @@ def _advertisements(nic: HostNic) -> dict[str, str]:
         "max_addresses": str(room),
     }
     return {parameter("net", "ipv6", "conf", nic.netdev, name): value for name, value in values.items()}
+
+
+def _of_ipv6(nic: HostNic) -> int:
+    return sum(one.address.family == "ipv6" for one in nic.addresses)
 
 
 def _neighbors(family: int, count: int) -> Iterator[tuple[str, str]]:

@@ -85,6 +85,38 @@ class FieldBits(Model):
     tenant: int = Field(default=0, ge=0, le=32, description="bits of the tenant number, first after the pool")
 
 
+def _check_one_way(pool: Addressing | SecondFamily) -> None:
+    """Raise where a formula for prefixes stands beside bits, or beside another length."""
+    if pool.server_prefix is None:
+        return
+    if pool.bits is not None:
+        raise WrongValueError("server_prefix and bits both deal out the pool", "keep one", ["bits"], ["server_prefix"])
+    length = length_of(pool.server_prefix)
+    if "prefix_length" in pool.model_fields_set and pool.prefix_length != length:
+        raise WrongValueError(
+            f"prefix_length {pool.prefix_length} contradicts server_prefix {pool.server_prefix}",
+            "leave it out",
+            ["prefix_length"],
+        )
+
+
+class SecondFamily(Model):
+    """The other address family of every NIC, beside that of ``server_pool`` (dual stack)."""
+
+    server_pool: Prefix = Field(description="its pool: IPv4 where the other is IPv6, or the other way round")
+    prefix_length: int | None = Field(
+        default=None, ge=8, le=128, description="length of a server prefix; empty: 64, of IPv4 24, on routed links 31"
+    )
+    bits: FieldBits | None = Field(default=None, description="bits of each number, as beside it")
+    server_prefix: PrefixFormula | None = Field(default=None, description="a formula, as beside it")
+    gateway_host: int = Field(default=1, ge=0, le=254, description="host part of the leaf's address in a server prefix")
+
+    @model_validator(mode="after")
+    def _one_way_to_cut(self) -> SecondFamily:
+        _check_one_way(self)
+        return self
+
+
 class Addressing(Model):
     """Addresses of the servers.
 
@@ -104,7 +136,8 @@ class Addressing(Model):
     )
     server_mode: Literal["slaac", "static"] = Field(
         default="slaac",
-        description="slaac: NICs form EUI-64 addresses from router advertisements; static: numbered by server",
+        description="slaac: NICs form EUI-64 addresses from router advertisements; static: numbered by server. IPv4 addresses of "
+        "dual stack are numbered either way",
     )
     server_link: Literal["access", "trunk", "routed", "proxy-arp"] = Field(
         default="access",
@@ -119,8 +152,31 @@ class Addressing(Model):
     )
     gateway_host: int = Field(default=1, ge=0, le=254, description="host part of the leaf's address in a server prefix")
     local_prefixes: tuple[Prefix, ...] = Field(
-        default=(), description="prefixes a leaf may originate, in its `local` list; empty: the server pool"
+        default=(), description="prefixes a leaf may originate, in its `local` list; empty: the server pools"
     )
+    dual_stack: SecondFamily | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="a second pool, of the other address family, from which every NIC has addresses too: one for each of the first",
+    )
+
+    @model_validator(mode="after")
+    def _two_families(self) -> Addressing:
+        second = self.dual_stack
+        if second is None:
+            return self
+        if (":" in second.server_pool) == (":" in self.server_pool):
+            raise WrongValueError(
+                f"server_pool {self.server_pool} and that of dual_stack, {second.server_pool}, are of one address family",
+                "give one IPv4 and one IPv6 pool",
+                ["dual_stack", "server_pool"],
+                ["server_pool"],
+            )
+        if self.server_link == "proxy-arp":
+            raise WrongValueError(
+                "server_link proxy-arp is for IPv4 alone", "use routed for dual stack", ["dual_stack"], ["server_link"]
+            )
+        return self
 
     @model_validator(mode="after")
     def _proxy_arp(self) -> Addressing:
@@ -134,19 +190,7 @@ class Addressing(Model):
 
     @model_validator(mode="after")
     def _one_way_to_cut(self) -> Addressing:
-        if self.server_prefix is None:
-            return self
-        if self.bits is not None:
-            raise WrongValueError(
-                "server_prefix and bits both deal out the pool", "keep one", ["bits"], ["server_prefix"]
-            )
-        length = length_of(self.server_prefix)
-        if "prefix_length" in self.model_fields_set and self.prefix_length != length:
-            raise WrongValueError(
-                f"prefix_length {self.prefix_length} contradicts server_prefix {self.server_prefix}",
-                "leave it out",
-                ["prefix_length"],
-            )
+        _check_one_way(self)
         return self
 
     @property
@@ -157,6 +201,28 @@ class Addressing(Model):
     def length(self) -> int:
         """The length of a server prefix."""
         return self.prefix_length if self.server_prefix is None else length_of(self.server_prefix)
+
+    def pools(self) -> tuple[str, ...]:
+        """The server pools: one of each address family that NICs have."""
+        return (self.server_pool,) if self.dual_stack is None else (self.server_pool, self.dual_stack.server_pool)
+
+    def of_second(self) -> Addressing | None:
+        """What deals out the second pool, as if it were the only one; None without dual stack."""
+        second = self.dual_stack
+        if second is None:
+            return None
+        length = second.prefix_length
+        if length is None:
+            length = 64 if ":" in second.server_pool else 31 if self.own_links else 24
+        own = {
+            "server_pool": second.server_pool,
+            "prefix_length": length,
+            "bits": second.bits,
+            "server_prefix": second.server_prefix,
+            "gateway_host": second.gateway_host,
+            "dual_stack": None,
+        }
+        return self.model_copy(update=own)
 
 
 class Pools(Model):

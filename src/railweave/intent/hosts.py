@@ -83,6 +83,11 @@ class Job(Model):
         default=None,
         description="NCCL_SOCKET_IFNAME, the interface of the bootstrap connections; empty: NCCL's choice",
     )
+    address_family: Literal["ipv4", "ipv6"] | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="address family of RDMA traffic where NICs have both (NCCL_IB_ADDR_FAMILY, dual stack); empty: that of server_pool",
+    )
     socket_family: Literal["AF_INET", "AF_INET6"] | None = Field(
         default=None, description="NCCL_SOCKET_FAMILY; empty: that of the server addresses"
     )

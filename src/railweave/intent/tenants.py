@@ -76,6 +76,11 @@ class Tenant(Model):
         default_factory=dict[str, ExternalRouter],
         description="routers outside the fabric that the VRF peers with, by name",
     )
+    server_pools: tuple[Prefix, ...] = Field(
+        default=(),
+        description="pools of its own, at most one of each address family: the tenant's routed members have addresses of these "
+        "families, in prefixes by stripe and rail; empty: the fabric's pools",
+    )
     vni: int | None = Field(
         default=None, ge=1, le=16_777_215, description="VNI; empty: by its slot from the overlay's range"
     )
@@ -85,4 +90,7 @@ class Tenant(Model):
     def _somebody(self) -> Tenant:
         if not self.members and not self.networks:
             raise WrongValueError("a tenant without members", "list servers under `members:`, or under a network")
+        if len({":" in pool for pool in self.server_pools}) < len(self.server_pools):
+            what = f"server_pools {' and '.join(self.server_pools)} are not of two address families"
+            raise WrongValueError(what, "give at most one IPv4 and one IPv6 pool", ["server_pools"])
         return self

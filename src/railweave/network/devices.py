@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from railweave.config.addresses import Address, Prefix
+from railweave.config.addresses import Address, Family, Prefix
 from railweave.intent.qos import Buffers
 from railweave.intent.status import Status
 from railweave.network.fabric import RoleName
@@ -70,6 +70,11 @@ class Subnet:
     tunnel: Annotated[str, Rare] = ""
 
     @property
+    def family(self) -> Family:
+        """The address family."""
+        return "ipv6" if ":" in self.prefix else "ipv4"
+
+    @property
     def routed_by(self) -> Prefix:
         """The prefix whose routes lead to the servers of this leaf."""
         return Address(self.tunnel).prefix if self.tunnel else Prefix(self.prefix)
@@ -77,7 +82,7 @@ class Subnet:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The server-facing subnets of a leaf, one prefix per path color.
+    """The server-facing subnets of a leaf, one prefix per path color, with dual stack one of each address family.
 
     Either the VLAN of one rail of one stripe (and one tenant, where there are), or a leaf's part of a tenant's layer-2
     ``network``, or the routed link of one NIC: then ``vlan`` is None, ``vlan_name`` empty and ``nic`` is ``server:nic``.
@@ -102,6 +107,13 @@ class Segment:
             return (self.fabric, self.leaf, 0, self.tenant, self.network)
         return (self.fabric, self.stripe, self.rail, self.tenant, self.nic)
 
+    def subnet_of(self, address: NicAddress) -> Subnet:
+        """The subnet that an address of a NIC on it belongs to: that of its path color and family."""
+        return next(
+            (one for one in self.subnets if (one.color, one.family) == (address.color, address.family)),
+            next(one for one in self.subnets if one.color == address.color),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class NicAddress:
@@ -111,6 +123,11 @@ class NicAddress:
     prefix_length: int
     color: int | None
     origin: Literal["slaac", "static", "override"]
+
+    @property
+    def family(self) -> Family:
+        """The address family."""
+        return "ipv6" if ":" in self.address else "ipv4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +149,13 @@ class Nic:
     addresses: tuple[NicAddress, ...]
     tenant: Annotated[str, Rare] = ""
     network: Annotated[str, Rare] = ""
+
+    def addresses_of(self, family: Family | None) -> tuple[NicAddress, ...]:
+        """The addresses that queue pairs use: those of a family, by default of the first address's; all where it has none of it."""
+        if not self.addresses:
+            return ()
+        wanted = family or self.addresses[0].family
+        return tuple(one for one in self.addresses if one.family == wanted) or self.addresses
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,18 @@ class Fabric:
     dci: Annotated[RoleIntent | None, Rare] = None
     dci_asns: Annotated[tuple[int, int] | None, Rare] = None
     interconnect: Annotated[Interconnect | None, Rare] = None
+    second_server_pool: Annotated[str, Rare] = ""
+    """The pool of the other address family, where NICs have addresses of both (dual stack)."""
+
+    @property
+    def server_pools(self) -> tuple[str, ...]:
+        """The server pools: one of each address family that NICs have."""
+        return (self.server_pool, self.second_server_pool) if self.second_server_pool else (self.server_pool,)
+
+    def pools_of(self, tenant: str) -> tuple[str, ...]:
+        """The server pools of a tenant: its own where it has some, else the fabric's; also where ``tenant`` is empty."""
+        own = next((one.server_pools for one in self.tenants if one.name == tenant), ())
+        return own or self.server_pools
 
     @property
     def own_links(self) -> bool:

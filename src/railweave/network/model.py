@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.catalog.models import Catalog
+    from railweave.config.addresses import Family
     from railweave.network.overlay import ExternalLink, ExternalRouter, Tenant
 
 __all__ = ["SCHEMA", "Hosts", "Job", "Network"]  # what is wanted of servers is part of a network
@@ -106,6 +107,15 @@ class Network:
     @cached_property
     def _segment_by(self) -> dict[tuple[str, str, int, str, str], Segment]:
         return {one.key: one for one in self.segments}
+
+    @cached_property
+    def _families(self) -> dict[str, set[Family]]:
+        found: dict[str, set[Family]] = {}
+        for segment in self.segments:
+            if segment.subnets and not segment.network:  # those of the first family come before those of the second
+                ends = (segment.subnets[0].prefix, segment.subnets[-1].prefix)
+                found.setdefault(segment.fabric, set()).update("ipv6" if ":" in one else "ipv4" for one in ends)
+        return found
 
     @cached_property
     def _long_links(self) -> dict[str, list[Cable]]:
@@ -199,6 +209,10 @@ class Network:
     def long_links(self, fabric: str) -> list[Cable]:
         """The cables of a fabric between sites."""
         return self._long_links.get(fabric, [])
+
+    def families_of(self, fabric: str) -> frozenset[Family]:
+        """The address families of the prefixes of a fabric's servers, layer-2 networks aside."""
+        return frozenset(self._families.get(fabric, ()))
 
     def systems_of(self, fabric: str) -> frozenset[tuple[str, str]]:
         """The operating systems, with their releases, of the switches of a fabric that look at path colors."""

@@ -64,6 +64,8 @@ class Tenant:
     route_target: str
     networks: Annotated[tuple[VirtualNetwork, ...], Rare] = ()
     external: Annotated[tuple[ExternalRouter, ...], Rare] = ()
+    server_pools: Annotated[tuple[str, ...], Rare] = ()
+    """Pools of its own that the prefixes of its routed members are cut from; empty: the fabric's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,8 +227,8 @@ class _Scene:
                     break
 
     def _subnet(self, nic: tuple[str, Nic], address: str) -> Subnet:
-        color = next(one.color for one in nic[1].addresses if one.address == address)
-        return next(one for one in self.network.segment_of(*nic).subnets if one.color == color)
+        own = next(one for one in nic[1].addresses if one.address == address)
+        return self.network.segment_of(*nic).subnet_of(own)
 
     def _bridged(self, source: tuple[str, Nic], target: tuple[str, Nic], addresses: tuple[str, str]) -> bool:
         """Whether both are on one layer-2 network: switches then leave the packet as the NIC sent it."""

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from railweave.errors import InputError, NetworkPart, Option, Problem
 
 if TYPE_CHECKING:
+    from railweave.config.addresses import Family
     from railweave.network.devices import Nic, NicAddress
     from railweave.network.model import Network
     from railweave.routing.table import Routes
 
     _State = tuple[str, tuple[str, ...]]
     """Where packets are, and the prefixes that they still go by, in order."""
+
+WORDS: dict[Family, str] = {"ipv4": "IPv4", "ipv6": "IPv6"}
 
 SHARE_DIGITS = 6
 MAXIMUM_HOPS = 32
@@ -105,10 +108,13 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
 
 
-def queue_pair_paths(network: Network, routes: Routes, src: str, dst: str, qps: int) -> list[QueuePairPath]:
+def queue_pair_paths(
+    network: Network, routes: Routes, src: str, dst: str, qps: int, family: Family | None = None
+) -> list[QueuePairPath]:
     """The path of each of ``qps`` queue pairs from NIC ``src`` to NIC ``dst`` (``SERVER:NIC``).
 
-    Raises ``InputError`` for an unknown or unconnected NIC.
+    ``family`` is the address family of their GIDs; None: the one that jobs use. Raises ``InputError`` for an unknown or
+    unconnected NIC, and one without an address of the family.
     """
     if not 1 <= qps <= MOST_QUEUE_PAIRS:
         raise InputError([Problem(Option("--qps"), f"{qps} queue pairs", f"give 1 to {MOST_QUEUE_PAIRS:,}")])
@@ -129,13 +135,20 @@ def queue_pair_paths(network: Network, routes: Routes, src: str, dst: str, qps: 
             raise InputError(
                 [Problem(NetworkPart(name), "the NIC has no address: it waits for a tenant", "make it a member of one")]
             )
+        if family is not None and all(one.family != family for one in nic.addresses):
+            own = " and ".join(WORDS[one] for one in dict.fromkeys(one.family for one in nic.addresses))
+            what = f"the NIC has no {WORDS[family]} address, only {own}"
+            raise InputError(
+                [Problem(NetworkPart(name), what, "choose the other family, or give the fabric `dual_stack:`")]
+            )
     fabric = network.fabric(source.fabric)
     result: list[QueuePairPath] = []
+    wanted = family or network.hosts.job.address_family
+    sending = source.addresses_of(wanted)
+    answering = target.addresses_of(sending[0].family)
     for qp in range(qps):
-        here = source.addresses[qp % len(source.addresses)]
-        there = next(
-            (one for one in target.addresses if one.color == here.color), target.addresses[qp % len(target.addresses)]
-        )
+        here = sending[qp % len(sending)]
+        there = next((one for one in answering if one.color == here.color), answering[qp % len(answering)])
         hops = _hops(network, routes, (source_host, source), (target_host, target), there)
         result.append(
             QueuePairPath(
@@ -203,7 +216,7 @@ def _start(
     """
     leaf, nic = source[1].leaf, target[1]
     segment = network.segment_of(*target)
-    subnet = next(subnet for subnet in segment.subnets if subnet.color == there.color)
+    subnet = segment.subnet_of(there)
     if source[1].tenant != nic.tenant:
         return {}
     if not nic.network:

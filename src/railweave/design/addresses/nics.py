@@ -9,7 +9,8 @@ import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.design.addresses.segments import is_host
+from railweave.design.addresses.server_pools import tenant_pools
+from railweave.design.addresses.server_prefixes import is_host
 from railweave.findings.registry import Rule
 from railweave.network.devices import Nic, NicAddress
 
@@ -33,6 +34,10 @@ MAC_PLACEHOLDER = Rule(
     why="servers name their interfaces by them, and SLAAC addresses follow from them",
     fix="fill NAME.inventory.csv",
 )
+
+
+SLAAC_LENGTH = 64
+"""The length of a prefix that NICs form addresses in (RFC 4291, section 2.5.1)."""
 
 
 def eui64(prefix: str, mac: str) -> str:
@@ -143,10 +148,9 @@ def _addresses(
     addressing = layout.spec.addressing
     override = context.source.spec.overrides.nics.get(nic)
     fixed = override.addresses if override else {}
-    slaac = addressing.server_mode == "slaac" and not segment.network
-    if slaac and not fixed:
-        length = _length(addressing)
-        return tuple(NicAddress(eui64(one.prefix, mac), length, one.color, "slaac") for one in segment.subnets)
+    forms = addressing.server_mode == "slaac" and not segment.network
+    if forms and not fixed and all(":" in one.prefix for one in segment.subnets):
+        return tuple(NicAddress(eui64(one.prefix, mac), SLAAC_LENGTH, one.color, "slaac") for one in segment.subnets)
     names = {color.index: color.name for color in colors}
     unknown = sorted(set(fixed) - set(names.values()) - ({"default"} if not names else set()))
     for name in unknown:
@@ -158,8 +162,9 @@ def _addresses(
     result: list[NicAddress] = []
     for subnet in segment.subnets:
         label = "default" if subnet.color is None else names[subnet.color]
-        given = fixed.get(label)
-        length = ipaddress.ip_network(subnet.prefix).prefixlen if segment.network else _length(addressing)
+        slaac = forms and ":" in subnet.prefix
+        given = _fixed(fixed, label, subnet, len(segment.subnets) > max(1, len(colors)))
+        length = _length(addressing, subnet)
         if given is not None:
             network = ipaddress.ip_network(subnet.prefix)
             address = ipaddress.ip_address(given)
@@ -187,9 +192,8 @@ def _addresses(
                     segment.network,
                     "prefix",
                 )
-                key = "server_prefix" if addressing.server_prefix else "prefix_length"
                 context.problem(
-                    at if segment.network else ("fabrics", layout.name, "addressing", key),
+                    at if segment.network else _length_at(layout, segment.tenant, subnet),
                     f"pool too small: {subnet.prefix} has no address for {'member' if segment.network else 'server'} number {slot}",
                     "use shorter prefixes",
                 )
@@ -198,10 +202,26 @@ def _addresses(
     return tuple(result)
 
 
-def _length(addressing: Addressing) -> int:
-    if addressing.server_link == "proxy-arp":  # the leaf's port holds the pair, the NIC takes all for one subnet
+def _fixed(fixed: Mapping[str, str], label: str, subnet: Subnet, both: bool) -> str | None:
+    """The address that an override fixes in a subnet; of a NIC with ``both`` families, that of the subnet's."""
+    given = fixed.get(label)
+    if given is not None and both and (":" in given) != (":" in subnet.prefix):
+        return None
+    return given
+
+
+def _length(addressing: Addressing, subnet: Subnet) -> int:
+    if addressing.server_link == "proxy-arp" and not subnet.tunnel:
+        # the leaf's port holds the pair, the NIC takes all for one subnet
         return ipaddress.ip_network(addressing.server_pool).prefixlen
-    return addressing.length()
+    return int(subnet.prefix.rpartition("/")[2])
+
+
+def _length_at(layout: Layout, tenant: str, subnet: Subnet) -> Location:
+    """Where the file says how long prefixes like this one are."""
+    version = 6 if ":" in subnet.prefix else 4
+    pool = next(one for one in tenant_pools(layout, tenant) if one.network.version == version)
+    return (*pool.at, "server_prefix" if pool.addressing.server_prefix else "prefix_length")
 
 
 def _static(subnet: Subnet, number: int) -> str | None:

@@ -59,7 +59,8 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
         if len(tenant) > MOST_VRF_NAME:
             context.problem(at, f"{tenant!r} is too long for a VRF", f"use at most {MOST_VRF_NAME} letters")
         target = f"target:{overlay.route_target_as}:{vni}"
-        found.append(Tenant(tenant, name, slot, vni, target, networks.get(tenant, ())))
+        own = networks.get(tenant, ())
+        found.append(Tenant(tenant, name, slot, vni, target, own, server_pools=intent.server_pools))
     members = _members(context, layout, {one.name: one for one in found})
     context.check()
     return tuple(found), members

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from railweave.design.addresses.segments import is_host
+from railweave.design.addresses.server_prefixes import is_host
 from railweave.network.overlay import VirtualNetwork
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ def _route(route: HostRoute, slaac: set[str]) -> str:
     to = f"{route.to} dev {route.dev}" if route.via is None else f"{route.to} via {route.via} dev {route.dev}"
     more = [f"scope {route.scope}"] if route.scope else []
     # The gateway is on the link, also before the address is there that would say so.
-    more += ["onlink"] if route.via is not None and route.dev in slaac else []
+    more += ["onlink"] if route.via is not None and route.via.family == "ipv6" and route.dev in slaac else []
     return f"{_version(route.via or route.to)}|{to} table {route.table}|{' '.join(more)}"
 
 

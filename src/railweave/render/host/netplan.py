@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
+from railweave.config.addresses import Prefix
 from railweave.render.host.comments import head
 from railweave.render.host.kernel_mode import by_kernel
 
@@ -90,11 +91,17 @@ def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRul
     if static:
         found["addresses"] = static
     if routes:
-        main: list[Value] = [{"to": to, "via": nic.addresses[0].gateway} for to in nic.main_routes]
+        main: list[Value] = [{"to": to, "via": _main_gateway(nic, to)} for to in nic.main_routes]
         found["routes"] = main + [_route(nic, route) for route in routes]
     if rules:
         found["routing-policy"] = [_rule(rule) for rule in rules]
     return found
+
+
+def _main_gateway(nic: HostNic, to: str) -> str:
+    """The gateway of the first address of a destination's family; of `default`, the first of all."""
+    family = nic.addresses[0].address.family if to == "default" else Prefix(to).family
+    return next((one.gateway for one in nic.addresses if one.address.family == family), nic.addresses[0].gateway)
 
 
 def _route(nic: HostNic, route: HostRoute) -> Value:
@@ -103,7 +110,7 @@ def _route(nic: HostNic, route: HostRoute) -> Value:
         found["scope"] = "link"
     else:
         found["via"] = route.via
-        if nic.slaac:  # the gateway is on the link, also before the address is there that would say so
+        if nic.slaac and route.via.family == "ipv6":  # the gateway is on the link, also before the address is there that would say so
             found["on-link"] = True
     found["table"] = route.table
     if route.scope:

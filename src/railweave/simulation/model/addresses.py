@@ -45,7 +45,7 @@ class Addresses:
 
 
 def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addresses:
-    """The addresses of every NIC; ``index`` is ``Routes.index``."""
+    """The addresses of every NIC, with dual stack those of the family that jobs use; ``index`` is ``Routes.index``."""
     text: list[str] = []
     rows: list[tuple[int, int, int]] = []
     colors: dict[tuple[str, int | None], int] = {}
@@ -55,12 +55,13 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
             host = wiring.node.get(f"{server.name}:{nic.name}")
             if host is None:
                 continue
-            subnets = {subnet.color: subnet.routed_by for subnet in network.segment_of(server.name, nic).subnets}
-            for one in nic.addresses:
+            segment = network.segment_of(server.name, nic)
+            subnets = {(subnet.color, subnet.family): subnet.routed_by for subnet in segment.subnets}
+            for one in nic.addresses_of(network.hosts.job.address_family):
                 places[host].append(len(text))
                 text.append(one.address)
                 color = colors.setdefault((nic.fabric, one.color), len(colors))
-                rows.append((host, index[subnets[one.color]], color))
+                rows.append((host, index[subnets[one.color, one.family]], color))
     owner, prefix, color_of = np.array(rows, np.int64).reshape(-1, 3).T
     width = max(map(len, places), default=0)
     padded = np.array([row + [NONE] * (width - len(row)) for row in places], np.int64).reshape(len(places), width)

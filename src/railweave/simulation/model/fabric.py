@@ -178,7 +178,8 @@ def packet_fabric(
     balance = tuple(_code(config, wanted) for config in here)
     host = host_config(network, next(iter(place)))
     nic = next(one for one in host.nics if f"{host.name}:{one.name}" in wiring.node)
-    sent = transport(nic, host.qos_of(nic.fabric), reordering=bool(REORDERING & set(balance)))
+    family = network.hosts.job.address_family
+    sent = transport(nic, host.qos_of(nic.fabric), reordering=bool(REORDERING & set(balance)), family=family)
     notes = dict.fromkeys((WIRING_NOTE, *sent.notes, FAULTS_NOTE))
     profiles: dict[tuple[tuple[str, str], ...], int] = {}
     profile = np.zeros(len(wiring.kinds), np.uint16)
@@ -224,7 +225,8 @@ def _others(network: Network, wiring: Wiring, sent: Transport) -> list[str]:
         host = host_config(network, name)
         for nic in host.nics:
             if f"{name}:{nic.name}" in wiring.node:
-                own = transport(nic, host.qos_of(nic.fabric), reordering="host.reth" in sent.parameters)
+                reordering, family = "host.reth" in sent.parameters, network.hosts.job.address_family
+                own = transport(nic, host.qos_of(nic.fabric), reordering=reordering, family=family)
                 if (own.parameters, own.dcqcn) != (sent.parameters, sent.dcqcn):
                     found.append(f"NICs of {host.model} on {nic.fabric}: the transport of the first server is taken")
     return found

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.catalog.rdma import ADAPTIVE_WINDOW, rdma_mtu
+from railweave.device.host_job import used_addresses
 from railweave.nics import vendor
 
 if TYPE_CHECKING:
+    from railweave.config.addresses import Family
     from railweave.device.host_model import HostNic, HostQos
 
 FRAMES = {"ipv4": 62, "ipv6": 82}
@@ -34,9 +36,12 @@ class Transport:
     notes: tuple[str, ...]
 
 
-def transport(nic: HostNic, qos: HostQos, *, reordering: bool) -> Transport:
-    """The transport of NICs like this one. ``reordering``: whether switches share packets of a queue pair."""
-    family = "ipv6" if any(one.address.family == "ipv6" for one in nic.addresses) else "ipv4"
+def transport(nic: HostNic, qos: HostQos, *, reordering: bool, family: Family | None = None) -> Transport:
+    """The transport of NICs like this one. ``reordering``: whether switches share packets of a queue pair.
+
+    ``family`` is the address family of RDMA traffic, where NICs have both; None: that of the first address.
+    """
+    family = used_addresses(nic, family)[0].address.family if nic.addresses else "ipv4"
     header = FRAMES[family]
     found = {
         "host.mtu": str(rdma_mtu(nic.mtu, family)),

@@ -1,0 +1,201 @@
+"""Server prefixes out of a pool: by bit fields, or by the file's formula."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+
+from railweave.config.addresses import Address
+from railweave.intent.formula import fields_of, fill
+from railweave.network.devices import Subnet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.design.addresses.server_pools import ServerPool
+    from railweave.design.context import Context
+    from railweave.design.shape.topology import Layout, Leaf
+    from railweave.intent.addressing import Addressing, FieldBits
+    from railweave.network.fabric import Color
+
+    Prefix = ipaddress.IPv4Network | ipaddress.IPv6Network
+    Place = tuple[Leaf, int, int, int, int | None]
+    """What numbers a prefix: leaf, tenant slot (0: none), rail, server slot (0 on a shared VLAN), color index."""
+
+
+def cutter(context: Context, layout: Layout, colors: Sequence[Color], pool: ServerPool) -> Callable[[Place], Subnet]:
+    """What cuts prefixes from a pool. Notes problems where the pool is too small."""
+    if pool.addressing.server_prefix:
+        return _formula(context, pool)
+    return _bits(context, layout, colors, pool)
+
+
+def _subnet(addressing: Addressing, prefix: str, color: int | None) -> Subnet:
+    address, _, length = prefix.partition("/")
+    if addressing.gateway_host and Address(address).family == "ipv6" and length == "64":
+        return Subnet(prefix, f"{address}{addressing.gateway_host:x}", color)  # most are so, and ipaddress is slow
+    return Subnet(prefix, str(ipaddress.ip_network(prefix).network_address + addressing.gateway_host), color)
+
+
+def is_host(network: Prefix, host: int) -> bool:
+    """Whether the ``host``-th address of a prefix can be an interface's.
+
+    Both addresses of a /31 or /127 can (RFC 3021, RFC 6164); of other prefixes not the first (the network's, or the
+    subnet-router anycast address, RFC 4291 section 2.6.1), nor the last of IPv4 (broadcast).
+    """
+    if network.num_addresses <= 2:
+        return 0 <= host < network.num_addresses
+    return 0 < host < network.num_addresses - (network.version == 4)
+
+
+def _formula(context: Context, pool: ServerPool) -> Callable[[Place], Subnet]:
+    """Prefixes by the user's formula."""
+    addressing, at = pool.addressing, pool.at
+    formula = addressing.server_prefix or ""
+    where, whole = (*at, "server_prefix"), pool.network
+    if "server" in fields_of(formula) and not addressing.own_links:
+        context.problem(where, "{server} numbers prefixes that servers share", "leave it out, or use server_link: routed")
+    context.check()
+
+    def cut(place: Place) -> Subnet:
+        leaf, tenant, rail, server, color = place
+        values = {
+            "stripe": leaf.stripe_slot,
+            "rail": rail,
+            "server": server,
+            "color": color or 1,
+            "tenant": tenant,
+        }
+        try:
+            prefix = fill(formula, values)
+        except ValueError as error:
+            numbers = ", ".join(f"{name} {value}" for name, value in values.items() if name in fields_of(formula))
+            context.problem(
+                where, f"server_prefix {formula} gives no prefix for {numbers} ({error})", "use smaller factors"
+            )
+            context.check()
+            raise
+        if not inside(ipaddress.ip_network(prefix), whole):
+            context.problem(
+                (*at, "server_pool"),
+                f"server_prefix gives {prefix}, which is not in server_pool {whole}",
+                "write the pool that holds every server prefix",
+            )
+            context.check()
+        return _subnet(addressing, prefix, color)
+
+    return cut
+
+
+def _bits(context: Context, layout: Layout, colors: Sequence[Color], of: ServerPool) -> Callable[[Place], Subnet]:
+    """Prefixes by numbers in bit fields after the pool."""
+    addressing, pool = of.addressing, of.network
+    length = addressing.prefix_length
+    free = length - pool.prefixlen
+    if length > pool.max_prefixlen or free < 0 or (free == 0 and not of.tenant):
+        context.problem(
+            (*of.at, "server_pool"),
+            f"pool too small: {pool} holds no /{length}",
+            f"use a pool shorter than /{length}",
+        )
+        context.check()
+    tenants = layout.spec.evpn() is not None and not of.tenant
+    bits = addressing.bits or usual_bits(free, routed=addressing.own_links, tenants=tenants)
+    _check_bits(context, layout, bits, free, max((c.index for c in colors), default=1), of)
+    context.check()
+    address = ipaddress.IPv6Address if pool.version == 6 else ipaddress.IPv4Address
+
+    def cut(place: Place) -> Subnet:
+        leaf, tenant, rail, server, color = place
+        field = tenant if bits.tenant else 0
+        field = field << bits.stripe | (leaf.stripe_slot if bits.stripe else 0)
+        field = field << bits.server | (server if bits.server else 0)
+        field = field << bits.rail | (rail if bits.rail else 0)
+        field = field << bits.color | ((color or 1) if bits.color else 0)
+        base = int(pool.network_address) | field << (pool.max_prefixlen - length)
+        return _subnet(addressing, f"{address(base)}/{length}", color)
+
+    return cut
+
+
+def usual_bits(free: int, *, routed: bool, tenants: bool) -> FieldBits:
+    """How the bits between a pool and its prefixes are dealt where the fabric file does not say."""
+    return _routed_bits(free) if routed else _tenant_bits(free) if tenants else _default_bits(free)
+
+
+def _default_bits(free: int) -> FieldBits:
+    from railweave.intent.addressing import FieldBits
+
+    if free >= 48:
+        return FieldBits(stripe=free - 32, rail=16, color=16)
+    if free >= 24:
+        return FieldBits(stripe=free - 16, rail=8, color=8)
+    color = 4 if free >= 12 else 0
+    return FieldBits(stripe=max(0, (free - color) // 2), rail=max(0, free - color - (free - color) // 2), color=color)
+
+
+def _tenant_bits(free: int) -> FieldBits:
+    """Bits where tenants share the pool."""
+    from railweave.intent.addressing import FieldBits
+
+    if free >= 40:
+        return FieldBits(tenant=free - 32, stripe=16, rail=8, color=8)
+    rail = min(4, free)
+    tenant = (free - rail) // 2
+    return FieldBits(tenant=tenant, stripe=free - rail - tenant, rail=rail, color=0)
+
+
+def _routed_bits(free: int) -> FieldBits:
+    """Bits where every NIC has a prefix of its own."""
+    from railweave.intent.addressing import FieldBits
+
+    color = 8 if free >= 40 else 4 if free >= 20 else 0
+    rail = min(4, free - color)
+    server = min(16 if free >= 40 else 8, free - color - rail)
+    return FieldBits(stripe=free - color - rail - server, server=server, rail=rail, color=color)
+
+
+def _check_bits(context: Context, layout: Layout, bits: FieldBits, free: int, colors: int, of: ServerPool) -> None:
+    addressing = of.addressing
+    pool = addressing.server_pool
+    routed = addressing.own_links
+    if bits.stripe + bits.rail + bits.color + bits.server + bits.tenant != free:
+        shown = f"{bits.stripe} + {bits.rail} + {bits.color}"
+        shown += "".join(f" + {width}" for width in (bits.server, bits.tenant) if width)
+        context.problem(
+            (*of.at, "bits"),
+            f"bits {shown} do not fill the {free} between {pool} and /{addressing.prefix_length}",
+            "make them add up",
+        )
+        return
+    slots = max((server.slot for server in layout.servers), default=1)
+    by_tenant = not routed and layout.spec.tenants and not of.tenant
+    needs = [
+        ("stripes", stripes(layout), bits.stripe),
+        ("rails", layout.rails, bits.rail),
+        ("path colors", colors, bits.color),
+        *([("servers of a stripe", slots, bits.server)] if routed else []),
+        *([("tenants", _tenants(context, layout), bits.tenant)] if by_tenant else []),
+    ]
+    for label, most, width in needs:
+        if most >= 1 << width and not (width == 0 and most <= 1):
+            context.problem(
+                (*of.at, "server_pool"),
+                f"pool too small: {pool} leaves {width} bits for {label}, and the highest is number {most}",
+                "use a shorter pool, or deal the bits with `bits:`",
+            )
+
+
+def _tenants(context: Context, layout: Layout) -> int:
+    """The highest number of a tenant."""
+    return max(context.lock.allot(f"{layout.name}/tenants", layout.spec.tenants).values())
+
+
+def inside(inner: Prefix, outer: Prefix) -> bool:
+    """Whether a prefix is part of another."""
+    return inner.version == outer.version and inner.prefixlen >= outer.prefixlen and inner.network_address in outer
+
+
+def stripes(layout: Layout) -> int:
+    """The highest number of a stripe."""
+    return max(leaf.stripe_slot for leaf in layout.leaves)
