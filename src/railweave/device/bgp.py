@@ -84,7 +84,7 @@ def bgp_config(
         router_id=Address(switch.router_id),
         groups=groups,
         policies=policies,
-        prefix_lists=policy.prefix_lists,
+        prefix_lists={name: _by_family(prefixes) for name, prefixes in policy.prefix_lists.items()},
         communities=in_form(communities, large=large),
         as_lists={} if numbered else as_lists,
         fabric_advertise=policy.fabric_advertise,
@@ -100,6 +100,11 @@ def bgp_config(
         if fabric.underlay.authentication
         else None,
     )
+
+
+def _by_family(prefixes: tuple[Prefix, ...]) -> tuple[Prefix, ...]:
+    """The same, IPv4 first: some systems have a list for each family."""
+    return tuple(sorted(prefixes, key=lambda one: one.family))
 
 
 def _communities(term: Term) -> Iterator[str]:

@@ -185,16 +185,17 @@ def _shut(interfaces: tuple[Interface, ...], gateways: Sequence[Gateway]) -> tup
 
 def _gateway(system: System, fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) -> Gateway:
     port = next((one.name for one in interfaces if segment.nic == f"{one.peer}:{one.peer_port}"), "")
+    subnets = sorted(segment.subnets, key=lambda one: one.family)  # as systems show them: IPv4 first
     return Gateway(
         name=system.vlan_interface.format(vlan=segment.vlan) if segment.vlan else port,
         vlan=segment.vlan,
         vlan_name=system.vlan_called(segment.vlan_name, segment.vlan),
         description=_purpose(segment),
         mtu=fabric.mtu.irb,
-        addresses=tuple(InterfaceAddress(f"{s.gateway}/{s.prefix.partition('/')[2]}") for s in segment.subnets),
-        prefixes=tuple(Prefix(s.prefix) for s in segment.subnets),
+        addresses=tuple(InterfaceAddress(f"{s.gateway}/{s.prefix.partition('/')[2]}") for s in subnets),
+        prefixes=tuple(Prefix(s.prefix) for s in subnets),
         advertisements=own_type(RouterAdvertisements, fabric.router_advertisements)
-        if fabric.server_mode == "slaac" and not segment.network
+        if fabric.server_mode == "slaac" and not segment.network and any(s.family == "ipv6" for s in segment.subnets)
         else None,
         port=port,
         vrf=segment.tenant,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from railweave.config.addresses import InterfaceAddress, Prefix
+from railweave.config.addresses import Family, InterfaceAddress, Prefix
 from railweave.device.timers import RouterAdvertisements
 
 
@@ -84,3 +84,13 @@ class Gateway:
     vrf: str = ""
     proxy_arp: bool = False
     mac: str = ""
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The address families of its addresses, in their order: two with dual stack."""
+        return tuple(dict.fromkeys(one.family for one in self.addresses))
+
+    @property
+    def advertised(self) -> tuple[Prefix, ...]:
+        """What router advertisements tell servers: the IPv6 prefixes."""
+        return tuple(one for one in self.prefixes if one.family == "ipv6")

@@ -21,13 +21,14 @@ def junos_tenants(network: Network, config: DeviceConfig, routes: Routes) -> lis
     if not config.vrfs:
         return _sessions(config, ("show bgp summary group overlay",))
     first = config.vrfs[0]
-    table = "inet6" if first.prefixes[0].family == "ipv6" else "inet"
+    tables = [f"{first.name}.{'inet6' if family == 'ipv6' else 'inet'}.0" for family in first.families()]
     commands = (
         "show route instance detail",
         f"show evpn ip-prefix-database l3-context {first.name}",
-        f"show route table {first.name}.{table}.0",
+        *(f"show route table {table}" for table in tables),
     )
-    points = (f"the table {first.name}.{table}.0 has the first row's prefixes, and no others", *_POINTS)
+    shown = f"the table {tables[0]} has" if len(tables) == 1 else f"the tables {' and '.join(tables)} together have"
+    points = (f"{shown} the first row's prefixes, and no others", *_POINTS)
     sessions = _sessions(config, ("show bgp summary group overlay",))
     return [*sessions, Check("Tenants", commands, points, _HEADER, _rows(network, config, routes))]
 
@@ -37,8 +38,9 @@ def frr_tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[
     sessions = _sessions(config, ("show bgp l2vpn evpn summary",))
     if not config.vrfs:
         return sessions
-    family = config.vrfs[0].prefixes[0].family
-    commands = ("show vrf vni", "show evpn vni", f"show bgp vrf {config.vrfs[0].name} {family} unicast")
+    first = config.vrfs[0]
+    tables = (f"show bgp vrf {first.name} {family} unicast" for family in first.families())
+    commands = ("show vrf vni", "show evpn vni", *tables)
     return [*sessions, Check("Tenants", commands, _POINTS, _HEADER, _rows(network, config, routes))]
 
 
@@ -48,8 +50,8 @@ def dell_tenants(network: Network, config: DeviceConfig, routes: Routes, running
     if not config.vrfs:
         return sessions
     first = config.vrfs[0]
-    word = "ipv6" if first.prefixes[0].family == "ipv6" else "ip"
-    commands = (f"show {word} route vrf {first.name}", running)
+    words = ("ipv6" if family == "ipv6" else "ip" for family in first.families())
+    commands = (*(f"show {word} route vrf {first.name}" for word in words), running)
     return [*sessions, Check("Tenants", commands, _POINTS, _HEADER, _rows(network, config, routes))]
 
 

@@ -54,7 +54,9 @@ def _formula(context: Context, pool: ServerPool) -> Callable[[Place], Subnet]:
     formula = addressing.server_prefix or ""
     where, whole = (*at, "server_prefix"), pool.network
     if "server" in fields_of(formula) and not addressing.own_links:
-        context.problem(where, "{server} numbers prefixes that servers share", "leave it out, or use server_link: routed")
+        context.problem(
+            where, "{server} numbers prefixes that servers share", "leave it out, or use server_link: routed"
+        )
     context.check()
 
     def cut(place: Place) -> Subnet:

@@ -110,7 +110,9 @@ def _route(nic: HostNic, route: HostRoute) -> Value:
         found["scope"] = "link"
     else:
         found["via"] = route.via
-        if nic.slaac and route.via.family == "ipv6":  # the gateway is on the link, also before the address is there that would say so
+        if (
+            nic.slaac and route.via.family == "ipv6"
+        ):  # the gateway is on the link, also before the address is there that would say so
             found["on-link"] = True
     found["table"] = route.table
     if route.scope:

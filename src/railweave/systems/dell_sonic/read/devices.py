@@ -168,7 +168,8 @@ def gateways(
 def _gateway(one: Lines, vlan: int | None, mac: str) -> Gateway:
     addresses = tuple(one.anycast or one.addresses)
     timers = _advertisements(one)
-    advertised = tuple(prefix for prefix, *_ in one.prefixes)
+    own = tuple(address.prefix for address in addresses)
+    advertised = (*(prefix for prefix in own if prefix.family == "ipv4"), *(prefix for prefix, *_ in one.prefixes))
     return Gateway(
         name=one.name,
         vlan=vlan,
@@ -176,7 +177,7 @@ def _gateway(one: Lines, vlan: int | None, mac: str) -> Gateway:
         description=one.description,
         mtu=9100 if one.mtu is None else one.mtu,
         addresses=addresses,
-        prefixes=advertised if timers else tuple(one.prefix for one in addresses),
+        prefixes=advertised if timers else own,
         advertisements=timers,
         port="" if vlan else one.name,
         vrf=tenant(one.vrf),

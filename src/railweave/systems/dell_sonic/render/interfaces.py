@@ -134,10 +134,8 @@ def _addressed(gateway: Gateway) -> list[str]:
     if gateway.mac:
         shared = [address(one).replace(" address", " anycast-address", 1) for one in gateway.addresses]
         return shared + advertisements(gateway)
-    found = [
-        f"{address(one)}{' secondary' if place and one.family == 'ipv4' else ''}"
-        for place, one in enumerate(gateway.addresses)
-    ]
+    four = [one for one in gateway.addresses if one.family == "ipv4"]
+    found = [f"{address(one)}{' secondary' if one in four[1:] else ''}" for one in gateway.addresses]
     advertised = advertisements(gateway)
     timers = gateway.advertisements
     return found + advertised + ([f"ipv6 nd min-ra-interval {timers.min_interval}"] if timers else [])

@@ -48,13 +48,13 @@ def control_plane(config: DeviceConfig) -> dict[str, Any]:
 
 
 def at_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
-    """The list of the interface of a gateway."""
-    six = ":" in gateway.addresses[0]
-    key = "ipv6" if six else "ipv4"
-    drops = config.protection.server_ports if config.protection else ()
-    if all(rule.family != key for rule in drops):
-        return {}
-    return {"ipv6_access_group_in" if six else "access_group_in": SERVER_LISTS[key]}
+    """The lists of the interface of a gateway."""
+    dropped = {rule.family for rule in config.protection.server_ports} if config.protection else set()
+    return {
+        "ipv6_access_group_in" if one == "ipv6" else "access_group_in": SERVER_LISTS[one]
+        for one in sorted(gateway.families)
+        if one in dropped
+    }
 
 
 def _numbered(name: str, actions: Sequence[str]) -> dict[str, Any]:

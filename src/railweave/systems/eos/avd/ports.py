@@ -110,7 +110,7 @@ def _gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
     found = shared(gateway.addresses) if gateway.mac else addressed(gateway.addresses)
     found |= {"ip_proxy_arp": True} if gateway.proxy_arp else {}
     found |= {**on_gateway(config, gateway), **at_gateway(config, gateway)}
-    if gateway.addresses[0].family == "ipv6":
+    if "ipv6" in gateway.families:
         found["ipv6_enable"] = True
     if gateway.vrf:
         found["vrf"] = gateway.vrf
@@ -121,7 +121,7 @@ def _gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
         "preferred_lifetime": str(timers.prefix_preferred_lifetime),
     }
     prefix |= {} if timers.autonomous else {"no_autoconfig_flag": True}
-    prefixes = [{"ipv6_prefix": one, **prefix} for one in gateway.prefixes] if timers.on_link else []
+    prefixes = [{"ipv6_prefix": one, **prefix} for one in gateway.advertised] if timers.on_link else []
     discovery: dict[str, Any] = {"prefixes": prefixes} if prefixes else {}
     discovery |= {"managed_config_flag": True} if timers.managed else {}
     discovery |= {"other_config_flag": True} if timers.other else {}
@@ -145,7 +145,7 @@ def _unknown_to_schema(gateway: Gateway, timers: RouterAdvertisements) -> list[s
     if not timers.on_link:
         flags = "no-onlink" if timers.autonomous else "no-autoconfig no-onlink"
         lifetimes = f"{timers.prefix_valid_lifetime} {timers.prefix_preferred_lifetime}"
-        lines += [f"ipv6 nd prefix {prefix} {lifetimes} {flags}" for prefix in gateway.prefixes]
+        lines += [f"ipv6 nd prefix {prefix} {lifetimes} {flags}" for prefix in gateway.advertised]
     return lines
 
 

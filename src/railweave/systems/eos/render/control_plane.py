@@ -41,10 +41,8 @@ def control_plane(config: DeviceConfig) -> Iterator[Section]:
 
 def on_gateway(config: DeviceConfig, gateway: Gateway) -> list[str]:
     """The list of a gateway's interface, where something is dropped there."""
-    wanted, family = config.protection, gateway.addresses[0].family
-    if wanted is None or not any(one.family == family for one in wanted.server_ports):
-        return []
-    return [f"{IP[family]} access-group {SERVER_LISTS[family]} in"]
+    dropped = {one.family for one in config.protection.server_ports} if config.protection else set()
+    return [f"{IP[one]} access-group {SERVER_LISTS[one]} in" for one in sorted(gateway.families) if one in dropped]
 
 
 def _vrfs(config: DeviceConfig) -> list[str]:

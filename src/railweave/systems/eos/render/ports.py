@@ -165,7 +165,7 @@ def gateway_lines(config: DeviceConfig, gateway: Gateway) -> list[str]:
     lines += [f"vrf {gateway.vrf}"] if gateway.vrf else []
     more = secondary(gateway.addresses)
     lines += ["ip proxy-arp"] if gateway.proxy_arp else []
-    lines += ["ipv6 enable"] if gateway.addresses[0].family == "ipv6" else []
+    lines += ["ipv6 enable"] if "ipv6" in gateway.families else []
     shared = " virtual" if gateway.mac else ""
     lines += [f"{family(one)} address{shared} {one}{word}" for one, word in zip(gateway.addresses, more, strict=True)]
     lines += passive() if advertises(config, gateway) else []
@@ -176,11 +176,11 @@ def advertised(gateway: Gateway) -> list[str]:
     """Router advertisements: flags, prefixes, timers."""
     timers = gateway.advertisements
     if timers is None:
-        return ["ipv6 nd ra disabled"] if gateway.addresses[0].family == "ipv6" else []
+        return ["ipv6 nd ra disabled"] if "ipv6" in gateway.families else []
     lines = ["ipv6 nd managed-config-flag"] if timers.managed else []
     lines += ["ipv6 nd other-config-flag"] if timers.other else []
     if timers.on_link:
-        lines += [f"ipv6 nd prefix {prefix} {_lifetimes(timers)}" for prefix in gateway.prefixes]
+        lines += [f"ipv6 nd prefix {prefix} {_lifetimes(timers)}" for prefix in gateway.advertised]
     lines += [
         f"ipv6 nd ra interval {timers.max_interval} {timers.min_interval}",
         f"ipv6 nd ra lifetime {timers.router_lifetime}",
@@ -190,7 +190,7 @@ def advertised(gateway: Gateway) -> list[str]:
     lines += [f"ipv6 nd reachable-time {timers.reachable_time}"] if timers.reachable_time else []
     lines += [f"ipv6 nd ns-interval {timers.retransmit_timer}"] if timers.retransmit_timer else []
     if not timers.on_link:
-        lines += [f"ipv6 nd prefix {prefix} {_lifetimes(timers)} no-onlink" for prefix in gateway.prefixes]
+        lines += [f"ipv6 nd prefix {prefix} {_lifetimes(timers)} no-onlink" for prefix in gateway.advertised]
     return lines
 
 

@@ -192,9 +192,10 @@ def advertisements(port: Port) -> RouterAdvertisements | None:
 
 
 def prefixes(port: Port) -> tuple[Prefix, ...]:
-    """The prefixes of servers behind a gateway: as it advertises them, else those of its addresses."""
+    """The prefixes of servers behind a gateway: of IPv6 as it advertises them, else those of its addresses."""
     found = tuple(port.prefixes) if port.advertises() else ()
-    return found or tuple(dict.fromkeys(one.prefix for one in port.addresses))
+    own = tuple(dict.fromkeys(one.prefix for one in port.addresses))
+    return (*(one for one in own if one.family == "ipv4"), *found) if found else own
 
 
 def statements(taking: Taking, files: Sequence[tuple[str, Sequence[Section]]]) -> Iterator[Said]:

@@ -134,7 +134,7 @@ def advertisements(gateway: Gateway) -> list[str]:
     body += ["ipv6 nd managed-config-flag"] if timers.managed else []
     body += ["ipv6 nd other-config-flag"] if timers.other else []
     lifetimes = f"{timers.prefix_valid_lifetime} {timers.prefix_preferred_lifetime}"
-    return body + [f"ipv6 nd prefix {prefix} {lifetimes}{flags}" for prefix in gateway.prefixes]
+    return body + [f"ipv6 nd prefix {prefix} {lifetimes}{flags}" for prefix in gateway.advertised]
 
 
 def files(config: DeviceConfig) -> dict[str, str]:

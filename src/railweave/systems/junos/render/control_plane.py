@@ -119,7 +119,7 @@ def _drop_at_servers(
 
     The one filter that an interface may have for RDMA packets has these terms first.
     """
-    gateways = [one for one in config.gateways if one.addresses[0].family == family]
+    gateways = [one for one in config.gateways if family in one.families]
     if not wanted or not gateways:
         return
     drops = [one for one in map(_drop, wanted) if one is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from railweave.systems.junos.render.access import STORM_PROFILE
@@ -100,11 +101,12 @@ def _port(
     config: DeviceConfig, port: Interface, gateway: Gateway | None, split: Split | None, chosen: Statement | None
 ) -> Statement | None:
     more: list[Statement | None] = []
+    family: Statement | None = None
     if port.kind == "external":
         return _external(port, split)
     if gateway is not None:
-        family = _addressed(gateway, chosen)
         more = [leaf("proxy-arp", "unrestricted")] if gateway.proxy_arp else []
+        more += _addressed(gateway, chosen)
     elif port.kind == "server":
         family = block(
             "family ethernet-switching",
@@ -164,9 +166,18 @@ def _external(port: Interface, split: Split | None) -> Statement | None:
     )
 
 
-def _addressed(gateway: Gateway, chosen: Statement | None = None) -> Statement | None:
-    addresses = [entry("address", address) for address in gateway.addresses]
-    return block(("family", _family(gateway.addresses[0])), leaf("mtu", gateway.mtu), chosen, addresses)
+def _addressed(gateway: Gateway, chosen: Statement | None = None) -> list[Statement | None]:
+    """The families of a gateway, IPv4 first, as the system shows them."""
+    return [
+        block(
+            ("family", _family(addresses[0])),
+            leaf("mtu", gateway.mtu),
+            deepcopy(chosen),  # trees are changed in place: no two families share a statement
+            [entry("address", address) for address in addresses],
+        )
+        for family in sorted(gateway.families)
+        for addresses in [[one for one in gateway.addresses if one.family == family]]
+    ]
 
 
 def _gateway(gateway: Gateway) -> Statement | None:
@@ -234,7 +245,7 @@ def _advertised(gateway: Gateway) -> Statement | None:
                 flag("on-link", on=timers.on_link),
                 flag("autonomous", on=timers.autonomous),
             )
-            for prefix in gateway.prefixes
+            for prefix in gateway.advertised
         ],
         [
             block(

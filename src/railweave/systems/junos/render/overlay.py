@@ -83,9 +83,10 @@ def _color_terms(config: DeviceConfig, found: OverlayConfig) -> list[Statement |
                 "from",
                 leaf("family", "evpn"),
                 [
-                    entry("route-filter", gateway.prefixes[place], "exact", key=2)
+                    entry("route-filter", prefix, "exact", key=2)
                     for gateway in config.gateways
                     if gateway.vrf
+                    for prefix in gateway.prefixes[place :: len(colored)]
                 ],
             ),
             block("then", leaf("next-hop", one.address), leaf("accept")),

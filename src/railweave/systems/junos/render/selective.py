@@ -29,7 +29,7 @@ def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None)
     if config.role == "leaf":
         wanted = port.kind == "server"
     else:
-        wanted = config.overlay is None and _family(port, gateway) in _families(config)
+        wanted = config.overlay is None and not _families_of(port, gateway).isdisjoint(_families(config))
     return block("filter", leaf("input", SELECTIVE_FILTER)) if wanted else None
 
 
@@ -56,14 +56,18 @@ def _bound(config: DeviceConfig) -> list[str]:
     """The families that the filter is bound in."""
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
     ports = [(port, routed.get(port.name)) for port in config.interfaces]
-    return list(dict.fromkeys(_family(port, own) for port, own in ports if input_filter(config, port, own)))
+    return list(
+        dict.fromkeys(
+            one for port, own in ports if input_filter(config, port, own) for one in sorted(_families_of(port, own))
+        )
+    )
 
 
-def _family(port: Interface, gateway: Gateway | None) -> str:
-    addresses = gateway.addresses if gateway else port.addresses
+def _families_of(port: Interface, gateway: Gateway | None) -> set[str]:
+    """The families of a port: two with dual stack."""
     if port.kind == "server" and gateway is None:
-        return "ethernet-switching"
-    return "inet" if addresses and addresses[0].family == "ipv4" else "inet6"
+        return {"ethernet-switching"}
+    return {_FAMILIES[one.family] for one in (gateway.addresses if gateway else port.addresses)} or {"inet6"}
 
 
 def _families(config: DeviceConfig) -> list[str]:

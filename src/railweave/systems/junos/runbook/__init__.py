@@ -158,8 +158,9 @@ def _gateways(config: DeviceConfig) -> Check:
             f"preferred {advertised.prefix_preferred_lifetime:,} s, every {advertised.min_interval} to "
             f"{advertised.max_interval} s"
         )
-    version_4 = config.gateways[0].addresses[0].family == "ipv4"
-    commands.append("show arp no-resolve" if version_4 else "show ipv6 neighbors")
+    families = {family for one in config.gateways for family in one.families}
+    commands += ["show arp no-resolve"] if "ipv4" in families else []
+    commands += ["show ipv6 neighbors"] if "ipv6" in families else []
     if config.gateways[0].proxy_arp:
         points.append("proxy ARP on each: a server that asks for another's address gets the router's MAC")
     points.append("once servers are up: an address of each NIC in each prefix, reachable")
