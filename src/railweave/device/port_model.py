@@ -88,7 +88,8 @@ class Gateway:
     @property
     def families(self) -> tuple[Family, ...]:
         """The address families of its addresses, in their order: two with dual stack."""
-        return tuple(dict.fromkeys(one.family for one in self.addresses))
+        found: list[Family] = [one.family for one in self.addresses]
+        return tuple(dict.fromkeys(found))
 
     @property
     def advertised(self) -> tuple[Prefix, ...]:

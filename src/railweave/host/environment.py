@@ -11,7 +11,7 @@ from .gids import V2, Gid
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from .host_file import HostFile
+    from .host_file import HostFile, Nic, PathAddress
 
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))(:?)")
 """``$NAME`` or ``${NAME}``, and the colon after it: in a list of folders an empty one means the current folder."""
@@ -47,7 +47,7 @@ def resolve(plan: HostFile, gids: Iterable[Gid]) -> tuple[dict[str, str], list[s
 def _common_index(plan: HostFile, gids: list[Gid]) -> tuple[int | None, str]:
     indexes: dict[str, int] = {}
     for nic in plan.gpu_nics:
-        first = nic.paths[0] if nic.paths else None
+        first = _first_path(plan, nic)
         at = [one.index for one in gids if (one.device, one.port) == (nic.rdma, nic.rdma_port) and one.type == V2]
         mine = [i for i in at if any(g.index == i and g.device == nic.rdma and g.path == first for g in gids)]
         if first is None or not mine:
@@ -57,6 +57,13 @@ def _common_index(plan: HostFile, gids: list[Gid]) -> tuple[int | None, str]:
     if len(set(indexes.values())) > 1:
         return None, "it is not the same on all devices: " + ", ".join(f"{dev} {i}" for dev, i in indexes.items())
     return next(iter(indexes.values()), None), "host.json has no NIC"
+
+
+def _first_path(plan: HostFile, nic: Nic) -> PathAddress | None:
+    """The first path of a NIC; where it has both address families, of the one that the job's GIDs are of."""
+    version = {"AF_INET": 4, "AF_INET6": 6}.get(plan.environment.get("NCCL_IB_ADDR_FAMILY", ""))
+    alike = (one for one in nic.paths if one.prefix.version == version)
+    return next(alike, nic.paths[0] if nic.paths else None)
 
 
 def chosen(planned: Mapping[str, str], present: Mapping[str, str], *, override: bool) -> dict[str, str]:

@@ -17,10 +17,14 @@ from railweave.lab.kernel.spaces import vrf_space
 from railweave.routing.table import LOCAL, UNREACHABLE
 
 if TYPE_CHECKING:
+    from railweave.config.addresses import Family
     from railweave.device.model import DeviceConfig, Vrf
     from railweave.lab.kernel.netlink import KernelRoute
     from railweave.lab.running import Running
     from railweave.routing.table import Routes
+
+
+_NUMBERS: dict[Family, int] = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 
 
 def add_tenants(lab: Running, routes: Routes) -> list[tuple[str, str]]:
@@ -63,9 +67,9 @@ def _of_vrf(lab: Running, routes: Routes, config: DeviceConfig, vrf: Vrf) -> lis
 
 
 def vrf_routes(lab: Running, device: str, vrf: Vrf) -> list[KernelRoute]:
-    """The kernel's routes of a VRF, in the family of its prefixes."""
-    family = socket.AF_INET6 if vrf.prefixes[0].family == "ipv6" else socket.AF_INET
-    return lab.kernel(vrf_space(device, vrf.name)).routes(family)
+    """The kernel's routes of a VRF, in the families of its prefixes."""
+    kernel = lab.kernel(vrf_space(device, vrf.name))
+    return [route for family in vrf.families() for route in kernel.routes(_NUMBERS[family])]
 
 
 def _towards(routes: Routes, device: str, end: Address | None) -> int:

@@ -136,7 +136,9 @@ def queue_pair_paths(
                 [Problem(NetworkPart(name), "the NIC has no address: it waits for a tenant", "make it a member of one")]
             )
         if family is not None and all(one.family != family for one in nic.addresses):
-            own = " and ".join(WORDS[one] for one in dict.fromkeys(one.family for one in nic.addresses))
+            own = " and ".join(
+                word for known, word in WORDS.items() if any(one.family == known for one in nic.addresses)
+            )
             what = f"the NIC has no {WORDS[family]} address, only {own}"
             raise InputError(
                 [Problem(NetworkPart(name), what, "choose the other family, or give the fabric `dual_stack:`")]

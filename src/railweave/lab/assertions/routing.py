@@ -73,7 +73,9 @@ def _backups(lab: Running, routes: Routes) -> tuple[int, list[str]]:
             continue
         links = {_neighbor(session): session.link for session in sessions}
         with lab.vty(config.name, "bgpd") as vty:
-            known: dict[str, Any] = vty.json(f"show bgp {bgp.families[0]} unicast detail").get("routes", {})
+            known: dict[str, Any] = {}
+            for family in bgp.families:
+                known |= vty.json(f"show bgp {family} unicast detail").get("routes", {})
         for prefix in routes.prefixes:
             if routes.is_local(config.name, prefix) or prefix in lab.plan.tenant_prefixes:
                 continue
@@ -177,8 +179,10 @@ def leaf_transit(lab: Running, routes: Routes) -> Seen:
                 if routes.down & {session.link, session.peer, config.name}:
                     continue
                 checked += 1
-                words = f"show bgp {bgp.families[0]} unicast neighbors {_neighbor(session)} advertised-routes"
-                given = set(vty.json(words).get("advertisedRoutes", {}))
+                given: set[str] = set()
+                for family in bgp.families:
+                    words = f"show bgp {family} unicast neighbors {_neighbor(session)} advertised-routes"
+                    given |= set(vty.json(words).get("advertisedRoutes", {}))
                 sent += len(given)
                 where = f"{config.name} {session.interface} to {session.peer}"
                 if more := sorted(given - own[config.name]):

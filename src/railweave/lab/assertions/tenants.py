@@ -91,9 +91,9 @@ def isolated(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every a
 
 def _in_bgp(lab: Running, config: DeviceConfig, vrf: Vrf) -> set[str]:
     """The prefixes that BGP holds in a VRF."""
-    family = vrf.prefixes[0].family
     with lab.vty(config.name, "bgpd") as vty:
-        return set(vty.json(f"show bgp vrf {vrf.name} {family} unicast").get("routes", {}))
+        tables = [vty.json(f"show bgp vrf {vrf.name} {family} unicast") for family in vrf.families()]
+    return {prefix for table in tables for prefix in table.get("routes", {})}
 
 
 def _owners(lab: Running) -> dict[str, _Owner]:

@@ -21,7 +21,9 @@ from railweave.routing.paths import queue_pair_paths
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from railweave.config.addresses import Family
     from railweave.lab.running import Running
+    from railweave.network.devices import Nic
     from railweave.routing.table import Routes
 
 PORT = 4791
@@ -126,10 +128,20 @@ def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> t
             break
         src, dst = f"{server}:{nic.name}", f"{other}:{far.name}"
         added = tunnels.overhead(lab.plan.configs[nic.leaf]) if nic.tenant else 0
-        for path in queue_pair_paths(network, routes, src, dst, len(nic.addresses)):
-            hops = tuple(tuple(one.link for one in hop) for hop in path.hops)
-            found.append(QueuePair(src, dst, path.src_gid, path.dst_gid, path.color, hops, added))
+        for family, count in _families(nic, far):
+            for path in queue_pair_paths(network, routes, src, dst, count, family):
+                hops = tuple(tuple(one.link for one in hop) for hop in path.hops)
+                found.append(QueuePair(src, dst, path.src_gid, path.dst_gid, path.color, hops, added))
     return found, every
+
+
+def _families(nic: Nic, far: Nic) -> list[tuple[Family | None, int]]:
+    """The address families that both NICs have, with how many addresses the first has; of NICs of one family, whichever it is."""
+    both: tuple[Family, ...] = ("ipv4", "ipv6")
+    shared = [one for one in both if all(any(a.family == one for a in end.addresses) for end in (nic, far))]
+    if len(shared) < 2:
+        return [(None, len(nic.addresses_of(shared[0] if shared else None)))]
+    return [(one, len(nic.addresses_of(one))) for one in shared]
 
 
 def forbidden_pairs(lab: Running) -> list[QueuePair]:

@@ -39,7 +39,7 @@ def control_plane(config: DeviceConfig) -> Iterator[Section]:
 
 def on_gateway(config: DeviceConfig, gateway: Gateway) -> list[str]:
     """The list of a gateway's interface, where something is dropped there."""
-    dropped = {one.family for one in config.protection.server_ports} if config.protection else set()
+    dropped = {one.family for one in (config.protection.server_ports if config.protection else ())}
     return [
         f"{IP[one]} access-group from-servers-{_NUMBER[one]} in" for one in sorted(gateway.families) if one in dropped
     ]

@@ -49,7 +49,7 @@ def control_plane(config: DeviceConfig) -> dict[str, Any]:
 
 def at_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
     """The lists of the interface of a gateway."""
-    dropped = {rule.family for rule in config.protection.server_ports} if config.protection else set()
+    dropped = {rule.family for rule in (config.protection.server_ports if config.protection else ())}
     return {
         "ipv6_access_group_in" if one == "ipv6" else "access_group_in": SERVER_LISTS[one]
         for one in sorted(gateway.families)
