@@ -137,11 +137,11 @@ def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> t
 
 def _families(nic: Nic, far: Nic) -> list[tuple[Family | None, int]]:
     """The address families that both NICs have, with how many addresses the first has; of NICs of one family, whichever it is."""
-    both: tuple[Family, ...] = ("ipv4", "ipv6")
-    shared = [one for one in both if all(any(a.family == one for a in end.addresses) for end in (nic, far))]
+    here: set[Family] = {one.family for one in nic.addresses}
+    shared = here.intersection(one.family for one in far.addresses)
     if len(shared) < 2:
-        return [(None, len(nic.addresses_of(shared[0] if shared else None)))]
-    return [(one, len(nic.addresses_of(one))) for one in shared]
+        return [(None, len(nic.addresses_of(next(iter(shared), None))))]
+    return [(one, len(nic.addresses_of(one))) for one in sorted(shared)]
 
 
 def forbidden_pairs(lab: Running) -> list[QueuePair]:

@@ -25,7 +25,7 @@ _NEW_LINK, _GET_LINK, _NEW_ADDRESS, _GET_ADDRESS, _NEW_ROUTE, _GET_ROUTE = 16, 1
 _DUMP_INTERRUPTED = 0x10
 _IFLA_IFNAME, _IFLA_STATS64 = 3, 23
 _IFA_ADDRESS, _IFA_LOCAL, _IFA_FLAGS = 1, 2, 8
-_RTA_DST, _RTA_OIF, _RTA_GATEWAY, _RTA_MULTIPATH, _RTA_TABLE = 1, 4, 5, 9, 15
+_RTA_DST, _RTA_OIF, _RTA_GATEWAY, _RTA_MULTIPATH, _RTA_TABLE, _RTA_VIA = 1, 4, 5, 9, 15, 18
 _GONE = 0x1 | 0x10  # RTNH_F_DEAD, RTNH_F_LINKDOWN
 _UNICAST = 1
 _TYPE_MASK = 0x3FFF
@@ -44,7 +44,7 @@ TENTATIVE, DEPRECATED = 0x40, 0x20
 class KernelRoute:
     """A route of the main table: its prefix, who made it, and the interfaces (by index) that can carry it now.
 
-    ``gateways`` has an address for each interface, empty where there is none of the route's family.
+    ``gateways`` has an address for each interface, also one of the other family (RFC 8950); empty where there is none.
     """
 
     prefix: str
@@ -176,6 +176,8 @@ def _attributes(body: bytes, at: int) -> dict[int, bytes]:
 
 def _gateway(values: dict[int, bytes]) -> str:
     """The next hop's address; an IPv4 one that stands in an IPv6 route (RFC 4291, section 2.5.5.2) as IPv4."""
+    if _RTA_VIA in values:  # struct rtvia: the family, 16 bits, and the address
+        return str(ipaddress.ip_address(values[_RTA_VIA][2:]))
     if _RTA_GATEWAY not in values:
         return ""
     address = ipaddress.ip_address(values[_RTA_GATEWAY])
