@@ -176,6 +176,13 @@ TWO_EACH = {
     f"{F}.topology.leaves_per_stripe": 2,
     "overrides.cables": [],
 }
+DUAL: dict[str, object] = {f"{F}.addressing.dual_stack": {"server_pool": "fd10::/16"}}
+DUAL_BITS: dict[str, object] = {
+    f"{F}.addressing.dual_stack": {
+        "server_pool": "fd10::/16",
+        "bits": {"tenant": 16, "stripe": 16, "rail": 16, "color": 0},
+    }
+}
 ONE_LINK_NUMBERED: dict[str, object] = {
     f"{F}.underlay.peering": "numbered",
     "overrides.cables": [{"between": ["stripe1-leaf1", "spine1"]}],
@@ -292,6 +299,32 @@ CONTEXT: dict[str, Given] = {
         equal={"trunk": "the VLAN is untagged on the port either way, and there is no other on it"},
     ),
     "fabrics.*.addressing.server_prefix": Given(("10.4.{stripe*32+rail*4}.0/24",), beside=STATIC),
+    "fabrics.*.addressing.dual_stack.server_pool": Given(("fd11::/16",), "tenants", DUAL),
+    "fabrics.*.addressing.dual_stack.prefix_length": Given((80,), "tenants", DUAL),
+    "fabrics.*.addressing.dual_stack.server_prefix": Given(("fd10:{tenant}:{stripe}:{rail*8}::/64",), "tenants", DUAL),
+    "fabrics.*.addressing.dual_stack.gateway_host": Given((9,), "tenants", DUAL),
+    "fabrics.*.addressing.dual_stack.bits.server": Given(
+        (7,),
+        "tenants",
+        {f"{F}.addressing.server_link": "routed", f"{F}.addressing.prefix_length": 30}
+        | {
+            f"{F}.addressing.dual_stack": {
+                "server_pool": "fd10::/16",
+                "bits": {"stripe": 24, "server": 8, "rail": 16, "color": 0},
+            }
+        },
+        along={f"{F}.addressing.dual_stack.bits.rail": 17},
+    ),
+    "fabrics.*.addressing.dual_stack.bits.rail": Given(
+        (9,), "tenants", DUAL_BITS, along={f"{F}.addressing.dual_stack.bits.stripe": 23}
+    ),
+    "fabrics.*.addressing.dual_stack.bits.color": Given(
+        (9,), "tenants", DUAL_BITS, along={f"{F}.addressing.dual_stack.bits.rail": 7}
+    ),
+    "fabrics.*.addressing.dual_stack.bits.*": Given(
+        (9,), "tenants", DUAL_BITS, along={f"{F}.addressing.dual_stack.bits.rail": 23}
+    ),
+    "fabrics.*.tenants.*.server_pools": Given((["10.5.0.0/16"], ["fd77::/32", "10.5.0.0/16"]), "tenants"),
     "fabrics.*.addressing.local_prefixes": Given((["fd00::/15", "fd08::/16"],)),
     "fabrics.*.pools.leaf_asn": Given(("65001-65099",)),
     "fabrics.*.pools.spine_asn": Given(("65101-65199",)),

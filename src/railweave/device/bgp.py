@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.addresses import Address, Family, Prefix
 from railweave.device.access import Authentication
+from railweave.device.bgp_model import by_family
 from railweave.device.communities import in_form
 from railweave.device.model import Bgp, BgpGroup, Session
 from railweave.device.overlay import underlay_prefixes
@@ -74,7 +75,9 @@ def bgp_config(
         f"{role}-as": (pools[role], *((asn, asn) for asn in sorted(others))) for role, others in outside.items()
     }
     used = {name for group in groups for name in (group.import_policy, group.export_policy)} | {policy.redistribute}
+    families = routed_families(network, switch)
     policies = tuple(one for one in policy.policies if one.name in used)
+    policies = by_family(policies, families) if system.policies == "route-maps" else policies
     communities = policy.communities
     if system.policies == "route-maps":  # where others have named values, these have lists that route-maps look into
         named = {name for one in policies for term in one.terms for name in _communities(term)}
@@ -90,7 +93,7 @@ def bgp_config(
         fabric_advertise=policy.fabric_advertise,
         redistribute_connected=policy.redistribute,
         default_accept=system.policies == "policy-statements",
-        families=routed_families(network, switch),
+        families=families,
         compare_aigp=form in {"dpf", "aigp"},
         maximum_ecmp=maximum_ecmp(fabric, system, max(up, *parallel.values())),
         bfd=own_type(Bfd, fabric.underlay.bfd) if fabric.underlay.bfd.enabled else None,

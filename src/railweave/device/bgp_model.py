@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from railweave.config.addresses import Address, Family, Prefix
@@ -54,7 +54,8 @@ class Match:
     """Conditions of a policy term; all that are set must hold. ``community`` is the name of one the route must carry.
 
     ``lengths`` are the shortest and the longest that a prefix in those of the list may be, where ``orlonger`` takes such; None: any.
-    They are read: no design has them, and nothing renders them.
+    They are read: no design has them, and nothing renders them. ``family``: only prefixes of the list that are of this address family;
+    route-maps of a switch that routes both have a term for each.
     """
 
     protocol: Literal["direct", "bgp"] | None = None
@@ -62,6 +63,7 @@ class Match:
     orlonger: bool = False
     community: str | None = None
     lengths: tuple[int, int] | None = None
+    family: Family | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +139,27 @@ class Bgp:
     def found_neighbors(self) -> bool:
         """Whether a session has no address, because its neighbor is found on the link."""
         return any(one.peer_address is None for group in self.groups for one in group.sessions)
+
+
+def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tuple[Policy, ...]:
+    """Policies as route-maps have them, where one condition is of one family: with both, a term for each in place of one."""
+    if len(families) < 2:
+        return policies
+
+    def terms(one: Term) -> tuple[Term, ...]:
+        if one.match.prefix_list is None:
+            return (one,)
+        return tuple(Term(f"{one.name}-{f}", replace(one.match, family=f), one.action) for f in sorted(families))
+
+    return tuple(Policy(one.name, tuple(made for term in one.terms for made in terms(term))) for one in policies)
+
+
+def of_one_family(bgp: Bgp) -> Bgp:
+    """The same; where the switch routes one family, no term says of which it is."""
+    if len(bgp.families) > 1:
+        return bgp
+    policies = (
+        Policy(one.name, tuple(Term(t.name, replace(t.match, family=None), t.action) for t in one.terms))
+        for one in bgp.policies
+    )
+    return replace(bgp, policies=tuple(policies))

@@ -11,6 +11,7 @@ import numpy as np
 from railweave.routing.attributes import ALL, NONE
 
 if TYPE_CHECKING:
+    from railweave.config.addresses import Family, Prefix
     from railweave.device.model import Bgp, Term
     from railweave.routing.attributes import Attributes, AttributeTable, Ids, Mask, Places
 
@@ -128,11 +129,16 @@ class PolicyEngine:
         return self.table.map(("action", term.local_preference, term.aigp, term.added), ids, change)
 
 
+def _asked_for(prefixes: tuple[Prefix, ...], family: Family | None) -> tuple[Prefix, ...]:
+    """The prefixes of a list that a term looks at."""
+    return prefixes if family is None else tuple(one for one in prefixes if one.family == family)
+
+
 def _resolved(bgp: Bgp, values: dict[str, str], term: Term) -> ResolvedTerm:
     match, action = term.match, term.action
     return ResolvedTerm(
         match.protocol,
-        None if match.prefix_list is None else bgp.prefix_lists.get(match.prefix_list, ()),
+        None if match.prefix_list is None else _asked_for(bgp.prefix_lists.get(match.prefix_list, ()), match.family),
         match.orlonger,
         match.lengths,
         None if match.community is None else values.get(match.community, _UNDEFINED),

@@ -6,6 +6,8 @@ import ipaddress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from railweave.design.addresses.server_pools import tenant_pools
+from railweave.design.addresses.server_prefixes import inside
 from railweave.design.cabling.panels import Owner, Panel, port_named
 from railweave.design.cabling.ports import Port
 from railweave.network.overlay import ExternalLink, ExternalRouter
@@ -47,7 +49,7 @@ def with_external(
                     asn=intent.asn,
                     links=tuple(link for link in links if link is not None),
                     accept=intent.accept or (DEFAULT_ROUTES[version],),
-                    advertise=intent.advertise or _summary(layout, tuple(prefixes), version),
+                    advertise=intent.advertise or _summary(layout, tenant.name, tuple(prefixes), version),
                 )
             )
         result.append(replace(tenant, external=tuple(routers)))
@@ -55,12 +57,12 @@ def with_external(
     return tuple(result)
 
 
-def _summary(layout: Layout, prefixes: Sequence[str], version: int) -> tuple[str, ...]:
+def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int) -> tuple[str, ...]:
     """A tenant's prefixes: its networks', and the server pool for all that are cut from it."""
-    pool = ipaddress.ip_network(layout.spec.addressing.server_pool)
-    networks = [ipaddress.ip_network(prefix) for prefix in prefixes]
-    own = [pool if one.version == pool.version and one.network_address in pool else one for one in networks]
-    return tuple(dict.fromkeys(str(one) for one in own if one.version == version))
+    networks = [one for one in map(ipaddress.ip_network, prefixes) if one.version == version]
+    pools = [one.network for one in tenant_pools(layout, tenant)]
+    own = [next((pool for pool in pools if inside(one, pool)), one) for one in networks]
+    return tuple(dict.fromkeys(map(str, own)))
 
 
 def _panels(layout: Layout, cables: Sequence[Cable]) -> dict[str, Panel]:

@@ -82,10 +82,13 @@ def _addressing(network: Network, fabric: Fabric) -> Decision:
     segments = [segment for segment in network.segments if segment.fabric == fabric.name]
     prefixes = sum(len(segment.subnets) for segment in segments)
     each = "NIC" if fabric.own_links else "rail, stripe"
+    used = (fabric.pools_of(one.tenant) for one in segments if one.subnets and not one.network)
+    pools = list(dict.fromkeys(pool for of_tenant in used for pool in of_tenant)) or list(fabric.server_pools)
+    each += ", address family" if len(fabric.server_pools) > 1 else ""
     facts = [
         (
             "Server prefixes",
-            f"{counted(prefixes, 'prefix', 'prefixes')} from {fabric.server_pool}, one per {each} and path color",
+            f"{counted(prefixes, 'prefix', 'prefixes')} from {' and '.join(pools)}, one per {each} and path color",
         )
     ]
     rows: list[tuple[str, ...]] = []
@@ -131,6 +134,7 @@ def _addressing(network: Network, fabric: Fabric) -> Decision:
             facts.append(("One subnet", subnet))
     server = next((one for one in network.servers if any(nic.fabric == fabric.name for nic in one.nics)), None)
     tables = host_config(network, server.name).nics_of(fabric.name) if server else []
+    tables = [nic for nic in tables if nic.addresses]  # those that wait for a tenant have none
     if tables:
         first_table, last_table = tables[0].addresses[0], tables[-1].addresses[-1]
         facts.append(

@@ -29,6 +29,7 @@ class Entry:
     local_preference: int | None = None
     adds: tuple[str, ...] = ()
     shared: bool = False
+    family: Family | None = None
 
 
 @dataclass(slots=True)
@@ -64,7 +65,12 @@ class Lists:
         return tuple(Community(name, "standard", self.communities.get(name, name)) for name in dict.fromkeys(names))
 
     def _term(self, one: Entry, names: dict[str, str]) -> Term:
-        match = Match(prefix_list=one.prefix_list, orlonger=one.prefix_list in self.longer, community=one.community)
+        match = Match(
+            prefix_list=one.prefix_list,
+            orlonger=one.prefix_list in self.longer,
+            community=one.community,
+            family=one.family,
+        )
         adds = tuple(names.get(value, value) for value in one.adds)
         return Term("", match, Action(one.permits, local_preference=one.local_preference, add_communities=adds))
 
@@ -119,8 +125,8 @@ def _entry(taking: Taking, section: Section, entries: dict[int, Entry], made: En
     entries[made.number] = made
     for one in section.body or ():
         match one.line.split():
-            case ["match", "ip" | "ipv6", "address", "prefix-list", name]:
-                made.prefix_list = name
+            case ["match", "ip" | "ipv6" as word, "address", "prefix-list", name]:
+                made.prefix_list, made.family = name, _FAMILIES[word]
             case ["match", "community", name]:
                 made.community = name
             case ["set", "local-preference", value] if (found := number(value)) is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.addresses import BITS, Address, Family, InterfaceAddress, Prefix
 from railweave.device.access import Authentication
+from railweave.device.bgp_model import of_one_family
 from railweave.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
 from railweave.device.timers import Bfd
 from railweave.systems.dell_sonic.read.words import agreed, number
@@ -118,7 +119,7 @@ def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], withou
         policies.append(Policy("", (Term("", Match(), Action(accept=True)),)))  # without a route-map all routes pass
     keys = [one.password for one in _watching(router)]
     watched = [one.bfd for one in under]
-    return Bgp(
+    made = Bgp(
         asn=router.asn,
         router_id=router.router_id or NOWHERE,
         groups=groups,
@@ -137,6 +138,7 @@ def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], withou
         ttl_security=bool(under) and all(one.ttl_security for one in under),
         authentication=Authentication(keys[0]) if agreed(keys) and keys[0] else None,
     )
+    return of_one_family(made)
 
 
 def _watching(router: Router) -> Iterator[Peer]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from railweave.config.addresses import Family
     from railweave.device.model import Action, Bgp, Match
 
 
@@ -29,14 +30,13 @@ def lists(bgp: Bgp) -> dict[str, Any]:
 def route_maps(bgp: Bgp) -> list[dict[str, Any]]:
     """Route maps: terms in order, ten apart."""
     values = {one.name: one.value for one in bgp.communities}
-    word = "ipv6" if bgp.families[0] == "ipv6" else "ip"
     maps: list[dict[str, Any]] = []
     for policy in bgp.policies:
         terms: list[dict[str, Any]] = []
         for term in policy.terms:
             found: dict[str, Any] = {"sequence": 10 + 10 * len(terms)}
             found |= {"type": "permit" if term.action.accept else "deny", "description": term.name}
-            found |= _asked(term.match, word, values) | _done(term.action, values)
+            found |= _asked(term.match, term.match.family or bgp.families[0], values) | _done(term.action, values)
             terms.append(found)
         maps.append({"name": policy.name, "sequence_numbers": terms})
     return maps
@@ -77,11 +77,11 @@ def _peer_filters(bgp: Bgp) -> list[dict[str, Any]]:
     return found
 
 
-def _asked(match: Match, word: str, values: Mapping[str, str]) -> dict[str, list[str]]:
+def _asked(match: Match, family: Family, values: Mapping[str, str]) -> dict[str, list[str]]:
     """What a route must have."""
     found: list[str] = []
     if match.prefix_list:
-        found.append(f"{word} address prefix-list {match.prefix_list}")
+        found.append(f"{'ipv6' if family == 'ipv6' else 'ip'} address prefix-list {match.prefix_list}")
     if match.community:
         found.append(f"{community_kind(values[match.community])} {match.community}")
     return {"match": found} if found else {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.config.addresses import Address
+from railweave.device.bgp_model import of_one_family
 from railweave.device.model import Action, Bgp, BgpGroup, Match, Policy, Session, Term
 from railweave.systems.eos.read.neighbors import Neighbors, neighbors
 from railweave.systems.eos.read.settings import usual_bfd
@@ -108,7 +109,7 @@ def bgp(taking: Taking, own: Process, ports: Mapping[str, Port], lists: Policies
         policies = (*policies, Policy(PERMIT_ALL, (Term("all", Match(), Action(accept=True)),)))
     unused = lists.named(elsewhere)
     keys = {one.key for one in settings}
-    return Bgp(
+    made = Bgp(
         asn=own.asn,
         router_id=own.router_id,
         groups=groups,
@@ -127,6 +128,7 @@ def bgp(taking: Taking, own: Process, ports: Mapping[str, Port], lists: Policies
         ttl_security=bool(settings) and all(one.one_hop for one in settings),
         authentication=next(iter(keys)) if len(keys) == 1 else None,
     )
+    return of_one_family(made)
 
 
 def _width(taking: Taking, one: Selected | None) -> int:

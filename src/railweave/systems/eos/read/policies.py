@@ -14,7 +14,7 @@ from railweave.systems.eos.read.values import as_range, number, prefix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.addresses import Prefix
+    from railweave.config.addresses import Family, Prefix
     from railweave.config.select import Selected
     from railweave.config.taking import Taking
 
@@ -146,6 +146,7 @@ def _kind(value: str) -> Literal["large", "standard"]:
 def _term(taking: Taking, one: Selected, found: Policies, names: dict[str, str], *, accept: bool) -> Term:
     described = taking.last("description <text...>", below=one)
     listed = _first(taking, "match ip|ipv6 address prefix-list <name>", one)
+    family = _family_of(taking, one) if listed else None
     community = _first(taking, "match community|large-community <name>", one)
     source = taking.last("match source-protocol <name>", below=one)
     protocol: Literal["direct", "bgp"] | None = None
@@ -159,9 +160,14 @@ def _term(taking: Taking, one: Selected, found: Policies, names: dict[str, str],
         taking.leave(preference)
     return Term(
         name=described["text"] if described else one["number"],
-        match=Match(protocol, listed, listed in found.longer, community, found.longer.get(listed or "")),
+        match=Match(protocol, listed, listed in found.longer, community, found.longer.get(listed or ""), family),
         action=Action(accept, value, None, tuple(_added(taking, one, names))),
     )
+
+
+def _family_of(taking: Taking, below: Selected) -> Family:
+    """The address family of the prefixes that a term matches."""
+    return "ipv6" if taking.last("match ipv6 address prefix-list <name>", below=below) else "ipv4"
 
 
 def _first(taking: Taking, form: str, below: Selected) -> str | None:

@@ -174,7 +174,8 @@ def _matches(words: list[str], known: Policies, entry: _Entry) -> bool:
         case ["match", "ip" | "ipv6", "address", "prefix-list", name] if entry.match.prefix_list in {None, name}:
             listed = known.lists.get(name)
             longer, taken = listed.longer() if listed else (False, None)
-            entry.match = replace(entry.match, prefix_list=name, orlonger=longer, lengths=taken)
+            family = "ipv6" if words[1] == "ipv6" else "ipv4"
+            entry.match = replace(entry.match, prefix_list=name, orlonger=longer, lengths=taken, family=family)
         case ["match", "interface", name] if entry.match.prefix_list is None:
             entry.match = replace(entry.match, prefix_list=interface_list(name))
         case ["match", "community" | "large-community", name] if entry.match.community in {None, name}:

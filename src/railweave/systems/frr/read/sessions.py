@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.addresses import Address, Family
 from railweave.device.access import Authentication
+from railweave.device.bgp_model import of_one_family
 from railweave.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
 from railweave.systems.frr.read.bfd import default
 from railweave.systems.frr.read.defaults import unprinted
@@ -138,7 +139,7 @@ def bgp(sessions: Sessions, policies: Policies, taking: Taking, without: Collect
     networks = tuple(dict.fromkeys(one for family in here.families.values() for one in family.networks))
     levels = [level for one in on_links for level in (one, here.group_of(one)) if level]
     keys = {one.key or (group.key if (group := here.group_of(one)) else None) for one in on_links}
-    return Bgp(
+    made = Bgp(
         asn=here.asn,
         router_id=here.router_id or UNKNOWN,
         groups=groups,
@@ -159,6 +160,7 @@ def bgp(sessions: Sessions, policies: Policies, taking: Taking, without: Collect
         ttl_security=bool(on_links) and all(_one_hop(here, one) for one in on_links),
         authentication=Authentication(key) if len(keys) == 1 and (key := keys.pop()) and levels else None,
     )
+    return of_one_family(made)
 
 
 def _one_hop(here: Instance, one: Neighbor) -> bool:
