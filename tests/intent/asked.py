@@ -324,7 +324,7 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.addressing.dual_stack.bits.*": Given(
         (9,), "tenants", DUAL_BITS, along={f"{F}.addressing.dual_stack.bits.rail": 23}
     ),
-    "fabrics.*.tenants.*.server_pools": Given((["10.5.0.0/16"], ["fd77::/32", "10.5.0.0/16"]), "tenants"),
+    "fabrics.*.tenants.*.server_pools": Given((["fd77::/32"], ["fd77::/32", "10.0.0.0/9"]), "colored tenants"),
     "fabrics.*.addressing.local_prefixes": Given((["fd00::/15", "fd08::/16"],)),
     "fabrics.*.pools.leaf_asn": Given(("65001-65099",)),
     "fabrics.*.pools.spine_asn": Given(("65101-65199",)),
@@ -467,6 +467,9 @@ CONTEXT: dict[str, Given] = {
     "servers.*.stripe": Given(("stripe2",), beside={f"{F}.topology.oversubscription": 9, "overrides": {}}),
     "servers.*.fabrics": Given(([],), beside={"overrides": {}}),
     "hosts.job.socket_family": Given(("AF_INET",)),
+    "hosts.job.address_family": Given(
+        ("ipv4", "ipv6"), "tenants", DUAL, equal={"ipv4": "it is the family of server_pool", "None": "likewise"}
+    ),
     "hosts.job.net_plugin": Given(("other",)),
     "servers.*.gpus": Given((4,)),
     "servers.*.gpu_nics": Given((1,), along={"servers.1.gpu_nics": 1, "servers.0.gpu_nics": 1}),

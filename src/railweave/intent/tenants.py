@@ -90,6 +90,9 @@ class Tenant(Model):
     def _somebody(self) -> Tenant:
         if not self.members and not self.networks:
             raise WrongValueError("a tenant without members", "list servers under `members:`, or under a network")
+        if self.server_pools and not self.members:
+            what = "server_pools without `members`: those of layer-2 networks have their network's prefix"
+            raise WrongValueError(what, "leave it out, or list routed members", ["server_pools"])
         if len({":" in pool for pool in self.server_pools}) < len(self.server_pools):
             what = f"server_pools {' and '.join(self.server_pools)} are not of two address families"
             raise WrongValueError(what, "give at most one IPv4 and one IPv6 pool", ["server_pools"])

@@ -56,6 +56,7 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
     used = [one for one in fabrics if any(one.nics in model.nics and model.nics[one.nics].per_gpu for model in models)]
     if not used:
         return
+    _check_family(context, used)
     at = ("hosts", "job", "environment")
     for name in _TRAFFIC_CLASSES:
         if name in job.environment:
@@ -78,6 +79,22 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
         if pairs is not None and pairs < len(fabric.colors):
             what = f"{pairs} queue pairs a connection over {len(fabric.colors)} path colors of {fabric.name}"
             context.finding(JOB_QUEUE_PAIRS, fabric.name, where, what)
+
+
+def _check_family(context: Context, used: Sequence[Fabric]) -> None:
+    """Note a problem where NICs have no address of the family that jobs are to use."""
+    wanted = context.source.spec.hosts.job.address_family
+    for fabric in used if wanted else ():
+        owners = [one.name for one in fabric.tenants] or [""]
+        own = {pool for tenant in owners for pool in fabric.pools_of(tenant)}
+        own |= {one.prefix for tenant in fabric.tenants for one in tenant.networks}
+        if all((":" in pool) != (wanted == "ipv6") for pool in own):
+            context.problem(
+                ("hosts", "job", "address_family"),
+                f"no NIC of {fabric.name} has an address of {wanted}: its pools are {', '.join(sorted(own))}",
+                "leave it out, or give the fabric `addressing.dual_stack`",
+            )
+    context.check()
 
 
 def _number(value: str | int) -> int | None:
