@@ -6,7 +6,7 @@ import ipaddress
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from railweave.adopt.prefixes import Cut, rule
+from railweave.adopt.prefixes import Cut, rule, with_own_pools
 from railweave.adopt.server_models import rails_of
 from railweave.adopt.wiring import End
 from railweave.config.addresses import BITS
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from railweave.adopt.colors import Colors
     from railweave.adopt.draft import Draft
     from railweave.adopt.shape import Shape
+    from railweave.config.addresses import Family
     from railweave.device.model import DeviceConfig, Gateway
 
 VLANS = Pools().vlan
@@ -54,8 +55,11 @@ def addressing(
     tenants: Mapping[str, int],
     *,
     slaac: bool,
-) -> None:
-    """``addressing`` and the pool of VLANs. ``pools`` are prefixes let through; ``tenants`` the slots of tenants by their VRF."""
+) -> dict[str, list[str]]:
+    """``addressing`` and the pool of VLANs; returns the pools of tenants that have their own, by VRF.
+
+    ``pools`` are prefixes let through; ``tenants`` the slots of tenants by their VRF.
+    """
     gateways = [(name, one) for name in found.leaves for one in configs[name].gateways if not one.mac]
     part = draft.at("addressing")
     usual = Addressing()
@@ -65,43 +69,72 @@ def addressing(
         part["server_link"] = "proxy-arp" if any(one.proxy_arp for _, one in gateways) else "routed"
     elif any(one.native_vlan for name in found.leaves for one in configs[name].interfaces):
         part["server_link"] = "trunk"
-    hosts = Counter(
-        int(ipaddress.ip_address(str(one.address))) - int(ipaddress.ip_network(str(one.prefix)).network_address)
-        for _, gateway in gateways
-        for one in gateway.addresses
-        if str(one.address) != str(one.prefix).partition("/")[0] or one.length + 1 == BITS[one.family]  # of a /31, any
-    )
-    if hosts and hosts.most_common(1)[0][0] != usual.gateway_host and hosts.most_common(1)[0][0] <= 254:
-        part["gateway_host"] = hosts.most_common(1)[0][0]
-    if len(hosts) > 1:
-        draft.note("gateways have different host parts in their prefixes; the file has that of most")
     rails = rails_by_vlan(found, configs)
     cuts = list(_cuts(found, gateways, rails, own, order, tenants))
-    if cuts:
-        _apply_rule(draft, part, cuts, pools, tenants=bool(tenants))
-    elif not slaac:
+    routed = part.get("server_link") in {"routed", "proxy-arp"}
+    alone = with_own_pools(cuts, {slot: name for name, slot in tenants.items()}, routed=routed)
+    cuts = [one for one in cuts if not any(tenants.get(name) == one.numbers[0] for name in alone)]
+    both: set[Family] = {one.prefix.family for one in cuts}
+    families = sorted(both, reverse=slaac)  # the first is that of `server_pool`
+    for family in families:
+        here = part if family == families[0] else part.setdefault("dual_stack", {})
+        _gateway_host(draft, here, gateways, family)
+        own_cuts = [one for one in cuts if one.prefix.family == family]
+        local = [one for one in pools if (":" in one) == (family == "ipv6")]
+        _apply_rule(draft, here, own_cuts, local, routed=routed, tenants=bool(tenants), second=here is not part)
+    if not cuts and not slaac:
         part |= {"server_pool": "10.0.0.0/8", "prefix_length": 24}
-    if (not tenants and len(pools) > 1) or (
-        not tenants and pools and pools[0] != part.get("server_pool", usual.server_pool)
-    ):
+    made = {
+        part.get("server_pool", usual.server_pool),
+        *(one["server_pool"] for one in [part.get("dual_stack")] if one),
+    }
+    if not tenants and pools and (len(pools) > len(made) or set(pools) != made):
         part["local_prefixes"] = list(pools)
     _vlans(draft, found, gateways, rails, tenants)
     if not part:
         del draft.fabric["addressing"]
+    return alone
+
+
+def _gateway_host(draft: Draft, part: dict[str, Any], gateways: Sequence[tuple[str, Gateway]], family: Family) -> None:
+    """The host part of gateways' addresses of one family."""
+    hosts = Counter(
+        int(ipaddress.ip_address(str(one.address))) - int(ipaddress.ip_network(str(one.prefix)).network_address)
+        for _, gateway in gateways
+        for one in gateway.addresses
+        if one.family == family
+        and (
+            str(one.address) != str(one.prefix).partition("/")[0] or one.length + 1 == BITS[one.family]
+        )  # of a /31, any
+    )
+    if hosts and hosts.most_common(1)[0][0] != Addressing().gateway_host and hosts.most_common(1)[0][0] <= 254:
+        part["gateway_host"] = hosts.most_common(1)[0][0]
+    if len(hosts) > 1:
+        draft.note("gateways have different host parts in their prefixes; the file has that of most")
 
 
 def _apply_rule(
-    draft: Draft, part: dict[str, Any], cuts: Sequence[Cut], pools: Sequence[str], *, tenants: bool
+    draft: Draft,
+    part: dict[str, Any],
+    cuts: Sequence[Cut],
+    pools: Sequence[str],
+    *,
+    routed: bool,
+    tenants: bool,
+    second: bool,
 ) -> None:
     usual = Addressing()
-    routed = part.get("server_link") in {"routed", "proxy-arp"}
     known: Sequence[str] = () if tenants else pools
     made = rule(cuts, [*known, usual.server_pool], routed=routed, tenants=tenants)
     if made is None:
         draft.note(f"no rule gives the {len(cuts)} server prefixes: servers get others")
         six = cuts[0].prefix.family == "ipv6"
         made = {} if six else {"server_pool": "10.0.0.0/8", "prefix_length": 31 if routed else 24}
-    part |= {key: value for key, value in made.items() if value != getattr(usual, key)}
+        made = {"server_pool": usual.server_pool, **made} if second else made
+    default = usual.model_copy(update={"server_pool": ""}) if second else usual
+    part |= {key: value for key, value in made.items() if value != getattr(default, key)}
+    if second and "server_prefix" not in part:  # what is left out is not the same as beside it
+        part.setdefault("prefix_length", usual.prefix_length)
 
 
 def _cuts(
@@ -120,11 +153,12 @@ def _cuts(
         server = stripe.servers.get(nic.device, 0) if nic else 0
         if not rail or (one.port and not server):
             continue
-        for at, prefix in enumerate(one.prefixes, 1):
-            color = (
-                order.get(own[leaf].of_prefix.get(prefix, ""), at if len(one.prefixes) > 1 else 1) if leaf in own else 1
-            )
-            yield Cut((tenants.get(one.vrf, 0), stripe.slot, server, rail, color), prefix)
+        for family in one.families:
+            prefixes = [prefix for prefix in one.prefixes if prefix.family == family]
+            for at, prefix in enumerate(prefixes, 1):
+                usual = at if len(prefixes) > 1 else 1
+                color = order.get(own[leaf].of_prefix.get(prefix, ""), usual) if leaf in own else 1
+                yield Cut((tenants.get(one.vrf, 0), stripe.slot, server, rail, color), prefix)
 
 
 def _vlans(

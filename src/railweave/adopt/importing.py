@@ -157,7 +157,7 @@ def _fabric(
     own = path_colors(draft, there, configs, keys)
     order = color_order(own)
     slaac = advertisements(draft, configs)
-    addressing(draft, there, configs, own, order, local, slots if evpn else {}, slaac=slaac)
+    alone = addressing(draft, there, configs, own, order, local, slots if evpn else {}, slaac=slaac)
     rails = rails_by_vlan(there, configs)
     stripe_of = {leaf: one.name for one in there.stripes for leaf in one.leaves}
     named = {
@@ -172,6 +172,8 @@ def _fabric(
     qos(draft, tiers, configs, model)
     mtus(draft, configs, there)
     tenants(draft, there, configs, slots)
+    for name, pools in alone.items():
+        draft.at("tenants", name)["server_pools"] = pools
     homes = {server: one.name for one in there.stripes for server in one.servers}
     return OnFabric(draft, nics_of(draft, there), homes, there.per_stripe, _up(there))
 

@@ -11,7 +11,7 @@ from railweave.intent.addressing import FieldBits
 from railweave.intent.formula import fill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.config.addresses import Prefix
 
@@ -57,6 +57,40 @@ def rule(cuts: Sequence[Cut], pools: Sequence[str], *, routed: bool, tenants: bo
             return {"server_pool": str(pool), "prefix_length": length, "bits": bits.model_dump(exclude_defaults=True)}
     formula = _formula(cuts, factors, family == "ipv6", length)
     return {"server_pool": str((*known, around)[0]), "server_prefix": formula} if formula else None
+
+
+def with_own_pools(cuts: Sequence[Cut], tenants: Mapping[int, str], *, routed: bool) -> dict[str, list[str]]:
+    """The pools of tenants whose prefixes no rule gives together with those of others, by tenant; ``tenants`` are names by slot.
+
+    Tenants are taken together in the order of their slots, as long as a rule gives the prefixes of all.
+    """
+    families = sorted({one.prefix.family for one in cuts})
+    together: set[int] = set()
+    found: dict[str, list[str]] = {}
+    for slot in sorted({one.numbers[0] for one in cuts} & tenants.keys()):
+        tried = together | {slot}
+        parts = [[one for one in cuts if one.numbers[0] in tried and one.prefix.family == each] for each in families]
+        own = [[one for one in cuts if one.numbers[0] == slot and one.prefix.family == each] for each in families]
+        if all(one and rule(one, (), routed=routed, tenants=True) for one in parts) and all(own):
+            together = tried
+            continue
+        pools = [_own_pool(one, routed=routed) for one in own if one]
+        if all(pools) and together:
+            found[tenants[slot]] = [str(pool) for pool in pools]
+        else:
+            together = tried
+    return found
+
+
+def _own_pool(cuts: Sequence[Cut], *, routed: bool) -> str:
+    """The pool that a tenant's prefixes are cut from by stripe and rail alone; empty where there is none."""
+    lengths = {one.prefix.length for one in cuts}
+    around = _common(cuts)
+    for bits in range(around.prefixlen, 7, -1) if len(lengths) == 1 else ():
+        pool, length = around.supernet(new_prefix=bits), next(iter(lengths))
+        if length > bits and _by_bits(cuts, pool, length, usual_bits(length - bits, routed=routed, tenants=False)):
+            return str(pool)
+    return ""
 
 
 def _common(cuts: Sequence[Cut]) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
