@@ -183,3 +183,17 @@ def test_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_a_command_that_is_not_there(two: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["env", *two, "--", "/none/such"]) == 2
     assert capsys.readouterr().err.endswith("error: /none/such: cannot be run: No such file or directory\n")
+
+
+def test_the_index_is_of_the_family_that_the_job_uses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sysfs = tree(tmp_path / "sys", {"mlx5_0": slots("fe80::1", "fc00:1:1:1::a", "::ffff:10.0.0.7")})
+    document = small("gpu0_eth")
+    four = {**document["nics"][0]["addresses"][0], "path": 9, "prefix": "10.0.0.0/24", "gateway": "10.0.0.1"}
+    document["nics"][0]["addresses"].append(
+        {**four, "address": "10.0.0.7", "origin": "static", "table": 77, "table_name": "four"}
+    )
+    for family, index in (("AF_INET", "5"), ("AF_INET6", "3")):
+        document["job"] = {"environment": {"NCCL_IB_ADDR_FAMILY": family}, "resolve": ["NCCL_IB_GID_INDEX"]}
+        (tmp_path / "host.json").write_text(json.dumps(document))
+        assert main(["env", "--json", "--sysfs", str(sysfs), "--host-file", str(tmp_path / "host.json")]) == 0
+        assert json.loads(capsys.readouterr().out)["NCCL_IB_GID_INDEX"] == index

@@ -29,6 +29,7 @@ from railweave.lab.plan import make_plan
 from railweave.lab.running import Running
 from railweave.network.model import Network
 from tests.conftest import ROOT, example
+from tests.dual_stack import dual
 from tests.lab.machine import lab, needs_lab, part_of
 
 TYPED, LEAKING, MIXING = "stripe1-leaf1", "stripe2-leaf1", "stripe2-leaf2"
@@ -131,6 +132,14 @@ def _with_a_port_in_another_vrf(config: DeviceConfig) -> tuple[DeviceConfig, str
     gateways = tuple(replace(one, vrf=other) if one is moved else one for one in config.gateways)
     vrfs = tuple(replace(vrf, prefixes=owned(vrf)) for vrf in config.vrfs)
     return replace(config, gateways=gateways, vrfs=vrfs), moved.prefixes[0]
+
+
+@needs_lab
+def test_both_address_families_of_a_tenant_are_connected_and_kept_apart(tmp_path: Path) -> None:
+    with lab(tmp_path / "dual.yaml", dual("tenants of one leaf each, on routed links"), "rails=1-2") as (made, running):
+        assert made.unsettled == ()
+        assert {":" in pair.src_gid for pair in forbidden_pairs(running)} == {True, False}
+        assert [(one.id, one.failures) for one in assertions.run(running) if not one.passed] == []
 
 
 @needs_lab

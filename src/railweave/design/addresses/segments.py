@@ -6,7 +6,7 @@ import ipaddress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from railweave.design.addresses.server_pools import ServerPool, check_slaac, fabric_pools, tenant_pools
+from railweave.design.addresses.server_pools import ServerPool, check_own_pools, check_slaac, fabric_pools, tenant_pools
 from railweave.design.addresses.server_prefixes import cutter, inside, is_host, stripes
 from railweave.network.devices import Segment, Subnet
 
@@ -37,6 +37,7 @@ def segments(
     addressing = layout.spec.addressing
     of_fabric, of_tenants = _cutters(context, layout, colors)
     check_slaac(context, layout)
+    check_own_pools(context, layout)
     indexes = [one.index for one in colors] or [None]
     overlay = layout.spec.evpn() is not None
     found: list[Segment] = []

@@ -86,6 +86,18 @@ def check_slaac(context: Context, layout: Layout) -> None:
     context.check()
 
 
+def check_own_pools(context: Context, layout: Layout) -> None:
+    """Note pools of tenants that overlap the fabric's or each other: prefixes cut later could be the same."""
+    known = [(one, "the fabric's server pool") for one in fabric_pools(layout)]
+    for pool in _own(layout):
+        for other, whose in known:
+            if pool.network.version == other.network.version and pool.network.overlaps(other.network):
+                what = f"{pool.network} of tenant {pool.tenant!r} overlaps {whose} {other.network}"
+                context.problem(pool.at, what, "choose one apart from it")
+        known.append((pool, f"that of tenant {pool.tenant!r},"))
+    context.check()
+
+
 def _own(layout: Layout) -> Iterator[ServerPool]:
     """The pools that tenants have of their own."""
     for tenant in layout.spec.tenants:
