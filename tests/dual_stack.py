@@ -76,7 +76,7 @@ FABRICS = {
           server_pool: 10.0.0.0/8
           server_mode: static
           prefix_length: 24
-          dual_stack: {{server_pool: "fd01::/16", server_prefix: "fd01:0:{{stripe}}:{{rail}}::/64"}}
+          dual_stack: {{server_pool: "fd01::/16", server_prefix: "fd01:0:0:{{stripe*8+rail-9}}::/64"}}
         load_balancing: {{mode: ecmp}}
     {_SERVERS}""",
 }

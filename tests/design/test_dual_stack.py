@@ -62,3 +62,13 @@ def test_without_dual_stack_nothing_is_different(tmp_path: Path) -> None:
     network, _ = designed(tmp_path, TENANTS.replace(", dual_stack: {server_pool: 10.0.0.0/10}", ""))
     both, one = dual("tenants").server("h1").nics[0], network.server("h1").nics[0]
     assert one.addresses == both.addresses_of("ipv6")
+
+
+def test_a_formula_may_take_something_away(tmp_path: Path) -> None:
+    network = dual("plain")
+    nets = [one.subnets[-1].prefix for one in network.segments]
+    assert nets[:2] == ["fd01::/64", "fd01:0:0:1::/64"]
+    assert len(set(nets)) == len(nets)
+    text = FABRICS["plain"].replace("{stripe*8+rail-9}", "{stripe*8+rail-10}")
+    with pytest.raises(InputError, match=r"\{stripe\*8\+rail-10\} is -1, below 0"):
+        designed(tmp_path, text)

@@ -136,7 +136,7 @@ def _with_a_port_in_another_vrf(config: DeviceConfig) -> tuple[DeviceConfig, str
 
 @needs_lab
 def test_both_address_families_of_a_tenant_are_connected_and_kept_apart(tmp_path: Path) -> None:
-    with lab(tmp_path / "dual.yaml", dual("tenants of one leaf each, on routed links"), "rails=1-2") as (made, running):
+    with lab(tmp_path / "dual.yaml", dual("tenants of one leaf each, on routed links"), "rails=2-3") as (made, running):
         assert made.unsettled == ()
         assert {":" in pair.src_gid for pair in forbidden_pairs(running)} == {True, False}
         assert [(one.id, one.failures) for one in assertions.run(running) if not one.passed] == []

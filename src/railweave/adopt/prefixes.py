@@ -175,7 +175,8 @@ def _formula(cuts: Sequence[Cut], factors: tuple[int, ...], six: bool, length: i
     """A formula whose groups (bytes, or 16 bits in hexadecimal) each count some of the numbers; None: there is none."""
     width, groups = (16, 8) if six else (8, 4)
     used: list[list[str]] = [[] for _ in range(groups)]
-    for name, factor in zip(FIELDS, factors, strict=True):
+    counted = [0] * groups
+    for name, factor, number in zip(FIELDS, factors, cuts[0].numbers, strict=True):
         if not factor:
             continue
         place = next((at for at in range(groups) if factor % (1 << width * (groups - 1 - at)) == 0), None)
@@ -183,14 +184,12 @@ def _formula(cuts: Sequence[Cut], factors: tuple[int, ...], six: bool, length: i
             return None
         times = factor >> width * (groups - 1 - place)
         used[place].append(name if times == 1 else f"{name}*{times}")
-    start = _start(cuts[0], factors)
-    if start < 0:
-        return None
+        counted[place] += times * number
     words: list[str] = []
     for at in range(groups):
-        number = start >> width * (groups - 1 - at) & ((1 << width) - 1)
-        terms = [*used[at], *([str(number)] if number or not used[at] else [])]
-        words.append("{" + "+".join(terms) + "}" if used[at] else format(number, "x" if six else "d"))
+        rest = (cuts[0].value >> width * (groups - 1 - at) & ((1 << width) - 1)) - counted[at]
+        terms = "+".join(used[at]) + (f"{rest:+d}" if rest else "")
+        words.append("{" + terms + "}" if used[at] else format(rest, "x" if six else "d"))
     formula = f"{(':' if six else '.').join(words)}/{length}"
     try:
         good = all(fill(formula, dict(zip(FIELDS, one.numbers, strict=True))) == str(one.prefix) for one in cuts)

@@ -147,7 +147,7 @@ class Addressing(Model):
     )
     server_prefix: PrefixFormula | None = Field(
         default=None,
-        description="a formula for server prefixes in place of the pool's bits, for example 192.168.{rail}.0/24 or "
+        description="a formula for server prefixes in place of the pool's bits, for example 192.168.{rail}.0/24, 10.200.{stripe*8+rail-9}.0/24 or "
         "10.1.{server+100}.{rail*10+4}/31; fields: {stripe}, {rail}, {color}, {tenant}, and {server} on routed links",
     )
     gateway_host: int = Field(default=1, ge=0, le=254, description="host part of the leaf's address in a server prefix")

@@ -1,4 +1,4 @@
-"""Formulas for prefixes: ``1.1.{server+100}.{rail*10+4}/31``.
+"""Formulas for prefixes: ``1.1.{server+100}.{rail*10+4}/31``, ``10.200.{stripe*8+rail-9}.0/24``.
 
 Numbers go in decimal into an IPv4 prefix and in hexadecimal into an IPv6 one, as people write both.
 """
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 FIELDS = ("stripe", "rail", "color", "server", "tenant")
 
-_SUM = re.compile(r"\{((?:[a-z]+(?:\*\d{1,5})?|\d{1,5})(?:\+(?:[a-z]+(?:\*\d{1,5})?|\d{1,5}))*)\}")
-"""A sum in braces of numbers and of fields, each with a factor or without."""
+_TERM = r"(?:[a-z]+(?:\*\d{1,5})?|\d{1,5})"
+_SUM = re.compile(rf"\{{(-?{_TERM}(?:[+-]{_TERM})*)\}}")
+"""A sum or difference in braces of numbers and of fields, each with a factor or without."""
 
 
 def fields_of(formula: str) -> set[str]:
@@ -37,11 +38,15 @@ def fill(formula: str, values: Mapping[str, int]) -> str:
     form = "x" if ":" in formula else "d"
 
     def term(text: str) -> int:
-        name, _, factor = text.partition("*")
-        return int(name) if name.isdecimal() else values[name] * int(factor or 1)
+        name, _, factor = text.lstrip("-").partition("*")
+        value = int(name) if name.isdecimal() else values[name] * int(factor or 1)
+        return -value if text.startswith("-") else value
 
     def number(match: re.Match[str]) -> str:
-        return format(sum(map(term, match[1].split("+"))), form)
+        value = sum(map(term, match[1].replace("-", "+-").removeprefix("+").split("+")))
+        if value < 0:
+            raise ValueError(f"{match[0]} is {value}, below 0")
+        return format(value, form)
 
     return str(ipaddress.ip_network(_SUM.sub(number, formula)))
 
@@ -50,7 +55,7 @@ def _check(formula: str) -> str:
     rest = _SUM.sub("", formula)
     if "{" in rest or "}" in rest:
         raise WrongValueError(
-            f"{formula!r} holds a field that cannot be read", "write {rail}, {rail*10} or {rail*10+4}"
+            f"{formula!r} holds a field that cannot be read", "write {rail}, {rail*10+4} or {stripe*8+rail-9}"
         )
     unknown = sorted(fields_of(formula) - set(FIELDS))
     if unknown:
