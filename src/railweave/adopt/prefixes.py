@@ -19,6 +19,10 @@ FIELDS = ("tenant", "stripe", "server", "rail", "color")
 """What numbers a prefix, in the order of the bits that each takes."""
 
 
+MOST_BITS = 32
+"""That a number may take in the fabric file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cut:
     """A server prefix, and the numbers (in the order of ``FIELDS``) of what it is for."""
@@ -168,7 +172,7 @@ def _bits(
         top = shift
     if top and "color" in widths and not widths["color"]:
         widths["color"] = top  # room below the numbers that are known
-    return FieldBits(**widths)
+    return FieldBits(**widths) if max(widths.values()) <= MOST_BITS else None
 
 
 def _formula(cuts: Sequence[Cut], factors: tuple[int, ...], six: bool, length: int) -> str | None:
