@@ -198,8 +198,9 @@ def server_families(network: Network, switch: Switch) -> tuple[Family, ...]:
     """The address families of the server prefixes of a switch's fabric."""
     fabric = network.fabric(switch.fabric)
     found = [one.prefix for tenant in fabric.tenants for one in tenant.networks]
-    families = {Prefix(one).family for one in found} | network.families_of(fabric.name)
-    return tuple(sorted(families)) or ("ipv6",)
+    there = {Prefix(one).family for one in found} | network.families_of(fabric.name)
+    families: tuple[Family, ...] = tuple(one for one in ("ipv4", "ipv6") if one in there)
+    return families or ("ipv6",)
 
 
 def ends_of(cable: Cable, device: str) -> tuple[End, End, Cable]:
