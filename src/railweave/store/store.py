@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
     from railweave.store.database import Database, Statement
+    from railweave.store.records import Pairs
 
+_AT_ONCE = 500
 _RUN = "INSERT INTO runs SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS BIGINT), ?, ?, ?, ? FROM runs"
 _ENVIRONMENT = "INSERT INTO environments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _SAMPLE = "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -78,11 +80,26 @@ class Store:
 
         Raises ``OutputError``.
         """
-        there = {id_ for (id_,) in self._database.read("SELECT id FROM runs")}
-        new = list({one.id: one for one in runs if one.id not in there}.values())
+        given = {one.id: one for one in runs}
+        there = self._known(list(given))
+        new = [one for id_, one in given.items() if id_ not in there]
         if new:
             self._database.write([statement for run in new for statement in _statements(run)])
         return new
+
+    def _known(self, ids: Sequence[str]) -> set[str]:
+        """Those of these ids that are there. The number of values in one question is limited (SQLite: ``SQLITE_MAX_VARIABLE_NUMBER``)."""
+        found: set[str] = set()
+        for first in range(0, len(ids), _AT_ONCE):
+            some = ids[first : first + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            found |= {id_ for (id_,) in self._database.read(f"SELECT id FROM runs WHERE id IN ({marks})", some)}  # noqa: S608 - marks
+        return found
+
+    def settings(self) -> list[tuple[Pairs, bool]]:
+        """What each run was asked to do, and whether it failed, in the order in which they were kept; without reading their numbers."""
+        rows = self._database.read("SELECT settings, failures FROM runs ORDER BY number")
+        return [(_pairs(settings), bool(json.loads(failures))) for settings, failures in rows]
 
     def runs(self, *, ids: Sequence[str] = ()) -> list[Run]:
         """Runs in the order in which they were kept, with everything; those whose ids begin so where ``ids`` has any."""

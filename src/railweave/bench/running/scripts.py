@@ -1,0 +1,140 @@
+"""What is run on a server, as text for ``sh``: nothing is copied there, and nothing is left there.
+
+Each script ends what it started when its standard input ends, which it does however the connection ends: at Ctrl-C, when railweave is
+killed, when a cable is pulled and the server notices. Where the server does not notice, ``timeout`` ends it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SAYS = "railweave: "
+"""Begins lines that scripts print themselves, between what programs print."""
+LISTENING = f"{SAYS}listening on port "
+NO_GID = 97
+"""Exit status where no GID is the address that was planned."""
+NO_PORT = 98
+"""Exit status where no TCP port is free."""
+PORTS = 64
+"""TCP ports that are tried, from the first one on."""
+GRACE_S = 5
+"""Between being asked to end and being killed."""
+DEVICES = "/sys/class/infiniband"
+"""Where the kernel shows RDMA devices."""
+
+
+def written_gid(address: str) -> str:
+    """An address as the kernel writes it into the table of GIDs: an IPv4 address is mapped (RFC 4291, section 2.5.5.2)."""
+    found = ipaddress.ip_address(address)
+    if isinstance(found, ipaddress.IPv4Address):
+        found = ipaddress.IPv6Address(f"::ffff:{found}")
+    return found.exploded
+
+
+# The descriptor 3 is what keeps the script alive; programs read nothing.
+_BEGIN = "exec 3<&0 </dev/null 2>&1\n"
+
+_FIND = """S={devices}
+g= d=
+for f in $(grep -lxsF -- {gid} "$S"/{device}/ports/*/gids/*); do
+  p=${{f%/gids/*}}; i=${{f##*/}}
+  [ "$(cat "$p/gid_attrs/types/$i" 2>/dev/null)" = 'RoCE v2' ] || continue
+  n=${{p##*/}}; d=${{p%/ports/*}}; d=${{d##*/}}; g=$i; break
+done
+if [ -z "$d" ]; then
+  echo {says}no RoCE v2 GID is {address}, of the RDMA devices $(ls "$S" 2>/dev/null | tr '\\n' ' ')
+  exit {none}
+fi
+echo {says}{address} is GID $g of $d port $n
+ulimit -l unlimited 2>/dev/null
+m=$(cat "$S/$d/device/numa_node" 2>/dev/null); near=
+if [ "${{m:--1}}" -ge 0 ] && command -v numactl >/dev/null; then near="numactl -N $m -m $m"; fi
+"""
+
+_FREE = """t={first}
+listens() {{ grep -qs ":$(printf %04X $t) [0-9A-F]*:0000 0A" /proc/net/tcp /proc/net/tcp6; }}
+while listens; do t=$((t+1)); [ $t -lt {last} ] || {{ echo {says}no TCP port is free from {first} on; exit {none}; }}; done
+"""
+
+# The main shell waits for the program, and not for the one that waits for the input to end.
+_GUARDED = """timeout -k {grace} {limit} {words} &
+p=$!
+{{ cat <&3; kill $p; }} >/dev/null 2>&1 &
+w=$!
+"""
+_AWAITED = """exec 3<&-
+wait $p; s=$?
+kill $w 2>/dev/null
+exit $s
+"""
+_READY = f"""until listens; do kill -0 $p 2>/dev/null || break; sleep 0.1; done
+if listens; then echo {LISTENING.rstrip()} $t; fi
+"""
+
+
+def serving(address: str, device: str, words: Sequence[str], *, first: int, limit_s: float) -> str:
+    """The listening end of perftest: finds the GID, takes a free TCP port from ``first`` on, and says when it listens."""
+    line = f"$near {shlex.join(words)} -d $d -i $n -x $g -p $t"
+    return (
+        _BEGIN
+        + _found(address, device)
+        + _FREE.format(first=first, last=first + PORTS, says=SAYS.rstrip(), none=NO_PORT)
+        + _guarded(line, limit_s)
+        + _READY
+        + _AWAITED
+    )
+
+
+def asking(address: str, device: str, words: Sequence[str], *, port: int, peer: str, limit_s: float) -> str:
+    """The end of perftest that connects to ``peer`` and prints the result."""
+    line = f"$near {shlex.join(words)} -d $d -i $n -x $g -p {port} {shlex.quote(peer)}"
+    return _BEGIN + _found(address, device) + _guarded(line, limit_s) + _AWAITED
+
+
+def guarded(line: str, limit_s: float, before: str = "") -> str:
+    """A command line that ends with its input, or after so long. ``before``: lines ahead of it, which take no time."""
+    return _BEGIN + before + _guarded(line, limit_s) + _AWAITED
+
+
+def _guarded(line: str, limit_s: float) -> str:
+    return _GUARDED.format(grace=GRACE_S, limit=f"{limit_s:g}", words=line)
+
+
+def _found(address: str, device: str) -> str:
+    return _FIND.format(
+        devices=shlex.quote(DEVICES),
+        device=shlex.quote(device) if device else "*",
+        gid=written_gid(address),
+        address=address,
+        says=SAYS.rstrip(),
+        none=NO_GID,
+    )
+
+
+SURVEY = """exec </dev/null 2>/dev/null
+echo "kernel=$(uname -r)"
+for f in {devices}/*; do
+  [ -e "$f" ] || continue
+  d=${{f##*/}}; m=$(readlink -f "$f/device/driver/module"); m=${{m##*/}}
+  echo "firmware $d=$(cat "$f/fw_ver")"
+  [ -n "$m" ] && echo "driver $m=$(cat "/sys/module/$m/version" || echo of the kernel)"
+done
+v=$({perftest} --version 2>&1 | grep -i version | head -1); [ -n "$v" ] && echo "perftest=${{v##*: }}"
+v=$(cat /sys/module/nvidia/version); [ -n "$v" ] && echo "driver nvidia=$v"
+v=$(cat /sys/module/amdgpu/version); [ -n "$v" ] && echo "driver amdgpu=$v"
+v=$(mpirun --version | head -1); [ -n "$v" ] && echo "mpirun=${{v##* }}"
+v=$(srun --version); [ -n "$v" ] && echo "slurm=${{v##* }}"
+v=$(readlink -f "$(ldconfig -p | grep -o '/[^ ]*lib[nr]ccl.so.[0-9]*$' | head -1)"); [ -n "$v" ] && echo "library=${{v##*/}}"
+exit 0
+"""
+"""Prints what a server has, ``NAME=TEXT`` a line."""
+
+
+def survey(program: str) -> str:
+    """What a server has: kernel, drivers, firmware of RDMA devices, versions of perftest, MPI, Slurm and NCCL."""
+    return SURVEY.format(devices=shlex.quote(DEVICES), perftest=shlex.quote(program))
