@@ -10,6 +10,7 @@ from __future__ import annotations
 from railweave.api.bench import bench_import, bench_triage
 from railweave.api.bench_plan import bench_plan
 from railweave.api.bench_report import bench_compare, bench_report
+from railweave.api.bench_run import bench_run
 from railweave.api.building import build, diff, verify
 from railweave.api.fleet import fleet_check, fleet_mesh
 from railweave.api.forwarding import paths, routes
@@ -24,6 +25,7 @@ __all__ = [
     "bench_import",
     "bench_plan",
     "bench_report",
+    "bench_run",
     "bench_triage",
     "build",
     "check",

@@ -10,6 +10,7 @@ import typer
 from railweave.cli.bench_compare import compare
 from railweave.cli.bench_plan import plan
 from railweave.cli.bench_report import report
+from railweave.cli.bench_run import run as run_
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_findings, print_json, tally, waiting
 from railweave.counting import counted
@@ -20,17 +21,17 @@ if TYPE_CHECKING:
     from railweave.store.records import Run
 
 app = typer.Typer(
-    no_args_is_help=True, help="Plan benchmarks, keep their results, and find out why a run is slow or fails."
+    no_args_is_help=True, help="Plan and run benchmarks, keep their results, and find out why a run is slow or fails."
 )
 
 
 @app.callback()
 def _bench() -> None:
-    """Plan benchmarks, keep their results, and find out why a run is slow or fails."""
+    """Plan and run benchmarks, keep their results, and find out why a run is slow or fails."""
 
 
 app.command("plan", short_help="Plan the runs that prove a network.")(plan)
-
+app.command("run", short_help="Carry out a plan, and keep what comes of it.")(run_)
 
 FILES = typer.Argument(..., help="Outputs of perftest, nccl-tests, rccl-tests, NCCL_DEBUG=INFO, MLPerf; tables as CSV.")
 STORE = typer.Argument(..., help="The store: a file, or postgresql://USER@HOST/NAME.")

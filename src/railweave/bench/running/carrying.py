@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -32,14 +32,12 @@ SURVEY_S = 30
 class Ways:
     """How runs are carried out.
 
-    - ``launch``: of collectives; ``perftest``: the folder of perftest on servers, where it is not on their path; ``peers``: what a server is
-      called by other servers, where that is not its name.
+    - ``launch``: of collectives; ``perftest``: the folder of perftest on servers, where it is not on their path.
     - ``at_once``: runs at the same time, of those that may; ``timeout_s``: in the place of what the plan says.
     """
 
     launch: Launch
     perftest: str = ""
-    peers: Mapping[str, str] = field(default_factory=dict[str, str])
     at_once: int = 64
     timeout_s: float | None = None
 
@@ -85,9 +83,7 @@ async def carried_out(
                 began, start = dt.datetime.now(dt.UTC), monotonic()
                 limit_s = ways.timeout_s or float(run.timeout_s)
                 if isinstance(run.test, Perftest):
-                    came = await measured(
-                        run.test, shells, number=number, limit_s=limit_s, folder=ways.perftest, peers=ways.peers
-                    )
+                    came = await measured(run.test, shells, number=number, limit_s=limit_s, folder=ways.perftest)
                 else:
                     came = await launched(run.test, ways.launch, shells, limit_s)
                 own = with_servers(environment, hosts_of(run), surveyed, dict(checked))
@@ -95,9 +91,12 @@ async def carried_out(
                 done(run, kept[-1])
 
         for together in rounds_of(runs):
-            async with asyncio.TaskGroup() as group:
-                for number, run in enumerate(together):
-                    group.create_task(one(run, number))
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for number, run in enumerate(together):
+                        group.create_task(one(run, number))
+            except ExceptionGroup as several:
+                raise several.exceptions[0] from None
     finally:
         await shells.close()
     return kept
@@ -108,7 +107,9 @@ async def _surveyed(runs: Sequence[PlannedRun], shells: Shells, ways: Ways) -> d
     programs = {run.test.program for run in runs if isinstance(run.test, Perftest)}
     program = min(programs, default="ib_write_bw")
     script = survey(f"{ways.perftest.rstrip('/')}/{program}" if ways.perftest else program)
-    only_here = all(isinstance(run.test, NcclTests) and ways.launch.place(run.test) not in hosts_of(run) for run in runs)
+    only_here = all(
+        isinstance(run.test, NcclTests) and ways.launch.place(run.test) not in hosts_of(run) for run in runs
+    )
     names = [] if only_here else list(dict.fromkeys(host for run in runs for host in hosts_of(run)))
 
     async def one(host: str) -> dict[str, str]:

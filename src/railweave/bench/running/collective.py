@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from railweave.bench.running.pair import Came, wrong
@@ -13,7 +13,7 @@ from railweave.bench.running.words import nccl_tests_words
 from railweave.reach.failure import ReachError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from railweave.bench.plan import NcclTests
     from railweave.bench.running.shells import Shells
@@ -31,13 +31,13 @@ class Launch:
     """How collectives are started.
 
     - ``launcher``; ``on``: the server that it is started on; empty: this machine; None: the first server of the run.
-    - ``script``: text of ``mpirun.sh`` of the build folder; ``ranks``: what starts each rank; ``folder``: where nccl-tests is on servers.
+    - ``scripts``: text of ``mpirun.sh`` of the build folder, by server; ``ranks``: what starts each rank; ``folder``: where nccl-tests is.
     - ``options``: more words for ``srun``.
     """
 
     launcher: Launcher = "mpirun"
     on: str | None = None
-    script: str = ""
+    scripts: Mapping[str, str] = field(default_factory=dict[str, str])
     ranks: str = RANKS
     folder: str = ""
     options: tuple[str, ...] = ()
@@ -51,12 +51,12 @@ def started(test: NcclTests, launch: Launch, limit_s: float) -> str:
     """The script that starts the ranks, in the order of the plan: what it needs is in a temporary folder, which goes with it."""
     if launch.launcher == "mpirun":
         files = {"hostfile": "".join(f"{host} slots={test.per_host * test.gpus}\n" for host in test.hosts)}
-        files["mpirun.sh"] = launch.script
+        files["mpirun.sh"] = launch.scripts.get(test.hosts[0], "")
     else:
         files = {"hosts": "".join(f"{host}\n" * test.per_host for host in test.hosts)}
-    made = 'f=$(mktemp -d -t railweave.XXXXXXXXXX) || exit\ntrap \'rm -rf "$f"\' EXIT\n'
+    made = "f=$(mktemp -d -t railweave.XXXXXXXXXX) || exit\ntrap 'rm -rf \"$f\"' EXIT\n"
     for name, text in files.items():
-        made += f"printf %s {shlex.quote(text)} > \"$f/{name}\"\n"
+        made += f'printf %s {shlex.quote(text)} > "$f/{name}"\n'
     return guarded(_line(test, launch), limit_s, made)
 
 
@@ -86,7 +86,7 @@ async def launched(test: NcclTests, launch: Launch, shells: Shells, limit_s: flo
     return came
 
 
-def shown(test: NcclTests, launch: Launch, servers: Sequence[str] = ()) -> str:
+def shown(test: NcclTests, launch: Launch) -> str:
     """The command for people, as ``--dry-run`` prints it."""
-    del servers
-    return _line(test, launch).replace('"$f/hosts"', "HOSTS").replace('"$f/', '"')
+    found = _line(test, launch).replace('"$f/hosts"', "HOSTS")
+    return found.replace('"$f/mpirun.sh"', "mpirun.sh").replace('"$f/hostfile"', "HOSTFILE")

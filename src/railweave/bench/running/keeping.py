@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.bench.plan import NcclTests, Perftest
@@ -18,6 +18,7 @@ from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from railweave.bench.plan import PlannedRun
     from railweave.bench.running.pair import Came
@@ -44,7 +45,9 @@ class Keeper:
                 found[given[PLANNED]] = failed
         return found
 
-    def keep(self, planned: PlannedRun, came: Came, began: dt.datetime, seconds: float, environment: Environment) -> Run:
+    def keep(
+        self, planned: PlannedRun, came: Came, began: dt.datetime, seconds: float, environment: Environment
+    ) -> Run:
         """Keep what came of a run, and give it as it is kept. Raises ``OutputError`` where it cannot be written."""
         path, attempt = _free(self.outputs / f"{planned.name}.txt")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +80,11 @@ def made(
     tool = "perftest" if isinstance(planned.test, Perftest) else "nccl-tests"
     found = read(came.text, file)
     runs = [one for one in runs_of(found, digest, kept, environment) if one.samples or one.tool != "nccl-log"]
-    run = runs[0] if runs else Run(tool, f"{_asked(planned)} without a result", file, digest, 1, "", kept, environment=environment)
+    run = (
+        runs[0]
+        if runs
+        else Run(tool, f"{_asked(planned)} without a result", file, digest, 1, "", kept, environment=environment)
+    )
     failures = [*came.failures, *run.failures]
     if not run.samples and not failures:
         failures.append("it printed no result")
@@ -131,8 +138,6 @@ def with_servers(
 
     A version that is the same everywhere is kept once; firmware is by server and device.
     """
-    import json
-
     versions, firmware = dict(environment.versions), dict(environment.firmware)
     names = list(hosts)
     for host in names:

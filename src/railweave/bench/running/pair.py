@@ -11,8 +11,6 @@ from railweave.bench.running.words import perftest_words
 from railweave.reach.failure import ReachError, told
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from railweave.bench.plan import Perftest
     from railweave.bench.running.shells import Said, Shells
 
@@ -39,13 +37,11 @@ class Came:
     facts: dict[str, str] = field(default_factory=dict[str, str])
 
 
-async def measured(
-    test: Perftest, shells: Shells, *, number: int, limit_s: float, folder: str = "", peers: Mapping[str, str] | None = None
-) -> Came:
+async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: float, folder: str = "") -> Came:
     """Measure between two NICs. Never raises but when it is cancelled, and then nothing is left running.
 
     ``number``: of the run in its round, by which the ports of its servers differ; ``limit_s``: when it is ended; ``folder``: where perftest
-    is on servers; ``peers``: by what a server is called by others, where that is not its name.
+    is on servers. The asking end reaches the other by the name of its server, over whatever network that name leads to.
     """
     came, port = Came(), asyncio.get_running_loop().create_future()
     first = FIRST_PORT + number % 512 * 64
@@ -64,7 +60,7 @@ async def measured(
         if not port.done():
             await _did_not_listen(test, listening, came)
             return came
-        peer = "localhost" if test.server.host == test.client.host else (peers or {}).get(test.server.host, test.server.host)
+        peer = "localhost" if test.server.host == test.client.host else test.server.host
         ask = asking(
             test.client.address, test.client.device, perftest_words(test, test.client.gpu, folder),
             port=port.result(), peer=peer, limit_s=limit_s,

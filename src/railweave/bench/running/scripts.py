@@ -73,7 +73,7 @@ kill $w 2>/dev/null
 exit $s
 """
 _READY = f"""until listens; do kill -0 $p 2>/dev/null || break; sleep 0.1; done
-if listens; then echo {LISTENING.rstrip()} $t; fi
+if listens; then echo '{LISTENING}'$t; fi
 """
 
 
@@ -83,7 +83,7 @@ def serving(address: str, device: str, words: Sequence[str], *, first: int, limi
     return (
         _BEGIN
         + _found(address, device)
-        + _FREE.format(first=first, last=first + PORTS, says=SAYS.rstrip(), none=NO_PORT)
+        + _FREE.format(first=first, last=first + PORTS, says=shlex.quote(SAYS), none=NO_PORT)
         + _guarded(line, limit_s)
         + _READY
         + _AWAITED
@@ -111,7 +111,7 @@ def _found(address: str, device: str) -> str:
         device=shlex.quote(device) if device else "*",
         gid=written_gid(address),
         address=address,
-        says=SAYS.rstrip(),
+        says=shlex.quote(SAYS),
         none=NO_GID,
     )
 
