@@ -1,0 +1,1 @@
+"""``make bench-trial``: plans carried out by real programs."""
