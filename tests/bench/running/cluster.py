@@ -6,8 +6,8 @@ import asyncio
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 

@@ -6,6 +6,7 @@ ends), ``deaf`` (the listening end does not listen).
 
 from __future__ import annotations
 
+import itertools
 import os
 import pathlib
 import socket
@@ -37,7 +38,7 @@ def main() -> int:
     if "--version" in words:
         print("Version: 6.06")
         return 0
-    given = dict(zip(words, words[1:], strict=False))
+    given = dict(itertools.pairwise(words))
     wrong = pathlib.Path(os.environ["STAND_IN"], os.environ["NAME"])
     fault = wrong.read_text() if wrong.exists() else ""
     both = "Bidirectional " if "-b" in words else ""

@@ -103,7 +103,7 @@ def _own(network: Network, number: int, server: Server, names: Sequence[str], wo
 
 def _started(number: int, server: Server, disk: Path, root: Path, work: Path, own: Path) -> subprocess.Popen[bytes]:
     boot = root / "boot"
-    kernel, initrd = (sorted(boot.glob(f"{one}-*"))[-1] for one in ("vmlinuz", "initrd.img"))
+    kernel, initrd = (max(boot.glob(f"{one}-*")) for one in ("vmlinuz", "initrd.img"))
     words = [
         "qemu-system-x86_64",
         *os.environ.get("TRIAL_ACCEL", "-accel tcg,thread=multi").split(),
