@@ -225,3 +225,16 @@ def test_curves_have_earlier_runs_and_the_band() -> None:
     assert [values for _, values in found[0].earlier] == [(60.0, None, 70.0), (80.0, 90.0, None), (81.0, 90.0, None)]
     assert found[0].predicted == ((100.0, 95.0, 105.0), (100.0, 95.0, 105.0), None)
     assert curves([made.collective(1, [(MIB, 1.0)])]) == [], "one size is no curve"
+
+
+@pytest.mark.parametrize(
+    ("planned", "asked", "verdict"),
+    [("0.15", None, "same"), ("", None, "worse"), ("0.15", 0.05, "worse"), ("0.05", 0.2, "same"), ("x", None, "worse")],
+)
+def test_a_row_beside_its_prediction_may_be_as_far_off_as_its_plan_says(
+    planned: str, asked: float | None, verdict: str
+) -> None:
+    run = made.pair(1, "a:nic0", "b:nic0", 390.0 * 0.87, **({"tolerance": planned} if planned else {}))
+    [row] = against_prediction([run], asked)
+    assert row.verdict == verdict
+    assert row.to_json()["tolerance"] == (asked if asked is not None else 0.15 if planned == "0.15" else 0.05)

@@ -18,15 +18,13 @@ if TYPE_CHECKING:
     from railweave.network.model import Network
     from railweave.store.records import Run
 
-TOLERANCE = 0.05
-
 
 def bench_report(
     store: Path | str,
     *,
     baseline: Path | str | None = None,
     fabric: Network | Path | str | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
@@ -36,7 +34,7 @@ def bench_report(
     - ``store``: a file or a ``postgresql://`` address; ``STORE#RUN`` for the runs whose id begins so.
     - ``baseline``: another store, or a run of this one, that regressions are looked for against.
     - ``fabric``: the network that runs were on: pairs are found in it by their GIDs, and collectives of which nothing was predicted are predicted.
-    - ``tolerance``: part by which a number may be worse.
+    - ``tolerance``: part by which a number may be worse; None: beside a prediction what the plan of the run allows, else 0.05.
     - ``device``, ``hardware``: see ``load``.
     - ``progress``: called with a few words on what is being done.
 
@@ -58,7 +56,7 @@ def bench_compare(
     *,
     predicted: bool = False,
     fabric: Network | Path | str | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
@@ -90,8 +88,8 @@ def bench_compare(
     return compare_runs(before, now, tolerance, more, accounts)
 
 
-def _allowed(tolerance: float) -> None:
-    if not 0 <= tolerance < 1:
+def _allowed(tolerance: float | None) -> None:
+    if tolerance is not None and not 0 <= tolerance < 1:
         what = f"a tolerance of {tolerance:g}"
         raise InputError([Problem(Argument("tolerance"), what, "give a part from 0 to below 1, as 0.05")])
 

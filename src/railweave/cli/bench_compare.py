@@ -24,7 +24,7 @@ def compare(
     b: str | None = typer.Argument(None, help="What is judged: a store, STORE#RUN, or a run of the store of A."),
     predicted: bool = typer.Option(False, "--predicted", help="Judge A by what was predicted of it."),
     fabric: Path | None = FABRIC,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = TOLERANCE,
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
     as_json: bool = JSON,

@@ -10,7 +10,11 @@ from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, telling, waiting
 from railweave.counting import counted
 
-TOLERANCE = typer.Option(0.05, "--tolerance", help="Part by which a number may be worse: 0.05 is 5 %.")
+TOLERANCE = typer.Option(
+    None,
+    "--tolerance",
+    help="Part by which a number may be worse, as 0.05; default: beside a prediction as planned, else 0.05.",
+)
 FABRIC = typer.Option(
     None, "--fabric", help="Fabric file or build folder: what nothing was predicted of is predicted, GIDs become NICs."
 )
@@ -23,7 +27,7 @@ def report(
         None, "--baseline", help="Earlier results to look for regressions against: a store, or a run of this one."
     ),
     fabric: Path | None = FABRIC,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = TOLERANCE,
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
     as_json: bool = JSON,

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 def against_prediction(
     runs: Sequence[Run],
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, Foretold] | None = None,
 ) -> list[Row]:
     """A row for each thing that was both predicted and measured, and one for each run that failed; in order.
 
-    A number is worse where it is below the band of its prediction by more than ``tolerance``. Several runs of a thing are one row with
+    A number is worse where it is below the band of its prediction by more than ``tolerance``; None: by more than the plan of the run
+    allows, which is more where nobody knows how far off predictions are, and ``TOLERANCE`` where no plan says it. Several runs of a thing are one row with
     their median, and the prediction of the latest. ``more``: settings that follow from the network (``located``);
     ``accounts``: what was predicted now, by the id of a run, for those of which nothing was predicted when they were kept.
     """
@@ -36,8 +37,18 @@ def against_prediction(
     for key, several in measured.items():
         found = _of(key, [by_id[one.run] for one in several], accounts or {})
         if found is not None:
-            rows.append(_row(key, several, found, tolerance))
+            allowed = allowed_of(by_id[several[-1].run]) if tolerance is None else tolerance
+            rows.append(_row(key, several, found, allowed))
     return sorted([*rows, *failed(runs)], key=lambda row: row.key)
+
+
+def allowed_of(run: Run) -> float:
+    """How far below its band a number of a run may be: as its plan says, else ``TOLERANCE``."""
+    try:
+        found = float(dict(run.settings).get("tolerance", TOLERANCE))
+    except ValueError:
+        return TOLERANCE
+    return found if 0 <= found < 1 else TOLERANCE
 
 
 def _of(key: Key, runs: Sequence[Run], accounts: Mapping[str, Foretold]) -> Prediction | None:
@@ -77,6 +88,7 @@ def _row(key: Key, several: Sequence[Number], predicted: Prediction, tolerance: 
         predicted.low,
         predicted.high,
         runs=tuple(dict.fromkeys(one.run for one in several)),
+        tolerance=tolerance,
     )
     if beside_slow is not None and beside_slow < 1 - tolerance:
         return replace(row, verdict="worse")

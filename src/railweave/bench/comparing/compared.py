@@ -59,19 +59,20 @@ class Compared:
 def compare_runs(
     before: Sequence[Run],
     now: Sequence[Run],
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, Foretold] | None = None,
 ) -> Compared:
     """Runs beside earlier ones. ``more``: settings that follow from the network (``located``); ``accounts``: what was predicted now."""
-    rows = [*regressions(numbers(before, more), numbers(now, more), tolerance, fewest=1), *failed(now)]
+    allowed = TOLERANCE if tolerance is None else tolerance
+    rows = [*regressions(numbers(before, more), numbers(now, more), allowed, fewest=1), *failed(now)]
     notes = () if any(row.before is not None and row.now is not None for row in rows) else (NOTHING_IN_COMMON,)
-    return _compared("runs", rows, now, tolerance, more, accounts, notes)
+    return _compared("runs", rows, now, allowed, more, accounts, notes)
 
 
 def compare_predicted(
     runs: Sequence[Run],
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, Foretold] | None = None,
     notes: Sequence[str] = (),
@@ -95,11 +96,12 @@ def _compared(
     of: str,
     rows: Sequence[Row],
     runs: Sequence[Run],
-    tolerance: float,
+    tolerance: float | None,
     more: Mapping[str, Mapping[str, str]] | None,
     accounts: Mapping[str, Foretold] | None,
     notes: Sequence[str],
 ) -> Compared:
     pairs = pairs_of(runs, more)
     found = estimate(pairs)
-    return Compared(of, tolerance, tuple(with_causes(rows, pairs, found, accounts or {})), found, tuple(notes))
+    allowed = TOLERANCE if tolerance is None else tolerance
+    return Compared(of, allowed, tuple(with_causes(rows, pairs, found, accounts or {})), found, tuple(notes))

@@ -60,7 +60,7 @@ def reported(
     runs: Sequence[Run],
     before: Sequence[Run] | None = None,
     *,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, Foretold] | None = None,
     notes: Sequence[str] = (),
@@ -73,7 +73,11 @@ def reported(
     now = [run for run in runs if run.id not in earlier] or list(runs)
     predicted = compare_predicted(now, tolerance, more, accounts)
     pairs = pairs_of(now, more)
-    worse = None if before is None else regressions(numbers(before, more), numbers(now, more), tolerance)
+    worse = (
+        None
+        if before is None
+        else regressions(numbers(before, more), numbers(now, more), TOLERANCE if tolerance is None else tolerance)
+    )
     return Reported(
         store,
         tuple(now),

@@ -21,6 +21,7 @@ class Row:
     - ``before``, ``now``: medians, None where there is none; ``repeats``: of how many runs each.
     - ``low``, ``high``: the band of a prediction. ``ratio``: of now to before, above 1 where it is better, whatever the quantity.
     - ``chance``: how likely it would come out so by chance, over all rows; None where that was not asked or cannot be said.
+    - ``tolerance``: how far below its band it may be, of a row beside a prediction.
     - ``likely``: what is likely to hold it back; ``runs``: ids of those of now.
     """
 
@@ -35,6 +36,7 @@ class Row:
     chance: float | None = None
     likely: tuple[str, ...] = ()
     runs: tuple[str, ...] = field(default=())
+    tolerance: float | None = None
 
     @property
     def bad(self) -> bool:
@@ -52,6 +54,7 @@ class Row:
             "repeats": list(self.repeats),
             "band": None if self.low is None else [self.low, self.high],
             "chance": self.chance,
+            "tolerance": self.tolerance,
             "likely": list(self.likely),
             "runs": list(self.runs),
         }
