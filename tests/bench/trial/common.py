@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+from railweave.bench.plan import NcclTests, PlannedRun, read_plan
 from railweave.store.records import Run
 from railweave.store.store import opened
 from tests.conftest import ROOT
@@ -75,3 +78,76 @@ def best(run: Run, quantity: str) -> float:
 def told(out: Path, figures: dict[str, object]) -> None:
     """Hand the figures of a part over."""
     out.write_text(json.dumps(figures))
+
+
+LARGEST = 1 << 20
+"""Of collectives of MPI on one machine: what is tried is how they are started and read."""
+PROGRAMS = ("all_reduce_perf", "alltoall_perf")
+
+
+def collectives(fabric: Path, plan: Path) -> list[PlannedRun]:
+    """Plan all-reduce on each server and on all, and all-to-all on all, from 1 KiB to ``LARGEST``."""
+    ran("bench", "plan", fabric, "--no-predict", "--part", "servers", "--part", "cluster", "-o", plan)
+    whole = read_plan(plan)
+    found: list[PlannedRun] = []
+    for one in whole.runs:
+        assert isinstance(one.test, NcclTests)
+        found.append(replace(one, test=replace(one.test, first_bytes=1024, last_bytes=LARGEST), timeout_s=120))
+    plan.write_bytes(replace(whole, runs=tuple(found)).to_json())
+    return found
+
+
+def compiled(folder: Path) -> None:
+    """The programs. Raises ``SkippedError`` where there is no MPI to build with."""
+    if shutil.which("mpicc") is None:
+        raise SkippedError("there is no mpicc (Debian: libopenmpi-dev)")
+    folder.mkdir(parents=True, exist_ok=True)
+    words = ["mpicc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(folder / PROGRAMS[0]), str(OWN / "mpi_perf.c")]
+    subprocess.run(words, check=True)
+    for name in PROGRAMS[1:]:
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(PROGRAMS[0])
+
+
+def stalling(path: Path) -> Path:
+    """What starts ranks so that one of them stops: in the place of ``railweave host env``, before ``-- PROGRAM``."""
+    path.write_text('#!/bin/sh\nshift\nexport MPI_PERF_STALL=300\nexec "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+def processes(program: str) -> list[int]:
+    """Ranks that run on this machine now."""
+    done = subprocess.run(["pgrep", "-x", program], capture_output=True, text=True, check=False)
+    return [int(one) for one in done.stdout.split()]
+
+
+def judged(planned: list[PlannedRun], store: Path) -> dict[str, float]:
+    """Every run is kept, came to its end, and was read; the bus bandwidth of the largest size, by run."""
+    found = runs(store)
+    rates: dict[str, float] = {}
+    for one in planned:
+        run, test = found[one.name], one.test
+        assert isinstance(test, NcclTests)
+        assert not run.failures, run.failures
+        assert run.ranks == len(test.hosts) * test.per_host
+        rates[one.name] = best(run, "busbw_gbytes_per_s")
+    return rates
+
+
+def stopped(line: list[str | Path], name: str, store: Path, wrapper: Path) -> None:
+    """A rank that stops: the run is ended in time, is a result that says so, and leaves no rank behind; nor does a kill of railweave."""
+    words = [*line, "--again", "--only", name, "--ranks", wrapper]
+    ran(*words, "--timeout", "5", good=(1,))
+    failures = runs(store)[name].failures
+    assert "ended after 5 s" in failures[0], failures
+    until(lambda: not processes(PROGRAMS[0]), "ranks still run after the timeout", 30)
+    before = sum(1 for _ in Path(f"{store}.outputs").rglob("*.txt"))
+    running = subprocess.Popen(railweave(*words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until(lambda: len(processes(PROGRAMS[0])) > 1, "no rank begins")
+    running.kill()
+    running.wait(30)
+    begin = time.monotonic()
+    until(lambda: not processes(PROGRAMS[0]), "ranks still run after railweave was killed", 30)
+    assert sum(1 for _ in Path(f"{store}.outputs").rglob("*.txt")) == before
+    say(f"ended in time, and killed in the middle: no rank runs {time.monotonic() - begin:.1f} s after")

@@ -68,7 +68,7 @@ def _disk(root: Path, work: Path) -> Path:
     disk = work / "disk.img"
     shutil.copy2(OWN / "guest.sh", root / "guest.sh")
     disk.unlink(missing_ok=True)
-    _run("mke2fs", "-q", "-t", "ext4", "-d", str(root), str(disk), "2500M")
+    _run("mke2fs", "-qq", "-t", "ext4", "-d", str(root), str(disk), "2500M")
     return disk
 
 
@@ -133,8 +133,9 @@ def _started(number: int, server: Server, disk: Path, root: Path, work: Path, ow
 def _wait(one: subprocess.Popen[bytes], log: Path) -> None:
     until = time.monotonic() + BOOT_S
     while READY not in log.read_text(errors="replace"):
-        assert one.poll() is None, f"a virtual machine ended: {log}"
-        assert time.monotonic() < until, f"a virtual machine does not boot: {log}"
+        ended, late = one.poll() is not None, time.monotonic() > until
+        assert not ended, f"a virtual machine ended: {log.read_text(errors='replace')[-1000:]}"
+        assert not late, f"a virtual machine does not boot: {log.read_text(errors='replace')[-1000:]}"
         time.sleep(0.5)
 
 

@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
         int share = kind == ALL_REDUCE || kind == SEND_RECV ? 1 : ranks;
         int count = (int)(size / 4 / share);
         long sized = (long)count * 4 * share;
-        size_t room = (size_t)(count ? count : 1) * (size_t)ranks * sizeof(float);
+        size_t room = (size_t)sized + sizeof(float);
         float *in = malloc(room), *out = malloc(room);
         for (size_t i = 0; i < room / sizeof(float); i++) in[i] = (float)(rank + 1);
         long turns = iterations * size > (256 << 20) ? (256 << 20) / size + 1 : iterations;
