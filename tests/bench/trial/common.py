@@ -92,7 +92,7 @@ def collectives(fabric: Path, plan: Path) -> list[PlannedRun]:
     found: list[PlannedRun] = []
     for one in whole.runs:
         assert isinstance(one.test, NcclTests)
-        found.append(replace(one, test=replace(one.test, first_bytes=1024, last_bytes=LARGEST), timeout_s=120))
+        found.append(replace(one, test=replace(one.test, first_bytes=1024, last_bytes=LARGEST), timeout_s=60))
     plan.write_bytes(replace(whole, runs=tuple(found)).to_json())
     return found
 

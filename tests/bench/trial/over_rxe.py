@@ -41,9 +41,9 @@ def tried(root: Path, work: Path) -> dict[str, object]:
         assert sorted(found) == sorted(one.name for one in planned)
         for one in planned:
             assert isinstance(one.test, Perftest)
-            assert found[one.name].environment.host_check.count('"not well"') == len(
-                {one.test.client.host, one.test.server.host}
-            )
+            checked = json.loads(found[one.name].environment.host_check)
+            assert set(checked) == {one.test.client.host, one.test.server.host}, checked
+            assert all("not well" in each for each in checked.values()), checked
         first = found[planned[0].name].environment
         say(f"  {dict(first.versions)}")
         rates = {

@@ -138,7 +138,8 @@ def wrong(said: Said, limit_s: float) -> str:
     last = told(lines[-1]) if lines else ""
     if said.status in {NO_GID, NO_PORT}:
         return last.removeprefix(SAYS)
-    if said.status in {124, 137}:
+    # ``timeout`` gives 124, or 137 where it had to kill; a program that somebody else killed gives 137 too.
+    if said.status == 124 or (said.status == 137 and said.seconds >= limit_s):
         return f"it was ended after {limit_s:g} s"
     if said.status == 127:
         return last or "there is no such program"

@@ -9,6 +9,7 @@ import shlex
 import signal
 from collections import defaultdict
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 import asyncssh
@@ -40,11 +41,12 @@ class Source(Protocol):
 
 @dataclass(slots=True)
 class Said:
-    """What a script printed, and its exit status. ``lost``: why it is not known how it ended."""
+    """What a script printed, its exit status, and how long it took. ``lost``: why it is not known how it ended."""
 
     text: str = ""
     status: int | None = None
     lost: str = ""
+    seconds: float = 0
 
 
 @dataclass(slots=True)
@@ -84,7 +86,7 @@ class Shells:
         What was printed before a connection was lost is kept. Raises ``ReachError`` where the server is not reached. Whoever cancels
         it ends the script.
         """
-        said, parts = Said(), list[bytes]()
+        said, parts, began = Said(), list[bytes](), monotonic()
         try:
             async with self._started(where, script) as running, asyncio.timeout(limit_s):
                 await _read(running.source, parts, seen)
@@ -93,6 +95,7 @@ class Shells:
             said.lost = f"no end within {limit_s:g} s"
         except (OSError, asyncssh.Error) as error:
             said.lost = f"the connection ended: {told(str(error)) or type(error).__name__}"
+        said.seconds = monotonic() - began
         said.text = b"".join(parts).decode("utf-8", "replace")
         if said.status is None and not said.lost:
             said.lost = "the connection ended before the program did"
