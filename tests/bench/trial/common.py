@@ -123,16 +123,16 @@ def processes(program: str) -> list[int]:
 
 
 def judged(planned: list[PlannedRun], store: Path) -> dict[str, float]:
-    """Every run is kept, came to its end, and was read; the bus bandwidth of the largest size, by run."""
+    """Every run is kept, came to its end, and was read; the microseconds of the largest size, by run."""
     found = runs(store)
-    rates: dict[str, float] = {}
+    times: dict[str, float] = {}
     for one in planned:
         run, test = found[one.name], one.test
         assert isinstance(test, NcclTests)
         assert not run.failures, run.failures
         assert run.ranks == len(test.hosts) * test.per_host
-        rates[one.name] = best(run, "busbw_gbytes_per_s")
-    return rates
+        times[one.name] = best(run, "time_us")
+    return times
 
 
 def stopped(line: list[str | Path], name: str, store: Path, wrapper: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ START_S = 30
 """Until the other end has to listen."""
 END_S = 10
 """For the other end to end, once this one has."""
+_WRONG = re.compile(r"\berror\b|fail|cannot|couldn't|unable|not found|denied|refused|no such", re.IGNORECASE)
 LEFT = 30
 """Lines of an output that failed which are kept with the run; all of it is in the file."""
 
@@ -135,7 +137,9 @@ def wrong(said: Said, limit_s: float) -> str:
     if not said.status:
         return ""
     lines = [line for line in said.text.splitlines() if line.strip(" -\t")]
-    last = told(lines[-1]) if lines else ""
+    # Launchers go on talking after what went wrong.
+    telling = [line for line in lines if _WRONG.search(line)]
+    last = told((telling or lines)[-1]) if lines else ""
     if said.status in {NO_GID, NO_PORT}:
         return last.removeprefix(SAYS)
     # ``timeout`` gives 124, or 137 where it had to kill; a program that somebody else killed gives 137 too.
