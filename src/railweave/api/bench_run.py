@@ -40,7 +40,7 @@ def bench_run(
     srun_options: Sequence[str] = (),
     perftest: str = "",
     nccl_tests: str = "",
-    at_once: int = 64,
+    at_once: int = 256,
     timeout_s: float | None = None,
     host_check: bool = True,
     sudo: bool = False,
@@ -72,7 +72,7 @@ def bench_run(
     for, or for an argument that cannot be; ``SpecError`` for files that cannot be read; ``OutputError`` where a result cannot be kept.
     """
     from railweave.bench.plan import Plan, read_plan
-    from railweave.bench.running.carrying import Ways, carried_out, hosts_of
+    from railweave.bench.running.carrying import Ways, carried_out, hosts_of, waiting
     from railweave.bench.running.choosing import chosen
     from railweave.bench.running.collective import RANKS, Launch
     from railweave.bench.running.keeping import Keeper
@@ -94,8 +94,9 @@ def bench_run(
     looked = _had(store, given.digest, place)
     todo = chosen(given, looked, only=only, again=again, failed=failed)
     commands = tuple((one.name, command(one, launch, perftest)) for one in todo.runs)
+    notes = tuple(waiting(todo.runs, at_once))
     if dry_run or not todo.runs:
-        return Carried(given.digest, str(store), todo, commands=commands)
+        return Carried(given.digest, str(store), todo, commands=commands, notes=notes)
     ways = read_access(path_of(access))
     names = list(dict.fromkeys(host for one in todo.runs for host in hosts_of(one)))
     names += [one for one in [launch.on] if one and one not in names]
@@ -120,7 +121,7 @@ def bench_run(
                 done=done,
             )
         )
-        return Carried(given.digest, there.where, todo, tuple(kept), commands)
+        return Carried(given.digest, there.where, todo, tuple(kept), commands, notes)
 
 
 def _designed(

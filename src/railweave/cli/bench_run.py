@@ -58,7 +58,7 @@ def run(
     timeout: float | None = typer.Option(
         None, "--timeout", min=1, help="Seconds after which a run is ended; default: as planned."
     ),
-    at_once: int = typer.Option(64, "--at-once", min=1, max=4096, help="Runs at the same time, of those that may be."),
+    at_once: int = typer.Option(256, "--at-once", min=1, max=4096, help="Runs at the same time, of those that may be."),
     host_check: bool = typer.Option(
         True, "--host-check/--no-host-check", help="Whether `host check` runs on the servers before, and is kept."
     ),
@@ -116,6 +116,8 @@ def run(
     elif dry_run:
         for name, line in found.commands:
             typer.echo(f"{name}\n    {line}")
+        for note in found.notes:
+            typer.echo(f"note: {note}")
         typer.echo(
             f"{len(found.commands):,} runs would be carried out; {len(found.chosen.had):,} are in the store already"
         )

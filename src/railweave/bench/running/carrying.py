@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from railweave.bench.running.shells import Shells
     from railweave.store.records import Environment, Run
 
+AT_ONCE = 256
+"""Runs of a round that go at once where nothing else is said: each has two servers, and a login to each."""
 SURVEY_S = 30
 """For a server to say what it has."""
 
@@ -38,7 +40,7 @@ class Ways:
 
     launch: Launch
     perftest: str = ""
-    at_once: int = 64
+    at_once: int = AT_ONCE
     timeout_s: float | None = None
 
 
@@ -55,6 +57,18 @@ def rounds_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
     for one in runs:
         found.setdefault((parts.index(one.part), one.round), []).append(one)
     return [found[key] for key in sorted(found)]
+
+
+def waiting(runs: Sequence[PlannedRun], at_once: int) -> list[str]:
+    """A sentence for each part with rounds of more runs than go at once: they take longer than planned, and load the network less."""
+    most: dict[str, int] = {}
+    for together in rounds_of(runs):
+        most[together[0].part] = max(most.get(together[0].part, 0), len(together))
+    return [
+        f"{part}: rounds of up to {number:,} runs, of which {at_once:,} go at once (--at-once): it takes longer than planned"
+        for part, number in most.items()
+        if number > at_once
+    ]
 
 
 async def carried_out(
@@ -112,9 +126,12 @@ async def _surveyed(runs: Sequence[PlannedRun], shells: Shells, ways: Ways) -> d
     )
     names = [] if only_here else list(dict.fromkeys(host for run in runs for host in hosts_of(run)))
 
+    free = asyncio.Semaphore(ways.at_once)
+
     async def one(host: str) -> dict[str, str]:
         try:
-            said = await shells.ran(host, script, SURVEY_S)
+            async with free:
+                said = await shells.ran(host, script, SURVEY_S)
         except ReachError:
             return {}
         given = (line.partition("=") for line in said.text.splitlines())

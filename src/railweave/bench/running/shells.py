@@ -27,6 +27,8 @@ AT_ONCE = 8
 """Scripts on one connection: OpenSSH lets ten in (``MaxSessions``)."""
 LOGINS = 16
 """Logins at the same time, of all servers."""
+KEPT = 384
+"""Connections that are kept for the next round: a process may often have no more than 1,024 files open."""
 HERE = ""
 """The name of this machine, where a server's would stand."""
 
@@ -126,10 +128,20 @@ class Shells:
             self._lines[where] = [one for one in self._lines[where] if not one.connections[-1].is_closed()]
             line = next((one for one in self._lines[where] if one.used < AT_ONCE), None)
             if line is None:
+                await self._make_room()
                 line = _Line(await self._login(where))
                 self._lines[where].append(line)
             line.used += 1
             return line
+
+    async def _make_room(self) -> None:
+        """Log out where nothing runs, once there are many connections."""
+        if sum(map(len, self._lines.values())) < KEPT:
+            return
+        for name, lines in list(self._lines.items()):
+            idle = [one for one in lines if not one.used]
+            self._lines[name] = [one for one in lines if one.used]
+            await asyncio.gather(*(closed(one.connections) for one in idle))
 
     async def _login(self, where: str) -> list[asyncssh.SSHClientConnection]:
         if where in self._silent:
