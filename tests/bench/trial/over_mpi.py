@@ -27,6 +27,7 @@ from tests.conftest import frr_root
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 POOL = "10.0.0.0/8"
+NIC = "gpu0_eth"
 CONFIG = """HostKey {folder}/key
 AuthorizedKeysFile {folder}/key.pub
 ListenAddress {address}
@@ -43,7 +44,7 @@ HOST = """Host {name}
   HostKeyAlias trial
   UserKnownHostsFile {folder}/known_hosts
 """
-OPTIONS = "--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include {pool} --mca oob_tcp_if_include {pool}"
+OPTIONS = "--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include {nic} --mca oob_tcp_if_include {nic}"
 
 
 @contextmanager
@@ -81,7 +82,7 @@ def script(built: Path, ssh_config: Path, folder: Path) -> Path:
     """The ``mpirun.sh`` of a build folder with other transports: these servers have no UCX over RDMA."""
     text = (built / "hosts" / "mpirun.sh").read_text()
     before, _, rest = text.partition("OPTIONS=(")
-    options = f"{OPTIONS.format(pool=POOL)} --mca plm_rsh_agent 'ssh -F {ssh_config}' --oversubscribe"
+    options = f"{OPTIONS.format(nic=NIC)} --mca plm_rsh_agent 'ssh -F {ssh_config}' --oversubscribe"
     found = folder / "mpirun.sh"
     found.write_text(f"{before}OPTIONS=({options}){rest.partition(')')[2]}")
     return found

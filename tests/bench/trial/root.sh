@@ -10,6 +10,6 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 2> /
 mkdir -p "$(dirname "$root")"
 rm -rf "$root.partial"
 packages=linux-image-amd64,rdma-core,ibverbs-providers,ibverbs-utils,libibverbs1,perftest,iproute2,iputils-ping,kmod,procps
-packages=$packages,openssh-server,openssh-client,python3-minimal,openmpi-bin,slurmctld,slurmd,slurm-client,munge
+packages=$packages,openssh-server,openssh-client,python3,openmpi-bin,slurmctld,slurmd,slurm-client,munge
 mmdebstrap --quiet --variant=minbase "--include=$packages" --aptopt='Acquire::Check-Valid-Until "false"' bookworm "$root.partial" "$mirror" >&2
 mv "$root.partial" "$root"
