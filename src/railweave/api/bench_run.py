@@ -91,7 +91,7 @@ def bench_run(
     on = launch_on if launch_on is not None or launcher == "mpirun" else HERE
     launch = Launch(launcher, on, scripts, ranks or RANKS, nccl_tests, tuple(srun_options))
     # A store that is not there yet is not made for a look at what would be done.
-    looked = _had(store, given.digest, place)
+    looked = _had(store, given.digest, place, make=not dry_run)
     todo = chosen(given, looked, only=only, again=again, failed=failed)
     commands = tuple((one.name, command(one, launch, perftest)) for one in todo.runs)
     notes = tuple(waiting(todo.runs, at_once))
@@ -149,13 +149,15 @@ def _outputs(plan: Plan | Path | str, store: Path | str, outputs: Path | str | N
     return Path(f"{plan}.outputs") if isinstance(plan, Path | str) else Path("bench.outputs")
 
 
-def _had(store: Path | str, digest: str, place: Path) -> dict[str, bool]:
+def _had(store: Path | str, digest: str, place: Path, *, make: bool) -> dict[str, bool]:
+    """Names of runs that the store has; of a file that is not there none, and a database gets its tables."""
     from railweave.bench.running.keeping import Keeper
     from railweave.store.store import opened
 
-    if not str(store).startswith(("postgresql://", "postgres://")) and not Path(store).exists():
+    database = str(store).startswith(("postgresql://", "postgres://"))
+    if not database and not Path(store).exists():
         return {}
-    with opened(store) as there:
+    with opened(store, make=make and database) as there:
         return Keeper(there, digest, place).had()
 
 

@@ -17,7 +17,7 @@ from railweave.api.bench_run import bench_run
 from railweave.bench.plan import NcclTests, Plan
 from railweave.bench.running.carrying import rounds_of, waiting
 from railweave.bench.running.collective import Launch, launched
-from railweave.bench.running.keeping import made
+from railweave.bench.running.keeping import Keeper, made
 from railweave.bench.running.pair import Came
 from railweave.bench.running.shells import Shells
 from railweave.bench.running.words import nccl_tests_words, perftest_words
@@ -178,3 +178,16 @@ def test_one_size_has_no_factor(plan: Plan) -> None:
     assert isinstance(test, NcclTests)
     assert "-f" in nccl_tests_words(test)
     assert "-f" not in nccl_tests_words(replace(test, first_bytes=test.last_bytes))
+
+
+def test_what_is_printed_stays_in_its_folder(plan: Plan, tmp_path: Path) -> None:
+    run = replace(plan.runs[0], name="../../out/./there")
+    with opened(tmp_path / "runs.db", make=True) as store:
+        keeper = Keeper(store, plan.digest, tmp_path / "outputs")
+        kept = keeper.keep(run, Came("hello\n"), dt.datetime.now(dt.UTC), 1.0, Environment())
+        again = keeper.keep(run, Came("hello\n"), dt.datetime.now(dt.UTC), 1.0, Environment())
+        assert keeper.had() == {run.name: True}
+    assert Path(kept.file) == tmp_path / "outputs/out/there.txt"
+    assert Path(again.file) == tmp_path / "outputs/out/there.2.txt"
+    assert kept.failures == ("it printed no result",)
+    assert kept.notes[-1].endswith("hello")

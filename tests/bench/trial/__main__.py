@@ -65,7 +65,9 @@ def _times(found: Mapping[str, Any]) -> str:
     parts: dict[str, list[float]] = {}
     for name, time_us in found["times_us"].items():
         alone = name.startswith("servers/")
-        parts.setdefault("all-reduce of 2 ranks" if alone else f"{name.partition('/')[2]} of 8 ranks", []).append(time_us)
+        parts.setdefault("all-reduce of 2 ranks" if alone else f"{name.partition('/')[2]} of 8 ranks", []).append(
+            time_us
+        )
     return "; ".join(f"{part} {median(values) / 1e3:.1f} ms" for part, values in parts.items()) + " for 1 MiB"
 
 

@@ -49,7 +49,9 @@ class Keeper:
         self, planned: PlannedRun, came: Came, began: dt.datetime, seconds: float, environment: Environment
     ) -> Run:
         """Keep what came of a run, and give it as it is kept. Raises ``OutputError`` where it cannot be written."""
-        path, attempt = _free(self.outputs / f"{planned.name}.txt")
+        # A plan is a file that anybody may have written: no name in it leads out of the folder.
+        name = "/".join(part for part in planned.name.split("/") if part not in {"", ".", ".."})
+        path, attempt = _free(self.outputs / f"{name}.txt")
         path.parent.mkdir(parents=True, exist_ok=True)
         for end, text in came.more.items():
             write_file(path.with_name(f"{path.stem}.{end}.txt"), text)
