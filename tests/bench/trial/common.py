@@ -86,13 +86,13 @@ PROGRAMS = ("all_reduce_perf", "alltoall_perf")
 
 
 def collectives(fabric: Path, plan: Path) -> list[PlannedRun]:
-    """Plan all-reduce on each server and on all, and all-to-all on all, from 1 KiB to ``LARGEST``."""
+    """Plan all-reduce on each server and on all, and all-to-all on all, from a 16th of ``LARGEST`` on."""
     ran("bench", "plan", fabric, "--no-predict", "--part", "servers", "--part", "cluster", "-o", plan)
     whole = read_plan(plan)
     found: list[PlannedRun] = []
     for one in whole.runs:
         assert isinstance(one.test, NcclTests)
-        found.append(replace(one, test=replace(one.test, first_bytes=1024, last_bytes=LARGEST), timeout_s=60))
+        found.append(replace(one, test=replace(one.test, first_bytes=LARGEST >> 4, last_bytes=LARGEST), timeout_s=120))
     plan.write_bytes(replace(whole, runs=tuple(found)).to_json())
     return found
 

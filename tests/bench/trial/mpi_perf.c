@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    long first = 32 << 20, last = 32 << 20, factor = 2, iterations = 20, warm = 5;
+    long first = 32 << 20, last = 32 << 20, factor = 2, iterations = 10, warm = 2;
     for (int i = 1; i + 1 < argc; i += 2) {
         long given = atol(argv[i + 1]);
         switch (argv[i][1]) {

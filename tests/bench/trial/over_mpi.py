@@ -44,7 +44,7 @@ HOST = """Host {name}
   HostKeyAlias trial
   UserKnownHostsFile {folder}/known_hosts
 """
-OPTIONS = "--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include {nic} --mca oob_tcp_if_include {nic}"
+OPTIONS = "--mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include {nic} --mca oob_tcp_if_include {nic}"
 
 
 @contextmanager

@@ -108,7 +108,12 @@ def tried(root: Path, work: Path) -> dict[str, object]:
     (tools / "srun").write_text(f'#!/bin/sh\nexec chroot {root} /usr/bin/srun "$@"\n')
     (tools / "srun").chmod(0o755)
     # All nodes have the one address, on loopback, which Open MPI leaves out unless it is named.
-    os.environ |= {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_if_include": f"{ADDRESS}/32"}
+    os.environ |= {
+        "OMPI_MCA_pml": "ob1",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+        "OMPI_MCA_btl": "tcp,self",
+        "OMPI_MCA_btl_tcp_if_include": f"{ADDRESS}/32",
+    }
     os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
     with slurm(root):
         line = [
