@@ -62,10 +62,9 @@ async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: floa
         if not port.done():
             await _did_not_listen(test, listening, came)
             return came
-        peer = "localhost" if test.server.host == test.client.host else test.server.host
         ask = asking(
             test.client.address, test.client.device, perftest_words(test, test.client.gpu, folder),
-            port=port.result(), peer=peer, limit_s=limit_s,
+            port=port.result(), peer=peer_of(test), limit_s=limit_s,
         )  # fmt: skip
         try:
             said = await shells.ran(test.client.host, ask, limit_s + START_S)
@@ -81,6 +80,11 @@ async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: floa
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)
+
+
+def peer_of(test: Perftest) -> str:
+    """What the asking end calls the other one."""
+    return "localhost" if test.server.host == test.client.host else test.server.host
 
 
 async def _did_not_listen(test: Perftest, listening: asyncio.Task[Said], came: Came) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.bench.plan import Perftest
 from railweave.bench.running.collective import shown
 from railweave.bench.running.keeping import PLANNED
+from railweave.bench.running.pair import peer_of
 from railweave.bench.running.words import perftest_words
 from railweave.counting import counted
 
@@ -85,8 +86,6 @@ def command(run: PlannedRun, launch: Launch, perftest: str = "") -> str:
     test = run.test
     if isinstance(test, Perftest):
         words = perftest_words(test, test.client.gpu, perftest)
-        return (
-            f"{test.client.host}: {' '.join(words)} -d DEVICE -x GID({test.client.address}) -p PORT {test.server.host}"
-        )
+        return f"{test.client.host}: {' '.join(words)} -d DEVICE -x GID({test.client.address}) -p PORT {peer_of(test)}"
     place = launch.place(test)
     return f"{place or 'this machine'}: {shown(test, launch)}"
