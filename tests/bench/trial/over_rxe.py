@@ -88,18 +88,35 @@ def _on(access: Path, name: str, words: str) -> str:
 
 
 def _running(access: Path) -> int:
-    return sum(int(_on(access, name, "pgrep -c ib_write_bw") or 0) for name in NAMES)
+    return len(_processes(access).splitlines())
+
+
+def _processes(access: Path) -> str:
+    """perftest as it runs on both, a process a line."""
+    return "".join(
+        _on(
+            access,
+            name,
+            "ps -eo stat,etimes,wchan:24,ppid,args | grep '[i]b_write_bw -F' | grep -v -e 'sh -c' -e timeout",
+        )
+        for name in NAMES
+    )
 
 
 def _killed(line: list[str | Path], name: str, access: Path) -> None:
     """Nothing stays on servers where railweave is killed."""
+    say(f"  before: {_processes(access).strip() or 'nothing runs on servers'}")
+    until(lambda: not _processes(access), "perftest of runs before still runs on a server", 60)
     words = common.railweave(*line, "--again", "--no-host-check", "--only", name)
     running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until(lambda: _running(access) >= 2, "no run begins")
+    until(lambda: _running(access) >= 2, "no run begins", 120)
     running.send_signal(signal.SIGKILL)
     running.wait(30)
     begin = time.monotonic()
-    until(lambda: _running(access) == 0, "perftest still runs on a server", 30)
+    try:
+        until(lambda: _running(access) == 0, "perftest still runs on a server", 60)
+    finally:
+        say(_processes(access))
     say(f"killed in the middle: nothing runs on servers {time.monotonic() - begin:.1f} s after")
 
 
