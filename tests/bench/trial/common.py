@@ -117,8 +117,9 @@ def stalling(path: Path) -> Path:
 
 
 def processes(program: str) -> list[int]:
-    """Ranks that run on this machine now."""
-    done = subprocess.run(["pgrep", "-x", program], capture_output=True, text=True, check=False)
+    """Ranks that run on this machine now; those that ended and wait for their parent are none."""
+    words = ["pgrep", "--runstates", "R,S,D,T", "-x", program]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     return [int(one) for one in done.stdout.split()]
 
 
@@ -143,8 +144,11 @@ def stopped(line: list[str | Path], name: str, store: Path, wrapper: Path) -> No
     assert "ended after 5 s" in failures[0], failures
     until(lambda: not processes(PROGRAMS[0]), "ranks still run after the timeout", 30)
     before = sum(1 for _ in Path(f"{store}.outputs").rglob("*.txt"))
-    running = subprocess.Popen(railweave(*words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until(lambda: len(processes(PROGRAMS[0])) > 1, "no rank begins")
+    log = store.with_suffix(".log")
+    with log.open("w") as out:
+        running = subprocess.Popen(railweave(*words), stdout=out, stderr=out)
+    until(lambda: len(processes(PROGRAMS[0])) > 1 or running.poll() is not None, "no rank begins", 180)
+    assert running.poll() is None, f"it ended before a rank began: {log.read_text()}"
     running.kill()
     running.wait(30)
     begin = time.monotonic()
