@@ -402,6 +402,7 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.qos.buffers.*": Given((5,), beside=SHARES),
     "fabrics.*.qos.pfc.xon_offset": Given((50000,)),
     "fabrics.*.qos.pfc.mru": Given((4000,)),
+    "fabrics.*.qos.pfc.ports": Given(("server", "fabric")),
     "fabrics.*.qos.pfc.watchdog": Given((None,)),
     # Cables
     "fabrics.*.cabling.interconnect.length": Given((9000,), "sites", {f"{F}.topology.interconnect.pfc": True}),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from railweave.checks.subject import Subject
     from railweave.findings import Finding
+    from railweave.network.model import Network
 
 
 @check(
@@ -81,6 +82,8 @@ def qos_mismatch(subject: Subject) -> Iterator[Found]:
                 (d, one.pfc_priority) for one in config.qos.classes.values() if one.lossless for d in one.dscp
             )
             fabric = subject.network.switch(config.name).fabric
+            if not lossless and _pauses_nowhere(subject.network, config.name):
+                continue
             shapes.setdefault(fabric, {}).setdefault(lossless, config.name)
     for fabric, found in shapes.items():
         if len(found) > 1:
@@ -99,6 +102,13 @@ ADJACENCY_DOWN = Rule(
     why="the other end does not run IS-IS on this link, or has an address of another subnet",
     fix="compare the configuration of both ends of the link",
 )
+
+
+def _pauses_nowhere(network: Network, device: str) -> bool:
+    """Whether no port of a switch is to pause: one without servers, where the file has PFC on their ports only."""
+    switch = network.switch(device)
+    wanted = network.fabric(switch.fabric).intent(switch).qos.pfc
+    return switch.role != "leaf" and not wanted.pauses("fabric")
 
 
 def _adjacency_down(subject: Subject) -> Iterator[Finding]:

@@ -216,6 +216,14 @@ def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[
             at = ("fabrics", layout.name, *((key,) if role.qos else ()), "qos")
             qos = with_lengths(context, qos, role, speed, at)
         found[name] = RoleIntent(role.device, role.nos, qos, role.extra)
+    lossless: list[RoleName] = [name for name in layout.tiers if found[name].qos.lossless_class()]
+    pausing: list[RoleName] = [name for name in lossless if found[name].qos.pfc.pauses("fabric")]
+    for name in lossless if pausing else ():
+        if name not in pausing:
+            at = ("fabrics", layout.name, *((given[name][0],) if given[name][1].qos else ()), "qos", "pfc", "ports")
+            what = f"{name} switches do not pause on ports between switches, and {pausing[0]} switches do"
+            context.problem(at, what, "give all tiers the same: both ends of a link pause, or neither")
+    context.check()
     return found
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 from railweave.config.addresses import Address, Family, Prefix
 from railweave.device.access import Authentication
 from railweave.device.timers import Bfd
+from railweave.network.overlay import Rare
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Match:
     orlonger: bool = False
     community: str | None = None
     lengths: tuple[int, int] | None = None
-    family: Family | None = None
+    family: Annotated[Family | None, Rare] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,12 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
         for end, _, _ in ends
         for place in [end.physical or 0]
     }
-    cabled = tuple(_interface(network, fabric, system, names[end.port], end, far, cable) for end, far, cable in ends)
+    pauses = {one: fabric.intent(switch).qos.pfc.pauses(one) for one in ("server", "fabric")}
+    some = any(pauses[cable.kind] for _, _, cable in ends)  # where none does, the switch has no lossless class
+    cabled = tuple(
+        _interface(network, fabric, system, names[end.port], end, far, cable, pauses=pauses[cable.kind] or not some)
+        for end, far, cable in ends
+    )
     interfaces = (*cabled, *external_ports(fabric, switch, system, model))
     gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
     interfaces = _shut(interfaces, gateways)
@@ -146,7 +151,7 @@ def _lanes(text: str) -> tuple[int, int]:
 
 
 def _interface(
-    network: Network, fabric: Fabric, system: System, name: str, end: End, far: End, cable: Cable
+    network: Network, fabric: Fabric, system: System, name: str, end: End, far: End, cable: Cable, *, pauses: bool
 ) -> Interface:
     segment = None
     if cable.kind == "server" and (not fabric.own_links or fabric.tenants):
@@ -170,7 +175,7 @@ def _interface(
         addresses=(InterfaceAddress(f"{end.address}/{cable.prefix_length}"),) if end.address else (),
         between_sites=across is not None,
         macsec=own_type(Macsec, across.macsec) if across and across.macsec else None,
-        pauses=across is None or across.pfc,
+        pauses=(across is None or across.pfc) and pauses,
     )
 
 

@@ -231,7 +231,7 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
         dscp=dscp,
         priority=priority,
         traffic_class=dscp * 4 + ECT0,
-        lossless=data is not None and data.lossless,
+        lossless=data is not None and data.lossless and qos.pfc.pauses("server"),
         cnp_dscp=cnp_dscp[0],
         cnp_priority=cnp_priority,
         bandwidth_percent=scope.hosts.roce_bandwidth or (data.nic_share if data else None) or NIC_SHARE,

@@ -31,6 +31,9 @@ def qos_config(
         return None
     qos = fabric.intent(switch).qos
     classes = {name: own_type(TrafficClass, one) for name, one in qos.classes.items()}
+    if not any(qos.pfc.pauses(one.kind) for one in interfaces if one.kind != "external"):
+        classes = {name: replace(one, lossless=False, pfc_priority=None) for name, one in classes.items()}
+    lossless = any(one.lossless for one in classes.values())
     by_need: dict[tuple[int, int], list[Interface]] = {}
     for one in (port for port in interfaces if port.pauses):
         by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one)
@@ -53,7 +56,7 @@ def qos_config(
             )
             for (length, mru), ports in sorted(by_need.items())
         )
-        if qos.lossless_class()
+        if lossless
         else (),
         xon_offset_cells=None if qos.pfc.xon_offset is None else qos.pfc.xon_offset // cell,
         watchdog=own_type(Watchdog, qos.pfc.watchdog)

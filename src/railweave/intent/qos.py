@@ -198,6 +198,15 @@ class Pfc(Model):
         description="largest packet a peer may have in flight, bytes; empty: the port MTU",
     )
     watchdog: Watchdog | None = Field(default=Watchdog(), description="PFC watchdog; null turns it off")
+    ports: Literal["all", "server", "fabric"] = Field(
+        default="all",
+        exclude_if=lambda value: value == "all",
+        description="which ports pause: all, those to servers only, or those between switches only; the others drop what does not fit",
+    )
+
+    def pauses(self, kind: Literal["server", "fabric"]) -> bool:
+        """Whether ports to servers, or those between switches, pause."""
+        return self.ports in {"all", kind}
 
 
 def _default_classes() -> dict[str, TrafficClass]:

@@ -59,6 +59,8 @@ def check_headroom(
     for device, cable in ports:
         if across and not across.pfc and {cable.a.device, cable.b.device} <= borders:
             continue  # no pause frames between sites
+        if not qos.pfc.pauses(cable.kind):
+            continue
         like = (cable.length_m, cable.speed_gbps, cable.kind)
         each = known.get(like)
         if each is None:

@@ -57,8 +57,11 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
         notes.append("switch.xon-offset: not configured, the engine's own")
     else:
         found["switch.xon-offset"] = str(qos.xon_offset_cells * model.buffer.cell_bytes)
-    if lossless and any(not one.pauses for one in config.interfaces):
+    if lossless and any(not one.pauses and one.between_sites for one in config.interfaces):
         notes.append("PFC: links between sites are taken to be paused like the others; they are not")
+    for kind, words in (("server", "to servers"), ("fabric", "between switches")):
+        if lossless and any(not one.pauses and one.kind == kind and not one.between_sites for one in config.interfaces):
+            notes.append(f"PFC: ports {words} are taken to pause like the others; they do not")
     if any(one.macsec for one in config.interfaces):
         notes.append("MACsec: what it adds to packets is not counted")
     if qos.watchdog is not None and lossless:
