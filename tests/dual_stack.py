@@ -19,7 +19,7 @@ _SERVERS = """
 
 _TENANTS = """
           tenant-1: {members: ["h[1-4]:gpu[0-1]_eth"]}
-          tenant-2: {members: ["h[1-4]:gpu[2-3]_eth"]}
+          tenant-2: {members: ["h[1-4]:gpu[2-3]_eth"], route_target: "64999:7"}
           tenant-3: {members: ["h[1-4]:gpu[4-6]_eth"], server_pools: ["fd77::/32", 10.64.0.0/12]}
 """
 

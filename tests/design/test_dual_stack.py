@@ -72,3 +72,10 @@ def test_a_formula_may_take_something_away(tmp_path: Path) -> None:
     text = FABRICS["plain"].replace("{stripe*8+rail-9}", "{stripe*8+rail-10}")
     with pytest.raises(InputError, match=r"\{stripe\*8\+rail-10\} is -1, below 0"):
         designed(tmp_path, text)
+
+
+def test_two_tenants_with_one_route_target(tmp_path: Path) -> None:
+    said = refused(tmp_path, 'server_pools: ["fd77::/32", 10.64.0.0/12]', 'route_target: "64999:7"')
+    assert "duplicate route target 64999:7: tenant-2 and tenant-3" in said
+    said = refused(tmp_path, 'server_pools: ["fd77::/32", 10.64.0.0/12]', 'route_target: "70000:7"')
+    assert "is not a route target" in said

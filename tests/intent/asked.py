@@ -324,6 +324,7 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.addressing.dual_stack.bits.*": Given(
         (9,), "tenants", DUAL_BITS, along={f"{F}.addressing.dual_stack.bits.rail": 23}
     ),
+    "fabrics.*.tenants.*.route_target": Given(("64999:7",), "colored tenants"),
     "fabrics.*.tenants.*.server_pools": Given((["fd77::/32"], ["fd77::/32", "10.0.0.0/9"]), "colored tenants"),
     "fabrics.*.addressing.local_prefixes": Given((["fd00::/15", "fd08::/16"],)),
     "fabrics.*.pools.leaf_asn": Given(("65001-65099",)),

@@ -170,9 +170,27 @@ def tenants(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], slo
     for (tenant, name), network in sorted(networks.items(), key=lambda item: order[item[0]]):
         nics = on_network[tenant, name]
         made[tenant].setdefault("networks", {})[name] = {"members": members(nics, whole), **network}
+    _targets(draft, made, vnis, configs, found.leaves)
     _vnis(draft, made, vnis, slots)
     _network_vnis(draft, made, {name: at for (_, name), at in order.items()})
     draft.fabric["tenants"] = _with_members(draft, made)
+
+
+def _targets(
+    draft: Draft,
+    made: Mapping[str, dict[str, Any]],
+    vnis: Mapping[str, int],
+    configs: Mapping[str, DeviceConfig],
+    leaves: Iterable[str],
+) -> None:
+    """The route targets of tenants that do not follow from the VNI, where a VRF takes what it sends."""
+    head = draft.at("overlay").get("route_target_as", USUAL.route_target_as)
+    for leaf in leaves:
+        for vrf in configs[leaf].vrfs:
+            if len(vrf.export_targets) == 1 and vrf.import_targets == vrf.export_targets and vrf.name in made:
+                own = vrf.export_targets[0].removeprefix("target:")
+                if own != f"{head}:{vnis[vrf.name]}" and own.count(":") == 1:
+                    made[vrf.name].setdefault("route_target", own)
 
 
 def _with_members(draft: Draft, made: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -180,7 +198,7 @@ def _with_members(draft: Draft, made: dict[str, dict[str, Any]]) -> dict[str, di
         if "members" not in part and "networks" not in part:
             draft.note(f"VRF {name} has no servers, and is left out")
     return {
-        name: {key: part[key] for key in ("members", "networks", "external", "vni") if key in part}
+        name: {key: part[key] for key in ("members", "networks", "external", "vni", "route_target") if key in part}
         for name, part in made.items()
         if "members" in part or "networks" in part
     }

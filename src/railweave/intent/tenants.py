@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from railweave.intent.addressing import NumberRange, Prefix
 from railweave.intent.base import Line, Model, WrongValueError
@@ -20,6 +20,21 @@ def _unicast_mac(value: str) -> str:
     if int(octets[0], 16) & 1:
         raise WrongValueError(f"{value} is a multicast address", "a gateway needs one whose first octet is even")
     return ":".join(octets)
+
+
+def _route_target(value: str) -> str:
+    first, colon, second = value.partition(":")
+    if not (colon and first.isdecimal() and second.isdecimal() and 1 <= int(first) <= 65535 and int(second) < 1 << 32):
+        raise WrongValueError(
+            f"{value!r} is not a route target", "write it as 64512:100: an AS of 16 bits, a number of 32"
+        )
+    return f"{int(first)}:{int(second)}"
+
+
+RouteTarget = Annotated[
+    str, AfterValidator(_route_target), WithJsonSchema({"type": "string", "examples": ["64512:100"]})
+]
+"""A route target with an AS number of 16 bits (RFC 4360, section 3.1)."""
 
 
 class Overlay(Model):
@@ -83,6 +98,9 @@ class Tenant(Model):
     )
     vni: int | None = Field(
         default=None, ge=1, le=16_777_215, description="VNI; empty: by its slot from the overlay's range"
+    )
+    route_target: RouteTarget | None = Field(
+        default=None, description="its route target, A:B, for example 64512:100; empty: route_target_as and the VNI"
     )
     description: Line = Field(default="", description="free text")
 

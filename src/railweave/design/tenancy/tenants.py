@@ -42,6 +42,7 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
     networks = virtual_networks(context, layout, overlay)
     first, last = overlay.vni
     found: list[Tenant] = []
+    targets = {one.route_target: f"network {one.name}" for own in networks.values() for one in own}
     owners: dict[int, str] = {one.vni: f"network {one.name}" for own in networks.values() for one in own}
     for tenant, slot in sorted(slots.items(), key=lambda item: item[1]):
         intent = spec.tenants[tenant]
@@ -58,7 +59,12 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
             context.problem((*at, "vni"), f"duplicate VNI {vni}: {other} and {tenant}", "give each its own")
         if len(tenant) > MOST_VRF_NAME:
             context.problem(at, f"{tenant!r} is too long for a VRF", f"use at most {MOST_VRF_NAME} letters")
-        target = f"target:{overlay.route_target_as}:{vni}"
+        target = f"target:{intent.route_target or f'{overlay.route_target_as}:{vni}'}"
+        whose = targets.setdefault(target, tenant)
+        if whose != tenant:
+            what = f"duplicate route target {target.removeprefix('target:')}: {whose} and {tenant}"
+            key = "route_target" if intent.route_target else "vni"
+            context.problem((*at, key), what, "give each its own: tenants with one target reach each other")
         own = networks.get(tenant, ())
         found.append(Tenant(tenant, name, slot, vni, target, own, server_pools=intent.server_pools))
     members = _members(context, layout, {one.name: one for one in found})
