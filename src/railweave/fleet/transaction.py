@@ -37,7 +37,7 @@ _MARK = "-- railweave host plan --"
 _START = (
     "umask 022\n"
     + FUNCTIONS
-    + """host=${RAILWEAVE_HOST_FILE:-/etc/railweave/host.json}
+    + """host=${RAILWEAVE_DEPLOY_HOST_FILE:-${RAILWEAVE_HOST_FILE:-/etc/railweave/host.json}}
 state=${RAILWEAVE_STATE_FILE:-/var/lib/railweave/host.state.json}
 service=railweave-host.service
 program() {

@@ -93,7 +93,7 @@ def own_files(lab: Running, name: str) -> dict[str, Path]:
     """The files that a server has for itself, though it is only a namespace, by the variables that tell ``deploy`` of them."""
     folder = lab.place.host(name)
     return {
-        "RAILWEAVE_HOST_FILE": folder / HOST_FILE,
+        "RAILWEAVE_DEPLOY_HOST_FILE": folder / HOST_FILE,
         "RAILWEAVE_STATE_FILE": folder / "journal.json",
         "RAILWEAVE_NAMES_FILE": folder / "rt_tables.conf",
         "RAILWEAVE_DEPLOY_FOLDER": folder / "deploy",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from railweave.errors import LabError
-from railweave.lab import lldp
+from railweave.lab import hosts, lldp
 from railweave.lab.frr.routers import daemon_pid
 from railweave.lab.kernel import processes
 from railweave.lab.kernel.namespace import RUN
@@ -43,7 +43,7 @@ PasswordAuthentication no
 PidFile none
 LogLevel ERROR
 Subsystem sftp internal-sftp
-SetEnv PATH={path} HOME={own} {mark}={lab}
+SetEnv PATH={path} HOME={own} {mark}={lab}{files}
 {forced}
 """
 _ENTER = """#!/bin/sh
@@ -75,13 +75,13 @@ def listen(lab: Running, only: Sequence[str] = ()) -> Path:
     if sshd is None or keygen is None:
         raise LabError("there is no sshd on this machine: sudo apt-get install -y openssh-server")
     close(place)
-    routers, hosts = ({one.name for one in at.iterdir()} for at in (place.router(""), place.host("")))
+    routers, servers = ({one.name for one in at.iterdir()} for at in (place.router(""), place.host("")))
     ports = _ports(place)
     folder.mkdir(mode=0o700, exist_ok=True)
     Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # sshd(8): what its unprivileged part is confined to
     _make_key(keygen, folder / "key")
     doors: dict[str, socket.socket] = {}
-    for name in sorted(routers | hosts):
+    for name in sorted(routers | servers):
         own = folder / name
         own.mkdir(exist_ok=True)
         _make_key(keygen, own / "host_key")
@@ -177,7 +177,10 @@ def _write_config(lab: Running, name: str, *, router: bool) -> None:
         state, root = shlex.quote(str(lab.place.router(name))), shlex.quote(str(lab.frr.root))
         write_file(own / "enter", _ENTER.format(name=name, state=state, root=root))
         (own / "enter").chmod(0o755)
-    text = _CONFIG.format(own=own, folder=own.parent, path=path, mark=MARK, lab=lab.place.lab, forced=forced)
+    files = "" if router else "".join(f" {variable}={file}" for variable, file in hosts.own_files(lab, name).items())
+    text = _CONFIG.format(
+        own=own, folder=own.parent, path=path, mark=MARK, lab=lab.place.lab, files=files, forced=forced
+    )
     write_file(own / "sshd_config", text)
 
 

@@ -20,7 +20,7 @@ ROOT = """if [ "$(id -u)" = 0 ]; then exec sh -c "$0" "$@"; else exec sudo -n sh
 
 FUNCTIONS = """root=${RAILWEAVE_DEPLOY_FOLDER:-/var/lib/railweave/deploy}
 label=$1 folder=$root/$1
-machine() { [ -d "${RAILWEAVE_SYSTEMD_FOLDER:-/run/systemd/system}" ]; }
+machine() { [ -z "$RAILWEAVE_LAB" ] && [ -d "${RAILWEAVE_SYSTEMD_FOLDER:-/run/systemd/system}" ]; }
 boot() { cat /proc/sys/kernel/random/boot_id; }
 armed() { grep -qs "$(boot)" "$1/armed"; }
 alone() { mkdir -p "$folder" && exec 9> "$folder/lock" && flock 9; }
