@@ -140,14 +140,21 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def carried_out(fabric: Path, plan: Plan, access: Path) -> Way:
-    """Apply a plan while packets flow between the servers that the lab has before."""
+def carried_out(fabric: Path, plan: Plan, access: Path, other: Network) -> Way:
+    """Apply a plan while packets flow between addresses that servers have before and in the ``other`` network, which is after."""
     path = fabric.with_name("plan.json")
     write_file(path, json.dumps(plan.to_json()), private=True)
     with life.attach(fabric)[1] as lab:
         rails = {f"{server.name}:{nic.name}": nic.rail for server in lab.plan.network.servers for nic in server.nics}
         every, _ = queue_pairs(lab, lab.control_plane.routes())
-        pairs = spread([one for one in every if rails[one.src] == rails[one.dst]], FLOWS)
+        stay = {
+            (f"{server.name}:{nic.name}", one.address)
+            for server in other.servers
+            for nic in server.nics
+            for one in nic.addresses
+        }
+        kept = [one for one in every if {(one.src, one.src_gid), (one.dst, one.dst_gid)} <= stay]
+        pairs = spread([one for one in kept if rails[one.src] == rails[one.dst]], FLOWS)
         way = Way(plan, pairs, spread(between_tenants(lab.plan.network), APART))
 
         def mark(text: str) -> None:
@@ -203,7 +210,7 @@ def tried(trial: Trial) -> tuple[list[str], list[str]]:
                 if way == "back":
                     fabric.write_text(trial.before)
                 say(f"{way}: {counted(len(plan.changed), 'device')} in {counted(len(plan.waves), 'wave')}")
-                done = carried_out(fabric, plan, access)
+                done = carried_out(fabric, plan, access, after if way == "there" else before)
                 rows.append(done.row(trial.name, way))
                 say(rows[-1])
                 found = done.wrong() + stands(fabric, access)
