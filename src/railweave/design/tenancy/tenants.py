@@ -61,7 +61,7 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
             context.problem(at, f"{tenant!r} is too long for a VRF", f"use at most {MOST_VRF_NAME} letters")
         target = f"target:{intent.route_target or f'{overlay.route_target_as}:{vni}'}"
         whose = targets.setdefault(target, tenant)
-        if whose != tenant:
+        if whose != tenant and (intent.route_target or other == tenant):  # one VNI for two is said above
             what = f"duplicate route target {target.removeprefix('target:')}: {whose} and {tenant}"
             key = "route_target" if intent.route_target else "vni"
             context.problem((*at, key), what, "give each its own: tenants with one target reach each other")
