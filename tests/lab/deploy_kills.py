@@ -15,23 +15,22 @@ from railweave.lab import life, logins
 from tests.lab.test_deploy import CHANGED, DESIGN, designed, save
 
 APPLY = "import sys; from railweave.api.deploying import deploy_apply; deploy_apply(sys.argv[1], lab=True, access=sys.argv[2])"
-LONGEST_S = 25.0
-"""A kill comes within this time; an apply that was quicker is told as such."""
+DONE = "it was done before"
 
 
-def killed(fabric: Path, access: Path, dice: random.Random) -> str:
-    """Kill an apply, and end it. What became of it, for a log."""
+def killed(fabric: Path, access: Path, after_s: float) -> str:
+    """Kill an apply so many seconds after its start, and end it. What became of it, for a log."""
     plan = save(deploy_plan(fabric, lab=True, access=access), fabric.with_name("plan.json"))
     newest = max((one.number for one in deploy_history(fabric)), default=0)
     child = subprocess.Popen([sys.executable, "-c", APPLY, str(plan), str(access)])
-    time.sleep(dice.uniform(1.0, LONGEST_S))
+    time.sleep(after_s)
     ended = child.poll()
     child.kill()
     child.wait()
     history = deploy_history(fabric)
     if ended is not None:
         assert ended == 0
-        return "it was done before"
+        return DONE
     if not history or history[0].number == newest:
         return "nothing had begun"
     states = {one.device: one.state for one in deploy_status(fabric, lab=True, access=access)[1]}
@@ -44,7 +43,7 @@ def killed(fabric: Path, access: Path, dice: random.Random) -> str:
 
 
 def main() -> None:
-    """Kill so many applies, each of them from one design to the other."""
+    """Kill so many applies, each of them from one design to the other, at random moments of the time that the first took undisturbed."""
     count, dice = int(sys.argv[1]), random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 0)  # noqa: S311 - repeatable
     with TemporaryDirectory() as folder:
         fabric = Path(folder) / "fabric.yaml"
@@ -52,9 +51,19 @@ def main() -> None:
         with designed(fabric):
             with life.attach(fabric)[1] as lab:
                 access = logins.listen(lab)
-            for number in range(count):
+            fabric.write_text(CHANGED)
+            plan = save(deploy_plan(fabric, lab=True, access=access), fabric.with_name("plan.json"))
+            began = time.monotonic()
+            subprocess.run([sys.executable, "-c", APPLY, str(plan), str(access)], check=True)
+            whole = time.monotonic() - began
+            print(f"undisturbed: {whole:.1f} s", flush=True)
+            number = 0
+            while number < count:
                 fabric.write_text(CHANGED if fabric.read_text() == DESIGN else DESIGN)
-                print(f"{number}: {killed(fabric, access, dice)}", flush=True)
+                after_s = dice.uniform(0.0, whole)
+                became = killed(fabric, access, after_s)
+                number += became != DONE
+                print(f"{number}: killed after {after_s:.1f} s: {became}", flush=True)
             assert api.check(fabric, lab=True).good
     print(f"{count} kills: always a known state")
 

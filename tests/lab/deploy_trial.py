@@ -170,11 +170,16 @@ def carried_out(fabric: Path, plan: Plan, access: Path, other: Network) -> Way:
     return way
 
 
-def stands(fabric: Path, access: Path) -> list[str]:
-    """What is not as the fabric file has it: statements, servers, forwarding tables, assertions, findings."""
+def stands(fabric: Path, access: Path, *, servers: bool) -> list[str]:
+    """What is not as the fabric file has it: statements, servers, forwarding tables, assertions, findings.
+
+    ``servers``: deploy changed them too; otherwise they are brought to their design here.
+    """
     wrong = [] if not (plan := deploy_plan(fabric, lab=True, access=access)).changed else plan.lines()[:5]
     with life.attach(fabric)[1] as lab:
         hosts.prepare(lab)
+        if not servers:
+            hosts.write_files(lab)
         if not hosts.wait_for_addresses(lab, PATIENCE_S):
             wrong.append("servers lack addresses")
         hosts.apply_tables(lab)
@@ -213,7 +218,7 @@ def tried(trial: Trial) -> tuple[list[str], list[str]]:
                 done = carried_out(fabric, plan, access, after if way == "there" else before)
                 rows.append(done.row(trial.name, way))
                 say(rows[-1])
-                found = done.wrong() + stands(fabric, access)
+                found = done.wrong() + stands(fabric, access, servers=trial.servers)
                 wrong += [f"{trial.name}, {way}: {one}" for one in found]
                 for line in found:
                     say(f"  wrong: {line}")

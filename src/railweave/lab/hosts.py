@@ -30,9 +30,9 @@ _IN_NAMESPACE = ("net/ipv4/conf/", "net/ipv6/conf/")
 
 
 def prepare(lab: Running) -> None:
-    """Give every server its kernel parameters and static addresses, and bring up its NICs. Raises ``LabError``."""
-    write_files(lab)
+    """Give every server a folder, its kernel parameters and static addresses, and bring up its NICs. Raises ``LabError``."""
     for name, host in lab.plan.hosts.items():
+        lab.place.host(name).mkdir(parents=True, exist_ok=True)
         with entered(namespace(lab.place.lab, name)):
             set_parameters(_parameters(host))
         ip_batch(_lines(host), inside=namespace(lab.place.lab, name))
