@@ -41,7 +41,8 @@ class Told:
 
     async def tell(self, words: str, given: str = "") -> str:
         """Nothing is answered."""
-        self.given[words.rpartition("/")[2].rstrip("'")] = given
+        if given:
+            self.given[words.rpartition(" ")[2]] = given
         return ""
 
     async def close(self) -> None:

@@ -62,7 +62,7 @@ async def put(session: Session, start: str, label: str, name: str, text: str) ->
     await script(session, start + _PUT, label, name, given=text)
 
 
-async def pending(session: Session) -> Pending | None:
-    """The change whose way back is armed."""
-    said = (await script(session, FUNCTIONS + _PENDING)).split()
+async def pending(session: Session, start: str = FUNCTIONS) -> Pending | None:
+    """The change whose way back is armed. ``start`` begins with, or has, ``FUNCTIONS``."""
+    said = (await script(session, start + _PENDING)).split()
     return Pending(said[0], int(said[1])) if len(said) > 1 else None
