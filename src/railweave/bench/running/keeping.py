@@ -90,6 +90,9 @@ def made(
     failures = [*came.failures, *run.failures]
     if not run.samples and not failures:
         failures.append("it printed no result")
+    rates = [one.value for one in run.samples if one.quantity == "bandwidth_gbps"]
+    if rates and not any(rates):
+        failures.append("a bandwidth of 0: no message came to its end in the time that was measured")
     notes = run.notes if run.samples else (*run.notes, *_last(came))
     settings = dict(run.settings) | _settings(planned) | came.facts | {"seconds": f"{seconds:.1f}"}
     return replace(
