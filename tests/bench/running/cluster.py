@@ -23,6 +23,8 @@ from tests.reach.stand_ins import PASSWORD, USER, StandIn, StandIns, trusting
 
 FABRIC = ROOT / "examples" / "h100-rlb.yaml"
 PROGRAM = Path(__file__).with_name("ib_write_bw.py")
+FIRST_PORT = 10000 + os.getpid() % 300 * 64
+"""The servers of all processes that test share one loopback."""
 
 
 class Cluster(StandIns):
@@ -80,11 +82,16 @@ class Cluster(StandIns):
             assert shell.stdin
             assert shell.stdout
             given = asyncio.create_task(_given(process, shell.stdin))
-            with suppress(BrokenPipeError):  # nobody is there any more
-                while part := await shell.stdout.read(65536):
-                    process.stdout.write(part)
-            process.exit(await shell.wait())
-            await given
+            try:
+                with suppress(BrokenPipeError):  # nobody is there any more
+                    while part := await shell.stdout.read(65536):
+                        process.stdout.write(part)
+                process.exit(await shell.wait())
+                await given
+            finally:
+                if shell.returncode is None:
+                    shell.kill()
+                    await shell.wait()
 
         class Login(asyncssh.SSHServer):
             def password_auth_supported(self) -> bool:

@@ -43,18 +43,22 @@ def main() -> int:
     fault = wrong.read_text() if wrong.exists() else ""
     both = "Bidirectional " if "-b" in words else ""
     print(HEAD.format(both=both, device=given["-d"], qps=given["-q"], gid=given["-x"]), end="", flush=True)
-    pathlib.Path(os.environ["STAND_IN"], f"ran.{os.getpid()}").write_text(f"{os.environ['NAME']} {' '.join(words)}")
+    ran = pathlib.Path(os.environ["STAND_IN"], f"ran.{os.getpid()}")
+    said = f"{os.environ['NAME']} {' '.join(words)}"
     port = int(given["-p"])
     if words[-2] == "-p":  # the listening end
         if fault == "deaf":
+            ran.write_text(said)
             time.sleep(300)
         with socket.create_server(("127.0.0.1", port)) as door:
+            ran.write_text(said)  # not where another has the port: it is asked again, with the next one
             there, _ = door.accept()
             while there.recv(100):
                 pass
             if fault == "hang":
                 time.sleep(300)
         return 0
+    ran.write_text(said)
     with socket.create_connection(("127.0.0.1", port), timeout=10):
         if fault == "hang":
             time.sleep(300)

@@ -16,13 +16,13 @@ from typer.testing import CliRunner
 
 from railweave import api
 from railweave.bench.plan import Perftest, Plan
-from railweave.bench.running import scripts
+from railweave.bench.running import pair, scripts
 from railweave.cli.app import app
 from railweave.errors import InputError
 from railweave.network.model import Network
 from railweave.store.records import Run
 from railweave.store.store import opened
-from tests.bench.running.cluster import FABRIC, Cluster, planned
+from tests.bench.running.cluster import FABRIC, FIRST_PORT, Cluster, planned
 from tests.reach.stand_ins import PASSWORD
 
 
@@ -36,6 +36,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, network: Network) -
     monkeypatch.setenv("FLEET_PASSWORD", PASSWORD)
     found = Cluster(tmp_path / "cluster", network)
     monkeypatch.setattr(scripts, "DEVICES", str(found.devices))
+    monkeypatch.setattr(pair, "FIRST_PORT", FIRST_PORT)
     try:
         for server in network.servers:
             found.server(server.name)
@@ -231,7 +232,8 @@ def test_an_end_in_the_middle_leaves_no_server_and_loses_no_result(
     assert isinstance(stuck.test, Perftest)
     cluster.wrong(stuck.test.client.host, "hang")
     line = words(plan, tmp_path, cluster)
-    program = f"from railweave.bench.running import scripts; scripts.DEVICES = {str(cluster.devices)!r}\n"
+    program = "from railweave.bench.running import pair, scripts\n"
+    program += f"scripts.DEVICES, pair.FIRST_PORT = {str(cluster.devices)!r}, {FIRST_PORT}\n"
     program += "from railweave.cli import main; main()"
     running = subprocess.Popen(
         [sys.executable, "-c", program, *line], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

@@ -143,7 +143,7 @@ def tried(root: Path, work: Path) -> dict[str, object]:
             assert "# Collective test concluded" in text
             say(f"  {one.name}: {found.ranks} ranks, {times[one.name]:,.0f} us")
         stopped(line, planned[-2].name, store, Path("/srv/trial", stalling(root / "srv/trial/stalling").name))
-        version = _inside(root, "srun", "--version").split()[-1]
+        version = _inside(root, "/usr/bin/srun", "--version").split()[-1]
         return {"took_s": took, "runs": len(planned), "times_us": times, "slurm": version}
 
 

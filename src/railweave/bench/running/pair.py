@@ -84,7 +84,7 @@ async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: floa
 
 def peer_of(test: Perftest) -> str:
     """What the asking end calls the other one."""
-    return "localhost" if test.server.host == test.client.host else test.server.host
+    return "127.0.0.1" if test.server.host == test.client.host else test.server.host
 
 
 async def _did_not_listen(test: Perftest, listening: asyncio.Task[Said], came: Came) -> None:

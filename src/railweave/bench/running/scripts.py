@@ -56,9 +56,23 @@ m=$(cat "$S/$d/device/numa_node" 2>/dev/null); near=
 if [ "${{m:--1}}" -ge 0 ] && command -v numactl >/dev/null; then near="numactl -N $m -m $m"; fi
 """
 
-_FREE = """t={first}
-listens() {{ grep -qs ":$(printf %04X $t) [0-9A-F]*:0000 0A" /proc/net/tcp /proc/net/tcp6; }}
-while listens; do t=$((t+1)); [ $t -lt {last} ] || {{ echo {says}no TCP port is free from {first} on; exit {none}; }}; done
+# Other programs take ports meanwhile, perhaps this very one: what listens there must be a socket of what was begun here.
+_PORT = """t={first}
+listening() {{ grep -hs ":$(printf %04X $t) [0-9A-F]*:0000 0A" /proc/net/tcp /proc/net/tcp6; }}
+family() {{ echo $1; for c in $(cat /proc/$1/task/*/children 2>/dev/null); do family $c; done; }}
+mine() {{
+  listening | while read -r n at from state queues timer again user limit inode more; do
+    for c in $(family $p); do ls -l /proc/$c/fd 2>/dev/null; done | grep "socket:\\[$inode\\]"
+  done | grep -q .
+}}
+while :; do
+while listening >/dev/null; do t=$((t+1)); [ $t -lt {last} ] || {{ echo {says}no TCP port is free from {first} on; exit {none}; }}; done
+"""
+_LISTENS = f"""until mine; do kill -0 $p 2>/dev/null || break; sleep 0.1; done
+if mine; then echo '{LISTENING}'$t; break; fi
+listening >/dev/null || break
+kill $w 2>/dev/null
+done
 """
 
 # The main shell waits for the program, and not for the one that waits for the input to end.
@@ -72,9 +86,6 @@ wait $p; s=$?
 kill $w 2>/dev/null
 exit $s
 """
-_READY = f"""until listens; do kill -0 $p 2>/dev/null || break; sleep 0.1; done
-if listens; then echo '{LISTENING}'$t; fi
-"""
 
 
 def serving(address: str, device: str, words: Sequence[str], *, first: int, limit_s: float) -> str:
@@ -83,9 +94,9 @@ def serving(address: str, device: str, words: Sequence[str], *, first: int, limi
     return (
         _BEGIN
         + _found(address, device)
-        + _FREE.format(first=first, last=first + PORTS, says=shlex.quote(SAYS), none=NO_PORT)
+        + _PORT.format(first=first, last=first + PORTS, says=shlex.quote(SAYS), none=NO_PORT)
         + _guarded(line, limit_s)
-        + _READY
+        + _LISTENS
         + _AWAITED
     )
 
