@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from railweave.findings import Finding
     from railweave.intent.lock import Lock
+    from railweave.intent.reading.source import Source
     from railweave.network.model import Network
 
 
@@ -144,6 +145,13 @@ def design_file(
     ``compact`` frees the slots of names that the file no longer has, for new names to use. Raises ``InputError`` with file and line of everything that is wrong.
     """
     source = read_source(fabric, lock, inventory_of=inventory_of, changes=changes)
+    return design_source(source, compact=compact, device=device, hardware=hardware)
+
+
+def design_source(
+    source: Source, *, compact: bool = False, device: Sequence[str] = (), hardware: Path | None = None
+) -> tuple[Network, Lock]:
+    """Design what was read, as ``design_file`` does; the source's lock is written to. Raises ``InputError``."""
     own = own_hardware(hardware, source.document)
     known = packaged().with_hardware(own.hardware)
     spec, shapes = shaped(source.spec, known)

@@ -1,0 +1,229 @@
+"""A study from its file to its outcome: ask, measure, tell, batch by batch; then the best and the file's own values on fresh seeds."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import signal
+import threading
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import TYPE_CHECKING
+
+from railweave.tune.confirming import Confirmed, confirmed
+from railweave.tune.measuring import Refused, Sample, Wanted
+from railweave.tune.scoring import Score, aims_of, best_first, dominated, over_seeds, scored
+from railweave.tune.search import Searcher, Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+    from pathlib import Path
+
+    from railweave.intent.scenario import Setting
+    from railweave.intent.study import Study, StudyFile
+    from railweave.tune.measuring import Evaluator
+    from railweave.tune.space import Chosen, Space
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a study found.
+
+    ``own``, ``own_score``: samples and score of the file's own values on the study's seeds; ``scores``: of trials that were measured with every seed, by number.
+    ``best``: the number of the best trial that kept to the limits, by the first objective; None where none did.
+    ``frontier``: trials that no other beats in every objective. ``importance``: by knob, what part of the differences it makes.
+    ``runs``: simulations (or benchmarks) that the trials took, without those of ``confirmed``.
+    """
+
+    study: Study
+    space: Space
+    trials: tuple[Trial, ...]
+    scores: Mapping[int, Score]
+    own: tuple[Sample, ...]
+    own_score: Score
+    best: int | None
+    frontier: tuple[int, ...]
+    importance: Mapping[str, float]
+    runs: int
+    confirmed: Confirmed | None
+
+    def values(self, number: int) -> dict[str, Setting]:
+        """The values of a trial by knob."""
+        return self.space.values(self.trials[number].chosen)
+
+
+class StoppedError(KeyboardInterrupt):
+    """A study was interrupted; what was measured is kept. ``trials`` is how many are."""
+
+    def __init__(self, trials: int) -> None:
+        super().__init__(trials)
+        self.trials = trials
+
+
+def digest_of(study: StudyFile) -> str:
+    """What the trials of a study depend on: its file but for the budget, and the files that it names with those beside them."""
+    from railweave.intent.reading.source import companion
+
+    whole = study.study.model_dump(mode="json", exclude={"confirm", "description"})
+    del whole["search"]["trials"]
+    files = [study.fabric, *(companion(study.fabric, end) for end in ("inventory.csv", "lock"))]
+    files += [study.job] if study.job is not None else []
+    texts = [one.read_text(encoding="utf-8") if one.is_file() else "" for one in files]
+    return hashlib.sha256(json.dumps([whole, texts], sort_keys=True).encode()).hexdigest()
+
+
+def run_study(
+    study: Study,
+    space: Space,
+    evaluator: Evaluator,
+    database: Path,
+    digest: str,
+    *,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Outcome:
+    """Run a study, or go on with one, and confirm what it found. Raises ``StoppedError`` where it is interrupted, and ``InputError`` for a goal that cannot be run."""
+    aims = aims_of(study.goal)
+    progress("measuring the fabric file's own values")
+    searcher = Searcher(database, study, space, digest)
+    own_values = {one.name: value for one, value in zip(space.knobs, space.own, strict=True) if value is not None}
+    seeds = range(1, study.seeds + 1)
+    own = [one for one in evaluator.measure([Wanted(own_values, seed) for seed in seeds]) if isinstance(one, Sample)]
+    measured: dict[tuple[Chosen, int], Sample | Refused] = {}
+    for one in searcher.trials():
+        measured |= {(one.chosen, sample.seed): sample for sample in one.samples}
+        if one.state == "refused":
+            measured[one.chosen, 1] = Refused(one.why)
+    if space.own_choice is not None:
+        measured |= {(space.own_choice, one.seed): one for one in own}
+    try:
+        while batch := searcher.ask():
+            told = [one for one in searcher.trials() if one.number < batch[0].number and one.state != "open"]
+            found = _batch(study, space, evaluator, batch, told, measured)
+            with _uninterrupted():
+                for trial in found:
+                    score = None if trial.state == "refused" else scored(study.goal, study.limits, trial.samples)
+                    searcher.tell(trial, score)
+            progress(_line(study, [*told, *found]))
+    except KeyboardInterrupt:
+        raise StoppedError(sum(one.state != "open" for one in searcher.trials())) from None
+    trials = tuple(searcher.trials())
+    scores = {one.number: scored(study.goal, study.limits, one.samples) for one in trials if one.state == "complete"}
+    good = [number for number, one in scores.items() if one.feasible]
+    best = min(good, key=lambda number: (best_first(aims, scores[number]), number), default=None)
+    frontier = _frontier(study, scores, good, trials)
+    own_score = scored(study.goal, study.limits, own)
+    runs = len({(one.chosen, sample.seed) for one in trials for sample in one.samples})
+    check: Confirmed | None = None
+    if best is not None:
+        progress("running the best values and the file's own again, on fresh seeds")
+        winner = space.values(trials[best].chosen)
+        importance = searcher.importance()
+        check = confirmed(study, own_values, winner, importance, evaluator)
+    return Outcome(
+        study,
+        space,
+        trials,
+        scores,
+        tuple(own),
+        own_score,
+        best,
+        frontier,
+        searcher.importance(),
+        runs,
+        check,
+    )
+
+
+def _frontier(
+    study: Study, scores: Mapping[int, Score], good: Sequence[int], trials: Sequence[Trial]
+) -> tuple[int, ...]:
+    """Trials that no other beats in every objective, the best by the first objective first; of equal combinations the first."""
+    aims = aims_of(study.goal)
+    first: dict[Chosen, int] = {}
+    for number in good:
+        first.setdefault(trials[number].chosen, number)
+    kept = [
+        one
+        for one in first.values()
+        if not any(dominated(aims, scores[one], scores[other]) for other in first.values())
+    ]
+    return tuple(sorted(kept, key=lambda one: (best_first(aims, scores[one]), one)))
+
+
+def _batch(
+    study: Study,
+    space: Space,
+    evaluator: Evaluator,
+    batch: Sequence[Trial],
+    told: Sequence[Trial],
+    measured: dict[tuple[Chosen, int], Sample | Refused],
+) -> list[Trial]:
+    """Measure a batch: seed by seed where trials may be given up, which only earlier batches decide."""
+    pruning = study.search.prune and len(aims_of(study.goal)) == 1 and study.search.sampler != "grid"
+    rounds = [[seed] for seed in range(1, study.seeds + 1)] if pruning else [list(range(1, study.seeds + 1))]
+    found = {one.number: one for one in batch}
+    for seeds in rounds:
+        alive = [one for one in found.values() if one.state == "open"]
+        missing = list(
+            dict.fromkeys(
+                (one.chosen, seed)
+                for one in alive
+                for seed in seeds
+                if (one.chosen, seed) not in measured and not isinstance(measured.get((one.chosen, 1)), Refused)
+            )
+        )
+        answers = evaluator.measure([Wanted(space.values(chosen), seed) for chosen, seed in missing])
+        measured |= dict(zip(missing, answers, strict=True))
+        for one in alive:
+            first = measured[one.chosen, 1]
+            if isinstance(first, Refused):
+                found[one.number] = replace(one, state="refused", why=first.why)
+                continue
+            more = [measured[one.chosen, seed] for seed in seeds]
+            taken = (*one.samples, *(sample for sample in more if isinstance(sample, Sample)))
+            last = len(taken) == study.seeds
+            given_up = pruning and not last and _hopeless(study, taken, told)
+            found[one.number] = replace(
+                one, samples=taken, state="complete" if last else "pruned" if given_up else "open"
+            )
+    return list(found.values())
+
+
+def _hopeless(study: Study, samples: Sequence[Sample], told: Sequence[Trial]) -> bool:
+    """Whether a trial is worse after these seeds than the median of earlier ones was (the median rule of D. Golovin and others, 2017)."""
+    (aim,) = aims_of(study.goal)
+    count = len(samples)
+    before = [over_seeds(aim, study.goal.tail, one.samples[:count]) for one in told if len(one.samples) >= count]
+    if len(before) < study.search.start:
+        return False
+    return aim.better(median(before), over_seeds(aim, study.goal.tail, samples))
+
+
+def _line(study: Study, trials: Sequence[Trial]) -> str:
+    """How far a study is."""
+    aim = aims_of(study.goal)[0]
+    good = [
+        score.values[0]
+        for one in trials
+        if one.state == "complete" and (score := scored(study.goal, study.limits, one.samples)).feasible
+    ]
+    best = (max if aim.more else min)(good, default=None)
+    shown = "none keeps to the limits yet" if best is None else f"best {aim.title} {best:,.2f} {aim.unit}".rstrip()
+    return f"{len(trials)} trials, {shown}"
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Generator[None]:
+    """Put Ctrl-C off until a batch is told whole."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt

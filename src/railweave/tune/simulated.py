@@ -1,0 +1,192 @@
+"""The evaluator that asks the simulator: each combination is designed as the fabric file with its values, and its goal run packet by packet."""
+
+from __future__ import annotations
+
+import copy
+import signal
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import exp, log
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import ValidationError
+
+from railweave.catalog import in_force
+from railweave.errors import DesignError, InputError, Option, SpecError
+from railweave.garbage import uncollected
+from railweave.intent.fabric import FabricFile
+from railweave.intent.scenario import RunOverrides, Scenario, Step
+from railweave.outputs.steps import design_source
+from railweave.simulation.conditions import bed_of, conditions_of
+from railweave.simulation.job_fabric import job_network
+from railweave.simulation.job_run import run_job
+from railweave.simulation.settings import texts
+from railweave.simulation.training.question import predict_training
+from railweave.tune.measuring import Refused, Sample, Wanted, jain
+from railweave.tune.patch import with_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from railweave.intent.reading.source import Source
+    from railweave.intent.scenario import Setting
+    from railweave.intent.study import StudyFile, TunedCollective
+    from railweave.network.model import Network
+    from railweave.tune.space import Space
+
+DESIGNS_KEPT = 16
+"""Networks that a process keeps, for the other seeds of the same values."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that a process needs to measure any combination of a study."""
+
+    study: StudyFile
+    space: Space
+    source: Source
+    hardware: Path | None = None
+
+
+class Simulated:
+    """The simulator, in ``workers`` processes; with one it runs in this process."""
+
+    def __init__(self, task: Task, workers: int) -> None:
+        self._task = task
+        self._pool: ProcessPoolExecutor | None = None
+        if workers > 1:
+            # started afresh: a fork would take over threads that numpy may have begun
+            self._pool = ProcessPoolExecutor(
+                workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(task,)
+            )
+        else:
+            self._bench = _Bench(task)
+
+    def measure(self, wanted: Sequence[Wanted]) -> list[Sample | Refused]:
+        """The answers, in order. Raises ``InputError`` for a goal that cannot be run, at the line of the study file."""
+        try:
+            if self._pool is None:
+                return [self._bench.measure(one) for one in wanted]
+            return list(self._pool.map(_measure, wanted))
+        except InputError as error:
+            raise InputError(placed(self._task.study, error)) from None
+
+    def close(self) -> None:
+        """End the processes; runs that have not begun are given up."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def placed(study: StudyFile, error: InputError) -> list[Any]:
+    """The problems of a run at the lines of the study file that they come from."""
+    found: list[Any] = []
+    for one in error.problems:
+        place = one.place
+        if isinstance(place, Option):
+            at: tuple[str, ...] = ("goal",)
+            if place.name == "--set" and place.part:
+                name = str(place.part[0])
+                at = ("engine", name) if name in study.study.engine else ("set", name)
+            found.append(study.document.problem(at, one.what, one.fix))
+        else:
+            found.append(one)
+    return found
+
+
+class _Bench:
+    """Measures combinations in this process."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._network = lru_cache(DESIGNS_KEPT)(self._designed)
+
+    def _designed(self, in_file: tuple[tuple[tuple[str, ...], Setting], ...]) -> Network | Refused:
+        source = self._task.source
+        document = replace(source.document, value=with_values(source.document.value, dict(in_file)))
+        try:
+            spec = FabricFile.model_validate(document.value)
+            with uncollected():
+                changed = replace(source, spec=spec, document=document, lock=copy.deepcopy(source.lock))
+                network, _ = design_source(changed, hardware=self._task.hardware)
+                return job_network(network, self._task.study.study.on)
+        except ValidationError as error:
+            return Refused("; ".join(str(one.get("ctx", {}).get("error", one["msg"])) for one in error.errors()))
+        except (DesignError, SpecError) as error:
+            return Refused("; ".join(one.what for one in error.problems))
+
+    def measure(self, wanted: Wanted) -> Sample | Refused:
+        space, study = self._task.space, self._task.study.study
+        network = self._network(tuple(sorted(space.in_file(wanted.values).items())))
+        if isinstance(network, Refused):
+            return network
+        settings = {**study.settings, **space.in_engine(wanted.values), "seed": wanted.seed}
+        with in_force(network.catalog):
+            if self._task.study.job is not None:
+                return _of_jobs(network, self._task.study.job, settings, wanted.seed)
+            parts = [_of_collective(network, one, settings) for one in study.goal.collectives]
+        weights = [one.weight for one in study.goal.collectives]
+        speeds = tuple(one.speed for one in parts)
+        return Sample(
+            seed=wanted.seed,
+            parts=speeds,
+            speed=_mean(speeds, weights),
+            drops=sum(one.drops or 0 for one in parts),
+            pauses=sum(one.pauses or 0 for one in parts),
+            marks=sum(one.marks or 0 for one in parts),
+            complete=all(one.complete for one in parts),
+        )
+
+
+def _of_collective(network: Network, asked: TunedCollective, settings: Mapping[str, Setting]) -> Sample:
+    step = Step(collective=asked.collective, size=asked.size, qps=asked.qps, nccl=asked.nccl)
+    scenario = Scenario(traffic=(step,), overrides=RunOverrides(set=dict(settings)))  # pyright: ignore[reportCallIssue]
+    bed = bed_of(network, None, None, asked.tenant, None, order=asked.hosts)
+    conditions = conditions_of(bed, asked.background, (), None)
+    found = run_job(network, bed, scenario, conditions, engine="packet", exact=True).steps[0].prediction
+    counted = found.counters or {}
+    dropped = sum(count for name, count in counted.items() if name.startswith("dropped_"))
+    return Sample(
+        seed=int(settings["seed"]),
+        parts=(),
+        speed=found.bus_bandwidth_gbytes if found.complete else 0.0,
+        drops=dropped,
+        pauses=counted.get("pfc_pauses", 0),
+        marks=counted.get("ecn_marked_packets", 0),
+        complete=found.complete,
+    )
+
+
+def _of_jobs(network: Network, file: Path, settings: Mapping[str, Setting], seed: int) -> Sample:
+    found = predict_training(network, file, settings=texts(settings))
+    times = tuple(one.step_ps / 1e9 for one in found.jobs)
+    kept = [one.alone_ps / one.step_ps for one in found.jobs]
+    return Sample(
+        seed=seed,
+        parts=times,
+        speed=_mean(times, [1.0] * len(times)),
+        fairness=jain(kept) if len(kept) > 1 else None,
+        complete=found.complete,
+    )
+
+
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    """The weighted geometric mean; 0 where one of them is."""
+    if min(values) <= 0:
+        return 0.0
+    return exp(sum(weight * log(value) for value, weight in zip(values, weights, strict=True)) / sum(weights))
+
+
+_here: list[_Bench] = []
+"""In a worker: what it measures with."""
+
+
+def _begin(task: Task) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
+    _here.append(_Bench(task))
+
+
+def _measure(wanted: Wanted) -> Sample | Refused:
+    return cast("_Bench", _here[0]).measure(wanted)
