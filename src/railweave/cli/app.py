@@ -24,6 +24,7 @@ from railweave.cli import (
     raw_flows,
     schema,
     sim,
+    tune,
     verify,
 )
 from railweave.cli.parsing import Sectioned, Verbatim
@@ -71,6 +72,7 @@ app.command(short_help="Print the JSON Schema of the fabric file, for editors.")
 app.add_typer(lab.app, name="lab", short_help="Run the designed network on routing daemons here.")
 app.add_typer(fleet.app, name="fleet", short_help="Check the GPU servers of a network, many at once.")
 app.add_typer(bench.app, name="bench", short_help="Keep results of benchmarks; find why runs are slow.")
+app.add_typer(tune.app, name="tune", short_help="Find better values; give them as a patch.")
 app.add_typer(deploy.app, name="deploy", short_help="Bring a design onto running switches, and back.")
 app.add_typer(hardware.app, name="hardware", short_help="List models of hardware, your own among them.")
 app.add_typer(inventory.app, name="inventory", short_help="Fill the inventory from what devices report.")

@@ -82,6 +82,28 @@ BENCHMARKS = (
 )
 """Terms of a page with results of benchmarks."""
 
+TUNING = (
+    PREDICTION[0],
+    ("knob", "A field of the fabric file, or a parameter of the simulator, that a study may give other values."),
+    ("trial", "One combination of values, measured with one or several seeds."),
+    (
+        "runs",
+        "Simulations that the trials took: one for each combination and seed; what was measured before costs none.",
+    ),
+    ("combinations", "How many there are: what trying all of them would take, on each seed."),
+    (
+        "by chance",
+        "How likely chance alone would make the proposed values look so much better, on fresh seeds. Above 5 % nothing is proposed.",
+    ),
+    ("PFC pauses", "A switch or NIC that runs out of buffer asks its neighbor to stop sending for a moment."),
+    ("ECN marks", "Packets that switches marked because their queue grew; senders then slow down (DCQCN)."),
+    (
+        "fairness",
+        "Jain's index of what part of its speed each job keeps when all run together: 1 where all lose alike.",
+    ),
+)
+"""Terms of a page with a study."""
+
 
 def term_id(term: str) -> str:
     """Where the page explains a term."""

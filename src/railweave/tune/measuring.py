@@ -36,7 +36,8 @@ class Sample:
 
 def sample_of(value: Mapping[str, Any]) -> Sample:
     """A sample of its plain values."""
-    return Sample(**{**value, "parts": tuple(value["parts"])})
+    plain: dict[str, Any] = {**value, "parts": tuple(value["parts"])}
+    return Sample(**plain)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def at_path(value: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - plain YAM
     for key in path:
         if not isinstance(value, dict):
             return None
-        value = cast("dict[str, Any]", value).get(key)
+        value = cast("Any", value).get(key)
     return value
 
 
@@ -81,10 +81,11 @@ def _read(text: str, file: str) -> Any:  # noqa: ANN401 - plain YAML
 
 def _plain(node: yaml.Node) -> Any:  # noqa: ANN401 - plain YAML
     if isinstance(node, yaml.MappingNode):
-        return {_plain(key): _plain(value) for key, value in node.value}
+        pairs = cast("list[tuple[yaml.Node, yaml.Node]]", node.value)
+        return {_plain(key): _plain(value) for key, value in pairs}
     if isinstance(node, yaml.SequenceNode):
-        return [_plain(item) for item in node.value]
-    text = str(node.value)
+        return [_plain(item) for item in cast("list[yaml.Node]", node.value)]
+    text = str(cast("object", node.value))
     return text if getattr(node, "style", None) in {'"', "'", "|", ">"} else plain(text)
 
 

@@ -84,11 +84,27 @@ def run_study(
 ) -> Outcome:
     """Run a study, or go on with one, and confirm what it found. Raises ``StoppedError`` where it is interrupted, and ``InputError`` for a goal that cannot be run."""
     aims = aims_of(study.goal)
-    progress("measuring the fabric file's own values")
     searcher = Searcher(database, study, space, digest)
     own_values = {one.name: value for one, value in zip(space.knobs, space.own, strict=True) if value is not None}
-    seeds = range(1, study.seeds + 1)
-    own = [one for one in evaluator.measure([Wanted(own_values, seed) for seed in seeds]) if isinstance(one, Sample)]
+    try:
+        progress("measuring the fabric file's own values")
+        asked = [Wanted(own_values, seed) for seed in range(1, study.seeds + 1)]
+        own = [one for one in evaluator.measure(asked) if isinstance(one, Sample)]
+        _search(study, space, evaluator, searcher, own, progress)
+        return _outcome(study, space, evaluator, searcher, own, own_values, progress)
+    except KeyboardInterrupt:
+        raise StoppedError(sum(one.state != "open" for one in searcher.trials())) from None
+
+
+def _search(
+    study: Study,
+    space: Space,
+    evaluator: Evaluator,
+    searcher: Searcher,
+    own: Sequence[Sample],
+    progress: Callable[[str], None],
+) -> None:
+    """Ask, measure, tell, until the budget is spent. What was measured before is not measured again."""
     measured: dict[tuple[Chosen, int], Sample | Refused] = {}
     for one in searcher.trials():
         measured |= {(one.chosen, sample.seed): sample for sample in one.samples}
@@ -96,17 +112,27 @@ def run_study(
             measured[one.chosen, 1] = Refused(one.why)
     if space.own_choice is not None:
         measured |= {(space.own_choice, one.seed): one for one in own}
-    try:
-        while batch := searcher.ask():
-            told = [one for one in searcher.trials() if one.number < batch[0].number and one.state != "open"]
-            found = _batch(study, space, evaluator, batch, told, measured)
-            with _uninterrupted():
-                for trial in found:
-                    score = None if trial.state == "refused" else scored(study.goal, study.limits, trial.samples)
-                    searcher.tell(trial, score)
-            progress(_line(study, [*told, *found]))
-    except KeyboardInterrupt:
-        raise StoppedError(sum(one.state != "open" for one in searcher.trials())) from None
+    while batch := searcher.ask():
+        told = [one for one in searcher.trials() if one.number < batch[0].number and one.state != "open"]
+        found = _batch(study, space, evaluator, batch, told, measured)
+        with _uninterrupted():
+            for trial in found:
+                score = None if trial.state == "refused" else scored(study.goal, study.limits, trial.samples)
+                searcher.tell(trial, score)
+        progress(_line(study, [*told, *found]))
+
+
+def _outcome(
+    study: Study,
+    space: Space,
+    evaluator: Evaluator,
+    searcher: Searcher,
+    own: Sequence[Sample],
+    own_values: Mapping[str, Setting],
+    progress: Callable[[str], None],
+) -> Outcome:
+    """What a search that has ended found, confirmed on fresh seeds."""
+    aims = aims_of(study.goal)
     trials = tuple(searcher.trials())
     scores = {one.number: scored(study.goal, study.limits, one.samples) for one in trials if one.state == "complete"}
     good = [number for number, one in scores.items() if one.feasible]

@@ -112,7 +112,8 @@ class Searcher:
         return [*left, *(self._asked(len(known) + more) for more in range(missing))]
 
     def _id(self, number: int) -> int:
-        return self._own.get_trials(deepcopy=False)[number]._trial_id  # noqa: SLF001 - Optuna has no other way to go on with a trial
+        # Optuna has no other way to go on with a trial
+        return self._own.get_trials(deepcopy=False)[number]._trial_id  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
     def _spent(self, known: Sequence[Trial]) -> bool:
         if self._study.search.sampler == "grid":

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import signal
+import threading
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, log
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -28,7 +30,7 @@ from railweave.tune.measuring import Refused, Sample, Wanted, jain
 from railweave.tune.patch import with_values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
     from railweave.intent.reading.source import Source
@@ -49,6 +51,7 @@ class Task:
     space: Space
     source: Source
     hardware: Path | None = None
+    device: tuple[str, ...] = ()
 
 
 class Simulated:
@@ -62,6 +65,9 @@ class Simulated:
             self._pool = ProcessPoolExecutor(
                 workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(task,)
             )
+            with _without_interrupts():  # Ctrl-C is for this process: those it starts now never hear of it
+                for _ in range(workers):
+                    self._pool.submit(_nothing)
         else:
             self._bench = _Bench(task)
 
@@ -110,7 +116,7 @@ class _Bench:
             spec = FabricFile.model_validate(document.value)
             with uncollected():
                 changed = replace(source, spec=spec, document=document, lock=copy.deepcopy(source.lock))
-                network, _ = design_source(changed, hardware=self._task.hardware)
+                network, _ = design_source(changed, device=self._task.device, hardware=self._task.hardware)
                 return job_network(network, self._task.study.study.on)
         except ValidationError as error:
             return Refused("; ".join(str(one.get("ctx", {}).get("error", one["msg"])) for one in error.errors()))
@@ -184,9 +190,24 @@ _here: list[_Bench] = []
 
 
 def _begin(task: Task) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
     _here.append(_Bench(task))
 
 
+def _nothing() -> None:
+    """Do nothing: a process is started for it."""
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Generator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _measure(wanted: Wanted) -> Sample | Refused:
-    return cast("_Bench", _here[0]).measure(wanted)
+    return _here[0].measure(wanted)

@@ -1,0 +1,106 @@
+"""Better values for a fabric file's own fields."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.api.sources import path_of, silent
+from railweave.errors import InputError, Option, OutputError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.tune.result import Result
+
+DATABASE, JOURNAL, RESULT, PATCH = "study.db", "journal.jsonl", "result.json", "fabric.patch"
+"""Files of a study in its folder."""
+
+
+def folder_of(study: Path) -> Path:
+    """Where a study keeps its files, unless it is told: ``NAME.tune`` beside ``NAME.yaml``."""
+    return study.with_name(f"{study.stem}.tune")
+
+
+def tune_run(
+    study: Path | str,
+    *,
+    output: Path | str | None = None,
+    workers: int | None = None,
+    trials: int | None = None,
+    take: int | None = None,
+    apply: bool = False,
+    fresh: bool = False,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+    progress: Callable[[str], None] = silent,
+) -> Result:
+    """Search for better values of a fabric file's fields by the simulator, or go on with a search (docs/tune.md).
+
+    - ``study``: a study file; ``output``: its folder, ``NAME.tune`` beside it where that is left out. Trials are kept in it, and a study
+      that was interrupted goes on. ``fresh``: begin again.
+    - ``workers``: processes, as many as there are cores where it is left out; the result does not depend on it.
+    - ``trials``: the budget in place of the file's. ``take``: the patch has the values of this trial, not of the best.
+    - ``apply``: write the proposed values into the fabric file, where they are better.
+    - ``device``, ``hardware``: see ``load``.
+
+    Writes ``result.json``, ``journal.jsonl`` and ``fabric.patch``, which is empty where nothing is proposed. Raises ``InputError`` for what
+    cannot be, with lines of the study file, ``OutputError``, and ``StoppedError`` where it is interrupted.
+    """
+    import json
+
+    from railweave.intent.reading.source import read_source
+    from railweave.intent.study import read_study
+    from railweave.outputs.held import held
+    from railweave.tune.result import result_of
+    from railweave.tune.run import digest_of, run_study
+    from railweave.tune.simulated import Simulated, Task
+    from railweave.tune.space import space_of
+    from railweave.writing import write_below, write_file
+
+    path = Path(study)
+    file = read_study(path)
+    source = read_source(file.fabric)
+    space = space_of(file, source.document, source.spec)
+    asked = file.study
+    if trials is not None:
+        asked = asked.model_copy(update={"search": asked.search.model_copy(update={"trials": trials})})
+    folder = folder_of(path) if output is None else Path(output)
+    text = file.fabric.read_text(encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
+    with held(folder):
+        if fresh:
+            for end in ("", "-wal", "-shm"):
+                (folder / f"{DATABASE}{end}").unlink(missing_ok=True)
+        task = Task(file, space, source, path_of(hardware), tuple(device))
+        evaluator = Simulated(task, workers or os.cpu_count() or 1)
+        try:
+            outcome = run_study(asked, space, evaluator, folder / DATABASE, digest_of(file), progress=progress)
+        finally:
+            evaluator.close()
+        values = None
+        if take is not None:
+            if take not in outcome.scores:
+                whole = f"trials that were measured with every seed are {', '.join(map(str, outcome.scores)):.200}"
+                raise InputError([Problem(Option("--take"), f"there is no such trial {take}", whole)])
+            values = outcome.values(take)
+        found = result_of(outcome, file.fabric, text, values)
+        write_below(
+            folder,
+            {
+                RESULT: json.dumps(found.to_json(), indent=1) + "\n",
+                JOURNAL: found.journal(),
+                PATCH: found.patch,
+            },
+        )
+        if apply and found.patch:
+            if file.fabric.read_text(encoding="utf-8") != text:
+                raise OutputError(
+                    f"{file.fabric} was changed meanwhile; nothing was written to it, {folder / PATCH} has the patch"
+                )
+            write_file(file.fabric, found.amended)
+    return found

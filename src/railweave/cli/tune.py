@@ -1,0 +1,83 @@
+"""``railweave tune``: better values for fields of the fabric file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from railweave.cli.failures import INTERRUPTED
+from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
+from railweave.cli.output import print_json, telling
+
+app = typer.Typer(
+    no_args_is_help=True, help="Find better values for fields of the fabric file, and give them as a patch."
+)
+
+PAGE = "report.html"
+"""The page of a study, in its folder."""
+
+
+@app.callback()
+def _tune() -> None:
+    """Find better values for fields of the fabric file, and give them as a patch."""
+
+
+@app.command(short_help="Search by the simulator; the result is a patch.")
+def run(
+    study: Path = typer.Argument(..., help="Study file: goal, limits and knobs (docs/tune.md)."),
+    output: Path | None = typer.Option(
+        None, "--output", "-o", help="Folder of the study's files; default: NAME.tune beside the study file."
+    ),
+    workers: int | None = typer.Option(
+        None, min=1, max=1024, help="Processes; default: one a core. The result does not depend on it."
+    ),
+    trials: int | None = typer.Option(None, min=1, max=100_000, help="Trials in place of the study file's number."),
+    take: int | None = typer.Option(None, min=0, help="Make the patch of this trial, as of one of the frontier."),
+    apply: bool = typer.Option(False, "--apply", help="Write the proposed values into the fabric file."),
+    fresh: bool = typer.Option(False, "--fresh", help="Begin again: trials that the folder has are forgotten."),
+    device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Search for values of fabric file fields that make collectives or jobs faster, by the simulator; the result is a patch.
+
+    Ctrl-C keeps what was measured, and the same command goes on. The best values and the file's own are run again on
+    fresh seeds: where they do not differ by more than chance, it says so and proposes nothing.
+    """
+    from railweave.api.tuning import PATCH, folder_of, tune_run
+    from railweave.report.tuning.page import tuning_html
+    from railweave.tune.run import StoppedError
+    from railweave.writing import write_file
+
+    folder = folder_of(study) if output is None else output
+    try:
+        with telling(quiet=quiet or as_json) as say:
+            found = tune_run(
+                study,
+                output=output,
+                workers=workers,
+                trials=trials,
+                take=take,
+                apply=apply,
+                fresh=fresh,
+                device=device,
+                hardware=hardware,
+                progress=say,
+            )
+    except StoppedError as stopped:
+        typer.echo(f"stopped: {stopped.trials} trials are kept in {folder}; the same command goes on", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    write_file(folder / PAGE, tuning_html(found))
+    if as_json:
+        print_json(found.to_json())
+        return
+    typer.echo(found.to_text())
+    if found.patch:
+        typer.echo(found.patch, nl=False)
+        if apply:
+            typer.echo(f"wrote {found.fabric}")
+        else:
+            typer.echo(f"nothing was changed; --apply, or patch -p0 < {folder / PATCH}, does")
+    typer.echo(f"wrote {folder / PAGE}")
