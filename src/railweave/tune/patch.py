@@ -81,12 +81,12 @@ def _read(text: str, file: str) -> Any:  # noqa: ANN401 - plain YAML
 
 def _plain(node: yaml.Node) -> Any:  # noqa: ANN401 - plain YAML
     if isinstance(node, yaml.MappingNode):
-        pairs = cast("list[tuple[yaml.Node, yaml.Node]]", node.value)
-        return {_plain(key): _plain(value) for key, value in pairs}
+        pairs = cast("list[tuple[yaml.ScalarNode, yaml.Node]]", node.value)
+        return {str(plain(key.value)): _plain(value) for key, value in pairs}
     if isinstance(node, yaml.SequenceNode):
         return [_plain(item) for item in cast("list[yaml.Node]", node.value)]
-    text = str(cast("object", node.value))
-    return text if getattr(node, "style", None) in {'"', "'", "|", ">"} else plain(text)
+    style, text = str(getattr(node, "style", "")), str(cast("object", node.value))
+    return text if style in {'"', "'", "|", ">"} else cast("object", plain(text))
 
 
 def _line(text: str, file: str, path: Sequence[str]) -> int:

@@ -83,7 +83,6 @@ def run_study(
     progress: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
     """Run a study, or go on with one, and confirm what it found. Raises ``StoppedError`` where it is interrupted, and ``InputError`` for a goal that cannot be run."""
-    aims = aims_of(study.goal)
     searcher = Searcher(database, study, space, digest)
     own_values = {one.name: value for one, value in zip(space.knobs, space.own, strict=True) if value is not None}
     try:
