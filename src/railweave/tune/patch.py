@@ -126,7 +126,7 @@ def _one(text: str, file: str, path: tuple[str, ...], value: Setting) -> str:
         return _in_block(text, node, rest, value)
     new = _flow_value(rest, value)
     start, end = place(node.start_mark), place(node.end_mark)
-    if isinstance(node, yaml.ScalarNode) and node.value == "" and node.style is None:
+    if isinstance(node, yaml.ScalarNode) and node.value == "" and not node.style:
         key_end = start  # nothing stands behind the colon
         return f"{text[:key_end].rstrip(' ')} {new}{text[key_end:]}"
     return text[:start] + new + text[end:]
