@@ -47,7 +47,7 @@ def run(
     fresh seeds: where they do not differ by more than chance, it says so and proposes nothing.
     """
     from railweave.api.tuning import PATCH, folder_of, tune_run
-    from railweave.report.tuning.page import tuning_html
+    from railweave.tune.page.page import tuning_html
     from railweave.tune.run import StoppedError
     from railweave.writing import write_file
 

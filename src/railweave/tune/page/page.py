@@ -9,7 +9,7 @@ from railweave.report.markup import asset, element, json_for_script, text
 from railweave.report.prediction.page import line_colors, table
 from railweave.report.shell import html_page, section
 from railweave.report.terms import TUNING, glossary, linked
-from railweave.report.tuning.charts import course, frontier, parallel
+from railweave.tune.page.charts import course, frontier, parallel
 from railweave.tune.result import MEANING
 from railweave.tune.scoring import aims_of, over_seeds
 from railweave.tune.space import short_names
