@@ -8,9 +8,12 @@ A path is then looked up as it came, without a Python object for each of its ele
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+if TYPE_CHECKING:
+    from railweave.state.telemetry import Elements
 
 SUBSCRIBE, CAPABILITIES, GET = "/gnmi.gNMI/Subscribe", "/gnmi.gNMI/Capabilities", "/gnmi.gNMI/Get"
 ENCODINGS = {"json": 0, "bytes": 1, "proto": 2, "ascii": 3, "json_ietf": 4}
@@ -119,10 +122,6 @@ def elements(text: str) -> list[tuple[str, dict[str, str]]]:
         else:
             name += letter
     return found
-
-
-Elements = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-"""A decoded path: names of elements with their keys."""
 
 
 def read_path(data: bytes) -> tuple[str, str, Elements]:

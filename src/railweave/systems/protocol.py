@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from railweave.runbook.check import Check
     from railweave.state.device_state import DeviceState
     from railweave.state.question import Question
+    from railweave.state.telemetry import Elements, Series, Subscription
     from railweave.state.values import Answers
     from railweave.systems.transaction import Transaction
 
@@ -111,6 +112,17 @@ class System(Renderer, Protocol):
             return None
 
     @property
+    def telemetry(self) -> Telemetry | None:
+        """What is subscribed to by gNMI, and reads the paths; None: nothing is. As most have it: the module ``telemetry`` of its folder."""
+        name = f"{type(self).__module__}.telemetry"
+        try:
+            return cast("Telemetry", importlib.import_module(name))
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            return None
+
+    @property
     def transaction(self) -> Transaction | None:
         """How a running device is changed; None: nothing here changes one. As most have it: the module ``transaction`` of its folder."""
         name = f"{type(self).__module__}.transaction"
@@ -190,6 +202,34 @@ class StateReader(Protocol):
 
     def read(self, answers: Answers) -> DeviceState:
         """What the answers say. Nothing is raised: what cannot be read is noted, and absent."""
+        ...
+
+
+class Telemetry(Protocol):
+    """What the module ``telemetry`` of a system's folder offers: what it is subscribed to by gNMI, and which leaf is which series."""
+
+    @property
+    def PORT(self) -> int:  # noqa: N802 - a constant of the module
+        """The TCP port on which it usually listens."""
+        ...
+
+    @property
+    def ENCODING(self) -> str:  # noqa: N802
+        """The encoding that it is asked for: ``proto``, ``json`` or ``json_ietf``."""
+        ...
+
+    @property
+    def SUBSCRIPTIONS(self) -> Sequence[Subscription]:  # noqa: N802
+        """What is subscribed to."""
+        ...
+
+    @property
+    def NOT_STREAMED(self) -> Mapping[str, str]:  # noqa: N802
+        """What no subscription gives, with the reason."""
+        ...
+
+    def series(self, elements: Elements) -> Series | None:
+        """The series of a leaf, by its path; None where it is not read."""
         ...
 
 

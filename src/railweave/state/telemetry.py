@@ -1,0 +1,141 @@
+"""What streams of numbers from a device are about: metrics, the series that they make, and what is subscribed to.
+
+A series is one metric of one part of a device: of a port, of a queue of a port, of a session. Its numbers are integers or floats. A
+state is a number too: 1 for up and 0 for down, and a BGP session the number of its state (BGP4-MIB: 1 idle to 6 established).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Elements = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+"""A decoded path: names of elements with their keys."""
+Kind = Literal["counter", "gauge", "state"]
+Fold = Literal["mean", "max", "min"]
+"""What several numbers of a series become where a longer time is kept with fewer: the worst of states, the most of peaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """``exported`` is its name in Prometheus, in base units; ``index`` is what the index of a series is, as a label; ``scale`` leads to that unit."""
+
+    name: str
+    exported: str
+    kind: Kind
+    help: str
+    index: str = ""
+    fold: Fold = "mean"
+    scale: float = 1.0
+
+    @property
+    def sparse(self) -> bool:
+        """Whether a series that has always been zero is left out: those by queue and priority, of which most carry nothing."""
+        return self.index in {"queue", "priority"}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Series:
+    """A series of one device. ``port`` is the device's name of it (empty: none), ``index`` the queue, priority, lane or neighbor."""
+
+    metric: str
+    port: str = ""
+    index: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One number: of which device and series, when (seconds since 1970 by the device's clock), and what. Of a counter it is the rise per second."""
+
+    device: str
+    series: Series
+    time: float
+    number: float
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A path that is subscribed to. ``by`` is how: on every change, or every so many seconds; ``least_s`` is the shortest that the system takes."""
+
+    path: str
+    by: Literal["on_change", "sample"] = "sample"
+    least_s: float = 0
+    origin: str = ""
+    target: str = ""
+    """The ``target`` of the prefix, where the system tells its databases apart by it."""
+    of: str = ""
+    """What it is for, in a person's words."""
+
+
+def _of_port(name: str, exported: str, help_: str, kind: Kind = "counter", *, fold: Fold = "mean") -> Metric:
+    return Metric(name, f"railweave_port_{exported}", kind, help_, fold=fold)
+
+
+def _of_queue(name: str, exported: str, help_: str, kind: Kind = "counter", *, fold: Fold = "mean") -> Metric:
+    return Metric(name, f"railweave_queue_{exported}", kind, help_, "queue", fold)
+
+
+_ALL = (
+    _of_port("port_up", "up", "Whether the port is up.", "state", fold="min"),
+    _of_port("in_octets", "receive_bytes_total", "Bytes received."),
+    _of_port("out_octets", "transmit_bytes_total", "Bytes sent."),
+    _of_port("in_errors", "receive_errors_total", "Packets received with errors."),
+    _of_port("out_errors", "transmit_errors_total", "Packets not sent because of errors."),
+    _of_port("in_discards", "receive_discards_total", "Good packets received and dropped."),
+    _of_port("out_discards", "transmit_discards_total", "Good packets dropped in place of being sent."),
+    _of_port("in_crc", "receive_crc_errors_total", "Packets received with a wrong checksum."),
+    _of_port("in_resource", "receive_resource_errors_total", "Packets received that found no buffer."),
+    _of_port("out_mtu", "transmit_mtu_errors_total", "Packets longer than the MTU of the port they had to leave by."),
+    _of_port("ecn_marked", "ecn_marked_packets_total", "Packets that left with a mark of congestion."),
+    _of_port("flaps", "carrier_transitions_total", "Changes of the link between up and down."),
+    _of_port("fec_corrected", "fec_corrected_codewords_total", "Codewords that FEC corrected."),
+    _of_port("fec_uncorrected", "fec_uncorrected_codewords_total", "Codewords that FEC could not correct."),
+    _of_port("pre_fec_ber", "pre_fec_bit_error_ratio", "Bit error ratio before FEC.", "gauge", fold="max"),
+    _of_queue("queue_out_octets", "transmit_bytes_total", "Bytes that left a queue."),
+    _of_queue("queue_sent", "transmit_packets_total", "Packets that left a queue."),
+    _of_queue("queue_dropped", "dropped_packets_total", "Packets that a queue dropped."),
+    _of_queue("queue_marked", "ecn_marked_packets_total", "Packets of a queue that left with a mark of congestion."),
+    _of_queue("queue_peak", "peak_bytes", "The most bytes that stood in a queue.", "gauge", fold="max"),
+    _of_queue("storms", "pfc_watchdog_storms_total", "Storms that the PFC watchdog found."),
+    _of_queue("storms_over", "pfc_watchdog_recovered_total", "Storms that the PFC watchdog saw end."),
+    _of_queue("storming", "pfc_watchdog_storming", "Whether the PFC watchdog sees a storm.", "state", fold="max"),
+    Metric("pfc_received", "railweave_pfc_receive_frames_total", "counter", "PFC frames received.", "priority"),
+    Metric("pfc_sent", "railweave_pfc_transmit_frames_total", "counter", "PFC frames sent.", "priority"),
+    Metric("group_dropped", "railweave_ingress_dropped_packets_total", "counter", "Packets of a priority that found no buffer at ingress.", "priority"),
+    Metric("group_peak", "railweave_ingress_peak_bytes", "gauge", "The most bytes of a priority that stood at ingress.", "priority", "max"),
+    Metric("group_headroom_peak", "railweave_ingress_headroom_peak_bytes", "gauge", "The most bytes of headroom that a priority used.", "priority", "max"),
+    Metric("pool_used", "railweave_buffer_pool_used_bytes", "gauge", "Bytes of a pool of the packet buffer that are used.", "pool"),
+    Metric("pool_peak", "railweave_buffer_pool_peak_bytes", "gauge", "The most bytes of a pool that were used.", "pool", "max"),
+    Metric("bgp_state", "railweave_bgp_session_state", "state", "State of a BGP session: 1 idle to 6 established.", "neighbor", "min"),
+    Metric("bgp_flaps", "railweave_bgp_session_flaps_total", "counter", "How often a BGP session was established and no longer was.", "neighbor"),
+    Metric("bgp_received", "railweave_bgp_received_prefixes", "gauge", "Prefixes received on a BGP session.", "neighbor"),
+    Metric("bfd_up", "railweave_bfd_session_up", "state", "Whether a BFD session is up.", "neighbor", "min"),
+    Metric("rx_power", "railweave_optic_receive_power_dbm", "gauge", "Light received by a lane, in dBm.", "lane"),
+    Metric("tx_power", "railweave_optic_transmit_power_dbm", "gauge", "Light sent by a lane, in dBm.", "lane"),
+    Metric("bias", "railweave_optic_bias_amperes", "gauge", "Current of a lane's laser.", "lane", scale=0.001),
+    Metric("optic_temperature", "railweave_optic_temperature_celsius", "gauge", "How warm an optic is.", fold="max"),
+)  # fmt: skip
+METRICS: Mapping[str, Metric] = {one.name: one for one in _ALL}
+
+_BGP = {"idle": 1, "connect": 2, "active": 3, "opensent": 4, "openconfirm": 5, "established": 6}
+_UP = {"up": 1, "admin_up": 1, "true": 1, "lower_layer_down": 0, "down": 0, "false": 0, "dormant": 0, "not_present": 0, "unknown": 0, "testing": 0, "admin_down": 0}  # fmt: skip
+_WORDS: Mapping[str, Mapping[str, int]] = {"bgp_state": _BGP, "storming": {"stormed": 1, "operational": 0}}
+
+
+def number_of(metric: str, word: str) -> float | None:
+    """What a word of a device is as a number of this metric; None where it is none (``N/A``)."""
+    word = word.strip()
+    try:
+        number = float(word.removesuffix("dBm").removesuffix("%"))
+    except ValueError:
+        found = _WORDS.get(metric, _UP).get(word.rpartition(":")[2].lower().replace("-", "_"))
+        return None if found is None else float(found)
+    return None if number != number or number in {float("inf"), float("-inf")} else number  # noqa: PLR0124 - not a number
+
+
+def bgp_word(number: float) -> str | None:
+    """The state of a BGP session by its number."""
+    return next((word for word, one in _BGP.items() if one == number), None)

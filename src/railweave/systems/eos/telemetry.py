@@ -1,0 +1,47 @@
+"""What EOS streams by gNMI: OpenConfig with Arista's additions (``arista-intf-augments``, ``arista-pfc-*`` of the published models).
+
+OpenConfig paths alone are asked for: EOS takes no path of its own tree (``eos_native``) in one call with them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.state import openconfig
+from railweave.state.openconfig import LEAVES, schema
+from railweave.state.telemetry import Series, Subscription
+
+if TYPE_CHECKING:
+    from railweave.state.telemetry import Elements
+
+PORT = 6030
+ENCODING = "json"
+NOT_STREAMED = {
+    "bgp": "EOS takes no address with a zone as a key: neighbors of unnumbered sessions have no path",
+    "pools": "the published models have what is configured, not what is used",
+    "queues.peak_bytes": "LANZ has a tree of its own, which is not asked for in one call with OpenConfig",
+}
+SUBSCRIPTIONS = (
+    Subscription("/interfaces/interface/state/oper-status", "on_change", of="ports that go down"),
+    Subscription("/interfaces/interface/state/counters", least_s=5, of="bytes, errors and drops of ports"),
+    Subscription("/interfaces/interface/ethernet/pfc", least_s=5, of="PFC frames by priority, and the watchdog"),
+    Subscription("/qos/interfaces/interface/output/queues/queue/state", least_s=5, of="queues"),
+    Subscription("/components/component/transceiver/physical-channels/channel/state", least_s=60, of="optics"),
+)
+
+_PFC = "interfaces/interface/ethernet/pfc"
+_PRIORITY = f"{_PFC}/priorities/priority/state"
+_DOG = f"{_PFC}/watchdog/tx-queues/tx-queue/state"
+_OWN = {
+    f"{_PRIORITY}/in-frames": ("pfc_received", "interface", "priority"),
+    f"{_PRIORITY}/out-frames": ("pfc_sent", "interface", "priority"),
+    f"{_DOG}/stuck-count": ("storms", "interface", "tx-queue"),
+    f"{_DOG}/recovery-count": ("storms_over", "interface", "tx-queue"),
+}
+
+
+def series(elements: Elements) -> Series | None:
+    """The series of a leaf; None where it is not read."""
+    if schema(elements)[0] in _OWN:
+        return openconfig.series(elements, _OWN)
+    return openconfig.series(elements, LEAVES)
