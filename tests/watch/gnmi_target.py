@@ -2,7 +2,7 @@
 
 It is written with the full messages, the collector reads with the raw ones. As a program it is many targets, for load:
 ``python -m tests.watch.gnmi_target FOLDER --targets 96 --pack port``. It prints one line of JSON with the ports of its targets, and then
-obeys lines of standard input: ``stop N``, ``start N``, ``counts``.
+obeys lines of standard input: ``stop N``, ``start N``, ``pause``; each is answered with how many updates each target has sent.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ class Target:
     def __init__(self, name: str, groups: list[list[Leaf]], *, login: bool = False) -> None:
         self.name, self.groups, self.login = name, groups, login
         self.sent = 0
+        self.paused = False
         self.asked: list[Any] = []
         self.streams = 0
         self._changes: list[asyncio.Queue[list[Leaf]]] = []
@@ -140,6 +141,8 @@ class Target:
                         changed = [one for one in await asyncio.wait_for(queue.get(), left) if id(one) in followed]
                         if changed:
                             yield self.notification(changed)
+                if self.paused:
+                    continue
                 for leaves, _ in sampled:
                     for leaf in leaves:
                         if leaf.step and isinstance(leaf.value, int):
@@ -232,8 +235,9 @@ async def serve(folder: Path, targets: list[Target]) -> None:
                 await by_name[name].stop()
             case ["start", name]:
                 await by_name[name].start()
-            case ["counts"]:
-                pass
+            case ["pause"]:
+                for one in targets:
+                    one.paused = True
         print(json.dumps({one.name: one.sent for one in targets}), flush=True)
 
 

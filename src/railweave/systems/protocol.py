@@ -224,6 +224,11 @@ class Telemetry(Protocol):
         ...
 
     @property
+    def QUICK(self) -> frozenset[str]:  # noqa: N802
+        """Names of the questions about its state that are asked at every interval, for what no subscription gives; the others more rarely."""
+        ...
+
+    @property
     def NOT_STREAMED(self) -> Mapping[str, str]:  # noqa: N802
         """What no subscription gives, with the reason."""
         ...

@@ -41,6 +41,7 @@ class Layout:
         self._owners: dict[int, Elements] = {}
         self._containers: dict[int, tuple[Elements, Node]] = {}
         self._paths = 0
+        self._by_metric: dict[str, list[int]] = {}
         self._counters = np.zeros(0, np.bool_)
         self._scales = np.ones(0)
 
@@ -59,7 +60,12 @@ class Layout:
                 return IGNORED
             found = self.places[series] = len(self.series)
             self.series.append(series)
+            self._by_metric.setdefault(series.metric, []).append(found)
         return found
+
+    def of_metric(self, metric: str) -> list[int]:
+        """The places of the series of a metric, in rising order."""
+        return self._by_metric.get(metric, [])
 
     def learn(self, prefix: Elements, path: bytes, *, container: bool) -> int:
         """The place of a path that is new. One that holds a table in JSON has a number below ``IGNORED``, for ``leaves``."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import threading
 from time import time
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,8 @@ class Store:
         self.path = path
         with self._refusing():
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-            self._db = sqlite3.connect(path, isolation_level=None, timeout=30)
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+            self._lock = threading.Lock()  # steps are written beside the loop that serves pages
             self._begin()
             self._devices: dict[str, int] = dict(self._db.execute("SELECT name, id FROM device").fetchall())
             rows = self._db.execute("SELECT metric, port, part, id FROM series").fetchall()
@@ -56,6 +58,7 @@ class Store:
         self._numbers: dict[int, NDArray[np.uint32]] = {}
         self._folds = np.zeros(0, np.int8)
         self._sparse = np.zeros(0, np.bool_)
+        self._learn_folds()
 
     def _begin(self) -> None:
         (mark,) = self._db.execute("PRAGMA application_id").fetchone()
@@ -82,7 +85,7 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Generator[None]:
-        with self._refusing():
+        with self._lock, self._refusing():
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -183,7 +186,7 @@ class Store:
         tier = next((place for place, one in enumerate(TIERS) if since >= oldest - one.kept_s), len(TIERS) - 1)
         query = "SELECT time, data FROM block WHERE tier = ? AND time >= ? AND time <= ? AND device = ? ORDER BY time"
         found: list[Sample] = []
-        with self._refusing():
+        with self._lock, self._refusing():
             for at, data in self._db.execute(query, (tier, since, until, number)):
                 series, numbers = unpacked(data)
                 mine = np.isin(series, picked, assume_unique=True)
@@ -194,7 +197,7 @@ class Store:
         return found
 
     def _newest(self) -> float:
-        with self._refusing():
+        with self._lock, self._refusing():
             row = self._db.execute("SELECT max(time) FROM block WHERE tier = 0").fetchone()
         return row[0] or 0.0
 

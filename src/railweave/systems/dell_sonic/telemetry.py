@@ -7,6 +7,7 @@ from railweave.state.telemetry import Subscription
 
 PORT = 8080
 ENCODING = "json_ietf"
+QUICK = frozenset[str]()
 NOT_STREAMED = {
     "pfc": "no public document shows where PFC frames are counted",
     "watchdog": "no public document shows where it is counted",

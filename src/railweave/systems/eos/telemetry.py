@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PORT = 6030
 ENCODING = "json"
+QUICK = frozenset({"bgp", "bfd"})
 NOT_STREAMED = {
     "bgp": "EOS takes no address with a zone as a key: neighbors of unnumbered sessions have no path",
     "pools": "the published models have what is configured, not what is used",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PORT = 32767
 ENCODING = "proto"
+QUICK = frozenset({"bfd"})
 NOT_STREAMED = {
     "watchdog": "the published models have no PFC watchdog: it is asked for",
     "queues.ecn_marked": "the published models count marks by port alone: by queue they are asked for",

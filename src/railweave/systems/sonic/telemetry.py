@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PORT = 8080
 ENCODING = "json_ietf"
+QUICK = frozenset({"ports", "bgp", "bfd"})
 NOT_STREAMED = {
     "bgp": "the models of the community's SONiC have no routing: sessions are asked for",
     "bfd": "the same",

@@ -1,0 +1,20 @@
+"""What FRRouting streams: nothing. It has no gNMI of its own, so its daemons and the kernel are asked as often as others stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from railweave.state.telemetry import Elements, Series, Subscription
+
+PORT = 0
+ENCODING = ""
+SUBSCRIPTIONS: tuple[Subscription, ...] = ()
+QUICK = frozenset({"links", "interfaces", "bgp", "bgp-neighbors", "bfd", "isis", "lldp-neighbors", "neighbors"})
+NOT_STREAMED = {"everything": "FRRouting has no gNMI server: it is asked"}
+
+
+def series(elements: Elements) -> Series | None:
+    """None: nothing is streamed."""
+    del elements
+    return None

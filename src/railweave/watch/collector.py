@@ -1,0 +1,100 @@
+"""All devices of a network at once: each is subscribed to or asked, and what they say is written at every step."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from time import time
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.state.device_state import DeviceState
+    from railweave.watch.store import Store
+    from railweave.watch.stream import Round, Stream
+    from railweave.watch.subscriber import Reached
+
+
+class Source(Protocol):
+    """What gets a device's numbers into its stream: a subscriber, or a poller."""
+
+    reached: Reached
+
+    async def run(self) -> None:
+        """Go on until cancelled."""
+        ...
+
+
+@dataclass
+class Watched:
+    """A device, where its numbers come from, and what it said last when it was asked. ``system`` is empty for a server."""
+
+    name: str
+    system: str
+    role: str
+    stream: Stream
+    sources: list[Source] = field(default_factory=list["Source"])
+    asked: DeviceState | None = None
+
+    @property
+    def reached(self) -> Reached:
+        """How it stands with the source that its numbers come from first."""
+        return self.sources[0].reached
+
+
+@dataclass
+class Figures:
+    """What the collector did so far."""
+
+    rounds: int = 0
+    kept: int = 0
+    steps: int = 0
+    late_s: float = 0
+    """The most that a step began after its time."""
+
+
+class Collector:
+    """``every_s`` is the interval of samples. What came is written twice in it, so that a kill loses less than one."""
+
+    def __init__(self, devices: Sequence[Watched], store: Store | None, *, every_s: float) -> None:
+        self.devices = {one.name: one for one in devices}
+        self.figures = Figures()
+        self.rates: dict[str, Round] = {}
+        """The last whole round of each device."""
+        self._store = store
+        self._step_s = every_s / 2
+        self._after: list[Callable[[float], None]] = []
+
+    def after_each_step(self, call: Callable[[float], None]) -> None:
+        """Have something called after each step, with its time."""
+        self._after.append(call)
+
+    async def run(self) -> None:
+        """Go on until cancelled. Raises ``OutputError`` where the store cannot be written."""
+        async with asyncio.TaskGroup() as group:
+            for device in self.devices.values():
+                for source in device.sources:
+                    group.create_task(source.run())
+            group.create_task(self._steps())
+
+    async def _steps(self) -> None:
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        while True:
+            due = max(due + self._step_s, loop.time())
+            await asyncio.sleep(due - loop.time())
+            self.figures.late_s = max(self.figures.late_s, loop.time() - due)
+            await self.step(time())
+
+    async def step(self, now: float) -> None:
+        """End the rounds of all devices, and write them."""
+        rounds = [(one.stream.layout, each) for one in self.devices.values() for each in one.stream.rounds(now)]
+        for _, one in rounds:
+            self.rates[one.device] = one
+        self.figures.rounds += len(rounds)
+        self.figures.steps += 1
+        if self._store is not None:
+            self.figures.kept += await asyncio.to_thread(self._store.write, rounds, now)
+        for call in self._after:
+            call(now)
