@@ -125,9 +125,13 @@ async def measured(given: argparse.Namespace, folder: Path) -> None:
         await asyncio.sleep(2)  # what is on its way; before the collector takes them for dead
         sent = targets.told("counts", 0) | targets.told("counts", 1)
         came = {one.name: one.stream.updates for one in watched}
-        print(f"sent {sum(sent.values()):,} updates, came {sum(came.values()):,}: {'none lost' if sent == came else 'LOST'}")
+        print(
+            f"sent {sum(sent.values()):,} updates, came {sum(came.values()):,}: {'none lost' if sent == came else 'LOST'}"
+        )
         await collector.step(time.time())
-        print(f"samples of a counter that were sent and are not in the store: {missing(watched, store, sent, given.ports)}")
+        print(
+            f"samples of a counter that were sent and are not in the store: {missing(watched, store, sent, given.ports)}"
+        )
         print(f"store: {store.bytes / 1e6:.1f} MB")
         running.cancel()
         await asyncio.wait([running])
@@ -161,14 +165,18 @@ async def deaths(given: argparse.Namespace, targets: Targets, folder: Path) -> N
         targets.told(f"stop {first.name}", 0)
         down = await until(lambda: not first.reached.up, 60)
         targets.told(f"start {first.name}", 0)
-        print(f"a target that ends: down after {down:.1f} s, up {await until(lambda: first.reached.up, 60):.1f} s after it is back")
+        print(
+            f"a target that ends: down after {down:.1f} s, up {await until(lambda: first.reached.up, 60):.1f} s after it is back"
+        )
         half = [one for one in watched if targets.of[one.name] == 1]
         targets.processes[1].send_signal(signal.SIGSTOP)
         down = await until(lambda: not any(one.reached.up for one in half), 60)
         targets.processes[1].send_signal(signal.SIGCONT)
         up = await until(lambda: all(one.reached.up for one in half), 60)
         others = all(one.reached.up for one in watched if targets.of[one.name] == 0)
-        print(f"{len(half)} targets that hang: all down after {down:.1f} s, all up {up:.1f} s after they go on; others up: {others}")
+        print(
+            f"{len(half)} targets that hang: all down after {down:.1f} s, all up {up:.1f} s after they go on; others up: {others}"
+        )
         running.cancel()
         await asyncio.wait([running])
     finally:
@@ -186,7 +194,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--pack", choices=("port", "queue"), default="port")
     given = parser.parse_args()
-    print(f"{given.targets} targets x {given.ports} ports x 8 queues every {given.every:g} s, a notification for each {given.pack}; {os.cpu_count()} processors")
+    print(
+        f"{given.targets} targets x {given.ports} ports x 8 queues every {given.every:g} s, a notification for each {given.pack}; {os.cpu_count()} processors"
+    )
     with tempfile.TemporaryDirectory() as name:
         certificates(Path(name))
         asyncio.run(measured(given, Path(name)))

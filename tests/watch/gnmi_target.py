@@ -46,7 +46,9 @@ def typed(value: object) -> bytes:
         return b"\x18" + varint(value)
     if isinstance(value, bytes):
         return b"\x5a" + varint(len(value)) + value
-    made = message("TypedValue")(double_val=value) if isinstance(value, float) else message("TypedValue")(string_val=value)
+    made = (
+        message("TypedValue")(double_val=value) if isinstance(value, float) else message("TypedValue")(string_val=value)
+    )
     return made.SerializeToString()
 
 
@@ -154,7 +156,9 @@ class Target:
 
     async def capabilities(self, _: bytes, context: Any) -> bytes:
         await self._refused(context)
-        made = message("CapabilityResponse")(gnmi_version="0.10.0", supported_encodings=[ENCODINGS["json_ietf"], ENCODINGS["proto"]])
+        made = message("CapabilityResponse")(
+            gnmi_version="0.10.0", supported_encodings=[ENCODINGS["json_ietf"], ENCODINGS["proto"]]
+        )
         made.supported_models.add(name="openconfig-interfaces", organization="OpenConfig", version="3.0.0")
         return made.SerializeToString()
 
@@ -167,7 +171,9 @@ class Target:
         assert GET.startswith("/gnmi.gNMI/")
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("gnmi.gNMI", methods),))
         where = f"127.0.0.1:{port or self.port}"
-        self.port = server.add_secure_port(where, self.credentials) if self.credentials else server.add_insecure_port(where)
+        self.port = (
+            server.add_secure_port(where, self.credentials) if self.credentials else server.add_insecure_port(where)
+        )
         await server.start()
         self._server = server
 
@@ -183,6 +189,7 @@ def elements_of(path: Any) -> list[tuple[str, dict[str, str]]]:
 
 def certificates(folder: Path) -> None:
     """An authority of our own, ``ca.pem``, and a certificate of it for the name ``switch.example``."""
+
     def ran(*words: str) -> None:
         subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
 
@@ -204,14 +211,25 @@ def openconfig(ports: int, queues: int, *, pack: str = "port", begin: int = 10**
     groups: list[list[Leaf]] = []
     for port in range(ports):
         name = f"et-0/0/{port}:0"
-        counters = {"in-octets": 12345678, "out-octets": 12345678, "in-discards": 0, "out-discards": 0, "in-errors": 0, "in-fcs-errors": 0}
+        counters = {
+            "in-octets": 12345678,
+            "out-octets": 12345678,
+            "in-discards": 0,
+            "out-discards": 0,
+            "in-errors": 0,
+            "in-fcs-errors": 0,
+        }
         base = f"/interfaces/interface[name={name}]/state"
         groups.append([Leaf(f"{base}/oper-status", "UP")])
         groups.append([Leaf(f"{base}/counters/{leaf}", begin if step else 0, step) for leaf, step in counters.items()])
         rises = {"transmit-pkts": 8000, "transmit-octets": 9_000_000, "dropped-pkts": 0, "ecn-marked-pkts": 11}
         by_queue = [
             [
-                Leaf(f"/qos/interfaces/interface[interface-id={name}]/output/queues/queue[name={queue}]/state/{leaf}", begin * (step > 0), step)
+                Leaf(
+                    f"/qos/interfaces/interface[interface-id={name}]/output/queues/queue[name={queue}]/state/{leaf}",
+                    begin * (step > 0),
+                    step,
+                )
                 for leaf, step in rises.items()
             ]
             for queue in range(queues)

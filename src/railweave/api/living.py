@@ -169,7 +169,9 @@ def check(
         if since is not None or isinstance(source, Network) or device:
             fix = "collect twice from the lab (`railweave collect --lab`), or leave --since and --device out"
             raise InputError([Problem(Argument("--lab"), "a lab is asked once, as it was brought up", fix)])
-        return of_lab(Path(source), only=only, all_routes=all_routes, line=_lines(source), progress=progress or silent)
+        return of_lab(
+            Path(source), only=only, all_routes=all_routes, line=lines_of(source), progress=progress or silent
+        )
     network = network_of(source, device, hardware)
     before = None if since is None else read_capture(Path(since))
     with TemporaryDirectory() as place, in_force(network.catalog):
@@ -194,7 +196,7 @@ def check(
             before=before,
             only=only,
             all_routes=all_routes,
-            line=_lines(source),
+            line=lines_of(source),
             progress=progress or silent,
         )
 
@@ -226,7 +228,7 @@ def fill_inventory(
     return found
 
 
-def _lines(source: Network | Path | str) -> Callable[[Keys], tuple[str, int]]:
+def lines_of(source: Network | Path | str) -> Callable[[Keys], tuple[str, int]]:
     """The file and line of a part of the fabric file; nowhere for what is designed already."""
     if isinstance(source, Network) or Path(source).is_dir():
         return lambda _: ("", 0)

@@ -26,6 +26,7 @@ from railweave.cli import (
     sim,
     tune,
     verify,
+    watch,
 )
 from railweave.cli.parsing import Sectioned, Verbatim
 
@@ -63,6 +64,7 @@ app.command(cls=Sectioned, epilog=raw_flows.MORE, short_help="Predict how fast a
 )
 app.command(short_help="Save configuration and state of every switch.")(collect.collect)
 app.command(short_help="Compare the running network with the design.")(check.check)
+app.command(short_help="Watch a running network: samples, anomalies, metrics.")(watch.watch)
 app.command(short_help="Show how saved configurations differ from the design.")(drift.drift)
 app.command("import", short_help="Make a fabric file of an existing network.")(import_.import_)
 app.command(cls=Verbatim, add_help_option=False, short_help="On a GPU server: tables, rules, RDMA GIDs, job settings.")(

@@ -26,6 +26,9 @@ class Ports(Model):
     netconf: int | None = Field(default=None, ge=1, le=65535, description="usually 830")
     eapi: int | None = Field(default=None, ge=1, le=65535, description="usually 443, and 80 without `tls`")
     restconf: int | None = Field(default=None, ge=1, le=65535, description="usually 443")
+    gnmi: int | None = Field(
+        default=None, ge=1, le=65535, description="usually 32767 on Junos, 6030 on EOS, 8080 on SONiC"
+    )
 
 
 class Login(Model):
@@ -51,10 +54,14 @@ class Login(Model):
     )
     certificates: str | None = Field(
         default=None,
-        description="file of the authorities that sign the certificates of eAPI and RESTCONF; usually the system's",
+        description="file of the authorities that sign the certificates of eAPI, RESTCONF and gNMI; usually the system's",
     )
     tls: bool | None = Field(
-        default=None, description="false: eAPI by plain HTTP, which is possible on this machine alone"
+        default=None,
+        description="false: eAPI by plain HTTP, and gNMI without TLS, which is possible on this machine alone",
+    )
+    gnmi: bool | None = Field(
+        default=None, description="false: `watch` asks this device, where it would else subscribe to it by gNMI"
     )
     jump: str | None = Field(default=None, description="name of a jump host, under `jump_hosts`")
 
@@ -181,7 +188,7 @@ class AccessFile:
         ports: dict[Protocol, int] = {
             **PORTS,
             **({} if tls else {"eapi": 80, "restconf": 80}),
-            **merged.get("ports", {}),
+            **{name: port for name, port in merged.get("ports", {}).items() if name != "gnmi"},
         }
         return Way(
             address,
@@ -192,6 +199,8 @@ class AccessFile:
             self._path(merged.get("known_hosts")),
             self._path(merged.get("certificates")),
             tls,
+            gnmi=merged.get("gnmi", True),
+            gnmi_port=merged.get("ports", {}).get("gnmi"),
         )
 
     def _path(self, given: str | None) -> Path | None:

@@ -86,14 +86,14 @@ def compared(
         all_routes=all_routes,
         configs=configs or plan.configs,
         devices=devices,
-        seen=_as_in_a_lab,
+        seen=as_in_a_lab,
         host_seen=_server_as_in_a_lab,
         line=line,
         progress=progress,
     )
 
 
-def _as_in_a_lab(state: DeviceState) -> DeviceState:
+def as_in_a_lab(state: DeviceState) -> DeviceState:
     """A switch's state without what is this machine's: its name and release, its clock, and the speed of virtual links."""
     interfaces = state.interfaces and {name: replace(one, speed_gbps=None) for name, one in state.interfaces.items()}
     return replace(state, identity=None, clock=None, interfaces=interfaces)

@@ -51,7 +51,9 @@ class Gnmi:
         """A channel that is connected. Raises ``ReachError``."""
         way = target.way
         if way.jump is not None:
-            raise ReachError("not asked", "gNMI goes through no jump host here", "reach the device directly, or watch it from there")
+            raise ReachError(
+                "not asked", "gNMI goes through no jump host here", "reach the device directly, or watch it from there"
+            )
         where = f"{f'[{way.address}]' if ':' in way.address else way.address}:{port}"
         options: list[tuple[str, Any]] = [
             ("grpc.use_local_subchannel_pool", 1),
@@ -70,7 +72,9 @@ class Gnmi:
         elif _this_machine(way.address):
             channel = grpc.aio.insecure_channel(where, options)
         else:
-            raise ReachError("not asked", f"gNMI without TLS to {way.address} would show the password", "leave `tls` as it is")
+            raise ReachError(
+                "not asked", f"gNMI without TLS to {way.address} would show the password", "leave `tls` as it is"
+            )
         try:
             async with asyncio.timeout(target.connect_s):
                 await channel.channel_ready()

@@ -20,7 +20,17 @@ ENCODINGS = {"json": 0, "bytes": 1, "proto": 2, "ascii": 3, "json_ietf": 4}
 STREAM = 0
 MODES = {"target": 0, "on_change": 1, "sample": 2}
 
-_SCALARS = {"double": 1, "float": 2, "int64": 3, "uint64": 4, "int32": 5, "bool": 8, "string": 9, "bytes": 12, "uint32": 13}
+_SCALARS = {
+    "double": 1,
+    "float": 2,
+    "int64": 3,
+    "uint64": 4,
+    "int32": 5,
+    "bool": 8,
+    "string": 9,
+    "bytes": 12,
+    "uint32": 13,
+}
 _MESSAGES = {
     # The full form.
     "PathElem": "1 string name, 2 map key",
@@ -99,7 +109,7 @@ def path_message(text: str, origin: str = "", target: str = "") -> Any:  # noqa:
 
 
 def elements(text: str) -> list[tuple[str, dict[str, str]]]:
-    """The elements of a written path with their keys; ``\\]`` stands for a bracket inside of a key's value."""
+    r"""The elements of a written path with their keys; ``\\]`` stands for a bracket inside of a key's value."""
     found: list[tuple[str, dict[str, str]]] = []
     name, keys, key = "", dict[str, str](), ""
     value: str | None = None  # of the key that is being read

@@ -54,6 +54,10 @@ class Way:
     certificates: Path | None = None
     tls: bool = True
     jump: Way | None = None
+    gnmi: bool = True
+    """Whether it may be subscribed to."""
+    gnmi_port: int | None = None
+    """Where it listens for that; None: where its system usually does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,7 @@ def number_of(metric: str, word: str) -> float | None:
     except ValueError:
         found = _WORDS.get(metric, _UP).get(word.rpartition(":")[2].lower().replace("-", "_"))
         return None if found is None else float(found)
-    return None if number != number or number in {float("inf"), float("-inf")} else number  # noqa: PLR0124 - not a number
+    return None if number != number or number in {float("inf"), float("-inf")} else number
 
 
 def bgp_word(number: float) -> str | None:

@@ -24,5 +24,7 @@ def packed(series: NDArray[np.uint32], numbers: NDArray[np.float32]) -> bytes:
 def unpacked(data: bytes) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """The way back."""
     raw = np.frombuffer(zlib.decompress(data), np.uint8)
-    steps, numbers = (np.ascontiguousarray(one.reshape(4, -1).T) for one in (raw[: len(raw) // 2], raw[len(raw) // 2 :]))
+    steps, numbers = (
+        np.ascontiguousarray(one.reshape(4, -1).T) for one in (raw[: len(raw) // 2], raw[len(raw) // 2 :])
+    )
     return np.cumsum(steps.view("<u4").ravel(), dtype=np.uint32), numbers.view("<f4").ravel()

@@ -36,6 +36,8 @@ class Watched:
     stream: Stream
     sources: list[Source] = field(default_factory=list["Source"])
     asked: DeviceState | None = None
+    streams: bool = True
+    """Whether numbers of it are streamed, rather than taken from what it is asked."""
 
     @property
     def reached(self) -> Reached:

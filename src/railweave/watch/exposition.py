@@ -75,7 +75,7 @@ def _of(device: Watched, name: str, metric: Metric) -> list[str]:
         if place >= len(stream.numbers):
             break
         number = stream.numbers[place]
-        if number != number or (metric.sparse and not number):  # noqa: PLR0124 - NaN
+        if number != number or (metric.sparse and not number):
             continue
         said = int(stream.counts[place]) if metric.kind == "counter" else float(number)
         found.append(f"{start}{_labels(stream.layout.series[place], metric)}}} {said}")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from railweave.state.device_state import DeviceState, Watchdog
-from railweave.state.ports import Errors, Fec, InterfaceState, PfcCounters, PortQueues, PriorityGroup, Queue
+from railweave.state.ports import InterfaceState, PfcCounters, PortQueues, PriorityGroup, Queue
 from railweave.state.protocols import BgpSession
 from railweave.state.telemetry import Series, bgp_word, number_of
 
@@ -45,7 +45,9 @@ def said(state: DeviceState) -> Iterator[tuple[Series, float]]:
     for name, optic in (state.optics or {}).items():
         yield from _fields(optic, {"optic_temperature": "temperature_c"}, name)
         for lane in optic.lanes:
-            yield from _fields(lane, {"rx_power": "rx_dbm", "tx_power": "tx_dbm", "bias": "bias_ma"}, name, str(lane.number))
+            yield from _fields(
+                lane, {"rx_power": "rx_dbm", "tx_power": "tx_dbm", "bias": "bias_ma"}, name, str(lane.number)
+            )
     yield from _of_sessions(state)
 
 
@@ -71,58 +73,80 @@ def _fields(of: object, metrics: Mapping[str, str], port: str, index: str = "") 
             yield Series(metric, port, index), number
 
 
+_OF_PORT = {
+    **{metric: ("port", field) for metric, field in {"port_up": "oper_up", "flaps": "flaps"}.items()},
+    **{metric: ("errors", field) for metric, field in _ERRORS.items()},
+    **{metric: ("fec", field) for metric, field in _FEC.items()},
+}
+_OF_NUMBER = {
+    **{metric: ("egress", field) for metric, field in _QUEUE.items()},
+    **{metric: ("ingress", field) for metric, field in _GROUP.items()},
+    **{metric: ("pfc", field) for metric, field in _PFC.items()},
+    **{metric: ("watchdog", field) for metric, field in _DOG.items()},
+}
+_FLAGS = {"port_up", "storming"}
+_FLOATS = {"pre_fec_ber"}
+
+
 def state_of(base: DeviceState, last: Mapping[Series, float]) -> DeviceState:
     """A state with what was last streamed in the place of what was last asked. What was not streamed is as it was asked."""
-    interfaces = dict(base.interfaces or {})
+    ports: dict[tuple[str, str], dict[str, Any]] = {}
+    numbered: dict[tuple[str, str, str], dict[str, Any]] = {}
+    states: dict[str, str] = {}
+    for one, number in last.items():
+        metric = one.metric
+        if metric == "bgp_state":
+            states[one.index] = bgp_word(number) or ""
+            continue
+        value = bool(number) if metric in _FLAGS else number if metric in _FLOATS else int(number)
+        if metric in _OF_NUMBER and one.index.isdecimal():
+            kind, field = _OF_NUMBER[metric]
+            numbered.setdefault((kind, one.port, one.index), {})[field] = value
+        elif metric in _OF_PORT:
+            kind, field = _OF_PORT[metric]
+            ports.setdefault((one.port, kind), {})[field] = value
     egress = {name: dict(one.egress) for name, one in (base.queues or {}).items()}
     ingress = {name: dict(one.ingress) for name, one in (base.queues or {}).items()}
     pfc = {name: dict(one) for name, one in (base.pfc or {}).items()}
     dogs = {name: dict(one) for name, one in (base.watchdog or {}).items()}
-    states: dict[str, str] = {}
-    for (metric, port, index), number in ((( one.metric, one.port, one.index), value) for one, value in last.items()):  # fmt: skip
-        if metric == "bgp_state":
-            states[index] = bgp_word(number) or ""
-        elif metric in _QUEUE and index.isdecimal():
-            _set(egress.setdefault(port, {}), int(index), Queue(), _QUEUE[metric], int(number))
-        elif metric in _GROUP and index.isdecimal():
-            _set(ingress.setdefault(port, {}), int(index), PriorityGroup(), _GROUP[metric], int(number))
-        elif metric in _PFC and index.isdecimal():
-            _set(pfc.setdefault(port, {}), int(index), PfcCounters(), _PFC[metric], int(number))
-        elif metric in _DOG and index.isdecimal():
-            value = bool(number) if metric == "storming" else int(number)
-            _set(dogs.setdefault(port, {}), int(index), Watchdog(), _DOG[metric], value)
+    for (kind, port, index), fields in numbered.items():
+        number = int(index)
+        if kind == "egress":
+            table = egress.setdefault(port, {})
+            table[number] = replace(table.get(number, Queue()), **fields)
+        elif kind == "ingress":
+            groups = ingress.setdefault(port, {})
+            groups[number] = replace(groups.get(number, PriorityGroup()), **fields)
+        elif kind == "pfc":
+            frames = pfc.setdefault(port, {})
+            frames[number] = replace(frames.get(number, PfcCounters()), **fields)
         else:
-            _of_port(interfaces, metric, port, number)
-    queues = {name: PortQueues(egress.get(name, {}), ingress.get(name, {})) for name in (*egress, *(set(ingress) - set(egress)))}
+            queues = dogs.setdefault(port, {})
+            queues[number] = replace(queues.get(number, Watchdog()), **fields)
+    both = {
+        name: PortQueues(egress.get(name, {}), ingress.get(name, {})) for name in dict.fromkeys((*egress, *ingress))
+    }
     return replace(
         base,
-        interfaces=interfaces or base.interfaces,
-        queues=queues or base.queues,
+        interfaces=_interfaces(base, ports) or base.interfaces,
+        queues=both or base.queues,
         pfc=pfc or base.pfc,
         watchdog=dogs or base.watchdog,
         bgp=_sessions(base, states),
     )
 
 
-def _of_port(interfaces: dict[str, InterfaceState], metric: str, port: str, number: float) -> None:
-    known = interfaces.get(port)
-    if metric == "port_up":
-        interfaces[port] = replace(known or InterfaceState(port), oper_up=bool(number))
-    elif metric == "flaps":
-        interfaces[port] = replace(known or InterfaceState(port), flaps=int(number))
-    elif metric in _ERRORS:
-        known = known or InterfaceState(port)
-        changed: Any = {_ERRORS[metric]: int(number)}
-        interfaces[port] = replace(known, errors=replace(known.errors or Errors(), **changed))
-    elif metric in _FEC:
-        known = known or InterfaceState(port)
-        changed = {_FEC[metric]: number if metric == "pre_fec_ber" else int(number)}
-        interfaces[port] = replace(known, fec=replace(known.fec or Fec(), **changed))
-
-
-def _set(table: dict[int, Any], number: int, empty: Any, field: str, value: float) -> None:  # noqa: ANN401 - one of the types of a port
-    changed: Any = {field: value}
-    table[number] = replace(table.get(number, empty), **changed)
+def _interfaces(base: DeviceState, said: Mapping[tuple[str, str], dict[str, Any]]) -> dict[str, InterfaceState]:
+    found = dict(base.interfaces or {})
+    for (name, kind), fields in said.items():
+        known = found.get(name) or InterfaceState(name)
+        if kind == "port":
+            found[name] = replace(known, **fields)
+        elif kind == "errors":
+            found[name] = replace(known, errors=replace(known.errors, **fields))
+        else:
+            found[name] = replace(known, fec=replace(known.fec, **fields))
+    return found
 
 
 def _sessions(base: DeviceState, states: Mapping[str, str]) -> tuple[BgpSession, ...] | None:

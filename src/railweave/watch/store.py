@@ -72,7 +72,9 @@ class Store:
         ((version,),) = self._db.execute("PRAGMA user_version").fetchall()
         if version != VERSION:
             raise OutputError(f"{self.path} is of another version of railweave; give another file, or delete it")
-        self._db.execute("PRAGMA synchronous=NORMAL")  # a process that is killed loses nothing by it, only a machine that is
+        self._db.execute(
+            "PRAGMA synchronous=NORMAL"
+        )  # a process that is killed loses nothing by it, only a machine that is
         self._db.execute("PRAGMA journal_size_limit=67108864")
 
     @contextlib.contextmanager
@@ -137,7 +139,9 @@ class Store:
 
     def _device(self, name: str) -> int:
         if name not in self._devices:
-            self._devices[name] = self._db.execute("INSERT INTO device (name) VALUES (?) RETURNING id", (name,)).fetchone()[0]
+            self._devices[name] = self._db.execute(
+                "INSERT INTO device (name) VALUES (?) RETURNING id", (name,)
+            ).fetchone()[0]
         return self._devices[name]
 
     def _numbers_of(self, layout: Layout) -> NDArray[np.uint32]:
@@ -204,7 +208,9 @@ class Store:
     @property
     def bytes(self) -> int:
         """How large the file is, with its log."""
-        return sum(one.stat().st_size for one in (self.path, self.path.with_name(f"{self.path.name}-wal")) if one.exists())
+        return sum(
+            one.stat().st_size for one in (self.path, self.path.with_name(f"{self.path.name}-wal")) if one.exists()
+        )
 
     def close(self) -> None:
         """End it."""

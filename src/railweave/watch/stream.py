@@ -47,7 +47,7 @@ class Stream:
         """Updates that came, those that are not read among them."""
         self.unread = 0
         self.behind_s: float | None = None
-        """How far the device's clock is behind ours, by the last notification."""
+        """How far the device's clock is behind ours, by the newest notification of the last round: what changed long ago has an old time."""
         self.counts = np.zeros(0, np.uint64)
         self.numbers = np.zeros(0)
         self.times = np.zeros(0, np.int64)
@@ -55,11 +55,14 @@ class Stream:
         self._stamps: list[int] = []
         self._prefixes: dict[bytes, tuple[Any, dict[bytes, int]]] = {}
         self._done: list[Round] = []
+        self._newest = 0
+        self._newest_at = 0.0
 
     def take(self, notification: Any, now: float) -> None:  # noqa: ANN401 - a RawNotification of protobuf
         """Put the updates of a notification in their places. Nothing is read of them here but new paths and JSON tables."""
         stamp: int = notification.timestamp
-        self.behind_s = now - stamp / 1e9
+        if stamp > self._newest:
+            self._newest, self._newest_at = stamp, now
         prefix: bytes = notification.prefix
         known = self._prefixes.get(prefix)
         if known is None:
@@ -135,6 +138,8 @@ class Stream:
         fresh = [place for place, value in enumerate(self._values) if value is not None]
         if not fresh:
             return
+        if self._newest:
+            self.behind_s, self._newest = self._newest_at - self._newest / 1e9, 0
         said = [value for value in self._values if value is not None]
         places = np.array(fresh, np.intp)
         stamps = np.array([self._stamps[place] for place in fresh], np.int64)
@@ -174,7 +179,7 @@ class Stream:
         return {
             series: int(self.counts[place]) if whole[place] else float(self.numbers[place])
             for place, series in enumerate(self.layout.series[: len(self.numbers)])
-            if self.numbers[place] == self.numbers[place]  # noqa: PLR0124 - not NaN
+            if self.numbers[place] == self.numbers[place]
         }
 
     def forget(self) -> None:

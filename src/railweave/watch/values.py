@@ -38,7 +38,9 @@ def json_text(value: bytes) -> bytes:
     return value[place + 1 :].lstrip()
 
 
-def numbers(metrics: Sequence[str], values: Sequence[bytes | float | str]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+def numbers(
+    metrics: Sequence[str], values: Sequence[bytes | float | str]
+) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
     """Values as integers of 64 bits, and as floats (NaN: no number), each of the metric at its place."""
     counts = np.zeros(len(values), np.uint64)
     floats = np.full(len(values), np.nan)
@@ -80,7 +82,11 @@ def _number(metric: str, value: bytes | float | str) -> float | None:
         return float(value)
     if isinstance(value, int):
         return value
-    return value if isinstance(value, float) and value == value and abs(value) != float("inf") else number_of(metric, str(value))  # noqa: PLR0124
+    return (
+        value
+        if isinstance(value, float) and value == value and abs(value) != float("inf")
+        else number_of(metric, str(value))
+    )
 
 
 def _of_message(metric: str, value: bytes) -> float | None:

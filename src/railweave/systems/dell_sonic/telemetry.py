@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from railweave.state.openconfig import series as series
 from railweave.state.telemetry import Subscription
 
 PORT = 8080

@@ -26,7 +26,9 @@ SUBSCRIPTIONS = (
     Subscription("/interfaces/interface/state/oper-status", "on_change", of="ports that go down"),
     Subscription("/interfaces/interface/state/counters", least_s=10, of="bytes, errors and drops of ports"),
     Subscription("/interfaces/interface/ethernet/state/counters", least_s=10, of="PFC frames by priority"),
-    Subscription("/state/interfaces/interface/counters/errors", least_s=10, of="resource errors and ECN marks of ports"),
+    Subscription(
+        "/state/interfaces/interface/counters/errors", least_s=10, of="resource errors and ECN marks of ports"
+    ),
     Subscription("/state/interfaces/interface/ethernet/counters", least_s=10, of="FEC"),
     Subscription("/qos/interfaces/interface/output/queues/queue/state", least_s=10, of="queues"),
     Subscription(

@@ -23,7 +23,9 @@ NOT_STREAMED = {
     "optics": "the same",
 }
 SUBSCRIPTIONS = (
-    Subscription("/COUNTERS/Ethernet*", least_s=1, target="COUNTERS_DB", of="bytes, errors, drops, FEC and PFC frames of ports"),
+    Subscription(
+        "/COUNTERS/Ethernet*", least_s=1, target="COUNTERS_DB", of="bytes, errors, drops, FEC and PFC frames of ports"
+    ),
     Subscription("/COUNTERS/Ethernet*/Queues", least_s=1, target="COUNTERS_DB", of="queues"),
     Subscription("/COUNTERS/Ethernet*/Pfcwd", least_s=1, target="COUNTERS_DB", of="the PFC watchdog"),
 )

@@ -1,0 +1,123 @@
+"""``railweave watch``."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+from pathlib import Path
+from time import localtime, strftime
+from typing import TYPE_CHECKING
+
+import typer
+
+from railweave.cli.options import DEVICE, HARDWARE, QUIET
+from railweave.cli.output import telling
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.reach.target import Password
+    from railweave.watch.anomalies import Anomaly, Change
+
+
+def watch(
+    fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
+    listen: str = typer.Option(
+        "127.0.0.1:8484", "--listen", help="Address and port to serve /metrics and JSON at; `none`: do not."
+    ),
+    store: Path | None = typer.Option(None, "--store", help="Keep samples for 48 hours in this SQLite file."),
+    interval: float = typer.Option(10.0, "--interval", min=1, max=300, help="Seconds from one sample to the next."),
+    access: Path | None = typer.Option(
+        None, "--access", help="How devices are reached: access.yaml (docs/collect.md)."
+    ),
+    only: list[str] = typer.Option([], "--only", help="Watch this switch alone; may be repeated."),
+    lab: bool = typer.Option(
+        False, "--lab", help="Watch the routers of the lab of this file, which is up. Needs root."
+    ),
+    webhook: str | None = typer.Option(None, "--webhook", help="Send anomalies to this address, as JSON."),
+    alertmanager: str | None = typer.Option(
+        None, "--alertmanager", help="Send anomalies to this Alertmanager, as http://HOST:9093/api/v2/alerts."
+    ),
+    password: str | None = typer.Option(
+        None, "--password", help="Where the password for --listen is: env:NAME, file:PATH. Needed beyond this machine."
+    ),
+    device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
+    as_json: bool = typer.Option(False, "--json", help="Print each change of an anomaly as a line of JSON."),
+    quiet: bool = QUIET,
+) -> None:
+    """Watch a running network: samples of every switch, and what is not as designed, until it is interrupted.
+
+    Switches that speak gNMI are subscribed to, others are asked. Nothing is changed on any device.
+    """
+    from railweave.api import load
+    from railweave.api.living import lines_of
+    from railweave.watch.starting import Wanted, of_lab, of_network, serve
+
+    where = _listening(listen, guarded=password is not None)
+    secret = None if password is None else _password(password).value()
+    wanted = Wanted(interval, store, access, only, webhook, alertmanager)
+    with contextlib.ExitStack() as stack:
+        with telling(quiet=quiet or as_json) as say:
+            if lab:
+                watching = stack.enter_context(of_lab(fabric, wanted, line=lines_of(fabric), say=say))
+            else:
+                network = load(fabric, device=device, hardware=hardware)
+                here = fabric if fabric.is_file() else None
+                watching = of_network(network, wanted, fabric=here, line=lines_of(fabric), say=say)
+        watching.heard.append(_json if as_json else _lines(quiet=quiet))
+        if not (quiet or as_json):
+            count = len(watching.collector.devices)
+            typer.echo(f"watching {count} devices every {interval:g} s" + (f", http://{listen}" if where else ""))
+        serve(watching, where, secret)
+
+
+def _listening(listen: str, *, guarded: bool) -> tuple[str, int] | None:
+    """Address and port; None for ``none``. Raises ``InputError`` for what is neither, and where the password is missing."""
+    from railweave.errors import InputError, Option, Problem
+
+    if listen == "none":
+        return None
+    host, _, port = listen.rpartition(":")
+    try:
+        address = ipaddress.ip_address(host.strip("[]"))
+        number = int(port)
+        if not 0 < number < 1 << 16:
+            raise ValueError
+    except ValueError:
+        fix = "write an address and a port, as 127.0.0.1:8484 or [::1]:8484, or none"
+        raise InputError([Problem(Option("--listen", listen), "it is no address with a port", fix)]) from None
+    if not address.is_loopback and not guarded:
+        fix = "give --password env:NAME, and put a proxy with TLS in front of it"
+        raise InputError([Problem(Option("--listen", listen), "others could read it without a password", fix)])
+    return str(address), number
+
+
+def _password(given: str) -> Password:
+    from railweave.errors import InputError, Option, Problem
+    from railweave.reach.target import Password
+
+    kind, _, name = given.partition(":")
+    if kind not in {"env", "file"} or not name:
+        fix = "write env:NAME or file:PATH"
+        raise InputError([Problem(Option("--password"), "it does not say where the password is", fix)])
+    return Password(kind, name)
+
+
+def _json(changes: Sequence[tuple[Change, Anomaly]]) -> None:
+    for change, one in changes:
+        typer.echo(json.dumps({"change": change, **one.to_json()}))
+
+
+def _lines(*, quiet: bool) -> Callable[[Sequence[tuple[Change, Anomaly]]], None]:
+    def lines(changes: Sequence[tuple[Change, Anomaly]]) -> None:
+        for change, one in changes:
+            if one.finding.severity == "info" or (quiet and one.finding.severity != "error"):
+                continue
+            at = strftime("%H:%M:%S", localtime(one.closed or one.last))
+            word = "over" if change == "closed" else one.finding.severity
+            during = " (deploy at work)" if one.deploy else ""
+            typer.echo(f"{at} {word}: {one.finding.id} {one.finding.where}: {one.finding.what}{during}")
+
+    return lines

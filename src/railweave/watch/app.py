@@ -1,0 +1,133 @@
+"""What is served by HTTP: ``/metrics`` for Prometheus, and JSON for everything else. Nothing can be changed through it.
+
+Beyond loopback a password is asked for (RFC 7617), which Prometheus and browsers can give; put TLS in front of it there.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+from time import time
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from railweave.state.telemetry import METRICS
+from railweave.watch.exposition import CONTENT_TYPE, exposed
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    from starlette.requests import Request
+
+    from railweave.watch.collector import Watched
+    from railweave.watch.watching import Watching
+
+MOST_SAMPLES = 200_000
+"""Of one answer."""
+
+
+def app(watching: Watching, password: str | None = None) -> Any:  # noqa: ANN401 - an ASGI application
+    """The application; ``password``: what is asked for, with any user's name."""
+
+    def metrics(_: Request) -> Response:
+        text = exposed(watching.collector.devices.values(), watching.anomalies.counts())
+        return PlainTextResponse(text, media_type=CONTENT_TYPE)
+
+    def metrics_of(request: Request) -> Response:
+        device = watching.collector.devices.get(request.path_params["device"])
+        if device is None:
+            return _wrong(404, "there is no such device")
+        return PlainTextResponse(exposed([device]), media_type=CONTENT_TYPE)
+
+    async def devices(_: Request) -> Response:
+        return JSONResponse({name: _device(one) for name, one in watching.collector.devices.items()})
+
+    async def anomalies(request: Request) -> Response:
+        closed = request.query_params.get("closed") == "1"
+        return JSONResponse([one.to_json() for one in watching.anomalies.listed(closed=closed)])
+
+    def samples(request: Request) -> Response:
+        return _samples(watching, request)
+
+    made = Starlette(
+        routes=[
+            Route("/metrics", metrics),
+            Route("/metrics/{device}", metrics_of),
+            Route("/api/devices", devices),
+            Route("/api/anomalies", anomalies),
+            Route("/api/samples", samples),
+        ]
+    )
+    return made if password is None else _guarded(made, password)
+
+
+def _device(one: Watched) -> dict[str, object]:
+    reached = one.reached
+    return {
+        "system": one.system,
+        "role": one.role,
+        "up": reached.up,
+        "since": reached.since,
+        "age_seconds": reached.age_s,
+        "why": reached.why,
+        "streams": one.streams,
+        "refused": reached.refused,
+        "updates": one.stream.updates,
+    }
+
+
+def _samples(watching: Watching, request: Request) -> Response:
+    asked = request.query_params
+    device = asked.get("device", "")
+    if watching.store is None:
+        return _wrong(404, "samples are not kept: start with --store")
+    if device not in watching.collector.devices:
+        return _wrong(404, "there is no such device: give ?device=NAME")
+    metrics = asked.getlist("metric")
+    if unknown := [one for one in metrics if one not in METRICS]:
+        return _wrong(400, f"there is no metric {unknown[0]}; there are {', '.join(METRICS)}")
+    try:
+        until = float(asked.get("until", time()))
+        since = float(asked.get("since", until - 900))
+    except ValueError:
+        return _wrong(400, "since and until are seconds since 1970")
+    rows = watching.store.samples(device, since=since, until=until, metrics=metrics, port=asked.get("port"))
+    if len(rows) > MOST_SAMPLES:
+        return _wrong(400, f"these are {len(rows):,} samples: ask for a metric, a port or a shorter time")
+    table = [[one.time, one.series.metric, one.series.port, one.series.index, one.number] for one in rows]
+    return JSONResponse({"device": device, "columns": ["time", "metric", "port", "index", "number"], "samples": table})
+
+
+def _wrong(status: int, what: str) -> Response:
+    return JSONResponse({"error": what}, status_code=status)
+
+
+def _guarded(inner: Any, password: str) -> Any:  # noqa: ANN401
+    """An application that asks for a password first."""
+
+    async def guarded(
+        scope: MutableMapping[str, Any],
+        receive: Callable[[], Awaitable[Any]],
+        send: Callable[[Any], Awaitable[None]],
+    ) -> None:
+        if scope["type"] == "http" and not _known(dict(scope["headers"]).get(b"authorization", b""), password):
+            answer = PlainTextResponse("a password is needed\n", 401, {"WWW-Authenticate": 'Basic realm="railweave"'})
+            await answer(scope, receive, send)
+            return
+        await inner(scope, receive, send)
+
+    return guarded
+
+
+def _known(header: bytes, password: str) -> bool:
+    kind, _, given = header.partition(b" ")
+    if kind.lower() != b"basic":
+        return False
+    try:
+        _, _, said = base64.b64decode(given, validate=True).partition(b":")
+    except ValueError:
+        return False
+    return hmac.compare_digest(said, password.encode())

@@ -1,0 +1,166 @@
+"""What is wrong with a network at one moment: the checks of a running network on what was last streamed and asked."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.expect import expected
+from railweave.findings.registry import Rule
+from railweave.live.diagnosis import diagnose
+from railweave.live.living import Living, Seen
+from railweave.routing.control_plane import ControlPlane
+from railweave.state.device_state import DeviceState
+from railweave.watch import storms
+from railweave.watch.measured import state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from railweave.device.model import DeviceConfig
+    from railweave.expect.model import Keys
+    from railweave.findings import Finding
+    from railweave.network.model import Network
+    from railweave.watch.collector import Watched
+    from railweave.watch.stream import Round
+
+BEHIND_S = 5.0
+"""A clock that differs by more than this, notification for notification, does not only tell how long they travel."""
+
+CLOCK = Rule(
+    "clock-differs",
+    "warning",
+    "living",
+    "The clock of a device differs from that of the machine that watches it.",
+    why="events of several devices cannot be put in order, and certificates may seem out of date",
+    fix="look at the time servers of both: `railweave check` says whether the device follows its own",
+)
+MOVED = Rule(
+    "configuration-moved",
+    "warning",
+    "living",
+    "The configuration of a device was changed while the network was watched, and `railweave deploy` did not work on it.",
+    why="what runs is no longer what was designed, and the next deploy would take the change back",
+    fix="compare it with the design: `railweave collect`, then `railweave drift`; adopt the change or deploy the design again",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was known at one time. ``silent`` are devices that do not answer, with the reason; ``pauses`` frames per second received, by device and port."""
+
+    time: float
+    states: Mapping[str, DeviceState]
+    silent: Mapping[str, str]
+    unanswered: Mapping[str, Mapping[str, str]]
+    pauses: Mapping[tuple[str, str], float]
+    behind: Mapping[str, float]
+
+
+def look(devices: Iterable[Watched], rates: Mapping[str, Round], now: float) -> Look:
+    """What is known of devices now. Raises nothing: a device that has said nothing yet is not there, and not silent."""
+    states: dict[str, DeviceState] = {}
+    silent: dict[str, str] = {}
+    unanswered: dict[str, Mapping[str, str]] = {}
+    behind: dict[str, float] = {}
+    pauses: dict[tuple[str, str], float] = {}
+    for one in devices:
+        if not one.reached.up:
+            if one.reached.tries:
+                silent[one.name] = one.reached.why
+            continue
+        base = one.asked or DeviceState(one.name, one.system)
+        states[one.name] = state_of(base, one.stream.last()) if one.streams else base
+        if one.asked is not None and one.sources[-1].reached.refused:
+            unanswered[one.name] = dict(one.sources[-1].reached.refused)
+        if one.streams and one.stream.behind_s is not None:
+            behind[one.name] = one.stream.behind_s
+        if one.name in rates:
+            for port, rate in _paused(one, rates[one.name]):
+                at = one.name, port
+                pauses[at] = max(pauses.get(at, 0.0), rate)
+    return Look(now, states, silent, unanswered, pauses, behind)
+
+
+def _paused(device: Watched, rates: Round) -> Iterator[tuple[str, float]]:
+    wanted = set(device.stream.layout.of_metric("pfc_received"))
+    if wanted:
+        for place, rate in zip(rates.places.tolist(), rates.numbers.tolist(), strict=True):
+            if place in wanted and rate > 0:
+                yield device.stream.layout.series[place].port, rate
+
+
+class Judge:
+    """What must hold on a network, worked out once. ``window_s`` is the time over which counters are compared.
+
+    ``configs`` are what its switches run; ``seen`` takes out of a state what it cannot say there, as in a lab; ``line`` gives the
+    line of a part of the fabric file; ``devices`` are those that are judged where not all are.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        configs: Mapping[str, DeviceConfig],
+        *,
+        window_s: float,
+        devices: Collection[str] | None = None,
+        seen: Callable[[DeviceState], DeviceState] = lambda state: state,
+        line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
+    ) -> None:
+        self.network = network
+        routes = ControlPlane(configs.values(), network.absent).routes()
+        self.expected = {
+            name: expected(network, config, routes)
+            for name, config in configs.items()
+            if name not in network.absent and (devices is None or name in devices)
+        }
+        self._window_s = window_s
+        self._seen = seen
+        self._line = line
+        self._earlier: deque[Look] = deque()
+        self._commits: dict[str, float] = {}
+
+    def judge(self, now: Look, *, deployed: Collection[str] = ()) -> list[Finding]:
+        """Findings at this moment, the worst first. ``deployed`` are devices that ``deploy`` works on, or did a moment ago."""
+        states = {name: self._seen(one) for name, one in now.states.items() if name in self.expected}
+        while len(self._earlier) > 1 and self._earlier[1].time <= now.time - self._window_s:
+            self._earlier.popleft()
+        before = self._earlier[0].states if self._earlier else {}
+        known = {name for name in self.expected if name in states or name in now.silent}
+        living = Living(
+            self.network,
+            {name: one for name, one in self.expected.items() if name in known},
+            states,
+            {name: self._seen(one) for name, one in before.items() if name in states},
+            {name: why for name, why in now.silent.items() if name in self.expected},
+            {name: dict(one) for name, one in now.unanswered.items()},
+        )
+        self._earlier.append(now)
+        more = [*storms.seen(self.expected, now.pauses), *self._clocks(now), *self._moved(now, deployed)]
+        return [*diagnose(living, self._line), *(self._finding(one) for one in more)]
+
+    def _finding(self, one: Seen) -> Finding:
+        file, number = self._line(one.because) if one.because else ("", 0)
+        return one.rule.finding(one.where, one.what, file=file, line=number)
+
+    def _clocks(self, now: Look) -> Iterator[Seen]:
+        for name, behind in now.behind.items():
+            if abs(behind) > BEHIND_S and name in self.expected:
+                way = "behind" if behind > 0 else "ahead"
+                clock = self.expected[name].clock
+                what = f"its clock is {abs(behind):,.0f} s {way}"
+                yield Seen(CLOCK, name, what, clock.because if clock else ())
+
+    def _moved(self, now: Look, deployed: Collection[str]) -> Iterator[Seen]:
+        """Changes of the configuration that no deploy made. One that a deploy makes is the new one to compare with."""
+        for name, state in now.states.items():
+            commit = state.commit
+            if commit is None or commit.time is None or name not in self.expected:
+                continue
+            known = self._commits.setdefault(name, commit.time)
+            if name in deployed:
+                self._commits[name] = commit.time
+            elif commit.time != known:
+                who = f" by {commit.user}" if commit.user else ""
+                yield Seen(MOVED, name, f"its configuration was changed{who}, and no deploy did it")

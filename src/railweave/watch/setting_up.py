@@ -1,0 +1,95 @@
+"""A network and how its devices are reached, as devices that are watched: which are subscribed to, which are asked, and how often."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+
+from railweave.errors import RailweaveError
+from railweave.reach.opening import opened
+from railweave.systems import system
+from railweave.watch.collector import Watched
+from railweave.watch.layout import Layout
+from railweave.watch.poller import Poller
+from railweave.watch.stream import Stream
+from railweave.watch.subscriber import Subscriber
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from railweave.collect.asking import Open
+    from railweave.collect.plan import Asked
+    from railweave.reach.target import Target
+    from railweave.state.device_state import DeviceState
+
+AT_ONCE = 16
+"""Devices that are asked at the same time."""
+RARELY_S = 60.0
+"""How often a device is asked at least what is not asked at every interval."""
+
+
+def watched(
+    asked: Sequence[Asked],
+    roles: Mapping[str, str],
+    *,
+    every_s: float,
+    rarely_s: float | None = None,
+    open_by: Open = opened,
+) -> list[Watched]:
+    """The devices, each with what gets its numbers. Raises ``RailweaveError`` where a library is missing.
+
+    They begin one after another within one interval, and so their samples do not come all at once either.
+    """
+    layouts: dict[str, Layout] = {}
+    gate = asyncio.Semaphore(AT_ONCE)
+    rarely = max(every_s, RARELY_S) if rarely_s is None else rarely_s
+    found: list[Watched] = []
+    for number, one in enumerate(asked):
+        later = number * every_s / len(asked)
+        telemetry = system(one.system).telemetry
+        if one.system not in layouts:
+            layouts[one.system] = Layout(telemetry.series if telemetry else lambda _: None)
+        name = one.target.name
+        device = Watched(name, one.system, roles.get(name, ""), Stream(name, layouts[one.system]))
+        device.streams = bool(telemetry and telemetry.SUBSCRIPTIONS and one.target.way.gnmi)
+        if telemetry and device.streams:
+            port = one.target.way.gnmi_port or telemetry.PORT
+            device.sources.append(
+                Subscriber(
+                    device.stream, telemetry, partial(_opened, one.target, port), every_s=every_s, begin_after_s=later
+                )
+            )
+        # What a subscription gives is not asked for at every interval; a system that streams but may not is asked rarely.
+        quick = telemetry.QUICK if telemetry and (device.streams or not telemetry.SUBSCRIPTIONS) else frozenset[str]()
+        device.sources.append(
+            Poller(
+                one,
+                device.stream,
+                partial(_keep, device),
+                quick=quick,
+                every_s=every_s,
+                rarely_s=rarely,
+                begin_after_s=later,
+                open_by=open_by,
+                gate=gate,
+                measure=not device.streams,
+            )
+        )
+        found.append(device)
+    return found
+
+
+def _keep(device: Watched, state: DeviceState) -> None:
+    device.asked = state
+
+
+async def _opened(target: Target, port: int) -> Any:  # noqa: ANN401 - a Gnmi
+    try:
+        from railweave.reach.gnmi import Gnmi
+    except ModuleNotFoundError as error:
+        raise RailweaveError(
+            f"subscribing to devices needs {error.name}, which is not installed: pip install 'railweave[watch]'"
+        ) from None
+    return await Gnmi.opened(target, port)

@@ -1,0 +1,170 @@
+"""From a fabric file to a network that is watched: real devices by ``access.yaml``, or those of a lab."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from railweave.collect.access_file import read_access
+from railweave.collect.plan import plan
+from railweave.device.build import device_config
+from railweave.errors import Argument, InputError, Option, Problem
+from railweave.lab import life
+from railweave.lab.asking import opener
+from railweave.lab.check import as_in_a_lab
+from railweave.watch.anomalies import Anomalies
+from railweave.watch.collector import Collector
+from railweave.watch.judge import Judge
+from railweave.watch.notify import Notifier
+from railweave.watch.setting_up import watched
+from railweave.watch.store import Store
+from railweave.watch.watching import Watching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+    from pathlib import Path
+
+    from railweave.expect.model import Keys
+    from railweave.network.model import Network
+
+LAB_RARELY_S = 10.0
+"""How often a router of a lab is asked what is not asked at every interval."""
+WINDOW = 3
+"""Intervals over which counters are compared."""
+QUIET = 3
+"""Intervals for which an anomaly is not seen before it is over."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a network is watched. ``every_s`` is the interval; ``only`` are devices where not all are; the rest are receivers of anomalies."""
+
+    every_s: float = 10.0
+    store: Path | None = None
+    access: Path | None = None
+    only: Sequence[str] = ()
+    webhook: str | None = None
+    alertmanager: str | None = None
+
+
+def of_network(
+    network: Network,
+    wanted: Wanted,
+    *,
+    fabric: Path | None,
+    line: Callable[[Keys], tuple[str, int]],
+    say: Callable[[str], None],
+) -> Watching:
+    """The switches of a network, as they are reached. Raises ``SpecError`` and ``InputError`` as ``collect`` does, ``OutputError`` for the store."""
+    asked = plan(network, read_access(wanted.access), only=wanted.only)
+    if not asked:
+        raise InputError([Problem(Argument("watch"), "the network has no switch", "add one to the fabric file")])
+    say(f"working out what must hold on {len(asked)} switches")
+    configs = {one.name: device_config(network, one.name) for one in network.switches}
+    devices = watched(asked, {one.name: one.role for one in network.switches}, every_s=wanted.every_s)
+    judge = Judge(
+        network, configs, window_s=WINDOW * wanted.every_s, line=line, devices=[one.target.name for one in asked]
+    )
+    return _made(judge, devices, wanted, fabric, say)
+
+
+@contextlib.contextmanager
+def of_lab(
+    fabric: Path, wanted: Wanted, *, line: Callable[[Keys], tuple[str, int]], say: Callable[[str], None]
+) -> Generator[Watching]:
+    """The routers of the lab of a fabric file, which is up. Raises ``LabError`` where it is not."""
+    life.need_root("watch", fabric)
+    if wanted.access is not None:
+        raise InputError([Problem(Option("--access"), "a lab's devices are reached here", "leave it out")])
+    _, lab = life.attach(fabric)
+    network = lab.plan.network
+    nos = next(iter(lab.plan.configs.values())).nos
+    asked = plan(network, read_access(None), only=wanted.only, nos=nos)
+    with lab:
+        devices = watched(
+            asked,
+            {one.name: one.role for one in network.switches},
+            every_s=wanted.every_s,
+            rarely_s=max(LAB_RARELY_S, wanted.every_s),
+            open_by=opener(lab),
+        )
+        judge = Judge(
+            network,
+            lab.plan.configs,
+            window_s=WINDOW * wanted.every_s,
+            seen=as_in_a_lab,
+            line=line,
+            devices=[one.target.name for one in asked],
+        )
+        yield _made(judge, devices, wanted, fabric, say)
+
+
+def _made(
+    judge: Judge, devices: list[Any], wanted: Wanted, fabric: Path | None, say: Callable[[str], None]
+) -> Watching:
+    store = None if wanted.store is None else Store(wanted.store)
+    names = frozenset(one.name for one in (*judge.network.switches, *judge.network.servers))
+    notifier = Notifier(wanted.webhook, wanted.alertmanager, say) if wanted.webhook or wanted.alertmanager else None
+    return Watching(
+        Collector(devices, store, every_s=wanted.every_s),
+        judge,
+        Anomalies(names, QUIET * wanted.every_s),
+        store,
+        wanted.every_s,
+        fabric,
+        notifier,
+    )
+
+
+def serve(watching: Watching, listen: tuple[str, int] | None, password: str | None = None) -> None:
+    """Watch, and serve by HTTP where wanted, until a signal ends it (SIGINT, SIGTERM). Raises as ``Watching.run`` does."""
+    asyncio.run(_served(watching, listen, password))
+    if watching.store is not None:
+        watching.store.close()
+
+
+async def _served(watching: Watching, listen: tuple[str, int] | None, password: str | None) -> None:
+    running = asyncio.create_task(watching.run())
+    tasks: set[asyncio.Task[Any]] = {running}
+    server: Any = None
+    if listen is not None:
+        import uvicorn
+
+        from railweave.watch.app import app
+
+        config = uvicorn.Config(
+            app(watching, password),
+            host=listen[0],
+            port=listen[1],
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+        )
+        server = uvicorn.Server(config)
+        server.install_signal_handlers = lambda: None
+        tasks.add(asyncio.create_task(server._serve()))  # noqa: SLF001 - `serve` would take the signals for itself
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for one in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(one, ended.set)
+    tasks.add(waiting := asyncio.create_task(ended.wait()))
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    if server is not None:
+        server.should_exit = True
+    for one in (running, waiting):
+        one.cancel()
+    await asyncio.wait(tasks, timeout=5)
+    for one in done - {waiting}:
+        error = one.exception()
+        if error is not None:
+            raise _first(error)
+
+
+def _first(error: BaseException) -> BaseException:
+    """What went wrong, out of the groups of tasks that it went wrong in."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

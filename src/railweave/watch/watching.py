@@ -1,0 +1,87 @@
+"""``railweave watch``: everything at once, until it is ended."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from dataclasses import dataclass, field
+from time import time
+from typing import TYPE_CHECKING
+
+from railweave.deploy import journal
+from railweave.watch.judge import look
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from railweave.watch.anomalies import Anomalies, Anomaly, Change
+    from railweave.watch.collector import Collector
+    from railweave.watch.judge import Judge
+    from railweave.watch.notify import Notifier
+    from railweave.watch.store import Store
+
+DEPLOYED_S = 60
+"""A device counts as being worked on for so long after a step of a deploy ended."""
+
+
+@dataclass
+class Watching:
+    """A network that is watched. ``fabric`` is its file, beside which deploys keep their journal (None: none)."""
+
+    collector: Collector
+    judge: Judge
+    anomalies: Anomalies
+    store: Store | None
+    every_s: float
+    fabric: Path | None = None
+    notifier: Notifier | None = None
+    heard: list[Callable[[Sequence[tuple[Change, Anomaly]]], None]] = field(
+        default_factory=list["Callable[[Sequence[tuple[Change, Anomaly]]], None]"]
+    )
+    """Called with what changed after each look."""
+
+    async def run(self) -> None:
+        """Go on until cancelled. Raises ``OutputError`` where the store cannot be written."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.collector.run())
+            group.create_task(self._judging())
+            if self.notifier is not None:
+                self.notifier.lasting(self.anomalies.listed)
+                group.create_task(self.notifier.run())
+
+    async def _judging(self) -> None:
+        due = time() + self.every_s
+        while True:
+            await asyncio.sleep(max(due - time(), 0))
+            due = max(due + self.every_s, time())
+            await self.look()
+
+    async def look(self) -> list[tuple[Change, Anomaly]]:
+        """Judge what is known now, beside the loop that takes what comes."""
+        at = time()
+        deployed = deploying(self.fabric, at)
+
+        def judged() -> list[tuple[Change, Anomaly]]:
+            seen = look(list(self.collector.devices.values()), dict(self.collector.rates), at)
+            return self.anomalies.see(self.judge.judge(seen, deployed=deployed), at, deployed=deployed)
+
+        changes = await asyncio.to_thread(judged)
+        if self.notifier is not None:
+            self.notifier.tell(changes)
+        for call in self.heard:
+            call(changes)
+        return changes
+
+
+def deploying(fabric: Path | None, now: float) -> frozenset[str]:
+    """The devices that a deploy of this fabric file works on, or did until a moment ago."""
+    if fabric is None or not journal.folder_of(fabric).exists():
+        return frozenset()
+    try:
+        with journal.opened(fabric) as read:
+            last = next(iter(read.revisions()), None)
+            steps = [] if last is None or (last.ended or now) < now - DEPLOYED_S else read.steps(last.number)
+    except sqlite3.Error:  # it is being made
+        return frozenset()
+    return frozenset(one.device for one in steps if (one.ended or now) >= now - DEPLOYED_S)
