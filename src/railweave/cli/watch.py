@@ -83,11 +83,11 @@ def _listening(listen: str, *, guarded: bool) -> tuple[str, int] | None:
     try:
         address = ipaddress.ip_address(host.strip("[]"))
         number = int(port)
-        if not 0 < number < 1 << 16:
-            raise ValueError
     except ValueError:
+        address, number = None, 0
+    if address is None or not 0 < number < 1 << 16:
         fix = "write an address and a port, as 127.0.0.1:8484 or [::1]:8484, or none"
-        raise InputError([Problem(Option("--listen", listen), "it is no address with a port", fix)]) from None
+        raise InputError([Problem(Option("--listen", listen), "it is no address with a port", fix)])
     if not address.is_loopback and not guarded:
         fix = "give --password env:NAME, and put a proxy with TLS in front of it"
         raise InputError([Problem(Option("--listen", listen), "others could read it without a password", fix)])

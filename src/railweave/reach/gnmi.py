@@ -42,7 +42,7 @@ class Gnmi:
     """A channel to one device."""
 
     def __init__(self, channel: grpc.aio.Channel, target: Target, metadata: tuple[tuple[str, str], ...]) -> None:
-        self._channel = channel
+        self._channel: Any = channel  # grpcio has no types
         self._target = target
         self._metadata = metadata
 
@@ -88,9 +88,9 @@ class Gnmi:
 
     async def capabilities(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The models that the device has, with their versions, and the encodings that it speaks. Raises ``ReachError``."""
-        call = self._channel.unary_unary(CAPABILITIES)
+        call: Any = self._channel.unary_unary(CAPABILITIES)
         try:
-            answer = await call(b"", metadata=self._metadata, timeout=self._target.answer_s)
+            answer: bytes = await call(b"", metadata=self._metadata, timeout=self._target.answer_s)
         except grpc.aio.AioRpcError as error:
             raise _failure(error) from None
         read = message("CapabilityResponse").FromString(answer)
@@ -109,7 +109,7 @@ class Gnmi:
             yield request(paths, encoding, every_s)
             await ended.wait()
 
-        call = self._channel.stream_stream(SUBSCRIBE)(asking(), metadata=self._metadata)
+        call: Any = self._channel.stream_stream(SUBSCRIBE)(asking(), metadata=self._metadata)
         read = message("RawSubscribeResponse").FromString
         try:
             async for data in call:

@@ -86,7 +86,7 @@ def look(devices: Iterable[Watched], rates: Mapping[str, Round], now: float) -> 
 def _paused(device: Watched, rates: Round) -> Iterator[tuple[str, float]]:
     wanted = set(device.stream.layout.of_metric("pfc_received"))
     if wanted:
-        for place, rate in zip(rates.places.tolist(), rates.numbers.tolist(), strict=True):
+        for place, rate in zip(map(int, rates.places), map(float, rates.numbers), strict=True):
             if place in wanted and rate > 0:
                 yield device.stream.layout.series[place].port, rate
 
@@ -126,7 +126,7 @@ class Judge:
         states = {name: self._seen(one) for name, one in now.states.items() if name in self.expected}
         while len(self._earlier) > 1 and self._earlier[1].time <= now.time - self._window_s:
             self._earlier.popleft()
-        before = self._earlier[0].states if self._earlier else {}
+        before: Mapping[str, DeviceState] = self._earlier[0].states if self._earlier else {}
         known = {name for name in self.expected if name in states or name in now.silent}
         living = Living(
             self.network,

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from railweave.collect.access_file import read_access
 from railweave.collect.plan import plan
@@ -165,6 +165,7 @@ async def _served(watching: Watching, listen: tuple[str, int] | None, password: 
 
 def _first(error: BaseException) -> BaseException:
     """What went wrong, out of the groups of tasks that it went wrong in."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    if isinstance(error, BaseExceptionGroup):
+        those = cast("BaseExceptionGroup[BaseException]", error)
+        return _first(those.exceptions[0])
     return error

@@ -59,7 +59,7 @@ def numbers(
     doubles = (kinds == _DOUBLE) & np.array([len(one) == 9 for one in wide], np.bool_)
     if doubles.any():
         floats[doubles] = np.ascontiguousarray(data[doubles, 1:9]).view("<f8").ravel()
-    for place in np.flatnonzero(~(varints | doubles)):
+    for place in map(int, np.flatnonzero(~(varints | doubles))):
         number = _number(metrics[place], values[place])
         if number is not None:
             floats[place] = number
