@@ -34,7 +34,18 @@ class Watch:
     """``railweave watch`` as a process; its lines with the time at which they came."""
 
     def __init__(self, fabric: Path, store: Path) -> None:
-        words = ["watch", str(fabric), "--lab", "--json", "--interval", str(INTERVAL_S), "--store", str(store), "--listen", "none"]
+        words = [
+            "watch",
+            str(fabric),
+            "--lab",
+            "--json",
+            "--interval",
+            str(INTERVAL_S),
+            "--store",
+            str(store),
+            "--listen",
+            "none",
+        ]
         program = "import sys; from railweave.cli import main; sys.exit(main())"
         self._process = subprocess.Popen([sys.executable, "-c", program, *words], stdout=subprocess.PIPE, text=True)
         self.lines: queue.Queue[tuple[float, dict[str, Any]]] = queue.Queue()
@@ -117,7 +128,9 @@ def run(count: int, seed: int, kinds: list[str]) -> bool:
         with lab(fabric, example(NETWORK), PART):
             watch = Watch(fabric, Path(place) / "samples.sqlite")
             try:
-                print(f"quiet at first: {watch.quiet(60)}", [(one["id"], one["where"]) for one in watch.bad()], flush=True)
+                print(
+                    f"quiet at first: {watch.quiet(60)}", [(one["id"], one["where"]) for one in watch.bad()], flush=True
+                )
                 for turn in range(count):
                     name = kinds[turn % len(kinds)]
                     drawn, took, told = try_one(watch, fabric, name, dice)
@@ -135,7 +148,11 @@ def run(count: int, seed: int, kinds: list[str]) -> bool:
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 15
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 31
-    kinds = sys.argv[3].split(",") if len(sys.argv) > 3 else [one for one in KINDS if "server" not in one and "NIC" not in one]
+    kinds = (
+        sys.argv[3].split(",")
+        if len(sys.argv) > 3
+        else [one for one in KINDS if "server" not in one and "NIC" not in one]
+    )
     sys.exit(0 if run(count, seed, kinds) else 1)
 
 

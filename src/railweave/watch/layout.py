@@ -93,6 +93,10 @@ class Layout:
         found = self.place(series)
         return found if self._owners.setdefault(found, elements) == elements else IGNORED
 
+    def under(self, elements: Elements) -> list[int]:
+        """The places of the series whose paths begin so. An element without keys stands for every entry of its list."""
+        return [place for place, own in self._owners.items() if _begins(own, elements)]
+
     def leaves(self, container: int, value: object) -> list[tuple[int, object]]:
         """Places and values of the leaves of a table in JSON."""
         elements, node = self._containers[container]
@@ -159,3 +163,9 @@ class Layout:
             new = [METRICS[one.metric] for one in self.series[len(self._counters) :]]
             self._counters = np.append(self._counters, [one.kind == "counter" for one in new])
             self._scales = np.append(self._scales, [one.scale for one in new])
+
+
+def _begins(path: Elements, start: Elements) -> bool:
+    return len(path) >= len(start) and all(
+        name == other and set(wanted) <= set(keys) for (name, keys), (other, wanted) in zip(path, start, strict=False)
+    )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from railweave.state.telemetry import Series
+    from railweave.state.telemetry import Elements, Series
     from railweave.watch.layout import Layout
 
 
@@ -53,7 +53,7 @@ class Stream:
         self.times = np.zeros(0, np.int64)
         self._values: list[bytes | float | str | None] = []
         self._stamps: list[int] = []
-        self._prefixes: dict[bytes, tuple[Any, dict[bytes, int]]] = {}
+        self._prefixes: dict[bytes, tuple[Elements, dict[bytes, int]]] = {}
         self._done: list[Round] = []
         self._newest = 0
         self._newest_at = 0.0
@@ -68,6 +68,8 @@ class Stream:
         if known is None:
             known = self._new_prefix(prefix)
         elements, places = known
+        for path in notification.delete:
+            self._gone(elements, path, now)
         values, stamps = self._values, self._stamps
         updates = notification.update
         self.updates += len(updates)
@@ -90,7 +92,7 @@ class Stream:
             values[place] = value
             stamps[place] = stamp
 
-    def _new_prefix(self, prefix: bytes) -> tuple[Any, dict[bytes, int]]:
+    def _new_prefix(self, prefix: bytes) -> tuple[Elements, dict[bytes, int]]:
         from railweave.reach.gnmi_messages import read_path
 
         try:
@@ -101,6 +103,19 @@ class Stream:
         if len(self._prefixes) < 1 << 12:
             self._prefixes[prefix] = found
         return found
+
+    def _gone(self, prefix: Elements, path: bytes, now: float) -> None:
+        """Forget what the device says is there no longer."""
+        from railweave.reach.gnmi_messages import read_path
+
+        try:
+            places = self.layout.under(prefix + read_path(path)[2])
+        except ValueError:
+            return
+        self.end_round(now)  # what came before it in this round is older
+        for place in places:
+            if place < len(self.numbers):
+                self.numbers[place] = np.nan
 
     def _table(self, container: int, value: bytes, stamp: int, now: float) -> None:
         try:
