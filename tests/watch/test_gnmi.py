@@ -53,9 +53,7 @@ def test_a_path_is_the_bytes_of_the_specification() -> None:
 
 def test_a_subscription_is_the_bytes_of_the_specification() -> None:
     data = request([Subscription("/a", least_s=20)], "proto", 10)
-    subscription = (
-        b"\x0a\x05\x1a\x03\x0a\x01a" + b"\x10\x02" + b"\x18" + varint(20 * 10**9)
-    )
+    subscription = b"\x0a\x05\x1a\x03\x0a\x01a" + b"\x10\x02" + b"\x18" + varint(20 * 10**9)
     wanted = b"\x12" + bytes([len(subscription)]) + subscription + b"\x40\x02"
     assert data == b"\x0a" + bytes([len(wanted)]) + wanted, "never more often than the system takes"
 
