@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from railweave.findings import Finding
 
 Change = Literal["opened", "changed", "closed"]
-_NUMBER = re.compile(r"\d[\d.,]*")
+_COUNT = re.compile(r"(?<![\w:./%-])\d{1,3}(?:,?\d{3})*(?:\.\d+)?(?!\.?\d|[\w:/-])")
+"""A number by itself: not a part of a name, nor of an address."""
+_QUEUE = re.compile(r"\b(?:queue|priority) \d+")
 MOST_CLOSED = 2000
 """Anomalies that are over and still known."""
 
@@ -123,8 +125,7 @@ def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
 def _words(what: str) -> str:
     """What is said, without what changes from one look to the next: counts, and what else it explains."""
     said = what.partition(". This explains ")[0].partition("; at the other end,")[0]
-    queue = re.findall(r"(?:queue|priority) \d+", said)
-    return _NUMBER.sub("#", said) + " " + " ".join(queue) if not queue else " ".join(queue)
+    return " ".join(_QUEUE.findall(said)) or _COUNT.sub("#", said)
 
 
 def _cause(finding: Finding) -> str:
