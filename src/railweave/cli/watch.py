@@ -17,7 +17,6 @@ from railweave.cli.output import telling
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.reach.target import Password
     from railweave.watch.anomalies import Anomaly, Change
 
 
@@ -53,10 +52,10 @@ def watch(
     """
     from railweave.api import load
     from railweave.api.living import lines_of
-    from railweave.watch.starting import Wanted, of_lab, of_network, serve
+    from railweave.watch.starting import Wanted, of_lab, of_network, password_of, serve
 
     where = _listening(listen, guarded=password is not None)
-    secret = None if password is None else _password(password).value()
+    secret = None if password is None else password_of(password)
     wanted = Wanted(interval, store, access, only, webhook, alertmanager)
     with contextlib.ExitStack() as stack:
         with telling(quiet=quiet or as_json) as say:
@@ -92,17 +91,6 @@ def _listening(listen: str, *, guarded: bool) -> tuple[str, int] | None:
         fix = "give --password env:NAME, and put a proxy with TLS in front of it"
         raise InputError([Problem(Option("--listen", listen), "others could read it without a password", fix)])
     return str(address), number
-
-
-def _password(given: str) -> Password:
-    from railweave.errors import InputError, Option, Problem
-    from railweave.reach.target import Password
-
-    kind, _, name = given.partition(":")
-    if kind not in {"env", "file"} or not name:
-        fix = "write env:NAME or file:PATH"
-        raise InputError([Problem(Option("--password"), "it does not say where the password is", fix)])
-    return Password(kind, name)
 
 
 def _json(changes: Sequence[tuple[Change, Anomaly]]) -> None:

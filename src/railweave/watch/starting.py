@@ -15,6 +15,7 @@ from railweave.errors import Argument, InputError, Option, Problem
 from railweave.lab import life
 from railweave.lab.asking import opener
 from railweave.lab.check import as_in_a_lab
+from railweave.reach.target import Password
 from railweave.watch.anomalies import Anomalies
 from railweave.watch.collector import Collector
 from railweave.watch.judge import Judge
@@ -117,6 +118,15 @@ def _made(
         fabric,
         notifier,
     )
+
+
+def password_of(given: str) -> str:
+    """The password that ``env:NAME`` or ``file:PATH`` names. Raises ``InputError`` for another form, ``ReachError`` where it is not there."""
+    kind, _, name = given.partition(":")
+    if kind not in {"env", "file"} or not name:
+        fix = "write env:NAME or file:PATH"
+        raise InputError([Problem(Option("--password"), "it does not say where the password is", fix)])
+    return Password(kind, name).value()
 
 
 def serve(watching: Watching, listen: tuple[str, int] | None, password: str | None = None) -> None:

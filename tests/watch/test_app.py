@@ -1,0 +1,225 @@
+"""What is served: /metrics as promtool takes it, JSON, a password; and the verb's options."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from railweave.cli.app import app as cli
+from railweave.findings import Finding
+from railweave.reach.target import Target, Way
+from railweave.state.device_state import DeviceState
+from railweave.state.telemetry import Series
+from railweave.watch.anomalies import Anomalies
+from railweave.watch.app import app
+from railweave.watch.collector import Collector, Watched
+from railweave.watch.exposition import exposed
+from railweave.watch.layout import Layout
+from railweave.watch.measured import said, state_of
+from railweave.watch.poller import Poller
+from railweave.watch.setting_up import watched
+from railweave.watch.store import Store
+from railweave.watch.stream import Stream
+from railweave.watch.subscriber import Reached, Subscriber
+from railweave.watch.watching import Watching
+from tests.conftest import EXAMPLES
+from tests.watch.test_anomalies import judge_and_states
+
+
+class Nothing:
+    def __init__(self) -> None:
+        self.reached = Reached()
+
+    async def run(self) -> None:
+        await asyncio.sleep(3600)
+
+
+def device(name: str = "leaf1") -> Watched:
+    stream = Stream(name, Layout(lambda _: None))
+    source = Nothing()
+    source.reached.turn(up=True)
+    numbers = {
+        Series("in_octets", "et-0/0/1:0"): 2**60 + 1,
+        Series("port_up", "et-0/0/1:0"): 1,
+        Series("queue_dropped", "et-0/0/1:0", "3"): 5,
+        Series("queue_dropped", "et-0/0/1:0", "4"): 0,
+        Series("pfc_received", "et-0/0/1:0", "3"): 17,
+        Series("bias", "et-0/0/1:0", "0"): 75.0,
+        Series("bgp_state", "", 'fe80::1%et-0/0/1.0 "odd\\'): 6,
+    }
+    for number in range(2):
+        stream.offer(
+            [
+                (one, value + 100 * number) if one.metric == "in_octets" else (one, value)
+                for one, value in numbers.items()
+            ],
+            int(time.time() * 1e9),
+            time.time(),
+        )
+        stream.end_round(time.time())
+    return Watched(name, "junos", "leaf", stream, [source])
+
+
+def watching(tmp_path: Path) -> Watching:
+    one, judge = device(), judge_and_states()[0]
+    known = Anomalies(frozenset({"leaf1"}), 30)
+    known.see([Finding("port-down", "error", "leaf1 et-0/0/1:0", "it is down")], 100)
+    store = Store(tmp_path / "samples")
+    store.write([(one.stream.layout, each) for each in one.stream.rounds(time.time())])
+    return Watching(Collector([one], store, every_s=10), judge, known, store, 10)
+
+
+def asked(application: Any, path: str, password: str | None = None) -> tuple[int, str]:
+    """The status and the body of a GET, by ASGI itself."""
+    sent: list[dict[str, Any]] = []
+    where, _, query = path.partition("?")
+    headers = [(b"host", b"x")]
+    if password is not None:
+        headers.append((b"authorization", b"Basic " + base64.b64encode(f"anyone:{password}".encode())))
+    scope = {"type": "http", "method": "GET", "path": where, "raw_path": where.encode(), "query_string": query.encode(), "headers": headers, "root_path": "", "scheme": "http", "server": ("x", 80), "http_version": "1.1"}  # fmt: skip
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(one: dict[str, Any]) -> None:
+        sent.append(one)
+
+    asyncio.run(application(scope, receive, send))
+    return sent[0]["status"], b"".join(one.get("body", b"") for one in sent).decode()
+
+
+def test_metrics_are_what_prometheus_reads() -> None:
+    text = exposed([device("leaf1"), device("leaf2")], {("port-down", "error"): 2})
+    lines = text.splitlines()
+    labels = 'device="leaf1",role="leaf",port="et-0/0/1:0"'
+    assert f"railweave_port_receive_bytes_total{{{labels}}} {2**60 + 101}" in lines, "counters are whole, not floats"
+    assert f'railweave_queue_dropped_packets_total{{{labels},queue="3"}} 5' in lines
+    assert not any('queue="4"' in one for one in lines), "a queue that has always been zero is left out"
+    assert f'railweave_optic_bias_amperes{{{labels},lane="0"}} 0.075' in lines
+    assert 'railweave_target_up{device="leaf2",role="leaf"} 1' in lines
+    assert 'railweave_anomalies{rule="port-down",severity="error"} 2' in lines
+    assert (
+        'railweave_bgp_session_state{device="leaf1",role="leaf",neighbor="fe80::1%et-0/0/1.0 \\"odd\\\\"} 6.0' in lines
+    )
+    names = [one.split()[2] for one in lines if one.startswith("# TYPE")]
+    assert len(set(names)) == len(names), "all series of a metric stand together"
+    if (promtool := shutil.which("promtool")) is not None:
+        done = subprocess.run([promtool, "check", "metrics"], input=text, text=True, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_device_that_is_down_has_no_numbers_but_its_own() -> None:
+    one = device()
+    one.reached.turn(up=False, why="nothing came")
+    one.stream.forget()
+    lines = [line for line in exposed([one]).splitlines() if not line.startswith("#")]
+    assert 'railweave_target_up{device="leaf1",role="leaf"} 0' in lines
+    assert all(line.startswith("railweave_target_") for line in lines)
+
+
+def test_json(tmp_path: Path) -> None:
+    own = watching(tmp_path)
+    served = app(own)
+    assert asked(served, "/metrics")[0] == 200
+    assert asked(served, "/metrics/leaf1")[0] == 200
+    assert asked(served, "/metrics/leaf9")[0] == 404
+    devices = json.loads(asked(served, "/api/devices")[1])
+    assert (devices["leaf1"]["up"], devices["leaf1"]["system"]) == (True, "junos")
+    [anomaly] = json.loads(asked(served, "/api/anomalies")[1])
+    assert (anomaly["id"], anomaly["device"], anomaly["closed"]) == ("port-down", "leaf1", None)
+    assert json.loads(asked(served, "/api/anomalies?closed=1")[1]) == []
+    found = json.loads(asked(served, "/api/samples?device=leaf1&metric=pfc_received")[1])
+    assert found["columns"] == ["time", "metric", "port", "index", "number"]
+    assert json.loads(asked(served, "/api/samples?device=leaf1&metric=port_up")[1])["samples"][0][1:] == [
+        "port_up",
+        "et-0/0/1:0",
+        "",
+        1.0,
+    ]
+    for path, status in {
+        "/api/samples": 404,
+        "/api/samples?device=leaf1&metric=x": 400,
+        "/api/samples?device=leaf1&since=x": 400,
+    }.items():
+        code, text = asked(served, path)
+        assert code == status
+        assert json.loads(text)["error"]
+
+
+def test_a_password_where_there_is_one(tmp_path: Path) -> None:
+    served = app(watching(tmp_path), "a good one")
+    assert asked(served, "/metrics")[0] == 401
+    assert asked(served, "/metrics", "a bad one")[0] == 401
+    assert asked(served, "/metrics", "a good one")[0] == 200
+
+
+def test_a_state_is_its_numbers_and_back() -> None:
+    _, states = judge_and_states()
+    for one in states.values():
+        assert state_of(one, dict(said(one))) == one
+    empty = state_of(
+        DeviceState("leaf1", "junos"),
+        {Series("port_up", "a"): 0, Series("queue_dropped", "a", "3"): 4, Series("bgp_state", "", "fe80::1%b"): 1},
+    )
+    assert empty.interfaces is not None
+    assert empty.interfaces["a"].oper_up is False
+    assert empty.interfaces["a"].errors.in_errors is None, "what was not said is not zero"
+    assert empty.queues is not None
+    assert (empty.queues["a"].egress[3].dropped, empty.queues["a"].egress[3].sent) == (4, None)
+    assert [(one.peer, one.interface, one.state) for one in empty.bgp or ()] == [("fe80::1", "b", "idle")]
+
+
+def test_who_is_subscribed_to_and_who_is_asked() -> None:
+    from railweave.collect.plan import Asked
+
+    own = Way("192.0.2.1", "x")
+    asked_ = [
+        Asked(Target("a", ("ssh",), own), "junos", ()),
+        Asked(Target("b", ("ssh",), own), "frr", ()),
+        Asked(Target("c", ("eapi",), Way("192.0.2.1", "x", gnmi=False)), "eos", ()),
+    ]
+    found = watched(asked_, {"a": "leaf"}, every_s=10)
+    assert [[type(each) for each in one.sources] for one in found] == [[Subscriber, Poller], [Poller], [Poller]]
+    assert [one.streams for one in found] == [True, False, False]
+    assert found[0].role == "leaf"
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--listen", "8484"], "no address with a port"),
+        (["--listen", "127.0.0.1:99999"], "no address with a port"),
+        (["--listen", "0.0.0.0:8484"], "others could read it without a password"),
+        (["--password", "geheim"], "does not say where the password is"),
+        (["--only", "leaf-of-nobody", "--listen", "none"], "the network has no such device"),
+        (["--interval", "0"], "greater than or equal to 1"),
+    ],
+)
+def test_options_that_are_wrong(options: list[str], what: str) -> None:
+    done = CliRunner().invoke(cli, ["watch", str(EXAMPLES / "h100-rlb.yaml"), *options])
+    assert done.exit_code != 0
+    assert what in f"{done.exception!r} {done.stderr}"
+
+
+def test_a_store_that_cannot_be_used(tmp_path: Path) -> None:
+    done = CliRunner().invoke(
+        cli, ["watch", str(EXAMPLES / "h100-rlb.yaml"), "--listen", "none", "--store", str(tmp_path)]
+    )
+    assert done.exit_code != 0
+    assert "cannot be used as a store" in str(done.exception)
+
+
+def test_nothing_of_it_is_imported_before_it_is_used() -> None:
+    words = "import sys, railweave.cli.app; print([one for one in ('grpc', 'starlette', 'uvicorn', 'google.protobuf') if one in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
