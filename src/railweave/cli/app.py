@@ -13,6 +13,7 @@ from railweave.cli import (
     deploy,
     diff,
     drift,
+    export,
     fleet,
     hardware,
     host,
@@ -76,5 +77,6 @@ app.add_typer(fleet.app, name="fleet", short_help="Check the GPU servers of a ne
 app.add_typer(bench.app, name="bench", short_help="Keep results of benchmarks; find why runs are slow.")
 app.add_typer(tune.app, name="tune", short_help="Find better values; give them as a patch.")
 app.add_typer(deploy.app, name="deploy", short_help="Bring a design onto running switches, and back.")
+app.add_typer(export.app, name="export", short_help="Write files for Prometheus, Grafana and gnmic.")
 app.add_typer(hardware.app, name="hardware", short_help="List models of hardware, your own among them.")
 app.add_typer(inventory.app, name="inventory", short_help="Fill the inventory from what devices report.")

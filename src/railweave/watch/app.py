@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from railweave.state.telemetry import METRICS
 from railweave.watch.exposition import CONTENT_TYPE, exposed
+from railweave.watch.intended import intended
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -32,9 +33,12 @@ MOST_SAMPLES = 200_000
 def app(watching: Watching, password: str | None = None) -> Any:  # noqa: ANN401 - an ASGI application
     """The application; ``password``: what is asked for, with any user's name."""
 
+    roles = {name: one.role for name, one in watching.collector.devices.items()}
+    design = intended(watching.judge.expected, roles)  # it does not change while a network is watched
+
     def metrics(_: Request) -> Response:
         text = exposed(watching.collector.devices.values(), watching.anomalies.counts())
-        return PlainTextResponse(text, media_type=CONTENT_TYPE)
+        return PlainTextResponse(text + design, media_type=CONTENT_TYPE)
 
     def metrics_of(request: Request) -> Response:
         device = watching.collector.devices.get(request.path_params["device"])

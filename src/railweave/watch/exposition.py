@@ -37,7 +37,7 @@ def exposed(devices: Iterable[Watched], anomalies: Mapping[tuple[str, str], int]
             lines += [f"# HELP {metric.exported} {metric.help}", f"# TYPE {metric.exported} {kind}", *found]
     lines += ["# HELP railweave_anomalies What is not as designed.", "# TYPE railweave_anomalies gauge"]
     for (rule, severity), count in sorted((anomalies or {}).items()):
-        lines.append(f'railweave_anomalies{{rule="{_escaped(rule)}",severity="{severity}"}} {count}')
+        lines.append(f'railweave_anomalies{{rule="{escaped(rule)}",severity="{severity}"}} {count}')
     return "\n".join(lines) + "\n"
 
 
@@ -83,13 +83,14 @@ def _of(device: Watched, name: str, metric: Metric) -> list[str]:
 
 
 def _device(one: Watched) -> str:
-    return f'device="{_escaped(one.name)}",role="{_escaped(one.role)}"'
+    return f'device="{escaped(one.name)}",role="{escaped(one.role)}"'
 
 
 def _labels(series: Series, metric: Metric) -> str:
-    port = f',port="{_escaped(series.port)}"' if series.port else ""
-    return port + (f',{metric.index}="{_escaped(series.index)}"' if metric.index else "")
+    port = f',port="{escaped(series.port)}"' if series.port else ""
+    return port + (f',{metric.index}="{escaped(series.index)}"' if metric.index else "")
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """The value of a label as the format has it."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,1 @@
+"""A design in the files of other tools."""
