@@ -31,6 +31,7 @@ ALLOWED = {
     "outputs/write.py": "the staging folder, made in the output folder under a name that nobody can guess",
     "deploy/journal.py": "the lock and the database in a folder of mode 700, made for their owner alone",
     "watch/store.py": "the store of samples: SQLite writes its own file, which is made through no link",
+    "tune/search.py": "the database of a search: SQLite writes its own file, which is made through no link",
     "store/sqlite.py": "the store: SQLite writes its own file, which is made through no link",
     "lab/state.py": "the lock of a lab, below /run, where only root writes; through no link",
     "lab/logins.py": "the log of sshd, in a folder that root has just made below /run",

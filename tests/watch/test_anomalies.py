@@ -19,9 +19,9 @@ from railweave.device.build import device_config
 from railweave.findings import Finding
 from railweave.state.device_state import Commit, DeviceState
 from railweave.watch.anomalies import Anomalies, Anomaly
-from railweave.watch.judge import Judge, Look
 from railweave.watch.notify import Notifier, alerts
 from railweave.watch.storms import storms
+from railweave.watch.validator import Look, Validator
 from railweave.watch.watching import deploying
 from tests.conftest import example
 from tests.live.perfect import perfect
@@ -90,11 +90,11 @@ def test_neighbors_are_told_apart_by_name_and_address() -> None:
 
 
 @lru_cache
-def judge_and_states() -> tuple[Judge, dict[str, DeviceState]]:
+def validator_and_states() -> tuple[Validator, dict[str, DeviceState]]:
     network = example("h100-rlb")
     configs = {one.name: device_config(network, one.name) for one in network.switches}
-    judge = Judge(network, configs, window_s=30, line=lambda keys: ("h100-rlb.yaml", len(keys)))
-    return judge, {name: perfect(one) for name, one in judge.expected.items()}
+    validator = Validator(network, configs, window_s=30, line=lambda keys: ("h100-rlb.yaml", len(keys)))
+    return validator, {name: perfect(one) for name, one in validator.expected.items()}
 
 
 def at(time: float, states: Mapping[str, DeviceState], **more: Any) -> Look:
@@ -102,11 +102,11 @@ def at(time: float, states: Mapping[str, DeviceState], **more: Any) -> Look:
     return Look(time, states, **(nothing | more))
 
 
-def fresh() -> tuple[Judge, dict[str, DeviceState]]:
-    judge, states = judge_and_states()
-    judge._earlier.clear()
-    judge._commits.clear()
-    return judge, dict(states)
+def fresh() -> tuple[Validator, dict[str, DeviceState]]:
+    validator, states = validator_and_states()
+    validator._earlier.clear()
+    validator._commits.clear()
+    return validator, dict(states)
 
 
 def bad(findings: list[Finding]) -> list[tuple[str, str]]:
@@ -114,17 +114,17 @@ def bad(findings: list[Finding]) -> list[tuple[str, str]]:
 
 
 def test_nothing_is_wrong_where_all_is_as_designed() -> None:
-    judge, states = fresh()
-    assert bad(judge.judge(at(0, states))) == []
-    assert bad(judge.judge(at(10, states))) == []
+    validator, states = fresh()
+    assert bad(validator.findings(at(0, states))) == []
+    assert bad(validator.findings(at(10, states))) == []
 
 
 def test_a_silent_switch_explains_what_its_neighbors_say() -> None:
-    judge, states = fresh()
-    judge.judge(at(0, states))
+    validator, states = fresh()
+    validator.findings(at(0, states))
     gone = dict(states)
     del gone["spine1"]
-    found = judge.judge(at(10, gone, silent={"spine1": "nothing came for 13 s"}))
+    found = validator.findings(at(10, gone, silent={"spine1": "nothing came for 13 s"}))
     assert found[0].id == "device-silent"
     assert "nothing came for 13 s" in found[0].what
     assert (found[0].file, found[0].line > 0) == ("h100-rlb.yaml", True)
@@ -132,59 +132,59 @@ def test_a_silent_switch_explains_what_its_neighbors_say() -> None:
 
 
 def test_counters_are_compared_over_the_window() -> None:
-    judge, states = fresh()
+    validator, states = fresh()
     name, state = "stripe1-leaf1", states["stripe1-leaf1"]
-    wanted = next(one for one in judge.expected[name].queues if one.lossless)
+    wanted = next(one for one in validator.expected[name].queues if one.lossless)
     number = next(iter(wanted.lossless))
     assert state.queues is not None
     port = state.queues[wanted.port]
     dropped = replace(port, egress={**port.egress, number: replace(port.egress[number], dropped=5)})
     later = states | {name: replace(state, queues={**state.queues, wanted.port: dropped})}
-    judge.judge(at(0, states))
+    validator.findings(at(0, states))
     for time in (10, 20, 30):
-        assert ("lossless-drops", f"{name} {wanted.port}") in bad(judge.judge(at(time, later))), time
-    assert bad(judge.judge(at(50, later))) == [], "what rose before the window is over"
+        assert ("lossless-drops", f"{name} {wanted.port}") in bad(validator.findings(at(time, later))), time
+    assert bad(validator.findings(at(50, later))) == [], "what rose before the window is over"
 
 
 def test_a_change_that_no_deploy_made() -> None:
-    judge, states = fresh()
+    validator, states = fresh()
     name = "stripe1-leaf1"
 
     def committed(time: float) -> dict[str, DeviceState]:
         return states | {name: replace(states[name], commit=Commit(time, "alice"))}
 
-    assert bad(judge.judge(at(0, committed(5)))) == []
-    assert bad(judge.judge(at(10, committed(15)), deployed={name})) == []
-    assert bad(judge.judge(at(20, committed(15)))) == []
-    assert bad(judge.judge(at(30, committed(25)))) == [("configuration-moved", name)]
+    assert bad(validator.findings(at(0, committed(5)))) == []
+    assert bad(validator.findings(at(10, committed(15)), deployed={name})) == []
+    assert bad(validator.findings(at(20, committed(15)))) == []
+    assert bad(validator.findings(at(30, committed(25)))) == [("configuration-moved", name)]
 
 
 def test_a_clock_that_differs() -> None:
-    judge, states = fresh()
-    found = judge.judge(at(0, states, behind={"spine1": -61.0, "spine2": 0.4}))
+    validator, states = fresh()
+    found = validator.findings(at(0, states, behind={"spine1": -61.0, "spine2": 0.4}))
     assert [(one.id, one.where, one.what) for one in found if one.severity != "info"] == [
         ("clock-differs", "spine1", "its clock is 61 s ahead")
     ]
 
 
-def between(judge: Judge, device: str, peer: str) -> str:
-    return next(one.name for one in judge.expected[device].ports if one.peer == peer)
+def between(validator: Validator, device: str, peer: str) -> str:
+    return next(one.name for one in validator.expected[device].ports if one.peer == peer)
 
 
-def storm_of_a_server(judge: Judge) -> tuple[str, dict[tuple[str, str], float]]:
+def storm_of_a_server(validator: Validator) -> tuple[str, dict[tuple[str, str], float]]:
     """A server pauses its leaf, the leaf its spines, and these the other leaf."""
-    port = next(one for one in judge.expected["stripe1-leaf1"].ports if one.kind == "server")
+    port = next(one for one in validator.expected["stripe1-leaf1"].ports if one.kind == "server")
     pauses = {("stripe1-leaf1", port.name): 9000.0}
     for spine in ("spine1", "spine2"):
-        pauses[spine, between(judge, spine, "stripe1-leaf1")] = 4000.0
-        pauses["stripe2-leaf1", between(judge, "stripe2-leaf1", spine)] = 1000.0
+        pauses[spine, between(validator, spine, "stripe1-leaf1")] = 4000.0
+        pauses["stripe2-leaf1", between(validator, "stripe2-leaf1", spine)] = 1000.0
     return port.peer, pauses
 
 
 def test_the_head_of_a_storm_is_walked_to() -> None:
-    judge, states = fresh()
-    server, pauses = storm_of_a_server(judge)
-    [storm] = storms(judge.expected, pauses)
+    validator, states = fresh()
+    server, pauses = storm_of_a_server(validator)
+    [storm] = storms(validator.expected, pauses)
     assert (storm.head, storm.server) == (server, True)
     assert [device for device, _, _ in storm.hops] == [
         "stripe1-leaf1",
@@ -193,32 +193,32 @@ def test_the_head_of_a_storm_is_walked_to() -> None:
         "stripe2-leaf1",
         "stripe2-leaf1",
     ]
-    found = [one for one in judge.judge(at(0, states, pauses=pauses)) if one.id == "pfc-storm-head"]
+    found = [one for one in validator.findings(at(0, states, pauses=pauses)) if one.id == "pfc-storm-head"]
     assert [one.where for one in found] == [server]
     assert f"{server} is the head of a PFC storm: it pauses stripe1-leaf1" in found[0].what
     assert "4 more ports of 4 switches" in found[0].what
 
 
 def test_an_incast_at_a_switch_is_its_own_head_and_two_storms_have_two() -> None:
-    judge, _ = fresh()
-    _, pauses = storm_of_a_server(judge)
+    validator, _ = fresh()
+    _, pauses = storm_of_a_server(validator)
     del pauses[next(iter(pauses))]  # the server takes what it gets
-    [storm] = storms(judge.expected, pauses)
+    [storm] = storms(validator.expected, pauses)
     assert (storm.head, storm.server) == ("stripe1-leaf1", False)
-    other = next(one for one in judge.expected["stripe2-leaf2"].ports if one.kind == "server")
-    two = storms(judge.expected, pauses | {("stripe2-leaf2", other.name): 50.0})
+    other = next(one for one in validator.expected["stripe2-leaf2"].ports if one.kind == "server")
+    two = storms(validator.expected, pauses | {("stripe2-leaf2", other.name): 50.0})
     assert [one.head for one in two] == ["stripe1-leaf1", other.peer]
 
 
 def test_few_pauses_are_no_storm_and_a_circle_has_a_head_too() -> None:
-    judge, _ = fresh()
-    _, pauses = storm_of_a_server(judge)
-    assert storms(judge.expected, dict.fromkeys(pauses, 2.0)) == []
+    validator, _ = fresh()
+    _, pauses = storm_of_a_server(validator)
+    assert storms(validator.expected, dict.fromkeys(pauses, 2.0)) == []
     circle = {
-        ("spine1", between(judge, "spine1", "stripe1-leaf1")): 99.0,
-        ("stripe1-leaf1", between(judge, "stripe1-leaf1", "spine1")): 99.0,
+        ("spine1", between(validator, "spine1", "stripe1-leaf1")): 99.0,
+        ("stripe1-leaf1", between(validator, "stripe1-leaf1", "spine1")): 99.0,
     }
-    [storm] = storms(judge.expected, circle)
+    [storm] = storms(validator.expected, circle)
     assert storm.head == "spine1"
     assert len(storm.hops) == 2
 

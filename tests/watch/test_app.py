@@ -33,7 +33,7 @@ from railweave.watch.stream import Stream
 from railweave.watch.subscriber import Reached, Subscriber
 from railweave.watch.watching import Watching
 from tests.conftest import EXAMPLES
-from tests.watch.test_anomalies import judge_and_states
+from tests.watch.test_anomalies import validator_and_states
 
 
 class Nothing:
@@ -71,12 +71,12 @@ def device(name: str = "leaf1") -> Watched:
 
 
 def watching(tmp_path: Path) -> Watching:
-    one, judge = device(), judge_and_states()[0]
+    one, validator = device(), validator_and_states()[0]
     known = Anomalies(frozenset({"leaf1"}), 30)
     known.see([Finding("port-down", "error", "leaf1 et-0/0/1:0", "it is down")], 100)
     store = Store(tmp_path / "samples")
     store.write([(one.stream.layout, each) for each in one.stream.rounds(time.time())])
-    return Watching(Collector([one], store, every_s=10), judge, known, store, 10)
+    return Watching(Collector([one], store, every_s=10), validator, known, store, 10)
 
 
 def asked(application: Any, path: str, password: str | None = None) -> tuple[int, str]:
@@ -164,7 +164,7 @@ def test_a_password_where_there_is_one(tmp_path: Path) -> None:
 
 
 def test_a_state_is_its_numbers_and_back() -> None:
-    _, states = judge_and_states()
+    _, states = validator_and_states()
     for one in states.values():
         assert state_of(one, dict(said(one))) == one
     empty = state_of(

@@ -13,7 +13,7 @@ from railweave.live.identity import SILENT
 from railweave.live.ports import DOWN
 from railweave.live.sessions import DOWN as SESSION_DOWN
 from railweave.watch.intended import LOSSLESS, SESSIONS, SPEED
-from railweave.watch.judge import BEHIND_S, CLOCK
+from railweave.watch.validator import BEHIND_S, CLOCK
 from railweave.watch.storms import HEAD, LEAST_PER_S
 
 if TYPE_CHECKING:

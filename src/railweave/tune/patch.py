@@ -70,8 +70,14 @@ def unified(before: str, after: str, file: str) -> str:
 def scalar(value: Setting) -> str:
     """A value as YAML has it on one line, in quotes where it would be read as something else."""
     if isinstance(value, str):
-        return value if _BARE.fullmatch(value) and plain(value) == value else json.dumps(value)
+        return value if _BARE.fullmatch(value) and plain(value) == value else _quoted(value)
     return json.dumps(value)
+
+
+def _quoted(text: str) -> str:
+    """A text in double quotes. YAML has no pairs of surrogates, by which JSON writes characters beyond U+FFFF."""
+    written = (json.dumps(one)[1:-1] if ord(one) <= 0xFFFF else rf"\U{ord(one):08x}" for one in text)
+    return f'"{"".join(written)}"'
 
 
 def _read(text: str, file: str) -> Any:  # noqa: ANN401 - plain YAML

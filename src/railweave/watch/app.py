@@ -32,9 +32,8 @@ MOST_SAMPLES = 200_000
 
 def app(watching: Watching, password: str | None = None) -> Any:  # noqa: ANN401 - an ASGI application
     """The application; ``password``: what is asked for, with any user's name."""
-
     roles = {name: one.role for name, one in watching.collector.devices.items()}
-    design = intended(watching.judge.expected, roles)  # it does not change while a network is watched
+    design = intended(watching.validator.expected, roles)  # it does not change while a network is watched
 
     def metrics(_: Request) -> Response:
         text = exposed(watching.collector.devices.values(), watching.anomalies.counts())

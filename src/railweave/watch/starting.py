@@ -18,10 +18,10 @@ from railweave.lab.check import as_in_a_lab
 from railweave.reach.target import Password
 from railweave.watch.anomalies import Anomalies
 from railweave.watch.collector import Collector
-from railweave.watch.judge import Judge
 from railweave.watch.notify import Notifier
 from railweave.watch.setting_up import watched
 from railweave.watch.store import Store
+from railweave.watch.validator import Validator
 from railweave.watch.watching import Watching
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def of_network(
     say(f"working out what must hold on {len(asked)} switches")
     configs = {one.name: device_config(network, one.name) for one in network.switches}
     devices = watched(asked, {one.name: one.role for one in network.switches}, every_s=wanted.every_s)
-    judge = Judge(
+    validator = Validator(
         network, configs, window_s=WINDOW * wanted.every_s, line=line, devices=[one.target.name for one in asked]
     )
-    return _made(judge, devices, wanted, fabric, say)
+    return _made(validator, devices, wanted, fabric, say)
 
 
 @contextlib.contextmanager
@@ -92,7 +92,7 @@ def of_lab(
             rarely_s=max(LAB_RARELY_S, wanted.every_s),
             open_by=opener(lab),
         )
-        judge = Judge(
+        validator = Validator(
             network,
             lab.plan.configs,
             window_s=WINDOW * wanted.every_s,
@@ -100,18 +100,18 @@ def of_lab(
             line=line,
             devices=[one.target.name for one in asked],
         )
-        yield _made(judge, devices, wanted, fabric, say)
+        yield _made(validator, devices, wanted, fabric, say)
 
 
 def _made(
-    judge: Judge, devices: list[Any], wanted: Wanted, fabric: Path | None, say: Callable[[str], None]
+    validator: Validator, devices: list[Any], wanted: Wanted, fabric: Path | None, say: Callable[[str], None]
 ) -> Watching:
     store = None if wanted.store is None else Store(wanted.store)
-    names = frozenset(one.name for one in (*judge.network.switches, *judge.network.servers))
+    names = frozenset(one.name for one in (*validator.network.switches, *validator.network.servers))
     notifier = Notifier(wanted.webhook, wanted.alertmanager, say) if wanted.webhook or wanted.alertmanager else None
     return Watching(
         Collector(devices, store, every_s=wanted.every_s),
-        judge,
+        validator,
         Anomalies(names, QUIET * wanted.every_s),
         store,
         wanted.every_s,

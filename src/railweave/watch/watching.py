@@ -9,7 +9,7 @@ from time import time
 from typing import TYPE_CHECKING
 
 from railweave.deploy import journal
-from railweave.watch.judge import look
+from railweave.watch.validator import look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from railweave.watch.anomalies import Anomalies, Anomaly, Change
     from railweave.watch.collector import Collector
-    from railweave.watch.judge import Judge
     from railweave.watch.notify import Notifier
     from railweave.watch.store import Store
+    from railweave.watch.validator import Validator
 
 DEPLOYED_S = 60
 """A device counts as being worked on for so long after a step of a deploy ended."""
@@ -30,7 +30,7 @@ class Watching:
     """A network that is watched. ``fabric`` is its file, beside which deploys keep their journal (None: none)."""
 
     collector: Collector
-    judge: Judge
+    validator: Validator
     anomalies: Anomalies
     store: Store | None
     every_s: float
@@ -58,15 +58,15 @@ class Watching:
             await self.look()
 
     async def look(self) -> list[tuple[Change, Anomaly]]:
-        """Judge what is known now, beside the loop that takes what comes."""
+        """Validator what is known now, beside the loop that takes what comes."""
         at = time()
         deployed = deploying(self.fabric, at)
 
-        def judged() -> list[tuple[Change, Anomaly]]:
+        def compared() -> list[tuple[Change, Anomaly]]:
             seen = look(list(self.collector.devices.values()), dict(self.collector.rates), at)
-            return self.anomalies.see(self.judge.judge(seen, deployed=deployed), at, deployed=deployed)
+            return self.anomalies.see(self.validator.findings(seen, deployed=deployed), at, deployed=deployed)
 
-        changes = await asyncio.to_thread(judged)
+        changes = await asyncio.to_thread(compared)
         if self.notifier is not None:
             self.notifier.tell(changes)
         for call in self.heard:

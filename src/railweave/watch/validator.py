@@ -91,11 +91,11 @@ def _paused(device: Watched, rates: Round) -> Iterator[tuple[str, float]]:
                 yield device.stream.layout.series[place].port, rate
 
 
-class Judge:
+class Validator:
     """What must hold on a network, worked out once. ``window_s`` is the time over which counters are compared.
 
     ``configs`` are what its switches run; ``seen`` takes out of a state what it cannot say there, as in a lab; ``line`` gives the
-    line of a part of the fabric file; ``devices`` are those that are judged where not all are.
+    line of a part of the fabric file; ``devices`` are those that are compared where not all are.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Judge:
         self._earlier: deque[Look] = deque()
         self._commits: dict[str, float] = {}
 
-    def judge(self, now: Look, *, deployed: Collection[str] = ()) -> list[Finding]:
+    def findings(self, now: Look, *, deployed: Collection[str] = ()) -> list[Finding]:
         """Findings at this moment, the worst first. ``deployed`` are devices that ``deploy`` works on, or did a moment ago."""
         states = {name: self._seen(one) for name, one in now.states.items() if name in self.expected}
         while len(self._earlier) > 1 and self._earlier[1].time <= now.time - self._window_s:
