@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.catalog import catalog
+from railweave.config.addresses import Address
 from railweave.findings.registry import Found, check
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ def tenant_isolation(subject: Subject) -> Iterator[Found]:
         for segment in network.segments:
             if segment.fabric == fabric.name and segment.tenant:
                 own[segment.tenant] |= {routes.index[s.prefix] for s in segment.subnets if s.prefix in routes.index}
+        for tenant in fabric.tenants:
+            loopbacks = (Address(one).prefix for part in tenant.on_leaves for one in part.loopbacks)
+            own[tenant.name] |= {routes.index[one] for one in loopbacks if one in routes.index}
         yield from _shared(subject, fabric)
         owner = {place: tenant for tenant, places in own.items() for place in places}
         for (leaf, vrf), held in routes.holds.items():

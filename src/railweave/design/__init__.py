@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from railweave.design.addresses.endpoints import with_endpoints, with_tunnels
 from railweave.design.addresses.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_host_tables
-from railweave.design.addresses.identity import check_distinct, check_management, number_links, switches
+from railweave.design.addresses.identity import check_distinct, check_management, switches
+from railweave.design.addresses.links import number_links
 from railweave.design.addresses.nics import check_addresses, nics
 from railweave.design.addresses.segments import segments
 from railweave.design.addresses.shared_pools import check_apart, with_own_pools
@@ -40,6 +41,8 @@ from railweave.design.shape.names import check_names
 from railweave.design.shape.topology import lay_out
 from railweave.design.status import not_active
 from railweave.design.tenancy.external import with_external
+from railweave.design.tenancy.on_leaves import with_leaves
+from railweave.design.tenancy.slices import with_slices
 from railweave.design.tenancy.tenants import tenants
 from railweave.network.devices import Server
 from railweave.network.fabric import Fabric, RoleIntent
@@ -73,6 +76,7 @@ def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None 
     context = Context(source, source.lock.copy())
     note_words(context, source.spec)
     context.source = source = replace(source, spec=with_catalog_names(source.spec, context.catalog))
+    context.source = source = replace(source, spec=with_slices(context, source.spec))
     check_references(context)
     check_nic_vendors(context)
     layouts = [lay_out(context, name, spec) for name, spec in with_own_pools(context).items()]
@@ -95,6 +99,7 @@ def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None 
         made_switches = with_endpoints(context, layout, switches(context, layout), colors)
         found = with_tunnels(found, made_switches)
         known = with_external(context, layout, known, found, cables)
+        known = with_leaves(context, layout, known, found, made_switches)
         all_switches += made_switches
         for server, made in nics(context, layout, cables, found, colors, owners).items():
             found_nics.setdefault(server, []).extend(made)

@@ -21,6 +21,7 @@ from railweave.device.policy import (
     with_super_spines,
 )
 from railweave.device.timers import Bfd
+from railweave.intent.names import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -143,7 +144,7 @@ def _group(
     imported, exported = _policies_towards(switch.role, peer_role, policy, color)
     label = fabric.color_name(color) if color is not None else "underlay"
     return BgpGroup(
-        name=fabric.naming.bgp_group.format(role=peer_role, color=label),
+        name=named(fabric.naming.bgp_group, role=peer_role, color=label),
         description=f"{_PLURAL[peer_role]}, path color {label}" if color is not None else _PLURAL[peer_role],
         local_as=switch.asn,
         sessions=tuple(sessions),

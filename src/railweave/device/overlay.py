@@ -83,16 +83,19 @@ def vrfs(
     for tenant in fabric.tenants:
         own = [gateway for gateway in gateways if gateway.vrf == tenant.name]
         external = _peers(tenant, switch, interfaces)
+        part = tenant.on(switch.name)
         if own or external:
             found.append(
                 Vrf(
                     name=tenant.name,
                     vni=tenant.vni,
-                    route_distinguisher=f"{switch.router_id}:{tenant.slot}",
+                    route_distinguisher=part.route_distinguisher or f"{switch.router_id}:{tenant.slot}",
                     import_targets=(tenant.route_target,),
                     export_targets=(tenant.route_target,),
                     prefixes=tuple(prefix for gateway in own for prefix in gateway.prefixes),
                     external=external,
+                    loopbacks=tuple(Address(one).prefix for one in part.loopbacks),
+                    unit=tenant.slot if part.loopbacks else None,
                 )
             )
     return tuple(found)

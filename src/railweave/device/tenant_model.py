@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from railweave.config.addresses import Address, Family, Prefix
 from railweave.device.bgp_model import NumberedSession
 from railweave.device.timers import Bfd
+from railweave.network.overlay import Rare
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,8 @@ class ExternalPeer:
 class Vrf:
     """An IP-VRF of a tenant on a leaf; ``prefixes`` are those of its gateways (``Gateway.vrf`` is its name).
 
-    ``external`` are its sessions with routers outside the fabric.
+    ``external`` are its sessions with routers outside the fabric. ``loopbacks`` are the addresses of its loopback interface, whose
+    number is ``unit``; None: it has none.
     """
 
     name: str
@@ -33,11 +36,17 @@ class Vrf:
     export_targets: tuple[str, ...]
     prefixes: tuple[Prefix, ...]
     external: tuple[ExternalPeer, ...] = ()
+    loopbacks: Annotated[tuple[Prefix, ...], Rare] = ()
+    unit: Annotated[int | None, Rare] = None
 
     def families(self) -> tuple[Family, ...]:
         """The address families it routes, IPv4 first."""
         outside = (one.session.local_address for one in self.external)
-        return tuple(sorted({one.family for one in (*self.prefixes, *outside)}))
+        return tuple(sorted({one.family for one in (*self.own(), *outside)}))
+
+    def own(self) -> tuple[Prefix, ...]:
+        """What it has connected and tells other leaves: the prefixes of its gateways, and its loopbacks."""
+        return (*self.prefixes, *self.loopbacks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,8 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
                 route_distinguisher=vrf.route_distinguisher,
                 import_targets=vrf.import_targets,
                 export_targets=vrf.export_targets,
-                own=vrf.prefixes,
-                learned=tuple(one for one in held if one not in vrf.prefixes),
+                own=vrf.own(),
+                learned=tuple(one for one in held if one not in vrf.own()),
             )
         )
     return found

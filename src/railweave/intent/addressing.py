@@ -10,7 +10,8 @@ from typing import Annotated, Literal, cast
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from railweave.intent.base import Model, WrongValueError
-from railweave.intent.formula import PrefixFormula, length_of
+from railweave.intent.formula import PrefixFormula, length_of, pair_formula
+from railweave.intent.names import check_most, expand
 
 _NUMBER = re.compile(r"\s*[0-9]{1,20}\s*")
 
@@ -73,6 +74,31 @@ NumberRange = Annotated[
     tuple[int, int], BeforeValidator(_number_range), WithJsonSchema({"type": "string", "examples": ["2-4094"]})
 ]
 """A closed range of numbers, written ``low-high``."""
+
+
+def _addresses(value: object) -> object:
+    items = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
+    found: list[str] = []
+    for item in items:
+        texts = expand(str(item))
+        check_most("the list", len(found) + len(texts))
+        for text in texts:
+            try:
+                found.append(str(ipaddress.ip_address(text)))
+            except ValueError:
+                raise WrongValueError(f"{text!r} is not an IP address", "write 10.0.0.1, or 10.0.0.[1-4]") from None
+    twice = next((one for one in found if found.count(one) > 1), None)
+    if twice is not None:
+        raise WrongValueError(f"{twice} is listed twice", "give each switch its own")
+    return found
+
+
+AddressList = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_addresses),
+    WithJsonSchema({"type": ["array", "string"], "items": {"type": "string"}, "examples": ["10.0.0.[1-4]"]}),
+]
+"""Addresses one by one, or as host lists."""
 
 
 class FieldBits(Model):
@@ -225,6 +251,19 @@ class Addressing(Model):
         return self.model_copy(update=own)
 
 
+class AddressLists(Model):
+    """Addresses of switches by role, in the order of their numbers. Host lists can be written: 10.0.0.[1-4]."""
+
+    leaf: AddressList = Field(default=(), description="of leaves")
+    spine: AddressList = Field(default=(), description="of spines")
+    super_spine: AddressList = Field(default=(), description="of super-spines")
+    dci: AddressList = Field(default=(), description="of routers of the interconnect")
+
+    def of(self, role: str) -> tuple[str, ...]:
+        """The list of a role; empty where it has none."""
+        return getattr(self, role.replace("-", "_"))
+
+
 class Pools(Model):
     """Number pools. Allocations are recorded in the lock and never move."""
 
@@ -242,7 +281,26 @@ class Pools(Model):
         default=(2, 4094), description="VLAN ids of server-facing segments; the IRB unit equals the VLAN"
     )
     router_id: Prefix = Field(default="10.255.0.0/16", description="router ids, also the loopback address")
+    router_ids: AddressLists = Field(
+        default=AddressLists(),
+        exclude_if=lambda value: value == AddressLists(),
+        description="router ids by list, inside router_id: the first switch of a role has the first of its list",
+    )
     fabric_links: Prefix = Field(default="fd00:ffff::/48", description="link addresses, for numbered peering")
+    fabric_links_by: Literal["port", "cable"] = Field(
+        default="port",
+        exclude_if=lambda value: value == "port",
+        description="port: a link's pair follows from the leaf's number and its port, with room for every port; cable: pairs are "
+        "dealt one after another and kept in the lock, so that the pool can be exactly as large as needed",
+    )
+    fabric_link: Annotated[str, pair_formula("10.1.{leaf}.{spine*4+link*2-6}/31", "leaf", "spine", "link")] | None = (
+        Field(
+            default=None,
+            exclude_if=lambda value: value is None,
+            description="a formula for the pair of each link inside fabric_links, for example 10.1.{leaf}.{spine*4+link*2-6}/31; fields: "
+            "{leaf} and {spine} (numbers in the fabric), {link} (of parallel ones, from 1). The leaf has the first address",
+        )
+    )
 
     @field_validator("vlan")
     @classmethod
@@ -268,6 +326,13 @@ class Pools(Model):
                 f"router ids are 32-bit numbers, not from {value}", "use an IPv4 pool such as 10.255.0.0/16"
             )
         return value
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Pools:
+        if self.fabric_link is not None and "fabric_links_by" in self.model_fields_set:
+            what = "fabric_link and fabric_links_by both say which addresses a link has"
+            raise WrongValueError(what, "keep one", ["fabric_links_by"], ["fabric_link"])
+        return self
 
     @model_validator(mode="after")
     def _apart(self) -> Pools:

@@ -16,7 +16,7 @@ from railweave.intent.overrides import Overrides
 from railweave.intent.qos import Qos
 from railweave.intent.racks import Racks
 from railweave.intent.status import Pattern, Status
-from railweave.intent.tenants import Overlay, Tenant
+from railweave.intent.tenants import Overlay, Tenant, TenantSlices
 from railweave.intent.topology import Cabling, Mtu, Naming, Role, Topology
 from railweave.intent.underlay import RouterAdvertisements, Underlay
 
@@ -75,6 +75,11 @@ class Fabric(Model):
     )
     tenants: dict[Name, Tenant] = Field(
         default_factory=dict[str, Tenant], description="tenants by name, each in a VRF of its own on the leaves"
+    )
+    tenant_slices: TenantSlices | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="tenants by slices of servers, beside those of `tenants`; empty: none",
     )
     emulation: Emulation = Field(default=Emulation(), description="the FRR form of the network")
 

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, WithJsonSchema
 from railweave.intent.base import WrongValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 
@@ -125,19 +125,52 @@ def repeated_name(names: Sequence[str]) -> str | None:
     return next((name for name in names if counts[name.casefold()] > 1), None)
 
 
+_PART = re.compile(r"\{([^{}:]*)(?::([^{}]*))?\}")
+_SUM = re.compile(r"-?(?:[a-z_]+(?:\*[0-9]{1,5})?|[0-9]{1,5})(?:[+-](?:[a-z_]+(?:\*[0-9]{1,5})?|[0-9]{1,5}))*")
+
+
+def named(pattern: str, **fields: str | int) -> str:
+    """The name that a pattern gives: fields in braces, and sums of those that are numbers, as ``leaf{stripe_number*2+leaf-2:02d}``.
+
+    Raises ``KeyError`` for a field that there is not, ``ValueError`` for what is neither a field nor a sum.
+    """
+
+    def part(match: re.Match[str]) -> str:
+        text, form = match[1], match[2] or ""
+        return format(fields[text] if text in fields else _sum(text, fields), form)
+
+    return _PART.sub(part, pattern)
+
+
+def _sum(text: str, fields: Mapping[str, str | int]) -> int:
+    if _SUM.fullmatch(text) is None:
+        raise KeyError(text)
+    total = 0
+    for term in text.replace("-", "+-").removeprefix("+").split("+"):
+        name, _, factor = term.lstrip("-").partition("*")
+        value = name if name.isdecimal() else fields[name]
+        if isinstance(value, str) and not name.isdecimal():
+            raise ValueError(f"{name} is text, and no number")
+        total += int(value) * int(factor or 1) * (-1 if term.startswith("-") else 1)
+    if total < 0:
+        raise ValueError(f"{{{text}}} is {total}, below 0")
+    return total
+
+
 def naming_pattern(**fields: str | int) -> AfterValidator:
     """A validator of a pattern such as ``{stripe}-leaf{leaf}``; ``fields`` are those it may use, each with an example."""
     known = ", ".join(f"{{{field}}}" for field in fields)
 
     def check(pattern: str) -> str:
+        used: list[str] = []
         try:
             used = [field for _, field, _, _ in string.Formatter().parse(pattern) if field is not None]
-            unknown = next((field for field in used if field not in fields), None)
-            example = pattern.format(**fields) if unknown is None else ""
+            example = named(pattern, **fields)
+        except KeyError as error:
+            unknown = next((field for field in used if error.args[0] in field), error.args[0])
+            raise WrongValueError(f"'{{{unknown}}}' is not a field of this name", f"fields are {known}") from None
         except ValueError as error:
             raise WrongValueError(f"{pattern!r} is not a naming pattern ({error})", f"fields are {known}") from None
-        if unknown is not None:
-            raise WrongValueError(f"'{{{unknown}}}' is not a field of this name", f"fields are {known}")
         check_name(example)
         return pattern
 

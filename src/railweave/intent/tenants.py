@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from railweave.intent.addressing import NumberRange, Prefix
+from railweave.intent.addressing import AddressLists, NumberRange, Prefix
 from railweave.intent.base import Line, Model, WrongValueError
-from railweave.intent.names import Name
+from railweave.intent.formula import DistinguisherFormula, LoopbackFormula, TargetFormula
+from railweave.intent.names import Name, naming_pattern
 from railweave.intent.networks import ExternalRouter, Members, VirtualNetwork
 from railweave.intent.underlay import Bfd
 
@@ -22,19 +23,16 @@ def _unicast_mac(value: str) -> str:
     return ":".join(octets)
 
 
-def _route_target(value: str) -> str:
-    first, colon, second = value.partition(":")
-    if not (colon and first.isdecimal() and second.isdecimal() and 1 <= int(first) <= 65535 and int(second) < 1 << 32):
+def _one_of_each(value: tuple[str, ...]) -> tuple[str, ...]:
+    if len({":" in one for one in value}) < len(value):
         raise WrongValueError(
-            f"{value!r} is not a route target", "write it as 64512:100: an AS of 16 bits, a number of 32"
+            f"{' and '.join(value)} are not of two address families", "give at most one IPv4 and one IPv6 formula"
         )
-    return f"{int(first)}:{int(second)}"
+    return value
 
 
-RouteTarget = Annotated[
-    str, AfterValidator(_route_target), WithJsonSchema({"type": "string", "examples": ["64512:100"]})
-]
-"""A route target with an AS number of 16 bits (RFC 4360, section 3.1)."""
+Loopbacks = Annotated[tuple[LoopbackFormula, ...], AfterValidator(_one_of_each)]
+"""Formulas for loopbacks, at most one of each address family."""
 
 
 class Overlay(Model):
@@ -56,9 +54,32 @@ class Overlay(Model):
     route_target_as: int = Field(
         default=64512, ge=1, le=65535, description="first half of the route targets, target:AS:VNI"
     )
+    route_target: TargetFormula | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="a formula for the route targets of tenants, for example 64512:{tenant*100}; fields: {tenant} (its number), "
+        "{vni}; empty: route_target_as and the VNI",
+    )
+    route_distinguisher: DistinguisherFormula | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="a formula for the route distinguishers of tenants, for example 65000:{leaf*100+tenant}; fields: {router_id} "
+        "and {asn} of the leaf, {leaf} and {tenant} (numbers), {vni}; empty: {router_id}:{tenant}",
+    )
+    tenant_loopbacks: Loopbacks = Field(
+        default=(),
+        exclude_if=lambda value: not value,
+        description="a loopback in each VRF, by a formula of each address family, for example 10.200.{tenant}.{leaf}/32; fields: "
+        "{leaf} and {tenant} (numbers); empty: none",
+    )
     loopbacks: Prefix = Field(
         default="fd00:fffe::/64",
         description="IPv6 loopbacks of switches, where `vtep` is ipv6; IPv4 ones are the router ids",
+    )
+    loopback_lists: AddressLists = Field(
+        default=AddressLists(),
+        exclude_if=lambda value: value == AddressLists(),
+        description="IPv6 loopbacks by list, inside loopbacks: the first switch of a role has the first of its list",
     )
     color_endpoints: Prefix | None = Field(
         default=None,
@@ -99,8 +120,18 @@ class Tenant(Model):
     vni: int | None = Field(
         default=None, ge=1, le=16_777_215, description="VNI; empty: by its slot from the overlay's range"
     )
-    route_target: RouteTarget | None = Field(
-        default=None, description="its route target, A:B, for example 64512:100; empty: route_target_as and the VNI"
+    route_target: TargetFormula | None = Field(
+        default=None, description="its route target, A:B, for example 64512:100; empty: by the overlay's formula"
+    )
+    route_distinguisher: DistinguisherFormula | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="its route distinguishers, a formula as in the overlay; empty: the overlay's",
+    )
+    loopbacks: Loopbacks | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="its loopback on each leaf, formulas as tenant_loopbacks of the overlay; empty: by those",
     )
     description: Line = Field(default="", description="free text")
 
@@ -114,4 +145,23 @@ class Tenant(Model):
         if len({":" in pool for pool in self.server_pools}) < len(self.server_pools):
             what = f"server_pools {' and '.join(self.server_pools)} are not of two address families"
             raise WrongValueError(what, "give at most one IPv4 and one IPv6 pool", ["server_pools"])
+        return self
+
+
+class TenantSlices(Model):
+    """Tenants that are slices of servers: the first has the NICs of the first GPUs of every server, and so on."""
+
+    servers: Members = Field(description="servers, as a tenant's members; NICs cannot be listed")
+    gpus: int = Field(
+        ge=1, le=64, description="GPUs of each server that a tenant has; they must divide those of a server"
+    )
+    name: Annotated[str, naming_pattern(slice=1)] = Field(
+        default="tenant-{slice}", description="names of the tenants; {slice} counts them from 1"
+    )
+
+    @model_validator(mode="after")
+    def _whole_servers(self) -> TenantSlices:
+        nic = next((one for one in self.servers if ":" in one), None)
+        if nic is not None:
+            raise WrongValueError(f"{nic} is a NIC", "list servers: slices say which NICs", ["servers"])
         return self

@@ -227,14 +227,20 @@ class Mtu(Model):
 
 
 class Naming(Model):
-    """Names of devices. Fields in braces: {fabric}, {stripe} and {leaf} (numbers) for a leaf, {spine} for a spine."""
+    """Names of devices. Fields in braces: {fabric}, {stripe} and {leaf} (numbers) for a leaf, {spine} for a spine.
 
-    leaf: Annotated[str, naming_pattern(fabric="backend", stripe="stripe1", leaf=1)] = Field(
-        default="{stripe}-leaf{leaf}", description="{stripe} is the stripe's name"
+    Sums of numbers can stand in braces too, and how many digits they have: leaf{stripe_number*2+leaf-2:02d}.
+    """
+
+    leaf: Annotated[str, naming_pattern(fabric="backend", stripe="stripe1", leaf=1, stripe_number=1, number=1)] = Field(
+        default="{stripe}-leaf{leaf}",
+        description="{stripe} is the stripe's name, {stripe_number} its number, {leaf} counts the leaves of a stripe, {number} "
+        "those of the fabric",
     )
-    spine: Annotated[str, naming_pattern(fabric="backend", spine="spine1")] = Field(
+    spine: Annotated[str, naming_pattern(fabric="backend", spine="spine1", number=1)] = Field(
         default="{spine}",
-        description="{spine} is the spine's name, with its rail or pod before it where there are such",
+        description="{spine} is the spine's name, with its rail or pod before it where there are such, {number} counts the "
+        "spines of the fabric",
     )
     super_spine: Annotated[str, naming_pattern(fabric="backend", super_spine="plane1-super1")] = Field(
         default="{super_spine}",

@@ -34,7 +34,7 @@ def add_tenants(lab: Running, routes: Routes) -> list[tuple[str, str]]:
         prefix: tunnels.endpoint(config)
         for config in lab.plan.configs.values()
         for vrf in config.vrfs
-        for prefix in vrf.prefixes
+        for prefix in vrf.own()
     }
     for device, fib in routes.fibs.items():
         config = lab.plan.configs[device]

@@ -88,7 +88,7 @@ class Plan:
     @cached_property
     def tenant_prefixes(self) -> frozenset[str]:
         """Every prefix that is in a VRF."""
-        return frozenset(prefix for config in self.configs.values() for vrf in config.vrfs for prefix in vrf.prefixes)
+        return frozenset(prefix for config in self.configs.values() for vrf in config.vrfs for prefix in vrf.own())
 
     @cached_property
     def _interfaces(self) -> dict[tuple[str, str], str]:

@@ -54,6 +54,15 @@ class ExternalRouter:
 
 
 @dataclass(frozen=True, slots=True)
+class TenantLeaf:
+    """A tenant's VRF on a leaf, where the file says more of it: its route distinguisher (empty: by slot), its loopbacks."""
+
+    leaf: str
+    route_distinguisher: str = ""
+    loopbacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Tenant:
     """A tenant of a fabric. ``slot`` (1-based) is its place in prefixes and VLANs; ``route_target`` is ``target:A:B``."""
 
@@ -66,6 +75,12 @@ class Tenant:
     external: Annotated[tuple[ExternalRouter, ...], Rare] = ()
     server_pools: Annotated[tuple[str, ...], Rare] = ()
     """Pools of its own that the prefixes of its routed members are cut from; empty: the fabric's."""
+    on_leaves: Annotated[tuple[TenantLeaf, ...], Rare] = ()
+    """Its VRFs, where route distinguishers are by a formula, or VRFs have loopbacks."""
+
+    def on(self, leaf: str) -> TenantLeaf:
+        """What is said of its VRF on a leaf."""
+        return next((one for one in self.on_leaves if one.leaf == leaf), TenantLeaf(leaf))
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,4 +75,5 @@ class Origins:
             mask[places] = True
         if config.overlay is not None:
             mask[[self._place[prefix] for prefix in overlay_loopbacks(config)]] = True
+            mask[[self._place[prefix] for vrf in config.vrfs for prefix in vrf.loopbacks]] = True
         return mask

@@ -60,6 +60,8 @@ class OverlayPlane:
                     for number, prefix in enumerate(owned):
                         if prefix in place and prefix in vrf.prefixes and endpoints:
                             self._endpoint[place[prefix]] = endpoints[number % len(endpoints)]
+                for prefix in vrf.loopbacks if endpoints else ():
+                    self._endpoint[place[prefix]] = endpoints[0]
                 owned_places = np.array([place[prefix] for prefix in placed(config, vrf)], dtype=np.int64)
                 self._origins.append(_Origin(name, vrf, owned_places))
         self._tenant = np.flatnonzero(self._endpoint != _NO_ENDPOINT)
@@ -150,7 +152,7 @@ def overlay_loopbacks(config: DeviceConfig) -> list[str]:
 def placed(config: DeviceConfig, vrf: Vrf) -> list[str]:
     """The prefixes of a VRF that lead to one leaf: those of layer-2 networks are on several (``routes.shared``)."""
     anycast = {prefix for gateway in config.gateways if gateway.mac for prefix in gateway.prefixes}
-    return [prefix for prefix in vrf.prefixes if prefix not in anycast]
+    return [prefix for prefix in vrf.own() if prefix not in anycast]
 
 
 def tenant_prefixes(configs: Iterable[DeviceConfig]) -> list[str]:

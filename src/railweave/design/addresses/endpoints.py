@@ -6,6 +6,7 @@ import ipaddress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from railweave.design.addresses.identity import listed
 from railweave.network.overlay import Endpoint
 
 if TYPE_CHECKING:
@@ -49,7 +50,16 @@ def with_endpoints(
             if slot >= loopbacks.num_addresses:
                 context.problem((*at, "loopbacks"), f"pool too small: {loopbacks} has no address for {switch.name}", "")
                 context.check()
-            loopback = str(loopbacks.network_address + slot)
+            own_list = listed(
+                context,
+                layout,
+                ("overlay", "loopback_lists"),
+                overlay.loopback_lists,
+                switch.role,
+                switch.number,
+                switch.name,
+            )
+            loopback = own_list or str(loopbacks.network_address + slot)
         own = [Endpoint(loopback, None)] if switch.role == "leaf" and not colors else []
         for color in colors if switch.role == "leaf" else ():
             host = (slot - 1) * ENDPOINTS_PER_LEAF + color.index

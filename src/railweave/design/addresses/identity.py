@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ipaddress
-from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.limits.platform import own_marking
 from railweave.findings.registry import Rule
 from railweave.intent.names import expand
-from railweave.network.devices import Cable, Switch
+from railweave.network.devices import Switch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
+    from railweave.intent.addressing import AddressLists
     from railweave.intent.reading.document import Location
     from railweave.network.devices import Server
     from railweave.network.fabric import RoleName
@@ -78,7 +77,9 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
             )
             context.check()
         address = _host(context, pool, FIRST_MANAGEMENT_HOST + addresses[device] - 1, ("management", "pool"), device)
-        router_id = _host(
+        router_id = listed(
+            context, layout, ("pools", "router_ids"), spec.pools.router_ids, role, number, device
+        ) or _host(
             context,
             ipaddress.ip_network(spec.pools.router_id),
             router_ids[device],
@@ -111,6 +112,40 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
         )
     context.check()
     return result
+
+
+def listed(
+    context: Context,
+    layout: Layout,
+    part: tuple[str, str],
+    lists: AddressLists,
+    role: RoleName,
+    number: int,
+    device: str,
+) -> str:
+    """The address that a list has for the switch of a number; empty where its role has none. Notes a list that is too short."""
+    own, at = lists.of(role), ("fabrics", layout.name, *part, role.replace("-", "_"))
+    if not own:
+        return ""
+    if number > len(own):
+        context.problem(
+            at, f"the list has {len(own)} addresses, and {device} is {role} number {number}", "add one for each"
+        )
+        context.check()
+    address = ipaddress.ip_address(own[number - 1])
+    pool = ipaddress.ip_network(layout.spec.pools.router_id if part[0] == "pools" else _loopbacks(layout))
+    if address not in pool:
+        key = "router_id" if part[0] == "pools" else "loopbacks"
+        context.problem(
+            at, f"{address} of {device} is not in {key} {pool}", f"write the pool that holds all of them as `{key}:`"
+        )
+        context.check()
+    return own[number - 1]
+
+
+def _loopbacks(layout: Layout) -> str:
+    overlay = layout.spec.evpn()
+    return overlay.loopbacks if overlay else ""
 
 
 def _check_management(context: Context, pool: ipaddress.IPv4Network | ipaddress.IPv6Network) -> None:
@@ -207,58 +242,3 @@ def check_management(context: Context, found: Sequence[Switch], servers: Sequenc
             fixed = override[1] is not None and override[1].management_address is not None
             where: Location = ("overrides", "devices", override[0], "management_address") if fixed else at
             context.finding(MANAGEMENT_ADDRESS_TAKEN, name, where, f"management address {address} is that of {what}")
-
-
-def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> list[Cable]:
-    """Give every leaf-spine cable an address pair, for numbered peering (RFC 3021, RFC 6164).
-
-    A pair's place in the pool follows from the leaf's number and the uplink's port, so that it never moves. Links of
-    spines to what is above them have the second half of the pool, those between routers of two sites the end of it.
-    """
-    pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
-    half = pool.num_addresses // 2
-    numbers = {leaf.name: (0, leaf.number) for leaf in layout.leaves}
-    numbers |= {spine.name: (half, spine.number) for spine in layout.spines}
-    numbers |= {one.name: (half + half // 2, one.number) for one in layout.dci}
-    above = bool(layout.super_spines or layout.dci)
-    ends = {0: half if above else pool.num_addresses}
-    ends |= {half: half + half // 2 if layout.dci else pool.num_addresses}
-    lower = [one for one in layout.kinds() if one.role_name in {"leaf", "dci"} or (one.role_name == "spine" and above)]
-    groups = [layout.roles["leaf"].model.ports[0], *(one.model.ports[0] for one in lower)]
-    widest = max(mode.channels for group in groups for mode in group.modes())
-    stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()
-    result: list[Cable] = []
-    fixed = {(*one.between, one.link): one.addresses for one in context.source.spec.overrides.cables if one.addresses}
-    links: Counter[tuple[str, str]] = Counter()
-    for cable in cables:
-        if cable.kind != "fabric":
-            result.append(cable)
-            continue
-        joined = (cable.a.device, cable.b.device)
-        links[joined] += 1
-        own = fixed.get((*joined, links[joined]))
-        if own:
-            (low, _, length), (high, _, _) = (own[end].partition("/") for end in joined)
-            pair = replace(cable.a, address=low), replace(cable.b, address=high)
-            result.append(replace(cable, a=pair[0], b=pair[1], prefix_length=int(length)))
-            continue
-        place = (cable.a.physical or 0) * widest + (cable.a.channel or 0)
-        base, number = numbers[cable.a.device]
-        offset = 2 * ((number - 1) * stride + place)
-        if base + offset + 1 >= ends.get(base, pool.num_addresses):
-            context.problem(
-                ("fabrics", layout.name, "pools", "fabric_links"),
-                f"pool too small: {pool} has no address pair for {cable.name}",
-                f"it must hold {2 * stride} addresses for each of {max(leaf.number for leaf in layout.leaves)} leaves",
-            )
-            context.check()
-        low, high = pool.network_address + base + offset, pool.network_address + base + offset + 1
-        result.append(
-            replace(
-                cable,
-                a=replace(cable.a, address=str(low)),
-                b=replace(cable.b, address=str(high)),
-                prefix_length=pool.max_prefixlen - 1,
-            )
-        )
-    return result

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.design.addresses.server_pools import ServerPool, check_own_pools, check_slaac, fabric_pools, tenant_pools
 from railweave.design.addresses.server_prefixes import cutter, inside, is_host, stripes
+from railweave.intent.names import named
 from railweave.network.devices import Segment, Subnet
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def segments(
             sharing = dict.fromkeys(owners[nic].tenant for nic in slots) if overlay else {None: None}
             for owner in sorted(sharing, key=lambda one: one.slot if one else 0):
                 vlan = _vlan(context, layout, leaf, rail, owner)
-                name = layout.spec.naming.vlan.format(fabric=layout.name, stripe=leaf.stripe, rail=rail, vlan=vlan)
+                name = named(layout.spec.naming.vlan, fabric=layout.name, stripe=leaf.stripe, rail=rail, vlan=vlan)
                 own = subnets(leaf, owner, rail, 0)
                 found.append(Segment(*place, vlan, name, own, "", owner.name if owner else ""))
         found += _shared(layout.name, leaf, here, owners)

@@ -135,18 +135,7 @@ def _held(
     cables: Sequence[Cable],
 ) -> Iterator[Held]:
     yield ipaddress.ip_network(context.source.spec.management.pool), "the management network", ("management", "pool")
-    for fabric in fabrics:
-        at: Location = ("fabrics", fabric.name)
-        for tenant in fabric.tenants:
-            own = (*at, "tenants", tenant.name)
-            for one in tenant.networks:
-                where = (*own, "networks", one.name, "prefix")
-                yield ipaddress.ip_network(one.prefix), f"network {one.name!r} of fabric {fabric.name!r}", where
-            for router in tenant.external:
-                for place, link in enumerate(router.links):
-                    network = ipaddress.ip_network(f"{link.address}/{link.prefix_length}", strict=False)
-                    where = (*own, "external", router.name, "links", place, "prefix")
-                    yield network, f"the link of {link.leaf} to {router.name!r}", where
+    yield from _of_tenants(fabrics)
     for switch in switches:
         pools: Location = ("fabrics", switch.fabric, "pools", "router_id")
         addresses = dict.fromkeys((switch.router_id, switch.loopback, *(one.address for one in switch.endpoints)))
@@ -165,3 +154,22 @@ def _held(
                 f"link {cable.name}",
                 where,
             )
+
+
+def _of_tenants(fabrics: Sequence[Fabric]) -> Iterator[Held]:
+    """Layer-2 networks, loopbacks of VRFs, and links to routers outside."""
+    for fabric in fabrics:
+        at: Location = ("fabrics", fabric.name)
+        for tenant in fabric.tenants:
+            own = (*at, "tenants", tenant.name)
+            for one in tenant.networks:
+                where = (*own, "networks", one.name, "prefix")
+                yield ipaddress.ip_network(one.prefix), f"network {one.name!r} of fabric {fabric.name!r}", where
+            for part in tenant.on_leaves:
+                for address in part.loopbacks:
+                    yield ipaddress.ip_network(address), f"the loopback of {tenant.name!r} on {part.leaf}", own
+            for router in tenant.external:
+                for place, link in enumerate(router.links):
+                    network = ipaddress.ip_network(f"{link.address}/{link.prefix_length}", strict=False)
+                    where = (*own, "external", router.name, "links", place, "prefix")
+                    yield network, f"the link of {link.leaf} to {router.name!r}", where

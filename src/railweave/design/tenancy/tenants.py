@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.tenancy.virtual_networks import virtual_networks
+from railweave.intent.formula import filled, target_of
 from railweave.network.overlay import Tenant
 
 if TYPE_CHECKING:
@@ -59,17 +60,39 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
             context.problem((*at, "vni"), f"duplicate VNI {vni}: {other} and {tenant}", "give each its own")
         if len(tenant) > MOST_VRF_NAME:
             context.problem(at, f"{tenant!r} is too long for a VRF", f"use at most {MOST_VRF_NAME} letters")
-        target = f"target:{intent.route_target or f'{overlay.route_target_as}:{vni}'}"
+        target = f"target:{_target(context, layout, tenant, slot, vni)}"
         whose = targets.setdefault(target, tenant)
-        if whose != tenant and (intent.route_target or other == tenant):  # one VNI for two is said above
+        if whose != tenant and (
+            intent.route_target or overlay.route_target or other == tenant
+        ):  # one VNI for two is said above
             what = f"duplicate route target {target.removeprefix('target:')}: {whose} and {tenant}"
             key = "route_target" if intent.route_target else "vni"
-            context.problem((*at, key), what, "give each its own: tenants with one target reach each other")
+            where = (*at, key) if intent.route_target or not overlay.route_target else _formula_at(layout)
+            context.problem(where, what, "give each its own: tenants with one target reach each other")
         own = networks.get(tenant, ())
         found.append(Tenant(tenant, name, slot, vni, target, own, server_pools=intent.server_pools))
     members = _members(context, layout, {one.name: one for one in found})
     context.check()
     return tuple(found), members
+
+
+def _formula_at(layout: Layout) -> Location:
+    return ("fabrics", layout.name, "overlay", "route_target")
+
+
+def _target(context: Context, layout: Layout, tenant: str, slot: int, vni: int) -> str:
+    """The route target of a tenant: its own, by the overlay's formula, or of the VNI."""
+    overlay, own = layout.spec.evpn(), layout.spec.tenants[tenant].route_target
+    formula = own or (overlay.route_target if overlay else None)
+    if formula is None:
+        return f"{overlay.route_target_as if overlay else 0}:{vni}"
+    try:
+        return target_of(filled(formula, {"tenant": slot, "vni": vni}))
+    except ValueError as error:
+        where: Location = ("fabrics", layout.name, "tenants", tenant, "route_target") if own else _formula_at(layout)
+        context.problem(where, f"route_target {formula} gives none for {tenant} ({error})", "use smaller numbers")
+        context.check()
+        raise
 
 
 def _members(context: Context, layout: Layout, known: dict[str, Tenant]) -> dict[str, Owner]:

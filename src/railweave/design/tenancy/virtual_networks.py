@@ -6,6 +6,7 @@ import ipaddress
 from typing import TYPE_CHECKING
 
 from railweave.design.addresses.server_prefixes import is_host
+from railweave.intent.names import named
 from railweave.network.overlay import VirtualNetwork
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict
         if not is_host(subnet, intent.gateway_host):
             what = f"gateway_host {intent.gateway_host} is no host of {subnet}"
             context.problem((*at, "gateway_host"), what, "use 1 to the last but one")
-        label = layout.spec.naming.vlan.format(fabric=layout.name, stripe="", rail=0, vlan=vlan)
+        label = named(layout.spec.naming.vlan, fabric=layout.name, stripe="", rail=0, vlan=vlan)
         target = f"target:{overlay.route_target_as}:{vni}"
         gateway = str(subnet.network_address + intent.gateway_host)
         made = VirtualNetwork(name, slot, vlan, label, vni, target, intent.prefix, gateway)

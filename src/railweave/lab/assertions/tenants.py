@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from railweave.config.addresses import Address
 from railweave.counting import counted
 from railweave.lab.assertions import Seen
 from railweave.lab.faults.traffic import Traffic, forbidden_pairs, queue_pairs, reached
@@ -97,12 +98,20 @@ def _in_bgp(lab: Running, config: DeviceConfig, vrf: Vrf) -> set[str]:
 
 
 def _owners(lab: Running) -> dict[str, _Owner]:
-    return {
+    found = {
         subnet.prefix: _Owner(segment.leaf, segment.tenant)
         for segment in lab.plan.network.segments
         if segment.tenant
         for subnet in segment.subnets
     }
+    loopbacks = {
+        Address(one).prefix: _Owner(part.leaf, tenant.name)
+        for fabric in lab.plan.network.fabrics
+        for tenant in fabric.tenants
+        for part in tenant.on_leaves
+        for one in part.loopbacks
+    }
+    return {**found, **loopbacks}
 
 
 def _vrfs(lab: Running) -> Iterator[tuple[DeviceConfig, Vrf]]:

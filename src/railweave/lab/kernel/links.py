@@ -78,6 +78,12 @@ def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
         elif gateway.vlan is not None:
             # Snooping would drop neighbor discovery that no querier asked for; nothing loops here.
             yield f"link add name {gateway.name} mtu {gateway.mtu} type bridge mcast_snooping 0 stp_state 0"
+    for one in config.vrfs:
+        if (
+            one.name == vrf and one.unit is not None
+        ):  # not every kernel has dummy devices; a bridge without ports is up as well
+            yield f"link add name lo{one.unit} type bridge mcast_snooping 0 stp_state 0"
+            yield f"link set lo{one.unit} up"
     vlans = {gateway.vlan_name: gateway.name for gateway in gateways}
     for port in ports:
         if port.vlan is not None:

@@ -97,7 +97,11 @@ def _config(taking: Taking) -> DeviceConfig:
     address, gateway = management_port(lines)
     name, wanted = management(taking, cages, protected=False)
     vrfs = tuple(
-        overlay.vrf(one, next((r for r in routers if r.vrf == one), None), tunnelled, gateways, listed, links)
+        overlay.with_loopback(
+            overlay.vrf(one, next((r for r in routers if r.vrf == one), None), tunnelled, gateways, listed, links),
+            one,
+            lines,
+        )
         for one in vrf_names
     )
     own_maps = {one for router in routers if router.vrf for one in overlay.external_maps(router)}
@@ -161,7 +165,8 @@ def _shared(
 
 def _loopbacks(lines: Mapping[str, ports.Lines]) -> tuple[Prefix, ...]:
     """Addresses of loopbacks, the first one's first."""
-    named = sorted((one for name, one in lines.items() if name.startswith("Loopback")), key=lambda one: one.number)
+    own = (one for name, one in lines.items() if name.startswith("Loopback") and not one.vrf)
+    named = sorted(own, key=lambda one: one.number)
     return tuple(address.prefix for one in named for address in one.addresses)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railweave.device.model import (
@@ -119,6 +119,15 @@ def vrf(
         prefixes=tuple(address.prefix for one in own for address in one.addresses),
         external=tuple(_external(router, listed, links)) if router else (),
     )
+
+
+def with_loopback(found: Vrf, name: str, interfaces: Mapping[str, Lines]) -> Vrf:
+    """The VRF with the addresses of its loopbacks."""
+    own = [one for key, one in interfaces.items() if key.startswith("Loopback") and one.vrf == name and one.addresses]
+    if not own:
+        return found
+    addresses = tuple(each.prefix for one in own for each in one.addresses)
+    return replace(found, loopbacks=addresses, unit=own[0].number[0])
 
 
 def _external(router: Router, listed: Lists, links: Links) -> Iterator[ExternalPeer]:

@@ -48,6 +48,10 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
     ]
     yield section("interface Loopback 0", loopbacks)
     names = vrf_names(config)
+    for vrf in config.vrfs:
+        if vrf.unit is not None:
+            own = [address(one) for one in vrf.loopbacks]
+            yield section(f"interface Loopback {vrf.unit}", f"ip vrf forwarding {names[vrf.name]}", own)
     for gateway in config.gateways:
         if gateway.vlan:
             vrf = [f"ip vrf forwarding {names[gateway.vrf]}"] if gateway.vrf else []

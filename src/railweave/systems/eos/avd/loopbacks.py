@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.systems.eos.avd.addresses import addressed
 from railweave.systems.eos.avd.isis import PASSIVE
-from railweave.systems.eos.names import ROUTER_LOOPBACK, TUNNEL_LOOPBACK
+from railweave.systems.eos.names import FIRST_VRF_LOOPBACK, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
 
 if TYPE_CHECKING:
     from railweave.config.addresses import Prefix
@@ -18,10 +18,21 @@ DESCRIPTIONS = {ROUTER_LOOPBACK: "router id", TUNNEL_LOOPBACK: "tunnels"}
 def loopback_interfaces(config: DeviceConfig) -> list[dict[str, Any]]:
     """The loopbacks that have addresses."""
     passive = PASSIVE if config.isis else {}
-    return [
+    found = [
         {"name": name, "description": DESCRIPTIONS[name], **addressed(addresses), **passive}
         for name, addresses in _addresses(config).items()
     ]
+    of_vrfs = [
+        {
+            "name": f"Loopback{FIRST_VRF_LOOPBACK + vrf.unit}",
+            "description": f"loopback of {vrf.name}",
+            "vrf": vrf.name,
+            **addressed(list(vrf.loopbacks)),
+        }
+        for vrf in config.vrfs
+        if vrf.unit is not None
+    ]
+    return [*found, *of_vrfs]
 
 
 def tunnel_source(config: DeviceConfig) -> str | None:

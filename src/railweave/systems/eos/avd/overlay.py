@@ -48,7 +48,7 @@ def overlay_map(overlay: OverlayConfig) -> dict[str, Any]:
 
 def vrf_families(vrf: Vrf) -> list[str]:
     """The families of a tenant's prefixes and external routers, in AVD's words."""
-    known = [*vrf.prefixes, *(one.session.local_address for one in vrf.external)]
+    known = [*vrf.prefixes, *vrf.loopbacks, *(one.session.local_address for one in vrf.external)]
     return sorted({"ipv6" if one.family == "ipv6" else "ip" for one in known})
 
 

@@ -15,7 +15,7 @@ from railweave.systems.eos.read.gateways import VLAN, advertisements, gateway, s
 from railweave.systems.eos.read.isis import isis, running
 from railweave.systems.eos.read.management import management
 from railweave.systems.eos.read.ospf import ospf
-from railweave.systems.eos.read.overlay import mac_vrf, maps_of, overlay, tunnels, vrfs
+from railweave.systems.eos.read.overlay import mac_vrf, maps_of, overlay, tunnels, vrfs, with_loopback
 from railweave.systems.eos.read.policies import policies
 from railweave.systems.eos.read.ports import PORT, ports, vlans_of
 from railweave.systems.eos.read.qos import balancing, profiles, qos
@@ -60,7 +60,7 @@ def device(taking: Taking, model: str, release: str) -> DeviceConfig:
     known = profiles(taking)
     tenants, maps, outside = vrfs(taking, own, found, ends, lists) if own else ((), set[str](), dict[str, str]())
     gateways = _gateways(taking, stanzas, found, fabric, outside, names)
-    by_vrf = [replace(one, prefixes=_prefixes(gateways, one.name)) for one in tenants]
+    by_vrf = [with_loopback(replace(one, prefixes=_prefixes(gateways, one.name)), found) for one in tenants]
     cabled = _interfaces(found, fabric, outside, known, names)
     routed = isis(taking, stanzas, found, _router_id(found), [one.name for one in cabled], gateways)
     maps |= maps_of(own) if own else set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railweave.config.addresses import Address
@@ -16,6 +16,7 @@ from railweave.device.model import (
     TunnelEndpoint,
     Vrf,
 )
+from railweave.systems.eos.names import FIRST_VRF_LOOPBACK
 from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, odd_one
 from railweave.systems.eos.read.neighbors import neighbors
 from railweave.systems.eos.read.values import number, numbers, peer_of
@@ -37,6 +38,7 @@ MAC_VRF = "evpn-1"
 
 _CONNECTED = ("redistribute connected", "redistribute connected route-map *")
 _EXTERNAL = "external router "
+_LOOPBACK = "Loopback"
 _VALUE = re.compile(r"\S+:\d+")
 
 
@@ -231,6 +233,17 @@ def vrfs(
         if vrf.vni or vrf.route_distinguisher:
             found.append(vrf)
     return tuple(found), maps, outside
+
+
+def with_loopback(found: Vrf, ports: Mapping[str, Port]) -> Vrf:
+    """The VRF with the addresses of its loopbacks."""
+    own = [one for one in ports.values() if one.vrf == found.name and one.name.startswith(_LOOPBACK) and one.addresses]
+    if not own:
+        return found
+    number_of = int(own[0].name.removeprefix(_LOOPBACK))
+    addresses = tuple(each.address.prefix for one in own for each in one.addresses)
+    unit = number_of - FIRST_VRF_LOOPBACK if number_of > FIRST_VRF_LOOPBACK else number_of
+    return replace(found, loopbacks=addresses, unit=unit)
 
 
 def _targets(taking: Taking, below: Selected, direction: str) -> tuple[str, ...]:

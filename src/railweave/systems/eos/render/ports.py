@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.config.addresses import Address
 from railweave.config.number_ranges import ranges
 from railweave.config.sections import Section, section
-from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
+from railweave.systems.eos.names import FIRST_VRF_LOOPBACK, MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
 from railweave.systems.eos.render.access import edge_port
 from railweave.systems.eos.render.control_plane import on_gateway
 from railweave.systems.eos.render.isis import advertises, on_port, passive
@@ -88,6 +88,14 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
             addresses,
             passive() if config.isis else None,
         )
+    for vrf in config.vrfs:
+        if vrf.unit is not None:
+            yield section(
+                f"interface Loopback{FIRST_VRF_LOOPBACK + vrf.unit}",
+                f"description loopback of {vrf.name}",
+                f"vrf {vrf.name}",
+                [f"{family(one)} address {one}" for one in vrf.loopbacks],
+            )
     for one in config.gateways:
         if one.vlan:
             yield section(f"interface Vlan{one.vlan}", f"description {one.description}", gateway_lines(config, one))

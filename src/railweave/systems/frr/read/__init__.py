@@ -71,7 +71,7 @@ def _config(name: str, routing: Routing) -> DeviceConfig:
     gateways: list[Gateway] = []
     interfaces: list[Interface] = []
     for port in routing.ports.values():
-        if port.name in routing.loopback_names:
+        if routing.is_loopback(port.name):
             continue
         if port.name in outside:
             interfaces.append(_interface(port, "external"))

@@ -43,7 +43,10 @@ class Routing:
 
     def __init__(self, taking: Taking, ports: Mapping[str, Port], loopbacks: Sequence[str]) -> None:
         self.taking, self.ports = taking, ports
-        self.loopback_names = tuple(name for name in loopbacks if name in ports)
+        self.loopback_names = tuple(name for name in loopbacks if name in ports and not ports[name].vrf)
+        self._of_vrfs = {
+            ports[name].vrf: (name, ports[name].addresses) for name in loopbacks if name in ports and ports[name].vrf
+        }
         self.loopbacks = [one for name in self.loopback_names for one in ports[name].addresses]
         self.profiles = profiles(taking)
         self.policies = policies(taking, ports)
@@ -111,7 +114,19 @@ class Routing:
 
     def vrfs(self, prefixes: Mapping[str, Sequence[Prefix]]) -> tuple[Vrf, ...]:
         """VRFs that route. ``prefixes`` are those of their gateways."""
-        return evpn.vrfs(self.vnis, self.sessions, self.policies, prefixes)
+        found = evpn.vrfs(self.vnis, self.sessions, self.policies, prefixes)
+        return tuple(self._with_loopback(one) for one in found)
+
+    def is_loopback(self, name: str) -> bool:
+        """Whether an interface is a loopback, of the device or of a VRF."""
+        return name in self.loopback_names or any(name == own for own, _ in self._of_vrfs.values())
+
+    def _with_loopback(self, one: Vrf) -> Vrf:
+        if one.name not in self._of_vrfs:
+            return one
+        name, addresses = self._of_vrfs[one.name]
+        prefixes = tuple(each.address.prefix for each in addresses)
+        return replace(one, loopbacks=prefixes, unit=number(name.lstrip("abcdefghijklmnopqrstuvwxyzL")))
 
     def on_fabric(self) -> set[str]:
         """Interfaces that a session of the default VRF, or IS-IS or OSPF, runs on."""

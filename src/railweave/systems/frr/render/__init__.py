@@ -41,6 +41,13 @@ def tree(config: DeviceConfig) -> list[Section]:
     sections = [
         *general(config),
         section("interface lo", [f"{_family(one)} address {one}" for one in config.loopbacks()], on_port(config, "lo")),
+        *(
+            section(
+                f"interface lo{vrf.unit} vrf {vrf.name}", [f"{_family(one)} address {one}" for one in vrf.loopbacks]
+            )
+            for vrf in config.vrfs
+            if vrf.unit is not None
+        ),
         *(_fabric_port(config, one) for one in config.fabric_interfaces()),
         *(_external_port(one) for one in config.interfaces if one.kind == "external"),
         *(_gateway(config, one) for one in config.gateways),

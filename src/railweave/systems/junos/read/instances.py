@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railweave.device.model import ExternalPeer, NumberedSession, Vrf
@@ -75,6 +75,17 @@ def vrf(
         prefixes=tuple(prefix for gateway in gateways if gateway.vrf == name for prefix in gateway.prefixes),
         external=tuple(_external(one, options, ports, owners)),
     )
+
+
+def with_loopback(found: Vrf, one: Instance, ports: Mapping[str, Port]) -> Vrf:
+    """The VRF with the addresses of the loopback's unit that is in its instance."""
+    loopback = ports.get("lo0")
+    units = list(loopback.units.items()) if loopback else []
+    own = [(number, unit) for number, unit in units if unit.name in one.interfaces and unit.every_address()]
+    if not own:
+        return found
+    addresses = tuple(each.address.prefix for _, unit in own for each in unit.every_address())
+    return replace(found, loopbacks=addresses, unit=int(own[0][0]))
 
 
 def _of_tenant(options: PolicyOptions, name: str) -> None:

@@ -10,7 +10,7 @@ from railweave.systems.junos.read.balancing import balancing, runs
 from railweave.systems.junos.read.bgp import underlay
 from railweave.systems.junos.read.gateways import gateways, vlan_numbers
 from railweave.systems.junos.read.instances import instances as instances_of
-from railweave.systems.junos.read.instances import vrf
+from railweave.systems.junos.read.instances import vrf, with_loopback
 from railweave.systems.junos.read.interfaces import in_order, interfaces, kinds, macsec, splits
 from railweave.systems.junos.read.isis import isis, links
 from railweave.systems.junos.read.policies import policy_options, unused
@@ -57,7 +57,11 @@ def configuration(top: Word) -> DeviceConfig:
     )
     own_as = own_as or 0
     mac_vrf = overlay.mac_vrf(top, instances, named.values())
-    vrfs = tuple(vrf(one, options, made, named, owners) for one in instances.values() if one.kind == "vrf")
+    vrfs = tuple(
+        with_loopback(vrf(one, options, made, named, owners), one, named)
+        for one in instances.values()
+        if one.kind == "vrf"
+    )
     over = overlay.overlay(top, evpn, options, router_id.prefix, own_as=own_as, tunnels=bool(vrfs or mac_vrf))
     rules, elsewhere = protection(top, named, options)
     marks = frozenset(name for name, word in options.communities.items() if word.kind == "understood")

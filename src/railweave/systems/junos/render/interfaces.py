@@ -12,7 +12,7 @@ from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.config.addresses import Addressed
-    from railweave.device.model import DeviceConfig, Gateway, Interface, Split
+    from railweave.device.model import DeviceConfig, Gateway, Interface, Split, Vrf
     from railweave.systems.junos.tree import Statement
 
 MANAGEMENT_PORT = "re0:mgmt-0"
@@ -82,6 +82,21 @@ def _loopback(config: DeviceConfig) -> Statement | None:
             ],
             block("family iso", entry("address", config.isis.net)) if config.isis else None,
         ),
+        [_vrf_loopback(vrf) for vrf in config.vrfs if vrf.unit is not None],
+    )
+
+
+def _vrf_loopback(vrf: Vrf) -> Statement | None:
+    return block(
+        ("unit", vrf.unit),
+        leaf("description", f"loopback of {vrf.name}"),
+        [
+            block(
+                ("family", _family(one)),
+                [entry("address", each) for each in vrf.loopbacks if each.family == one.family],
+            )
+            for one in {each.family: each for each in sorted(vrf.loopbacks, key=lambda each: each.family)}.values()
+        ],
     )
 
 

@@ -136,6 +136,7 @@ def _vrf(config: DeviceConfig, vrf: Vrf) -> Statement | None:
         ),
         [entry("interface", f"irb.{one.vlan}" if one.vlan else f"{one.port}.0") for one in gateways],
         [entry("interface", one.session.interface) for one in vrf.external],
+        entry("interface", f"lo0.{vrf.unit}") if vrf.unit is not None else None,
         leaf("route-distinguisher", vrf.route_distinguisher),
         leaf("vrf-target", vrf.export_targets[0]) if vrf.import_targets == vrf.export_targets else _targets(vrf),
     )

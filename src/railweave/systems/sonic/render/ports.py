@@ -134,7 +134,14 @@ def _addressed(gateway: Gateway, names: dict[str, str]) -> dict[str, Row]:
 
 def loopback(config: DeviceConfig) -> Tables:
     """``LOOPBACK_INTERFACE``."""
-    return {"LOOPBACK_INTERFACE": {LOOPBACK: {}, **{f"{LOOPBACK}|{address}": {} for address in config.loopbacks()}}}
+    found: dict[str, Row] = {LOOPBACK: {}, **{f"{LOOPBACK}|{address}": {} for address in config.loopbacks()}}
+    names = vrf_names(config)
+    for vrf in config.vrfs:
+        if vrf.unit is not None:
+            name = f"Loopback{vrf.unit}"
+            found[name] = {"vrf_name": names[vrf.name]}
+            found |= {f"{name}|{address}": {} for address in vrf.loopbacks}
+    return {"LOOPBACK_INTERFACE": found}
 
 
 def used(config: DeviceConfig) -> Iterator[Interface]:
