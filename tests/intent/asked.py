@@ -187,6 +187,7 @@ ONE_LINK_NUMBERED: dict[str, object] = {
     f"{F}.underlay.peering": "numbered",
     "overrides.cables": [{"between": ["stripe1-leaf1", "spine1"]}],
 }
+SLICES: dict[str, object] = {f"{F}.tenants": {}, f"{F}.tenant_slices": {"servers": ["a1", "a2"], "gpus": 2}}
 ISIS = {f"{F}.underlay.protocol": "isis"}
 SECURED: dict[str, object] = {"management.security": {}, "management.snmp.clients": ["172.20.0.0/24"]}
 SERVERS = SECURED | {
@@ -334,6 +335,25 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.pools.vlan": Given(("100-199",)),
     "fabrics.*.pools.router_id": Given(("10.99.0.0/16",)),
     "fabrics.*.pools.fabric_links": Given(("10.77.0.0/16",), "tenants"),
+    "fabrics.*.pools.router_ids.leaf": Given(("10.255.9.[1-2]", ["10.255.9.7", "10.255.9.5"])),
+    "fabrics.*.pools.router_ids.spine": Given(("10.255.9.[1-2]",)),
+    "fabrics.*.pools.router_ids.super_spine": Given(("10.255.9.[1-2]",), "pods"),
+    "fabrics.*.pools.router_ids.dci": Given(("10.255.9.[1-2]",), "routers"),
+    "fabrics.*.pools.fabric_links_by": Given(fabric="tenants"),
+    "fabrics.*.pools.fabric_link": Given(("10.128.{leaf}.{spine*2}/31", "10.128.{spine}.{leaf*4}/30"), "tenants"),
+    "fabrics.*.overlay.loopback_lists.*": Given(
+        ("fd00:fffe::9:[1-2]",), "colored tenants", {f"{F}.overlay.vtep": "ipv6"}
+    ),
+    "fabrics.*.overlay.route_target": Given(("64999:{tenant*100}",), "colored tenants"),
+    "fabrics.*.overlay.route_distinguisher": Given(("65000:{leaf*100+tenant}", "{router_id}:{vni}"), "colored tenants"),
+    "fabrics.*.overlay.tenant_loopbacks": Given(
+        (["10.200.{tenant}.{leaf}/32"], ["fd00:200:{tenant}::{leaf}/128", "10.200.{tenant}.{leaf}/32"]), "tenants"
+    ),
+    "fabrics.*.tenants.*.route_distinguisher": Given(("65000:{leaf}",), "colored tenants"),
+    "fabrics.*.tenants.*.loopbacks": Given((["10.201.0.{leaf}/32"],), "tenants"),
+    "fabrics.*.tenant_slices.servers": Given((["a1"],), "colored tenants", SLICES, now=["a1", "a2"]),
+    "fabrics.*.tenant_slices.gpus": Given((1,), "colored tenants", SLICES, now=2),
+    "fabrics.*.tenant_slices.name": Given(("half-{slice}",), "colored tenants", SLICES),
     "fabrics.*.underlay.protocol": Given(("isis",), "sites"),
     "fabrics.*.underlay.isis.area": Given(("49.0002",), "sites", ISIS),
     "fabrics.*.underlay.isis.metric": Given((77,), "sites", ISIS),

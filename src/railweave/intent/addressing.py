@@ -252,16 +252,21 @@ class Addressing(Model):
 
 
 class AddressLists(Model):
-    """Addresses of switches by role, in the order of their numbers. Host lists can be written: 10.0.0.[1-4]."""
+    """Addresses of leaves and spines, in the order of their numbers. Host lists can be written: 10.0.0.[1-4]."""
 
     leaf: AddressList = Field(default=(), description="of leaves")
     spine: AddressList = Field(default=(), description="of spines")
-    super_spine: AddressList = Field(default=(), description="of super-spines")
-    dci: AddressList = Field(default=(), description="of routers of the interconnect")
 
     def of(self, role: str) -> tuple[str, ...]:
         """The list of a role; empty where it has none."""
-        return getattr(self, role.replace("-", "_"))
+        return getattr(self, role.replace("-", "_"), ())
+
+
+class RouterIdLists(AddressLists):
+    """Router ids of switches by role, in the order of their numbers. Host lists can be written: 10.0.0.[1-4]."""
+
+    super_spine: AddressList = Field(default=(), description="of super-spines")
+    dci: AddressList = Field(default=(), description="of routers of the interconnect")
 
 
 class Pools(Model):
@@ -281,9 +286,9 @@ class Pools(Model):
         default=(2, 4094), description="VLAN ids of server-facing segments; the IRB unit equals the VLAN"
     )
     router_id: Prefix = Field(default="10.255.0.0/16", description="router ids, also the loopback address")
-    router_ids: AddressLists = Field(
-        default=AddressLists(),
-        exclude_if=lambda value: value == AddressLists(),
+    router_ids: RouterIdLists = Field(
+        default=RouterIdLists(),
+        exclude_if=lambda value: value == RouterIdLists(),
         description="router ids by list, inside router_id: the first switch of a role has the first of its list",
     )
     fabric_links: Prefix = Field(default="fd00:ffff::/48", description="link addresses, for numbered peering")

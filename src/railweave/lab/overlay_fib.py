@@ -50,6 +50,9 @@ def _of_vrf(lab: Running, routes: Routes, config: DeviceConfig, vrf: Vrf) -> lis
     strange: list[tuple[str, str]] = []
     held = np.zeros(len(routes.prefixes), dtype=np.bool_)
     table = routes.fibs[config.name].group
+    for prefix in own_loopbacks(lab, config.name, vrf):
+        held[routes.index[prefix]] = True
+        table[routes.index[prefix]] = LOCAL
     for route in vrf_routes(lab, config.name, vrf):
         place = routes.index.get(route.prefix)
         if place is None:
@@ -64,6 +67,14 @@ def _of_vrf(lab: Running, routes: Routes, config: DeviceConfig, vrf: Vrf) -> lis
             table[place] = by.pop() if len(by) == 1 else UNREACHABLE
     routes.holds[config.name, vrf.name] = held
     return strange
+
+
+def own_loopbacks(lab: Running, device: str, vrf: Vrf) -> list[str]:
+    """The loopbacks that a VRF has: those of IPv4 are in no table but the kernel's own."""
+    if not vrf.loopbacks:
+        return []
+    there = {one.address for one in lab.kernel(vrf_space(device, vrf.name)).addresses()}
+    return [one for one in vrf.loopbacks if one.partition("/")[0] in there]
 
 
 def vrf_routes(lab: Running, device: str, vrf: Vrf) -> list[KernelRoute]:

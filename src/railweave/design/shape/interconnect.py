@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.intent.names import named
+from railweave.design.shape.names import switch_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,9 +39,10 @@ def borders_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Lea
     if wanted.routers:
         keys = {f"{site}#{n}": (site, n) for site in wanted.sites for n in range(1, wanted.routers + 1)}
         numbers = context.lock.allot(f"{name}/dci", keys)
-        pattern, own = fabric.naming.dci, fabric.naming.name_of
         made = [
-            Border(own(named(pattern, fabric=name, site=site, dci=n)), site, slots[site], n, numbers[key])
+            Border(
+                switch_name(context, fabric.naming, name, "dci", site=site, dci=n), site, slots[site], n, numbers[key]
+            )
             for key, (site, n) in keys.items()
         ]
         return tuple(sorted(made, key=lambda one: one.number))

@@ -8,16 +8,30 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from railweave.intent.names import LONGEST
+from railweave.intent.names import LONGEST, named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
+    from railweave.intent.topology import Naming
 
 _FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{super_spine}", "dci": "{site} and {dci}"}
 """What tells the devices of a role apart in a naming pattern."""
+
+
+def switch_name(context: Context, naming: Naming, fabric: str, role: str, **fields: str | int) -> str:
+    """The name of a switch of a role by its pattern, or its own. Notes a problem where a sum of the pattern is below 0."""
+    try:
+        return naming.name_of(named(getattr(naming, role), fabric=fabric, **fields))
+    except ValueError as error:
+        shown = ", ".join(f"{name} {value}" for name, value in fields.items())
+        context.problem(
+            ("fabrics", fabric, "naming", role), f"the pattern gives no name for {shown} ({error})", "use other factors"
+        )
+        context.check()
+        raise
 
 
 def check_names(context: Context, layouts: Sequence[Layout]) -> None:

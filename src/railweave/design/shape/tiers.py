@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.intent.names import named
+from railweave.design.shape.names import switch_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,10 +103,14 @@ def spines_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf
         numbers = positions
     else:  # one number a spine over all blocks, for AS numbers; with one block the position is that number
         numbers = context.lock.allot(f"{name}/spines of blocks", [full for full, *_ in found])
-    pattern, own = fabric.naming.spine, fabric.naming.name_of
     made = [
         Spine(
-            own(named(pattern, fabric=name, spine=full, number=numbers[full])), key, position, numbers[full], pod, plane
+            switch_name(context, fabric.naming, name, "spine", spine=full, number=numbers[full]),
+            key,
+            position,
+            numbers[full],
+            pod,
+            plane,
         )
         for full, key, position, pod, plane in found
     ]
@@ -121,9 +125,10 @@ def super_spines_of(context: Context, name: str, fabric: Fabric, spines: Sequenc
     planes = dict.fromkeys(spine.plane for spine in sorted(spines, key=lambda spine: spine.position))
     keys = {f"{plane}-super{position}": (plane, position) for plane in planes for position in range(1, count + 1)}
     numbers = context.lock.allot(f"{name}/super-spines", keys)
-    pattern, own = fabric.naming.super_spine, fabric.naming.name_of
     return tuple(
-        SuperSpine(own(named(pattern, fabric=name, super_spine=key)), plane, position, numbers[key])
+        SuperSpine(
+            switch_name(context, fabric.naming, name, "super_spine", super_spine=key), plane, position, numbers[key]
+        )
         for key, (plane, position) in sorted(keys.items(), key=lambda item: numbers[item[0]])
     )
 

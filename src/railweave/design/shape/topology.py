@@ -12,9 +12,9 @@ from railweave.design.limits.underlay import check_systems, check_underlay
 from railweave.design.shape.equipment import equipment_of, role_equipment
 from railweave.design.shape.extent import check_extent
 from railweave.design.shape.interconnect import borders_of, check_sites
+from railweave.design.shape.names import switch_name
 from railweave.design.shape.placing import PlacedServer, place, room_of
 from railweave.design.shape.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
-from railweave.intent.names import named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,7 +133,16 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     places = _places(context, name, topology, stripes)
     leaves = tuple(
         Leaf(
-            name=_leaf_name(name, fabric, stripe, slot, position, per_stripe),
+            name=switch_name(
+                context,
+                fabric.naming,
+                name,
+                "leaf",
+                stripe=stripe,
+                stripe_number=slot,
+                leaf=position,
+                number=(slot - 1) * per_stripe + position,
+            ),
             stripe=stripe,
             stripe_slot=slot,
             position=position,
@@ -180,12 +189,6 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     _check_oversubscription(context, layout)
     context.check()
     return layout
-
-
-def _leaf_name(name: str, fabric: Fabric, stripe: str, slot: int, position: int, per_stripe: int) -> str:
-    number = (slot - 1) * per_stripe + position
-    made = named(fabric.naming.leaf, fabric=name, stripe=stripe, stripe_number=slot, leaf=position, number=number)
-    return fabric.naming.name_of(made)
 
 
 def _places(context: Context, name: str, topology: Topology, stripes: dict[str, int]) -> dict[str, int]:

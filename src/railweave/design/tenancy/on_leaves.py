@@ -30,6 +30,7 @@ def with_leaves(
     if overlay is None:
         return tuple(tenants)
     owners: dict[str, str] = {}
+    alike: dict[str, str] = {}
     result: list[Tenant] = []
     numbers = {leaf.name: leaf.number for leaf in layout.leaves}
     for tenant in tenants:
@@ -71,6 +72,12 @@ def with_leaves(
                 context.check()
             where = (*at, "loopbacks") if own_loopbacks is not None else (*above, "tenant_loopbacks")
             addresses = tuple(_address(context, where, one, values, name) for one in loopbacks)
+            for one in addresses:
+                other = alike.setdefault(one, name)
+                if other != name:
+                    what = f"one loopback for two VRFs, {one}: {other} and {name}"
+                    context.problem(where, what, "let the formula use {tenant} and {leaf}")
+                    context.check()
             made.append(TenantLeaf(switch.name, rd if formula else "", addresses))
         result.append(replace(tenant, on_leaves=tuple(made) if formula or loopbacks else ()))
     context.check()
