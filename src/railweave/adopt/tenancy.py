@@ -7,9 +7,11 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from railweave.adopt import vrfs
 from railweave.adopt.names import as_name
 from railweave.adopt.parts import common, given
 from railweave.adopt.servers import host_lists
+from railweave.adopt.vrfs import slots_of
 from railweave.adopt.wiring import End
 from railweave.intent.tenants import Overlay
 
@@ -34,9 +36,10 @@ def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str,
         for one in configs[name].vrfs:
             numbers[one.name].add(one.route_distinguisher.rpartition(":")[2])
             vnis[one.name] = one.vni
-    slots = {
+    said = {
         name: int(next(iter(own))) for name, own in numbers.items() if len(own) == 1 and next(iter(own)).isdecimal()
     }
+    slots = slots_of(said, draft) if len(said) == len(numbers) else said
     if (
         len(slots) < len(vnis)
         or len(set(slots.values())) < len(slots)
@@ -75,7 +78,7 @@ def overlay(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig]) -> 
     heads = [int(one.split(":")[1]) for one in targets if one.count(":") == 2 and one.split(":")[1].isdecimal()]
     if heads and common(list(heads))[0] != USUAL.route_target_as:
         part["route_target_as"] = common(list(heads))[0]
-    draft.fabric["overlay"] = part
+    draft.fabric["overlay"] = {**draft.at("overlay"), **part}
     return True
 
 
@@ -171,6 +174,7 @@ def tenants(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], slo
         nics = on_network[tenant, name]
         made[tenant].setdefault("networks", {})[name] = {"members": members(nics, whole), **network}
     _targets(draft, made, vnis, configs, found.leaves)
+    vrfs.loopbacks(draft, made, found.leaves, configs)
     _vnis(draft, made, vnis, slots)
     _network_vnis(draft, made, {name: at for (_, name), at in order.items()})
     draft.fabric["tenants"] = _with_members(draft, made)
@@ -198,7 +202,11 @@ def _with_members(draft: Draft, made: dict[str, dict[str, Any]]) -> dict[str, di
         if "members" not in part and "networks" not in part:
             draft.note(f"VRF {name} has no servers, and is left out")
     return {
-        name: {key: part[key] for key in ("members", "networks", "external", "vni", "route_target") if key in part}
+        name: {
+            key: part[key]
+            for key in ("members", "networks", "external", "vni", "route_target", "loopbacks")
+            if key in part
+        }
         for name, part in made.items()
         if "members" in part or "networks" in part
     }
