@@ -65,7 +65,7 @@ class Subject:
         live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
         rows: dict[tuple[str, str, str], list[tuple[int, int, str]]] = {}
         for segment in network.segments:
-            if segment.key in live:
+            if segment.key in live or segment.edge:
                 plane = network.switch(segment.leaf).plane
                 rows.setdefault((segment.fabric, plane, segment.tenant), []).extend(
                     (index[subnet.routed_by], subnet.color or 0, segment.leaf)

@@ -80,7 +80,7 @@ def network_reach(subject: Subject) -> Iterator[Found]:
     """Every leaf of a layer-2 network learns the MAC addresses of the others; every leaf of its tenant has a route to its subnet."""
     network, known = subject.present, subject.routes.shared
     live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
-    segments = [one for one in network.segments if one.key in live or not subject.network.absent]
+    segments = [one for one in network.segments if one.key in live or one.edge or not subject.network.absent]
     for fabric in network.fabrics:
         for tenant in fabric.tenants:
             leaves = {one.leaf for one in segments if one.fabric == fabric.name and one.tenant == tenant.name}

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from railweave.design.addresses.edge import edge_ports
 from railweave.design.addresses.endpoints import with_endpoints, with_tunnels
 from railweave.design.addresses.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_host_tables
 from railweave.design.addresses.identity import check_distinct, check_management, switches
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
     from railweave.design.shape.topology import Layout
     from railweave.errors import FileLine
+    from railweave.intent.fabric import Fabric as FabricSpec
     from railweave.intent.fabric import ServerGroup
     from railweave.intent.lock import Lock
     from railweave.intent.reading.source import Source
@@ -112,7 +114,8 @@ def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None 
         note_rank_order(context, layout)
         between = [one for one in cables if one.kind == "fabric"]
         note_growth(context, growth(layout.name, made_switches, between, colors), layout)
-        fabrics.append(_fabric(context, layout, colors, known, cables))
+        made = _fabric(context, layout, colors, known, cables)
+        fabrics.append(replace(made, edge_ports=edge_ports(context, layout, cables)))
         all_segments += found
         all_cables += cables
     check_color_names(context, fabrics)
@@ -172,7 +175,7 @@ def _fabric(
         naming=spec.naming,
         server_mode=spec.addressing.server_mode,
         server_pool=spec.addressing.server_pool,
-        local_prefixes=spec.addressing.local_prefixes or spec.addressing.pools()
+        local_prefixes=spec.addressing.local_prefixes or _local(spec)
         if overlay is None
         else _overlay_prefixes(overlay, spec.pools.router_id, colored=bool(colors)),
         leaf_asns=spec.pools.leaf_asn,
@@ -189,8 +192,28 @@ def _fabric(
         or FIRST_TABLE + TABLES_PER_FABRIC * list(source.spec.fabrics).index(layout.name),
         overlay=_overlay(overlay, tenants) if overlay else None,
         tenants=tenants,
+        other_link=_other_link(spec),
+        other_pools=tuple(
+            pool for one in spec.addressing.other_links.values() for pool in one.beside(spec.addressing).pools()
+        ),
+        tagged_vlans=spec.addressing.tagged_vlans,
         second_server_pool=spec.addressing.dual_stack.server_pool if spec.addressing.dual_stack else "",
     )
+
+
+def _local(spec: FabricSpec) -> tuple[str, ...]:
+    """What leaves may originate: the server pools, those of other links, and the prefixes of edge ports."""
+    others = (pool for one in spec.addressing.other_links.values() for pool in one.beside(spec.addressing).pools())
+    edges = (prefix for one in spec.edge_ports.values() for prefix in one.prefixes)
+    return tuple(dict.fromkeys((*spec.addressing.pools(), *others, *edges)))
+
+
+def _other_link(spec: FabricSpec) -> Literal["", "access", "trunk", "routed"]:
+    """How servers of other links are on their leaves; where all are routed as the rest is, nothing is said."""
+    for one in spec.addressing.other_links.values():
+        if one.server_link != spec.addressing.server_link:
+            return one.server_link
+    return ""
 
 
 def _overlay(intent: OverlayIntent, tenants: tuple[Tenant, ...]) -> Overlay:

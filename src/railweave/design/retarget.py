@@ -208,7 +208,7 @@ def rename_ports(context: Context, layouts: Sequence[Layout]) -> list[Layout]:
 
 
 def _outside(spec: Fabric, names: dict[str, dict[str, str]]) -> Fabric:
-    """A fabric whose links to external routers have their ports by their new names."""
+    """A fabric whose links to external routers, and edge ports, have their ports by their new names."""
 
     def renamed(router: ExternalRouter) -> ExternalRouter:
         links = tuple(
@@ -220,7 +220,11 @@ def _outside(spec: Fabric, names: dict[str, dict[str, str]]) -> Fabric:
         name: one.model_copy(update={"external": {key: renamed(router) for key, router in one.external.items()}})
         for name, one in spec.tenants.items()
     }
-    return spec.model_copy(update={"tenants": tenants})
+    edges = {
+        name: one.model_copy(update={"port": names.get(one.leaf, {}).get(one.port, one.port)})
+        for name, one in spec.edge_ports.items()
+    }
+    return spec.model_copy(update={"tenants": tenants, "edge_ports": edges})
 
 
 def _names(before: Role, now: Role) -> dict[str, str]:

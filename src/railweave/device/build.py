@@ -16,7 +16,7 @@ from railweave.device.communities import all_large
 from railweave.device.isis import isis_config
 from railweave.device.management import Management
 from railweave.device.model import DeviceConfig, Gateway, Interface, Macsec, Split
-from railweave.device.overlay import external_ports, mac_vrf, overlay_config, vrfs
+from railweave.device.overlay import edge_interfaces, external_ports, mac_vrf, overlay_config, vrfs
 from railweave.device.own import own_type
 from railweave.device.platform import lowered_balancing, lowered_qos
 from railweave.device.protection import control_plane
@@ -66,6 +66,9 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
         for end, far, cable in ends
     )
     interfaces = (*cabled, *external_ports(fabric, switch, system, model))
+    if fabric.edge_ports:
+        edges = edge_interfaces(fabric, switch, system, model, pauses=pauses["server"] or not some)
+        interfaces = _in_order(edges, fabric, interfaces, ends)
     gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
     interfaces = _shut(interfaces, gateways)
     own = network.systems_of(fabric.name)
@@ -116,6 +119,22 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
     return _protected(network, config, system)
 
 
+def _in_order(
+    edges: Sequence[Interface],
+    fabric: Fabric,
+    interfaces: Sequence[Interface],
+    ends: Sequence[tuple[End, End, Cable]],
+) -> tuple[Interface, ...]:
+    """The ports with edge ports in their place among those to servers, by number."""
+    places = {cable.name: (end.physical or 0, end.channel or 0) for end, _, cable in ends}
+    places |= {one.link: (one.physical, one.channel or 0) for one in fabric.edge_ports}
+    servers = [*edges, *(one for one in interfaces if one.kind == "server")]
+    return (
+        *sorted(servers, key=lambda one: places[one.link]),
+        *(one for one in interfaces if one.kind != "server"),
+    )
+
+
 def _protected(network: Network, config: DeviceConfig, system: System) -> DeviceConfig:
     """The same with rules for what may reach the switch itself, where the file wants them."""
     security = network.management.security
@@ -154,9 +173,10 @@ def _interface(
     network: Network, fabric: Fabric, system: System, name: str, end: End, far: End, cable: Cable, *, pauses: bool
 ) -> Interface:
     segment = None
-    if cable.kind == "server" and (not fabric.own_links or fabric.tenants):
+    if cable.kind == "server" and (not fabric.own_links or fabric.tenants or fabric.other_link):
         nic = network.server(far.device).nic(far.port)
         segment = network.segment_of(far.device, nic) if nic else None
+    trunk = segment is not None and segment.vlan is not None and fabric.link_of(segment.vlan) == "trunk"
     across = fabric.interconnect if network.between_sites(cable) else None
     first, last = _lanes(end.lanes)
     return Interface(
@@ -171,11 +191,12 @@ def _interface(
         mtu=fabric.mtu.fabric if cable.kind == "fabric" else fabric.mtu.server_port,
         length_m=cable.length_m,
         vlan=(system.vlan_called(segment.vlan_name, segment.vlan) or None) if segment else None,
-        native_vlan=segment.vlan if segment and fabric.server_link == "trunk" else None,
+        native_vlan=segment.vlan if segment and trunk else None,
         addresses=(InterfaceAddress(f"{end.address}/{cable.prefix_length}"),) if end.address else (),
         between_sites=across is not None,
         macsec=own_type(Macsec, across.macsec) if across and across.macsec else None,
         pauses=(across is None or across.pfc) and pauses,
+        tagged=fabric.tagged_vlans if trunk else (),
     )
 
 
@@ -200,7 +221,10 @@ def _gateway(system: System, fabric: Fabric, segment: Segment, interfaces: Seque
         addresses=tuple(InterfaceAddress(f"{s.gateway}/{s.prefix.partition('/')[2]}") for s in subnets),
         prefixes=tuple(Prefix(s.prefix) for s in subnets),
         advertisements=own_type(RouterAdvertisements, fabric.router_advertisements)
-        if fabric.server_mode == "slaac" and not segment.network and any(s.family == "ipv6" for s in segment.subnets)
+        if fabric.server_mode == "slaac"
+        and not segment.network
+        and not segment.edge
+        and any(s.family == "ipv6" for s in segment.subnets)
         else None,
         port=port,
         vrf=segment.tenant,
@@ -222,6 +246,7 @@ def _used_ports(
     links = [one for tenant in fabric.tenants for router in tenant.external for one in router.links]
     found = [(end.physical, end.channel, cable.speed_gbps) for end, _, cable in ends if end.physical is not None]
     found += [(one.physical, one.channel, one.speed_gbps) for one in links if one.leaf == switch.name]
+    found += [(one.physical, one.channel, one.speed_gbps) for one in fabric.edge_ports if one.leaf == switch.name]
     return tuple(dict.fromkeys(found))
 
 

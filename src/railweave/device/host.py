@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog, in_force
@@ -71,8 +72,8 @@ def config_of(scope: HostScope) -> HostConfig:
         cpu_vendor=model.cpu_vendor,
         advertisements_by=scope.hosts.router_advertisements,
         nics=nics,
-        routes=tuple(route for nic in nics for route in _routes(fabrics[nic.fabric], nic)),
-        rules=tuple(rule for nic in nics for rule in _rules(fabrics[nic.fabric], nic)),
+        routes=tuple(route for nic in nics for route in _routes(scope, fabrics[nic.fabric], nic)),
+        rules=tuple(rule for nic in nics for rule in _rules(scope, fabrics[nic.fabric], nic)),
         qos=qos,
         bfd_detection_ms={
             name: one.underlay.bfd.detection_ms() for name, one in fabrics.items() if one.underlay.bfd.enabled
@@ -176,7 +177,12 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: Host
     return tuple(found)
 
 
-def _routes(fabric: Fabric, nic: HostNic) -> list[HostRoute]:
+def _routed(scope: HostScope, fabric: Fabric, nic: HostNic) -> bool:
+    """Whether a NIC has a routed link of its own."""
+    return not nic.network and fabric.link_of(scope.segments[nic.name].vlan) == "routed"
+
+
+def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
     """A default route by the leaf in every table, and the prefix itself where servers on it are to be met directly."""
     routing = fabric.host_routing
     found: list[HostRoute] = []
@@ -184,12 +190,12 @@ def _routes(fabric: Fabric, nic: HostNic) -> list[HostRoute]:
         shared = (nic.slaac and one.address.family == "ipv6") or fabric.server_link == "proxy-arp"
         if routing.prefix_route if routing.prefix_route is not None else shared:
             found.append(HostRoute(one.table, one.prefix, nic.netdev, None))
-        scope = "global" if fabric.server_link == "routed" and not nic.network else None
-        found.append(HostRoute(one.table, "default", nic.netdev, one.gateway, scope))
+        reach = "global" if _routed(scope, fabric, nic) else None
+        found.append(HostRoute(one.table, "default", nic.netdev, one.gateway, reach))
     return found
 
 
-def _rules(fabric: Fabric, nic: HostNic) -> list[HostRule]:
+def _rules(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRule]:
     """The rule of every address, by what is known of it beforehand.
 
     SLAAC: its prefix, so that an address that comes late or changes is routed alike. A fixed address in a shared prefix:
@@ -199,19 +205,30 @@ def _rules(fabric: Fabric, nic: HostNic) -> list[HostRule]:
     priority = fabric.host_routing.rule_priority
     found: list[HostRule] = []
     for one in nic.addresses:
-        if fabric.server_link == "routed" and not nic.network:
+        if _routed(scope, fabric, nic):
             family = one.address.family
-            pool = next(pool for pool in map(Prefix, fabric.pools_of(nic.tenant)) if pool.family == family)
+            pools = [pool for pool in map(Prefix, _pools(fabric, nic)) if pool.family == family]
+            pool = next((pool for pool in pools if ip_address(one.address) in ip_network(pool)), pools[0])
             found.append(HostRule(nic.netdev, one.table, one.prefix, None, priority))
             if one == next(first for first in nic.addresses if first.address.family == family):
                 last = None if priority is None else priority + 1
                 found.append(
                     HostRule(nic.netdev, one.table, None, InterfaceAddress(f"{one.gateway}/{pool.length}"), last)
                 )
+                found += [
+                    HostRule(nic.netdev, one.table, None, InterfaceAddress(str(other)), last)
+                    for other in pools
+                    if fabric.other_link and other != pool
+                ]
         else:
             source = one.prefix if one.origin == "slaac" else one.address
             found.append(HostRule(nic.netdev, one.table, source, None, priority))
     return found
+
+
+def _pools(fabric: Fabric, nic: HostNic) -> tuple[str, ...]:
+    """The pools that a NIC finds the servers of its fabric in."""
+    return (*fabric.pools_of(nic.tenant), *fabric.other_pools)
 
 
 def _qos(scope: HostScope, fabric: Fabric) -> HostQos:

@@ -83,4 +83,4 @@ def _sharing(network: Network, fabric: Fabric, nic: Nic) -> int:
         return sum(size for (one, _, _), size in network.rail_sizes.items() if one == nic.fabric)
     if nic.network:
         return network.network_sizes[nic.fabric, nic.network]
-    return 1 if fabric.server_link == "routed" else network.rail_sizes[nic.fabric, nic.stripe, nic.rail]
+    return 1 if fabric.link_of(nic.vlan) == "routed" else network.rail_sizes[nic.fabric, nic.stripe, nic.rail]

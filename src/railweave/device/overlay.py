@@ -19,6 +19,7 @@ from railweave.device.model import (
 )
 from railweave.device.own import own_type
 from railweave.device.timers import Bfd
+from railweave.network.overlay import EDGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from railweave.network.devices import Switch
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network
-    from railweave.network.overlay import ExternalLink, ExternalRouter, Tenant
+    from railweave.network.overlay import EdgePort, ExternalLink, ExternalRouter, Tenant
 
 MAC_VRF = "evpn-1"
 MAC_VRF_NUMBER = 65534
@@ -119,7 +120,7 @@ def _link_name(switch: Switch, router: ExternalRouter, link: ExternalLink) -> st
     return f"{switch.name}:{link.port}--{router.name}"
 
 
-def _width(model: SwitchModel, link: ExternalLink) -> int:
+def _width(model: SwitchModel, link: ExternalLink | EdgePort) -> int:
     """The electrical lanes of a link's port, or of its channel."""
     group = model.group_of(link.physical)
     modes = (
@@ -129,7 +130,7 @@ def _width(model: SwitchModel, link: ExternalLink) -> int:
     return lanes // modes[0].channels if modes and link.channel is not None else lanes
 
 
-def _external_name(system: System, model: SwitchModel, link: ExternalLink) -> str:
+def _external_name(system: System, model: SwitchModel, link: ExternalLink | EdgePort) -> str:
     group = model.group_of(link.physical)
     lane = (link.channel or 0) * _width(model, link) + 1
     return system.name_of(link.physical, link.channel, lane, group.lanes if group else 8, model.cards)
@@ -158,6 +159,29 @@ def external_ports(fabric: Fabric, switch: Switch, system: System, model: Switch
         for router in tenant.external
         for link in router.links
         if link.leaf == switch.name
+    )
+
+
+def edge_interfaces(
+    fabric: Fabric, switch: Switch, system: System, model: SwitchModel, *, pauses: bool
+) -> tuple[Interface, ...]:
+    """The edge ports of a leaf: as ports to servers, to what is no server of the file."""
+    return tuple(
+        Interface(
+            name=_external_name(system, model, one),
+            link=one.link,
+            kind="server",
+            description=f"{one.name} {EDGE}",
+            peer=one.name,
+            peer_port=EDGE,
+            speed_gbps=one.speed_gbps,
+            lanes=_width(model, one),
+            mtu=fabric.mtu.server_port,
+            length_m=0,
+            pauses=pauses,
+        )
+        for one in fabric.edge_ports
+        if one.leaf == switch.name
     )
 
 

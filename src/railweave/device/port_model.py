@@ -7,6 +7,7 @@ from typing import Literal
 
 from railweave.config.addresses import Family, InterfaceAddress, Prefix
 from railweave.device.timers import RouterAdvertisements
+from railweave.network.overlay import EDGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,11 @@ class Interface:
     unit_vlan: int | None = None
     enabled: bool = True
     tagged: tuple[int, ...] = ()
+
+    @property
+    def outside(self) -> bool:
+        """Whether no cable of the design is on it: a port to an external router, or an edge port."""
+        return self.kind == "external" or self.peer_port == EDGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,22 +23,24 @@ def there(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
 
 
 def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Port]:
-    """Every port that must be up. A port to a router outside has no cable in the design, and so no module."""
+    """Every port that must be up. A port to a router outside, or an edge port, has no cable in the design, and so no module."""
     fabric = network.switch(config.name).fabric
     routed = {one.port: one.mtu for one in config.gateways if one.port}
+    edges = {one.link for one in network.fabric(fabric).edge_ports}
     found: list[Port] = []
     for one in there(config, down):
         optic = ""
-        if one.kind != "external":
+        kind = "external" if one.link in edges else one.kind
+        if kind != "external":
             cable = network.cable(one.link)
             optic = (cable.a if cable.a.device == config.name else cable.b).optic
         found.append(
             Port(
                 device=config.name,
-                because=_asked(fabric, one),
+                because=("fabrics", fabric, "edge_ports") if one.link in edges else _asked(fabric, one),
                 name=one.name,
                 link=one.link,
-                kind=one.kind,
+                kind=kind,
                 peer=one.peer,
                 peer_port=one.peer_port,
                 speed_gbps=one.speed_gbps,

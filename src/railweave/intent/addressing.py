@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, fie
 
 from railweave.intent.base import Model, WrongValueError
 from railweave.intent.formula import PrefixFormula, length_of, pair_formula
-from railweave.intent.names import check_most, expand
+from railweave.intent.names import Name, check_most, expand, expand_all
 
 _NUMBER = re.compile(r"\s*[0-9]{1,20}\s*")
 
@@ -101,6 +101,18 @@ AddressList = Annotated[
 """Addresses one by one, or as host lists."""
 
 
+def _servers(value: object) -> object:
+    return expand_all(value, "server {} is listed twice", "name each server once")
+
+
+ServerList = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_servers),
+    WithJsonSchema({"type": ["array", "string"], "items": {"type": "string"}, "examples": ["storage-[01-04]"]}),
+]
+"""Servers by name, or as host lists."""
+
+
 class FieldBits(Model):
     """How many bits of a server prefix each number takes, after the pool's own bits."""
 
@@ -143,6 +155,52 @@ class SecondFamily(Model):
         return self
 
 
+class OtherLink(Model):
+    """How some servers are on their leaves, where that is another way than the rest's, with pools of their own."""
+
+    servers: ServerList = Field(description="servers, or host lists such as storage-[01-04]")
+    server_link: Literal["access", "trunk", "routed"] = Field(
+        default="routed", description="as beside it. Of all links of a fabric one at most is access or trunk"
+    )
+    server_pool: Prefix = Field(description="their pool")
+    prefix_length: int | None = Field(
+        default=None,
+        ge=8,
+        le=128,
+        description="length of a server prefix; empty: 64, of IPv4 31 on routed links, else 24",
+    )
+    server_prefix: PrefixFormula | None = Field(default=None, description="a formula, as beside it")
+    gateway_host: int = Field(default=1, ge=0, le=254, description="host part of the leaf's address in a server prefix")
+    dual_stack: SecondFamily | None = Field(
+        default=None, description="their pool of the other address family; empty: they have one family"
+    )
+
+    @model_validator(mode="after")
+    def _two_families(self) -> OtherLink:
+        second = self.dual_stack
+        if second is not None and (":" in second.server_pool) == (":" in self.server_pool):
+            what = f"server_pool {self.server_pool} and that of dual_stack, {second.server_pool}, are of one address family"
+            raise WrongValueError(what, "give one IPv4 and one IPv6 pool", ["dual_stack", "server_pool"])
+        return self
+
+    def beside(self, usual: Addressing) -> Addressing:
+        """The addressing of these servers, in a fabric whose others have ``usual``."""
+        length = self.prefix_length
+        if length is None:
+            length = 64 if ":" in self.server_pool else 31 if self.server_link == "routed" else 24
+        own = {
+            "server_pool": self.server_pool,
+            "prefix_length": length,
+            "server_prefix": self.server_prefix,
+            "bits": None,
+            "server_link": self.server_link,
+            "gateway_host": self.gateway_host,
+            "dual_stack": self.dual_stack,
+            "other_links": dict[str, OtherLink](),
+        }
+        return usual.model_copy(update=own)
+
+
 class Addressing(Model):
     """Addresses of the servers.
 
@@ -177,6 +235,17 @@ class Addressing(Model):
         "10.1.{server+100}.{rail*10+4}/31; fields: {stripe}, {rail}, {color}, {tenant}, and {server} on routed links",
     )
     gateway_host: int = Field(default=1, ge=0, le=254, description="host part of the leaf's address in a server prefix")
+    tagged_vlans: tuple[Annotated[int, Field(ge=1, le=4094)], ...] = Field(
+        default=(),
+        exclude_if=lambda value: not value,
+        description="VLANs that trunk ports carry with a tag, beside the native one of the prefixes: layer 2 on each leaf, without a "
+        "gateway, for what servers run there themselves",
+    )
+    other_links: dict[Name, OtherLink] = Field(
+        default_factory=dict[str, OtherLink],
+        exclude_if=lambda value: not value,
+        description="servers that are on their leaves in another way, for example on routed ports where the rest is on trunks",
+    )
     local_prefixes: tuple[Prefix, ...] = Field(
         default=(), description="prefixes a leaf may originate, in its `local` list; empty: the server pools"
     )
@@ -223,6 +292,34 @@ class Addressing(Model):
     def own_links(self) -> bool:
         """Whether every NIC has a routed port and prefixes of its own."""
         return self.server_link in {"routed", "proxy-arp"}
+
+    @model_validator(mode="after")
+    def _mixed(self) -> Addressing:
+        links = [("server_link", self.server_link)]
+        links += [(f"other_links.{name}", one.server_link) for name, one in self.other_links.items()]
+        shared = [at for at, link in links if link in {"access", "trunk"}]
+        if self.other_links and self.server_link == "proxy-arp":
+            what = "server_link proxy-arp takes all servers for one subnet, so no other links stand beside it"
+            raise WrongValueError(what, "use routed", ["other_links"], ["server_link"])
+        if len(shared) > 1:
+            what = f"{shared[0]} and {shared[1]} both put NICs on a VLAN of their rail"
+            raise WrongValueError(what, "let all but one be routed", ["other_links"])
+        if self.tagged_vlans and "trunk" not in {link for _, link in links}:
+            raise WrongValueError("tagged_vlans without trunk ports", "set server_link: trunk", ["tagged_vlans"])
+        if len(set(self.tagged_vlans)) < len(self.tagged_vlans):
+            raise WrongValueError("tagged_vlans names a VLAN twice", "name each once", ["tagged_vlans"])
+        owners: dict[str, str] = {}
+        for name, one in self.other_links.items():
+            for server in one.servers:
+                if owners.setdefault(server, name) != name:
+                    what = f"{server} is in {owners[server]!r} and in {name!r}"
+                    raise WrongValueError(what, "a server has one kind of link", ["other_links", name, "servers"])
+        return self
+
+    def of_server(self, server: str) -> Addressing:
+        """What deals out the prefixes of a server: this, or that of its other link."""
+        own = next((one for one in self.other_links.values() if server in one.servers), None)
+        return self if own is None else own.beside(self)
 
     def length(self) -> int:
         """The length of a server prefix."""

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 from railweave.intent.addressing import Addressing, ColorName, Pools
 from railweave.intent.balancing import LoadBalancing
 from railweave.intent.base import Line, Model, WrongValueError
+from railweave.intent.edge import EdgePort
 from railweave.intent.hosts import HostRouting, Hosts
 from railweave.intent.management import Management
 from railweave.intent.names import Name, check_most, count_of, expand_all, repeated_name
@@ -75,6 +76,11 @@ class Fabric(Model):
     )
     tenants: dict[Name, Tenant] = Field(
         default_factory=dict[str, Tenant], description="tenants by name, each in a VRF of its own on the leaves"
+    )
+    edge_ports: dict[Name, EdgePort] = Field(
+        default_factory=dict[str, EdgePort],
+        exclude_if=lambda value: not value,
+        description="routed ports of leaves without BGP, by the name of what is there, for example a tester",
     )
     tenant_slices: TenantSlices | None = Field(
         default=None,

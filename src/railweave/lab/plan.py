@@ -148,7 +148,7 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
 def _cabled(config: DeviceConfig, network: Network) -> DeviceConfig:
     """A configuration that was given, without ports and sessions on cables that the lab has not."""
     cables = {cable.name for cable in network.cables}
-    gone = {one.name for one in config.interfaces if one.kind != "external" and one.link not in cables}
+    gone = {one.name for one in config.interfaces if not one.outside and one.link not in cables}
     if not gone:
         return config
     switches = {one.name for one in network.switches}

@@ -77,7 +77,8 @@ def sliced(network: Network, part: Slice) -> Network:
         segments=tuple(
             one
             for one in network.segments
-            if one.leaf in leaves and low <= one.rail <= high and (not one.nic or tuple(one.nic.split(":", 1)) in ports)
+            if one.leaf in leaves
+            and (one.edge or (low <= one.rail <= high and (not one.nic or tuple(one.nic.split(":", 1)) in ports)))
         ),
         servers=tuple(servers),
         cables=tuple(

@@ -9,7 +9,7 @@ from railweave.config.addresses import Address, Family, Prefix
 from railweave.intent.qos import Buffers
 from railweave.intent.status import Status
 from railweave.network.fabric import RoleName
-from railweave.network.overlay import Endpoint, Rare
+from railweave.network.overlay import EDGE, Endpoint, Rare
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,11 @@ class Segment:
     nic: str = ""
     tenant: Annotated[str, Rare] = ""
     network: Annotated[str, Rare] = ""
+
+    @property
+    def edge(self) -> bool:
+        """Whether it is that of an edge port."""
+        return self.nic.endswith(f":{EDGE}")
 
     @property
     def key(self) -> tuple[str, str, int, str, str]:

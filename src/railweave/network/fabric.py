@@ -11,7 +11,7 @@ from railweave.intent.interconnect import Interconnect
 from railweave.intent.qos import Qos
 from railweave.intent.topology import Mtu, Naming
 from railweave.intent.underlay import RouterAdvertisements, Underlay
-from railweave.network.overlay import Overlay, Rare, Tenant
+from railweave.network.overlay import EdgePort, Overlay, Rare, Tenant
 
 if TYPE_CHECKING:
     from railweave.network.devices import Switch
@@ -74,6 +74,19 @@ class Fabric:
     interconnect: Annotated[Interconnect | None, Rare] = None
     second_server_pool: Annotated[str, Rare] = ""
     """The pool of the other address family, where NICs have addresses of both (dual stack)."""
+
+    other_link: Annotated[Literal["", "access", "trunk", "routed"], Rare] = ""
+    """How some servers are on their leaves, where the rest is as ``server_link`` says: either of the two is routed."""
+    other_pools: Annotated[tuple[str, ...], Rare] = ()
+    """The server pools of those servers."""
+    tagged_vlans: Annotated[tuple[int, ...], Rare] = ()
+    edge_ports: Annotated[tuple[EdgePort, ...], Rare] = ()
+
+    def link_of(self, vlan: int | None) -> str:
+        """How a NIC is on its leaf, by its VLAN: None where it has a routed port."""
+        if self.other_link and (self.server_link == "routed") != (vlan is None):
+            return self.other_link
+        return self.server_link
 
     @property
     def server_pools(self) -> tuple[str, ...]:

@@ -42,6 +42,32 @@ class ExternalLink:
     vlan: int | None
 
 
+EDGE = "edge-port"
+"""What stands for the far port of an edge port, which has no name in the design."""
+
+
+@dataclass(frozen=True, slots=True)
+class EdgePort:
+    """A routed port of a leaf to what is no server of the file, and speaks no BGP; its prefixes are those of a segment."""
+
+    name: str
+    leaf: str
+    port: str
+    physical: int
+    channel: int | None
+    speed_gbps: int
+
+    @property
+    def link(self) -> str:
+        """How its link is called."""
+        return f"{self.leaf}:{self.port}--{self.name}"
+
+    @property
+    def nic(self) -> str:
+        """What stands in place of ``server:nic`` in its segment."""
+        return f"{self.name}:{EDGE}"
+
+
 @dataclass(frozen=True, slots=True)
 class ExternalRouter:
     """A router outside the fabric. ``accept`` is taken from it exactly; ``advertise``, and what is inside, it is sent."""

@@ -38,7 +38,7 @@ def present(network: Network) -> Network:
         segments=tuple(
             one
             for one in network.segments
-            if one.leaf not in gone and (not one.nic or tuple(one.nic.split(":", 1)) in cabled)
+            if one.leaf not in gone and (not one.nic or one.edge or tuple(one.nic.split(":", 1)) in cabled)
         ),
         servers=tuple(one for one in servers if one.nics),
         cables=cables,

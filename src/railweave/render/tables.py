@@ -98,6 +98,7 @@ def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
         yield ("router-id", switch.name, "lo0", switch.router_id, "/32", "", "", "", "pool")
     interfaces = {one.name: catalog().systems[one.nos].vlan_interface for one in network.switches}
     ports = {f"{server.name}:{nic.name}": nic.leaf_port for server in network.servers for nic in server.nics}
+    ports |= {one.nic: one.port for fabric in network.fabrics for one in fabric.edge_ports}
     for segment in network.segments:
         fabric = network.fabric(segment.fabric)
         for subnet in segment.subnets:

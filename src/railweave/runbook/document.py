@@ -136,10 +136,10 @@ PORTS = ("Port", "To", "Its port", "Speed", "Optic here", "Lanes", "Length", "Pa
 
 
 def _ends(network: Network, config: DeviceConfig) -> list[tuple[Interface, Cable, End, End]]:
-    """Each port of a switch with its cable, the cable's end here and the far one; not those to external routers."""
+    """Each port of a switch with its cable, the cable's end here and the far one; not those to external routers, nor edge ports."""
     found: list[tuple[Interface, Cable, End, End]] = []
     for port in config.interfaces:
-        if port.kind == "external":
+        if port.outside:
             continue
         cable = network.cable(port.link)
         here, there = (cable.a, cable.b) if cable.a.device == config.name else (cable.b, cable.a)
@@ -161,7 +161,7 @@ def _ports(network: Network, config: DeviceConfig, fabric: Fabric) -> list[tuple
         )
         for port, cable, here, there in _ends(network, config)
     ]
-    outside = [one for one in config.interfaces if one.kind == "external"]
+    outside = [one for one in config.interfaces if one.outside]
     return [*rows, *((one.name, one.peer, "–", f"{one.speed_gbps}G", "–", "–", "–", "–") for one in outside)]
 
 

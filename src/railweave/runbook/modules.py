@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def modules_check(network: Network, config: DeviceConfig, title: str, commands: tuple[str, ...], fec: str) -> Check:
     """A check of all modules and of error correction; ``fec`` is how the system names RS(544,514)."""
-    ports = [one for one in config.interfaces if one.kind != "external"]
+    ports = [one for one in config.interfaces if not one.outside]
     places: dict[str, set[tuple[str, int | str]]] = {}
     links: Counter[str] = Counter()
     for port in ports:

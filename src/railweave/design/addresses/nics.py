@@ -86,13 +86,15 @@ def nics(
 ) -> dict[str, list[Nic]]:
     """The NICs of every server on a fabric, with their addresses, by server."""
     segment_of = {one.key[1:]: one for one in found}
-    routed = layout.spec.addressing.own_links
+    usual = layout.spec.addressing
+    mixed = bool(usual.other_links)
     overlay = layout.spec.evpn() is not None
     ends = {(cable.a.device, cable.a.port): cable.b for cable in cables if cable.kind == "server"}
     result: dict[str, list[Nic]] = {}
     for server in layout.servers:
         made: list[Nic] = []
         unknown: list[str] = []
+        routed = (usual.of_server(server.name) if mixed else usual).own_links
         for rail, name in enumerate(server.nics.names, 1):
             item = context.source.inventory.get(server.name, name)
             mac = item.mac or placeholder_mac(server.name, name)

@@ -6,7 +6,16 @@ import ipaddress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from railweave.design.addresses.server_pools import ServerPool, check_own_pools, check_slaac, fabric_pools, tenant_pools
+from railweave.design.addresses.edge import edge_segments
+from railweave.design.addresses.server_pools import (
+    ServerPool,
+    check_own_pools,
+    check_slaac,
+    every_pool,
+    fabric_pools,
+    other_pools,
+    tenant_pools,
+)
 from railweave.design.addresses.server_prefixes import cutter, inside, is_host, stripes
 from railweave.intent.names import named
 from railweave.network.devices import Segment, Subnet
@@ -35,43 +44,55 @@ def segments(
     layer-2 network one a leaf, and NICs without a tenant, where there is an overlay, one without subnets. With dual stack the
     prefixes of the first family come before those of the second. Notes problems where a pool is too small.
     """
-    addressing = layout.spec.addressing
     of_fabric, of_tenants = _cutters(context, layout, colors)
+    of_others = _other_cutters(context, layout, colors)
+    links = {name: one.server_link for name, one in layout.spec.addressing.other_links.items()}
+    usual = layout.spec.addressing.server_link
     check_slaac(context, layout)
     check_own_pools(context, layout)
+    kind_of = _kinds(layout)
     indexes = [one.index for one in colors] or [None]
     overlay = layout.spec.evpn() is not None
     found: list[Segment] = []
 
-    def subnets(leaf: Leaf, owner: Tenant | None, rail: int, server: int) -> tuple[Subnet, ...]:
+    def subnets(leaf: Leaf, owner: Tenant | None, rail: int, server: int, kind: str = "") -> tuple[Subnet, ...]:
         numbers = (leaf, owner.slot if owner else 0, rail, server)
-        cuts = of_tenants.get(owner.name, of_fabric) if owner else of_fabric
+        cuts = of_tenants.get(owner.name, of_fabric) if owner else of_others.get(kind, of_fabric)
         return tuple(cut((*numbers, index)) for cut in cuts for index in indexes)
 
     for leaf in layout.leaves:
         here = [server for server in layout.servers if server.stripe == leaf.stripe]
         for rail in leaf.rails:
-            slots = {f"{server.name}:{server.nics.names[rail - 1]}": server.slot for server in here}
+            slots = {
+                f"{server.name}:{server.nics.names[rail - 1]}": server.slot
+                for server in here
+                if rail <= len(server.nics.names)
+            }
             place = (layout.name, leaf.stripe, rail, leaf.name)
             if overlay:
                 found += [Segment(*place, None, "", (), nic) for nic in slots if nic not in owners]
                 slots = {nic: slot for nic, slot in slots.items() if nic in owners and owners[nic].network is None}
-            if addressing.own_links:
-                for nic, slot in slots.items():
+            kinds = {nic: kind_of(nic.partition(":")[0]) for nic in slots} if links else {}
+            for nic, slot in slots.items():
+                kind = kinds.get(nic, "")
+                if links.get(kind, usual) in {"routed", "proxy-arp"}:
                     owner = owners[nic].tenant if overlay else None
-                    own = subnets(leaf, owner, rail, slot)
+                    own = subnets(leaf, owner, rail, slot, kind)
                     found.append(Segment(*place, None, "", own, nic, owner.name if owner else ""))
+            shared = next((kind for kind in ("", *links) if links.get(kind, usual) in {"access", "trunk"}), None)
+            if shared is None:
                 continue
             sharing = dict.fromkeys(owners[nic].tenant for nic in slots) if overlay else {None: None}
             for owner in sorted(sharing, key=lambda one: one.slot if one else 0):
                 vlan = _vlan(context, layout, leaf, rail, owner)
                 name = named(layout.spec.naming.vlan, fabric=layout.name, stripe=leaf.stripe, rail=rail, vlan=vlan)
-                own = subnets(leaf, owner, rail, 0)
+                own = subnets(leaf, owner, rail, 0, shared)
                 found.append(Segment(*place, vlan, name, own, "", owner.name if owner else ""))
         found += _shared(layout.name, leaf, here, owners)
+    found += edge_segments(context, layout)
     _check_gateway(context, layout, found)
     _check_pairs(context, layout, found)
-    for pool in fabric_pools(layout):
+    for pool in every_pool(layout):
         if pool.addressing.server_prefix:
             _check_apart(context, pool, found)
     _check_local_prefixes(context, layout, found)
@@ -87,6 +108,32 @@ def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
         if intent.server_pools
     }
     return of_fabric, own
+
+
+def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> dict[str, Cutters]:
+    """What cuts the prefixes of servers with other links, by the name of these. Notes other links beside tenants, and unknown servers."""
+    others = layout.spec.addressing.other_links
+    at = ("fabrics", layout.name, "addressing", "other_links")
+    if others and layout.spec.evpn() is not None:
+        what = "tenants have routed members and layer-2 networks on one leaf without other_links"
+        context.problem(at, what, "leave it out: list NICs as members, or under a network")
+    there = {one.name for one in layout.servers}
+    for name, one in others.items():
+        for server in one.servers:
+            if server not in there:
+                context.problem((*at, name, "servers"), f"there is no server {server!r} on fabric {layout.name!r}", "")
+    context.check()
+    return {
+        name: tuple(cutter(context, layout, colors, pool) for pool in pools)
+        for name, pools in other_pools(layout).items()
+    }
+
+
+def _kinds(layout: Layout) -> Callable[[str], str]:
+    """The name of the other link of a server; empty where it has none."""
+    others = layout.spec.addressing.other_links
+    by_server = {server: name for name, one in others.items() for server in one.servers}
+    return lambda server: by_server.get(server, "")
 
 
 def _shared(fabric: str, leaf: Leaf, here: Sequence[PlacedServer], owners: Mapping[str, Owner]) -> list[Segment]:
@@ -131,14 +178,16 @@ def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant
 
 
 def _check_gateway(context: Context, layout: Layout, found: Sequence[Segment]) -> None:
-    for pool in fabric_pools(layout):
+    mixed = bool(layout.spec.addressing.other_links)
+    for pool in every_pool(layout):
         prefix = next(
             (
                 subnet.prefix
                 for one in found
-                if not one.network
+                if not one.network and not one.edge
                 for subnet in one.subnets
                 if (":" in subnet.prefix) == (pool.network.version == 6)
+                and (not mixed or inside(ipaddress.ip_network(subnet.prefix), pool.network))
             ),
             None,
         )
@@ -178,7 +227,7 @@ def _check_apart(context: Context, pool: ServerPool, found: Iterable[Segment]) -
         (
             (network, one)
             for one in found
-            if not one.network
+            if not one.network and not one.edge
             for subnet in one.subnets
             for network in [ipaddress.ip_network(subnet.prefix)]
             if network.version == version
@@ -203,7 +252,7 @@ def _check_local_prefixes(context: Context, layout: Layout, found: Sequence[Segm
     local = [ipaddress.ip_network(prefix) for prefix in layout.spec.addressing.local_prefixes]
     if layout.spec.evpn() is not None or not local:
         return  # tenants' prefixes go by EVPN, the underlay has loopbacks only
-    for pool in fabric_pools(layout):
+    for pool in every_pool(layout):
         if any(inside(pool.network, prefix) for prefix in local):
             continue
         for segment in found:

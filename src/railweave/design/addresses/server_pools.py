@@ -43,6 +43,22 @@ def fabric_pools(layout: Layout) -> tuple[ServerPool, ...]:
     return (first,) if second is None else (first, ServerPool(second, (*at, "dual_stack")))
 
 
+def other_pools(layout: Layout) -> dict[str, tuple[ServerPool, ...]]:
+    """The pools of servers that are on their leaves in another way, by the name of that."""
+    base, found = layout.spec.addressing, dict[str, tuple[ServerPool, ...]]()
+    for name, one in base.other_links.items():
+        at: Location = ("fabrics", layout.name, "addressing", "other_links", name)
+        first = one.beside(base)
+        second = first.of_second()
+        found[name] = (ServerPool(first, at), *(() if second is None else (ServerPool(second, (*at, "dual_stack")),)))
+    return found
+
+
+def every_pool(layout: Layout) -> tuple[ServerPool, ...]:
+    """The pools of a fabric, and those of its other links."""
+    return (*fabric_pools(layout), *(one for pools in other_pools(layout).values() for one in pools))
+
+
 def tenant_pools(layout: Layout, tenant: str) -> tuple[ServerPool, ...]:
     """The pools of a tenant: its own where it has some, else the fabric's."""
     intent = layout.spec.tenants.get(tenant)

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.design.cabling.ports import Port
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from railweave.catalog.hardware import SwitchModel
     from railweave.catalog.systems import System
     from railweave.design.cabling.ports import PortKind
     from railweave.design.context import Context
+    from railweave.design.shape.topology import Layout
     from railweave.intent.reading.document import Location
+    from railweave.network.devices import Cable
 
 
 class Owner(NamedTuple):
@@ -86,3 +88,18 @@ def ports_of(model: SwitchModel, system: System) -> Iterator[tuple[str, Port, in
                     port = Port(physical, channel, mode.channels, group)
                     name = system.name_of(physical, channel, port.lane, group.lanes, model.cards)
                     yield name, port, mode.speed_gbps
+
+
+def panels_of(layout: Layout, cables: Sequence[Cable]) -> dict[str, Panel]:
+    """The leaves' ports that cables take."""
+    panels = {leaf.name: Panel(leaf.name, layout.equipment[leaf.name].model) for leaf in layout.leaves}
+    for cable in cables:
+        for end, far in ((cable.a, cable.b), (cable.b, cable.a)):
+            panel = panels.get(end.device)
+            group = panel.model.group_of(end.physical) if panel and end.physical is not None else None
+            if panel is None or group is None or end.physical is None:
+                continue
+            mode = next((one for one in group.modes() if one.speed_gbps == cable.speed_gbps), None)
+            port = Port(end.physical, end.channel, mode.channels if mode and end.channel is not None else 1, group)
+            panel.take(port, Owner(f"{far.device} {far.port}", None, "server_ports"))
+    return panels

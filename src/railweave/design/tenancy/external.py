@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from railweave.design.addresses.server_pools import tenant_pools
 from railweave.design.addresses.server_prefixes import inside
-from railweave.design.cabling.panels import Owner, Panel, port_named
-from railweave.design.cabling.ports import Port
+from railweave.design.cabling.panels import Owner, panels_of, port_named
 from railweave.network.overlay import ExternalLink, ExternalRouter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.design.cabling.panels import Panel
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
     from railweave.intent.networks import ExternalLink as LinkIntent
@@ -31,7 +31,7 @@ def with_external(
     """The tenants with their external routers. Notes problems where a link's port is taken or not there."""
     if not any(layout.spec.tenants[tenant.name].external for tenant in tenants):
         return tuple(tenants)
-    panels = _panels(layout, cables)
+    panels = panels_of(layout, cables)
     result: list[Tenant] = []
     for tenant in tenants:
         prefixes = dict.fromkeys(s.prefix for one in segments if one.tenant == tenant.name for s in one.subnets)
@@ -63,21 +63,6 @@ def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int)
     pools = [one.network for one in tenant_pools(layout, tenant)]
     own = [next((pool for pool in pools if inside(one, pool)), one) for one in networks]
     return tuple(dict.fromkeys(map(str, own)))
-
-
-def _panels(layout: Layout, cables: Sequence[Cable]) -> dict[str, Panel]:
-    """The leaves' ports that cables take."""
-    panels = {leaf.name: Panel(leaf.name, layout.equipment[leaf.name].model) for leaf in layout.leaves}
-    for cable in cables:
-        for end, far in ((cable.a, cable.b), (cable.b, cable.a)):
-            panel = panels.get(end.device)
-            group = panel.model.group_of(end.physical) if panel and end.physical is not None else None
-            if panel is None or group is None or end.physical is None:
-                continue
-            mode = next((one for one in group.modes() if one.speed_gbps == cable.speed_gbps), None)
-            port = Port(end.physical, end.channel, mode.channels if mode and end.channel is not None else 1, group)
-            panel.take(port, Owner(f"{far.device} {far.port}", None, "server_ports"))
-    return panels
 
 
 def _link(

@@ -143,7 +143,7 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
 def _with_servers(network: Network) -> list[Segment]:
     """The segments that a server is on: the gateway of any other is down, and no leaf advertises it."""
     live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
-    return [one for one in network.segments if one.key in live]
+    return [one for one in network.segments if one.key in live or one.edge]
 
 
 def _above(network: Network) -> dict[tuple[str, int], set[str]]:

@@ -84,6 +84,10 @@ def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
         ):  # not every kernel has dummy devices; a bridge without ports is up as well
             yield f"link add name lo{one.unit} type bridge mcast_snooping 0 stp_state 0"
             yield f"link set lo{one.unit} up"
+    for port in ports:
+        if port.kind == "server" and port.outside:  # an edge port, of which the lab has the end on the leaf
+            yield f"link add name {port.name} type veth peer name {port.name}{OTHER_END}"
+            yield f"link set {port.name}{OTHER_END} up"
     vlans = {gateway.vlan_name: gateway.name for gateway in gateways}
     for port in ports:
         if port.vlan is not None:

@@ -318,6 +318,7 @@ GRAMMAR["port"] = [
     Command("unreliable-los auto", "guide"),
     Command("<no shutdown|shutdown>", "guide"),
     Command("switchport access Vlan <1-4094>", "guide"),
+    Command("switchport trunk allowed Vlan <list>", "ansible sonic_l2_interfaces"),
     Command("storm-control <broadcast|unknown-unicast|unknown-multicast> <number>", "spytest system/storm_control"),
     Command("spanning-tree port type edge", "ansible sonic_stp"),
     Command("spanning-tree bpduguard port-shutdown", "ansible sonic_stp"),

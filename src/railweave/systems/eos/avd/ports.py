@@ -102,7 +102,19 @@ def _membership(config: DeviceConfig, port: Interface) -> dict[str, Any]:
     if port.native_vlan is None and not port.tagged:
         return {"mode": "access", "access_vlan": carried[0]}
     native = {} if port.native_vlan is None else {"native_vlan": port.native_vlan}
-    return {"mode": "trunk", "trunk": {**native, "allowed_vlan": ",".join(map(str, carried))}}
+    return {"mode": "trunk", "trunk": {**native, "allowed_vlan": _listed(carried)}}
+
+
+def _listed(numbers: list[int]) -> str:
+    """Numbers in order as EOS shows them: those that follow one another as a range."""
+    text = ""
+    for at, one in enumerate(numbers):
+        before, after = one - 1 in numbers, one + 1 in numbers
+        if before and after:
+            continue
+        mark = "" if at == 0 else "-" if before else ","
+        text += f"{mark}{one}"
+    return text
 
 
 def _gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
