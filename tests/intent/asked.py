@@ -188,6 +188,24 @@ ONE_LINK_NUMBERED: dict[str, object] = {
     "overrides.cables": [{"between": ["stripe1-leaf1", "spine1"]}],
 }
 SLICES: dict[str, object] = {f"{F}.tenants": {}, f"{F}.tenant_slices": {"servers": ["a1", "a2"], "gpus": 2}}
+APART: dict[str, object] = STATIC | {
+    f"{F}.addressing.other_links": {"old": {"servers": ["a1"], "server_pool": "10.5.0.0/16"}},
+    "overrides.nics": {},
+}
+APART_DUAL: dict[str, object] = APART | {f"{F}.addressing.other_links.old.dual_stack": {"server_pool": "fd44::/16"}}
+APART_BITS: dict[str, object] = APART_DUAL | {
+    f"{F}.addressing.other_links.old.dual_stack.bits": {
+        "stripe": 12,
+        "server": 12,
+        "rail": 12,
+        "color": 6,
+        "tenant": 6,
+    }
+}
+APART_SHORT: dict[str, object] = {f"{F}.addressing.other_links.old.dual_stack.prefix_length": 63}
+EDGE: dict[str, object] = HASHED | {
+    f"{F}.edge_ports": {"tester": {"leaf": "stripe1-leaf1", "port": "<30>", "prefixes": ["10.9.1.0/31"]}}
+}
 ISIS = {f"{F}.underlay.protocol": "isis"}
 SECURED: dict[str, object] = {"management.security": {}, "management.snmp.clients": ["172.20.0.0/24"]}
 SERVERS = SECURED | {
@@ -327,6 +345,41 @@ CONTEXT: dict[str, Given] = {
     ),
     "fabrics.*.tenants.*.route_target": Given(("64999:7",), "colored tenants"),
     "fabrics.*.tenants.*.server_pools": Given((["fd77::/32"], ["fd77::/32", "10.0.0.0/9"]), "colored tenants"),
+    "fabrics.*.addressing.tagged_vlans": Given(
+        ([300], [300, 301]),
+        beside={f"{F}.addressing.server_link": "trunk"},
+        systems=("junos", "eos", "sonic", "dell_sonic"),  # FRR has no ports, and says so
+    ),
+    "fabrics.*.addressing.other_links.*.dual_stack.server_pool": Given(
+        ("fd55::/16",), now="fd44::/16", beside=APART_DUAL
+    ),
+    "fabrics.*.addressing.other_links.*.dual_stack.prefix_length": Given((80,), beside=APART_DUAL),
+    "fabrics.*.addressing.other_links.*.dual_stack.server_prefix": Given(
+        ("fd44:{stripe}:{server}:{rail*8}::/64",), beside=APART_DUAL
+    ),
+    "fabrics.*.addressing.other_links.*.dual_stack.gateway_host": Given((9,), beside=APART_DUAL),
+    "fabrics.*.addressing.other_links.*.dual_stack.bits.color": Given((5,), beside=APART_BITS, along=APART_SHORT),
+    "fabrics.*.addressing.other_links.*.dual_stack.bits.tenant": Given((5,), beside=APART_BITS, along=APART_SHORT),
+    "fabrics.*.addressing.other_links.*.dual_stack.bits.*": Given((11,), beside=APART_BITS, along=APART_SHORT),
+    "fabrics.*.addressing.other_links.*.servers": Given((["a2"],), beside=APART, now=["a1"]),
+    "fabrics.*.addressing.other_links.*.server_link": Given(
+        ("access", "trunk"),
+        now="routed",
+        beside=APART | {f"{F}.addressing.server_link": "routed", f"{F}.addressing.prefix_length": 31},
+        along={f"{F}.addressing.other_links.old.prefix_length": 24},
+        equal={"trunk": "with its native VLAN alone, which SONiC and FRR have as an access port's"},
+    ),
+    "fabrics.*.addressing.other_links.*.server_pool": Given(("10.6.0.0/16",), now="10.5.0.0/16", beside=APART),
+    "fabrics.*.addressing.other_links.*.prefix_length": Given((30,), beside=APART),
+    "fabrics.*.addressing.other_links.*.server_prefix": Given(("10.5.{stripe}.{rail*8}/30",), beside=APART),
+    "fabrics.*.addressing.other_links.*.gateway_host": Given((0,), beside=APART),
+    "fabrics.*.edge_ports.*.leaf": Given(("stripe2-leaf1",), now="stripe1-leaf1", beside=EDGE),
+    "fabrics.*.edge_ports.*.port": Given(("<31>",), now="<30>", beside=EDGE),
+    "fabrics.*.edge_ports.*.prefixes": Given(
+        (["10.9.2.0/31"], ["10.9.1.0/31", "fd09::/127"]), now=["10.9.1.0/31"], beside=EDGE
+    ),
+    "fabrics.*.edge_ports.*.speed": Given(("400G",), beside=EDGE, along={f"{F}.edge_ports.tester.port": "<30:0>"}),
+    "fabrics.*.edge_ports.*.tenant": Given(("blue",), "tenants", EDGE, now="red"),
     "fabrics.*.addressing.local_prefixes": Given((["fd00::/15", "fd08::/16"],)),
     "fabrics.*.pools.leaf_asn": Given(("65001-65099",)),
     "fabrics.*.pools.spine_asn": Given(("65101-65199",)),

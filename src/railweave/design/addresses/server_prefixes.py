@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     """What numbers a prefix: leaf, tenant slot (0: none), rail, server slot (0 on a shared VLAN), color index."""
 
 
+MOST_BITS = 32
+"""Of a field of a prefix."""
+
+
 def cutter(context: Context, layout: Layout, colors: Sequence[Color], pool: ServerPool) -> Callable[[Place], Subnet]:
     """What cuts prefixes from a pool. Notes problems where the pool is too small."""
     if pool.addressing.server_prefix:
@@ -129,7 +133,8 @@ def _default_bits(free: int) -> FieldBits:
     from railweave.intent.addressing import FieldBits
 
     if free >= 48:
-        return FieldBits(stripe=free - 32, rail=16, color=16)
+        more = max(0, free - 32 - MOST_BITS)  # a field has 32 bits at most
+        return FieldBits(stripe=free - 32 - more, rail=16 + more, color=16)
     if free >= 24:
         return FieldBits(stripe=free - 16, rail=8, color=8)
     color = 4 if free >= 12 else 0
@@ -141,7 +146,8 @@ def _tenant_bits(free: int) -> FieldBits:
     from railweave.intent.addressing import FieldBits
 
     if free >= 40:
-        return FieldBits(tenant=free - 32, stripe=16, rail=8, color=8)
+        more = max(0, free - 32 - MOST_BITS)
+        return FieldBits(tenant=free - 32 - more, stripe=16 + more, rail=8, color=8)
     rail = min(4, free)
     tenant = (free - rail) // 2
     return FieldBits(tenant=tenant, stripe=free - rail - tenant, rail=rail, color=0)
@@ -154,6 +160,7 @@ def _routed_bits(free: int) -> FieldBits:
     color = 8 if free >= 40 else 4 if free >= 20 else 0
     rail = min(4, free - color)
     server = min(16 if free >= 40 else 8, free - color - rail)
+    server += max(0, free - color - rail - server - MOST_BITS)
     return FieldBits(stripe=free - color - rail - server, server=server, rail=rail, color=color)
 
 

@@ -1,0 +1,97 @@
+"""Servers on trunks, on routed ports and testers without BGP on one leaf: examples/frontend-mixed.yaml, and what is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from railweave import api
+from railweave.checks.run import run_checks
+from railweave.checks.subject import Subject
+from railweave.device.build import device_config
+from railweave.device.host import host_config
+from railweave.errors import InputError
+from railweave.outputs.steps import design_file
+from railweave.routing.control_plane import ControlPlane
+from tests.conftest import EXAMPLES
+from tests.routing.fabrics import configurations
+from tests.systems.there_and_back import lost, one_of_each_role
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from railweave.network.model import Network
+
+FABRIC = EXAMPLES / "frontend-mixed.yaml"
+
+
+def _changed(tmp_path: Path, *changes: tuple[str, str]) -> Network:
+    text = FABRIC.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    file = tmp_path / "mixed.yaml"
+    file.write_text(text, encoding="utf-8")
+    return design_file(file)[0]
+
+
+def test_a_leaf_has_trunks_routed_ports_and_an_edge_port() -> None:
+    leaf = device_config(api.load(FABRIC), "frontend-leaf1")
+    ports = {one.peer: one for one in leaf.interfaces if one.kind == "server"}
+    assert (ports["H100-01"].native_vlan, ports["H100-01"].tagged) == (2, (300, 301))
+    assert (ports["WEKA-1"].vlan, ports["WEKA-1"].tagged) == (None, ())
+    of_port = {one.port: one.addresses for one in leaf.gateways if one.port}
+    assert of_port[ports["WEKA-1"].name] == ("10.30.1.6/31", "fd00:30:1:3::1/64")
+    assert of_port[ports["tester1"].name] == ("10.90.1.0/31", "fd00:90:1::/127")
+    assert leaf.bgp is not None
+    assert {session.peer for group in leaf.bgp.groups for session in group.sessions} == {
+        "frontend-spine1",
+        "frontend-spine2",
+    }
+
+
+@pytest.mark.parametrize("nos", ["junos", "eos", "sonic", "dell_sonic", "frr"])
+def test_mixed_ports_come_back(nos: str) -> None:
+    network = api.load(FABRIC, device=[f":{nos}"])
+    for device in {*one_of_each_role(network), "frontend-leaf1"}:
+        assert lost(device_config(network, device)) == []
+
+
+def test_every_leaf_reaches_what_is_behind_an_edge_port() -> None:
+    network = api.load(FABRIC)
+    routes = ControlPlane(configurations(network)).routes()
+    for prefix in ("10.90.2.0/31", "fd00:90:2::/127", "10.30.2.6/31"):
+        assert len(routes.next_hops("frontend-leaf1", prefix)) == 4
+    assert [one for one in run_checks(Subject.of(network), slow=False) if one.severity == "error"] == []
+
+
+def test_a_routed_server_finds_those_on_trunks() -> None:
+    host = host_config(api.load(FABRIC), "WEKA-1")
+    front = [str(one.to) for one in host.rules if one.dev == "mgmt_eth" and one.to is not None]
+    assert front == ["10.30.1.6/16", "10.20.0.0/16", "fd00:30:1:3::1/32", "fd00:20::/32"]
+    on_trunk = [one for one in host_config(api.load(FABRIC), "H100-01").rules if one.dev == "mgmt_eth"]
+    assert [str(one.from_) for one in on_trunk] == ["10.20.10.2", "fd00:20:1::2"]
+
+
+def test_what_cannot_be_mixed(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="both put NICs on a VLAN of their rail"):
+        _changed(
+            tmp_path,
+            ("server_link: routed\n          server_pool: 10.30", "server_link: access\n          server_pool: 10.30"),
+        )
+    with pytest.raises(InputError, match="there is no server 'WEKA-5' on fabric 'frontend'"):
+        _changed(tmp_path, ('"WEKA-[1-4]"\n', '"WEKA-[1-5]"\n'))
+    with pytest.raises(InputError, match=r"et-0/0/8 for edge port tester1 .*H100-01"):
+        _changed(
+            tmp_path,
+            ("port: et-0/0/30, speed: 100G, prefixes: [10.90.1", "port: et-0/0/8, speed: 100G, prefixes: [10.90.1"),
+        )
+    with pytest.raises(InputError, match="has no leaf 'frontend-leaf7'"):
+        _changed(tmp_path, ("leaf: frontend-leaf2", "leaf: frontend-leaf7"))
+    with pytest.raises(InputError, match="are of one address family"):
+        _changed(tmp_path, ('"fd00:90:1::/127"', "10.91.0.0/31"))
+    with pytest.raises(InputError, match="tagged_vlans without trunk ports"):
+        _changed(tmp_path, ("server_link: trunk", "server_link: access"))
+    with pytest.raises(InputError, match=r"overlapping prefixes: .*10\.30\.1\.6/31"):
+        _changed(tmp_path, ("10.90.1.0/31", "10.30.1.6/31"))
