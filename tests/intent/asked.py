@@ -344,6 +344,7 @@ CONTEXT: dict[str, Given] = {
         (9,), "tenants", DUAL_BITS, along={f"{F}.addressing.dual_stack.bits.rail": 23}
     ),
     "fabrics.*.tenants.*.route_target": Given(("64999:7",), "colored tenants"),
+    "fabrics.*.tenants.*.leaks": Given((["blue"],), "tenants"),
     "fabrics.*.tenants.*.server_pools": Given((["fd77::/32"], ["fd77::/32", "10.0.0.0/9"]), "colored tenants"),
     "fabrics.*.addressing.tagged_vlans": Given(
         ([300], [300, 301]),

@@ -189,12 +189,29 @@ def _targets(
 ) -> None:
     """The route targets of tenants that do not follow from the VNI, where a VRF takes what it sends."""
     head = draft.at("overlay").get("route_target_as", USUAL.route_target_as)
+    leaves = list(leaves)
+    every = [vrf for leaf in leaves for vrf in configs[leaf].vrfs if len(vrf.export_targets) == 1]
+    senders = {vrf.export_targets[0]: vrf for vrf in every}
     for leaf in leaves:
         for vrf in configs[leaf].vrfs:
-            if len(vrf.export_targets) == 1 and vrf.import_targets == vrf.export_targets and vrf.name in made:
+            taken = set(vrf.import_targets)
+            if len(vrf.export_targets) == 1 and taken >= set(vrf.export_targets) and vrf.name in made:
+                _leaks(made, vrf, senders)
                 own = vrf.export_targets[0].removeprefix("target:")
                 if own != f"{head}:{vnis[vrf.name]}" and own.count(":") == 1:
                     made[vrf.name].setdefault("route_target", own)
+
+
+def _leaks(made: Mapping[str, dict[str, Any]], vrf: Vrf, senders: Mapping[str, Vrf]) -> None:
+    """The tenants that one shares prefixes with, where both take the other's: said at the one with fewer such."""
+    own = vrf.export_targets[0]
+    for target in vrf.import_targets:
+        other = senders.get(target)
+        if other is None or other.name == vrf.name or own not in other.import_targets or other.name not in made:
+            continue
+        if (len(vrf.import_targets), vrf.name) < (len(other.import_targets), other.name):
+            there = made[vrf.name].setdefault("leaks", [])
+            there += [] if other.name in there else [other.name]
 
 
 def _with_members(draft: Draft, made: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -204,7 +221,7 @@ def _with_members(draft: Draft, made: dict[str, dict[str, Any]]) -> dict[str, di
     return {
         name: {
             key: part[key]
-            for key in ("members", "networks", "external", "vni", "route_target", "loopbacks")
+            for key in ("members", "networks", "external", "vni", "route_target", "loopbacks", "leaks")
             if key in part
         }
         for name, part in made.items()

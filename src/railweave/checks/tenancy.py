@@ -45,7 +45,9 @@ def tenant_isolation(subject: Subject) -> Iterator[Found]:
         for (leaf, vrf), held in routes.holds.items():
             if network.switch(leaf).fabric != fabric.name:
                 continue
-            foreign = [place for place in np.flatnonzero(held).tolist() if owner.get(place) != vrf]
+            foreign = [
+                place for place in np.flatnonzero(held).tolist() if fabric.apart(vrf, owner.get(place, "nobody"))
+            ]
             if foreign and shown < MOST_SHOWN:
                 shown += 1
                 more = f" and {len(foreign) - 1} more" if foreign[1:] else ""
@@ -64,7 +66,9 @@ def _shared(subject: Subject, fabric: Fabric) -> Iterator[Found]:
         if subject.network.switch(leaf).fabric != fabric.name:
             continue
         for prefix in exits:
-            if subnets.get(prefix, vrf) != vrf or (prefix in outside and (vrf, prefix) not in accepted):
+            if fabric.apart(vrf, subnets.get(prefix, vrf)) or (
+                prefix in outside and fabric.apart(vrf, outside[prefix]) and (vrf, prefix) not in accepted
+            ):
                 owner = subnets.get(prefix) or outside.get(prefix, "nobody")
                 yield Found(leaf, f"VRF {vrf} holds {prefix}, of tenant {owner}")
 

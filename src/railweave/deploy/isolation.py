@@ -42,6 +42,17 @@ class Moments:
         self.before = running_configs(network, here, designed)
         self.after = running_configs(network, {**here, **there}, designed)
 
+    def _stated(self) -> list[str]:
+        """What tenants take of each other by a statement of the fabric file, as lines."""
+        return [
+            _line(tenant.name, leaf.name, other.name, other.route_target)
+            for fabric in self.network.fabrics
+            for tenant in fabric.tenants
+            for other in fabric.tenants
+            for leaf in self.network.switches
+            if other.name in tenant.leaks and leaf.fabric == fabric.name
+        ]
+
     @property
     def together(self) -> list[frozenset[str]]:
         """Leaves that must change in one wave, because a server moves on each of them."""
@@ -64,7 +75,7 @@ class Moments:
         moving = {
             server: leaves for server in sorted(old.keys() & new.keys()) if (leaves := self._leaves(server, old, new))
         }
-        known = leaks(self.before.values())
+        known = [*leaks(self.before.values()), *self._stated()]
         done: set[str] = set()
         found: list[Wave] = []
         for wave in waves:
@@ -100,6 +111,10 @@ class Moments:
         return tuple(found)
 
 
+def _line(vrf: str, leaf: str, other: str, target: str) -> str:
+    return f"VRF {vrf} of {leaf} would take routes of {other}, by route target {target}"
+
+
 def tenants(network: Network, configs: Mapping[str, DeviceConfig]) -> Tenants:
     """The VRF that each NIC of each server is in, by the configuration of its leaf."""
     found: Tenants = {}
@@ -131,7 +146,7 @@ def leaks(configs: Iterable[DeviceConfig]) -> list[str]:
             givers.setdefault(target, set()).add(vrf.name)
     return sorted(
         {
-            f"VRF {vrf.name} of {leaf} would take routes of {other}, by route target {target}"
+            _line(vrf.name, leaf, other, target)
             for leaf, vrf in every
             for target in vrf.import_targets
             for other in givers.get(target, set()) - {vrf.name}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from railweave.catalog.hardware import SwitchModel
     from railweave.catalog.systems import System
-    from railweave.device.model import Gateway
+    from railweave.device.model import DeviceConfig, Gateway
     from railweave.network.devices import Switch
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network
@@ -81,6 +81,7 @@ def vrfs(
 ) -> tuple[Vrf, ...]:
     """A VRF for every tenant that has a gateway, or an external router, on the switch."""
     found: list[Vrf] = []
+    targets = {one.name: one.route_target for one in fabric.tenants}
     for tenant in fabric.tenants:
         own = [gateway for gateway in gateways if gateway.vrf == tenant.name]
         external = _peers(tenant, switch, interfaces)
@@ -91,7 +92,7 @@ def vrfs(
                     name=tenant.name,
                     vni=tenant.vni,
                     route_distinguisher=part.route_distinguisher or f"{switch.router_id}:{tenant.slot}",
-                    import_targets=(tenant.route_target,),
+                    import_targets=(tenant.route_target, *(targets[one] for one in tenant.leaks)),
                     export_targets=(tenant.route_target,),
                     prefixes=tuple(prefix for gateway in own for prefix in gateway.prefixes),
                     external=external,
@@ -202,6 +203,14 @@ def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence
         vlans=tuple(BridgedVlan(one.vlan, name, one.vni, one.route_target) for name, one in own.items()),
         ports=tuple(one.name for one in interfaces if one.vlan in own),
     )
+
+
+def forwards_leaks(config: DeviceConfig) -> bool:
+    """Whether a device forwards by the routes that a VRF takes of another, also of one on the device itself.
+
+    FRR, and what runs it, keeps a route whose VNI is not the VRF's own out of the kernel, and takes none of the device's own.
+    """
+    return catalog().systems[config.nos].has("leaks")
 
 
 def underlay_prefixes(fabric: Fabric, switch: Switch) -> dict[int | None, tuple[Prefix, ...]]:

@@ -117,6 +117,12 @@ class Tenant(Model):
         description="pools of its own, at most one of each address family: the tenant's routed members have addresses of these "
         "families, in prefixes by stripe and rail; empty: the fabric's pools",
     )
+    leaks: tuple[Name, ...] = Field(
+        default=(),
+        exclude_if=lambda value: not value,
+        description="tenants with shared services: it takes their prefixes and they take its own, and nobody else's. Two tenants that "
+        "leak to the same services do not reach each other",
+    )
     vni: int | None = Field(
         default=None, ge=1, le=16_777_215, description="VNI; empty: by its slot from the overlay's range"
     )

@@ -98,6 +98,11 @@ class Fabric:
         own = next((one.server_pools for one in self.tenants if one.name == tenant), ())
         return own or self.server_pools
 
+    def apart(self, one: str, other: str) -> bool:
+        """Whether two tenants are to be kept apart: others than those that the file lets leak into each other."""
+        found = next((tenant for tenant in self.tenants if tenant.name == one), None)
+        return one != other and (found is None or other not in found.leaks)
+
     @property
     def own_links(self) -> bool:
         """Whether every NIC has a routed port and prefixes of its own."""

@@ -101,6 +101,8 @@ class Tenant:
     external: Annotated[tuple[ExternalRouter, ...], Rare] = ()
     server_pools: Annotated[tuple[str, ...], Rare] = ()
     """Pools of its own that the prefixes of its routed members are cut from; empty: the fabric's."""
+    leaks: Annotated[tuple[str, ...], Rare] = ()
+    """Tenants whose prefixes it takes, and that take its own, by a statement of the file."""
     on_leaves: Annotated[tuple[TenantLeaf, ...], Rare] = ()
     """Its VRFs, where route distinguishers are by a formula, or VRFs have loopbacks."""
 

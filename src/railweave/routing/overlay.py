@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from railweave.device.overlay import forwards_leaks
 from railweave.routing.shared import Shared, shared
 from railweave.routing.table import LOCAL, UNREACHABLE
 
@@ -47,6 +48,7 @@ class OverlayPlane:
         place = {prefix: number for number, prefix in enumerate(prefixes)}
         self._configs = {name: config for name, config in configs.items() if config.overlay is not None}
         self._size = len(prefixes)
+        self._leaks = {name: forwards_leaks(one) for name, one in self._configs.items()}
         self._loopback = {
             name: place[config.overlay.loopback.prefix] for name, config in self._configs.items() if config.overlay
         }
@@ -121,10 +123,15 @@ class OverlayPlane:
         held = np.zeros(self._size, dtype=np.bool_)
         for origin in self._origins:
             mine = origin.leaf == name and origin.vrf.name == vrf.name
-            taken = origin.leaf in senders and not set(origin.vrf.export_targets).isdisjoint(vrf.import_targets)
-            if mine or taken:
+            here = origin.leaf == name and self._leaks[name]
+            wanted = not set(origin.vrf.export_targets).isdisjoint(vrf.import_targets)
+            if mine or (wanted and (here or (origin.leaf in senders and self._takes(name, vrf, origin.vrf)))):
                 held[origin.places] |= live[origin.leaf][origin.places]
         return held
+
+    def _takes(self, name: str, vrf: Vrf, other: Vrf) -> bool:
+        """Whether a device forwards by routes of another VRF that it imports: some do where the VNI is the same only."""
+        return self._leaks[name] or vrf.vni == other.vni
 
     def _reflects(self, name: str) -> bool:
         overlay = self._configs[name].overlay

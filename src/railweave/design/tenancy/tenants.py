@@ -70,10 +70,24 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
             where = (*at, key) if intent.route_target or not overlay.route_target else _formula_at(layout)
             context.problem(where, what, "give each its own: tenants with one target reach each other")
         own = networks.get(tenant, ())
-        found.append(Tenant(tenant, name, slot, vni, target, own, server_pools=intent.server_pools))
+        leaks = _leaks(context, layout, tenant)
+        found.append(Tenant(tenant, name, slot, vni, target, own, server_pools=intent.server_pools, leaks=leaks))
     members = _members(context, layout, {one.name: one for one in found})
     context.check()
     return tuple(found), members
+
+
+def _leaks(context: Context, layout: Layout, tenant: str) -> tuple[str, ...]:
+    """The tenants that one shares prefixes with: those that it names, and those that name it."""
+    every = layout.spec.tenants
+    for other in every[tenant].leaks:
+        at: Location = ("fabrics", layout.name, "tenants", tenant, "leaks")
+        if other not in every:
+            context.problem(at, f"there is no tenant {other!r}", f"tenants are {', '.join(every)}")
+        elif other == tenant:
+            context.problem(at, f"{tenant!r} leaks to itself", "name another tenant")
+    own = [other for other in every[tenant].leaks if other in every]
+    return tuple(dict.fromkeys([*own, *(name for name, one in every.items() if tenant in one.leaks)]))
 
 
 def _formula_at(layout: Layout) -> Location:

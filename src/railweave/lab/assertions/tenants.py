@@ -75,7 +75,7 @@ def isolated(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every a
         checked += len(have)
         for prefix in sorted(have & owners.keys()):
             owner = owners[prefix]
-            if owner.tenant != vrf.name:
+            if lab.plan.network.fabric(lab.plan.network.switch(config.name).fabric).apart(vrf.name, owner.tenant):
                 failures.append(f"{config.name}: {vrf.name} has {prefix}, which is {owner.tenant}'s on {owner.leaf}")
     pairs = forbidden_pairs(lab)
     tenants = {f"{one.name}:{nic.name}": nic.tenant for one in lab.plan.network.servers for nic in one.nics}

@@ -153,7 +153,8 @@ def forbidden_pairs(lab: Running) -> list[QueuePair]:
     return [
         QueuePair(f"{server}:{nic.name}", f"{other}:{far.name}", here.address, there.address, "", ())
         for (server, nic), (other, far) in permutations(nics, 2)
-        if server != other and (nic.fabric, nic.tenant) != (far.fabric, far.tenant)
+        if server != other
+        and (nic.fabric != far.fabric or lab.plan.network.fabric(nic.fabric).apart(nic.tenant, far.tenant))
         for here in nic.addresses
         for there in far.addresses
         if Address(here.address).family == Address(there.address).family

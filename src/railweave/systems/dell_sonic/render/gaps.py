@@ -67,6 +67,8 @@ def _routing(config: DeviceConfig) -> Iterator[Finding]:
     overlay = config.overlay
     if overlay is None:
         return
+    if any(len(vrf.import_targets) > 1 for vrf in config.vrfs):
+        yield rules.NO_LEAKS.finding(config.name)
     if len(overlay.endpoints) > 1:
         yield rules.NO_COLOR_ENDPOINTS.finding(config.name)
     if overlay.endpoints and overlay.endpoints[0].address.family == "ipv6":

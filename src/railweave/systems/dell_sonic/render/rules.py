@@ -189,3 +189,11 @@ CONTROL_PLANE = Rule(
     "what else it sees is not documented",
     "try one switch from its console before the rest",
 )
+NO_LEAKS = Rule(
+    "dell-no-leaks",
+    "warning",
+    "rendering",
+    "tenants with shared services (`leaks`) do not reach them: the routes are taken, and not forwarded by",
+    "FRR keeps a route of another VNI than the VRF's out of the kernel, and takes none of the leaf's own VRFs",
+    "use leaves that leak between VRFs (junos, eos), or let an external router join the tenants",
+)

@@ -174,6 +174,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         (rules.NO_HASH, not _plain(config.balancing.hash)),
         (rules.NO_TUNNELS, bool(config.vrfs)),
         (rules.NO_ANYCAST, bool(config.mac_vrf)),
+        (rules.NO_LEAKS, any(len(vrf.import_targets) > 1 for vrf in config.vrfs)),
         (rules.NO_COLOR_ENDPOINTS, config.overlay is not None and len(config.overlay.endpoints) > 1),
         (rules.NO_RA_ROUTES, wanted is not None and bool(wanted.routes)),
         (rules.NO_RA_INTERVAL, wanted is not None),

@@ -92,3 +92,11 @@ PEER_AS = Rule(
     "FRR has no list of accepted AS numbers; each neighbor is given the one that design knows",
     "a neighbor with another AS stays down, so the effect is stricter",
 )
+NO_LEAKS = Rule(
+    "frr-no-leaks",
+    "info",
+    "rendering",
+    "tenants with shared services (`leaks`) do not reach them: the routes are taken, and not forwarded by",
+    "FRR keeps a route of another VNI than the VRF's out of the kernel, and takes none of the leaf's own VRFs",
+    "use leaves that leak between VRFs (junos, eos), or let an external router join the tenants",
+)

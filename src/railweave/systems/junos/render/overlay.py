@@ -70,6 +70,7 @@ def overlay_policies(config: DeviceConfig) -> list[Statement | None]:
         block(("policy-statement", TO_NEIGHBORS), terms),
         block(("policy-statement", EXPORT), own) if config.vrfs else None,
         *external_policies(config),
+        *target_policies(config),
     ]
 
 
@@ -101,7 +102,8 @@ def overlay_communities(config: DeviceConfig) -> list[Statement | None]:
         return []
     value = config.overlay.from_spine
     return [
-        block(("community", FROM_SPINE), choices("members", [f"large:{value}" if value.count(":") == 2 else value]))
+        block(("community", FROM_SPINE), choices("members", [f"large:{value}" if value.count(":") == 2 else value])),
+        *target_communities(config),
     ]
 
 
@@ -119,6 +121,7 @@ def _vrf(config: DeviceConfig, vrf: Vrf) -> Statement | None:
             "routing-options",
             block(("rib", f"{vrf.name}.inet6.0"), leaf("multipath")) if "ipv6" in vrf.families() else None,
             leaf("multipath") if "ipv4" in vrf.families() else None,
+            leaf("auto-export") if len(vrf.import_targets) > 1 else None,
         ),
         block(
             "protocols",
@@ -138,16 +141,57 @@ def _vrf(config: DeviceConfig, vrf: Vrf) -> Statement | None:
         [entry("interface", one.session.interface) for one in vrf.external],
         entry("interface", f"lo0.{vrf.unit}") if vrf.unit is not None else None,
         leaf("route-distinguisher", vrf.route_distinguisher),
-        leaf("vrf-target", vrf.export_targets[0]) if vrf.import_targets == vrf.export_targets else _targets(vrf),
+        *_targets(vrf),
     )
 
 
-def _targets(vrf: Vrf) -> Statement | None:
-    return block(
-        "vrf-target",
-        [entry("import", target) for target in vrf.import_targets],
-        [entry("export", target) for target in vrf.export_targets],
-    )
+def _targets(vrf: Vrf) -> list[Statement | None]:
+    """The route targets of a VRF; several need policies, for ``vrf-target`` has one in each direction."""
+    if vrf.import_targets == vrf.export_targets and len(vrf.export_targets) == 1:
+        return [leaf("vrf-target", vrf.export_targets[0])]
+    if len(vrf.import_targets) <= 1 and len(vrf.export_targets) <= 1:
+        return [
+            block(
+                "vrf-target",
+                [entry("import", target) for target in vrf.import_targets],
+                [entry("export", target) for target in vrf.export_targets],
+            )
+        ]
+    return [choices("vrf-import", [f"import-{vrf.name}"]), choices("vrf-export", [f"export-{vrf.name}"])]
+
+
+def _by_policy(config: DeviceConfig) -> list[Vrf]:
+    """VRFs whose route targets stand in policies."""
+    return [one for one in config.vrfs if max(len(one.import_targets), len(one.export_targets)) > 1]
+
+
+def _target_name(target: str) -> str:
+    return target.replace(":", "-")
+
+
+def target_policies(config: DeviceConfig) -> list[Statement | None]:
+    """What VRFs that take the routes of several others import, and what they export."""
+    found: list[Statement | None] = []
+    for vrf in _by_policy(config):
+        taken = choices("community", [_target_name(one) for one in vrf.import_targets])
+        given = [entry("community", "add", _target_name(one)) for one in vrf.export_targets]
+        found += [
+            block(
+                ("policy-statement", f"import-{vrf.name}"),
+                block(("term", "targets"), block("from", taken), block("then", leaf("accept"))),
+                block(("term", "rest"), block("then", leaf("reject"))),
+            ),
+            block(
+                ("policy-statement", f"export-{vrf.name}"), block(("term", "own"), block("then", given, leaf("accept")))
+            ),
+        ]
+    return found
+
+
+def target_communities(config: DeviceConfig) -> list[Statement | None]:
+    """The communities that those policies name."""
+    named = dict.fromkeys(one for vrf in _by_policy(config) for one in (*vrf.import_targets, *vrf.export_targets))
+    return [block(("community", _target_name(one)), choices("members", [one])) for one in named]
 
 
 def tunnel_source(config: DeviceConfig) -> Statement | None:

@@ -78,6 +78,8 @@ def _overlay(config: DeviceConfig) -> Iterator[Finding]:
     overlay = config.overlay
     if overlay is None or not overlay.endpoints:
         return
+    if any(len(vrf.import_targets) > 1 for vrf in config.vrfs):
+        yield rules.NO_LEAKS.finding(config.name)
     if len(overlay.endpoints) > 1:
         yield rules.NO_COLOR_ENDPOINTS.finding(config.name)
     if any(one.address.family == "ipv6" for one in overlay.endpoints[:1]):

@@ -202,3 +202,11 @@ CONTROL_PLANE = Rule(
     "control-plane lists of SONiC hold services of management alone: caclmgrd takes BGP, ICMP, neighbor discovery, DHCP, "
     "replies and whatever has a hop limit of 1 from anybody, without rates or counters of ours, and everything from neighbors that FRR has BFD with",
 )
+NO_LEAKS = Rule(
+    "sonic-no-leaks",
+    "warning",
+    "rendering",
+    "tenants with shared services (`leaks`) do not reach them: the routes are taken, and not forwarded by",
+    "FRR keeps a route of another VNI than the VRF's out of the kernel, and takes none of the leaf's own VRFs",
+    "use leaves that leak between VRFs (junos, eos), or let an external router join the tenants",
+)

@@ -1,0 +1,94 @@
+"""Tenants that leak to shared services, by a statement of the file: taken, proved, read back, and nobody else's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from railweave import api
+from railweave.checks.run import run_checks
+from railweave.checks.subject import Subject
+from railweave.device.build import device_config
+from railweave.errors import InputError
+from railweave.routing.control_plane import ControlPlane
+from railweave.systems import system
+from tests.routing.fabrics import configurations
+from tests.systems.there_and_back import lost
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from railweave.network.model import Network
+
+FABRIC = """
+name: leaks
+fabrics:
+  backend:
+    topology: {stripes: 2, leaves_per_stripe: 2, spines: 2, oversubscription: 4}
+    leaf: {device: qfx5240-64od, server_ports: {first: 16}}
+    load_balancing: {mode: ecmp}
+    addressing: {server_mode: static, server_pool: 10.0.0.0/12, prefix_length: 24, dual_stack: {server_pool: "fd01::/16"}}
+    tenants:
+      red: {members: ["h[1-4]:gpu[0-1]_eth"], leaks: [services]}
+      blue: {members: ["h[1-4]:gpu[2-3]_eth"], leaks: [services]}
+      services: {members: ["h[1-4]:gpu[6-7]_eth"]}
+      green: {members: ["h[1-4]:gpu[4-5]_eth"]}
+servers:
+  - {names: "h[1-2]", model: h100-8gpu-cx7, stripe: stripe1}
+  - {names: "h[3-4]", model: h100-8gpu-cx7, stripe: stripe2}
+"""
+
+
+def _network(tmp_path: Path, nos: str = "junos", text: str = FABRIC) -> Network:
+    file = tmp_path / "leaks.yaml"
+    file.write_text(text, encoding="utf-8")
+    return api.load(file, device=[f":{nos}"])
+
+
+def _held(network: Network, leaf: str, vrf: str) -> set[str]:
+    """The tenants whose prefixes a VRF of a leaf holds."""
+    routes = ControlPlane(configurations(network)).routes()
+    whose = {subnet.prefix: one.tenant for one in network.segments for subnet in one.subnets}
+    places = np.flatnonzero(routes.holds[leaf, vrf]).tolist()
+    return {whose[routes.prefixes[at]] for at in places}
+
+
+@pytest.mark.parametrize("nos", ["junos", "eos"])
+def test_services_and_those_who_leak_to_them_reach_each_other(tmp_path: Path, nos: str) -> None:
+    network = _network(tmp_path, nos)
+    assert _held(network, "stripe1-leaf1", "red") == {"red", "services"}
+    assert _held(network, "stripe2-leaf2", "services") == {"red", "blue", "services"}
+    assert _held(network, "stripe2-leaf2", "green") == {"green"}
+    assert [one for one in run_checks(Subject.of(network), slow=False) if one.severity == "error"] == []
+
+
+def test_frr_forwards_by_none_of_them_and_sonic_says_so(tmp_path: Path) -> None:
+    network = _network(tmp_path, "sonic")
+    assert _held(network, "stripe1-leaf1", "red") == {"red"}
+    leaf = device_config(network, "stripe1-leaf1")
+    assert "sonic-no-leaks" in {one.id for one in system("sonic").gaps(leaf)}
+
+
+def test_without_the_statement_it_is_an_error(tmp_path: Path) -> None:
+    network = _network(tmp_path)
+    other = _network(tmp_path, text=FABRIC.replace(", leaks: [services]", ""))
+    found = [
+        one
+        for one in run_checks(Subject(other, {one.name: one for one in configurations(network)}))
+        if one.severity == "error"
+    ]
+    assert {one.id for one in found} == {"tenant-isolation"}
+
+
+@pytest.mark.parametrize("nos", ["junos", "eos", "sonic", "dell_sonic", "frr"])
+def test_leaks_come_back(tmp_path: Path, nos: str) -> None:
+    assert lost(device_config(_network(tmp_path, nos), "stripe1-leaf2")) == []
+
+
+def test_leaks_to_nobody(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no tenant 'archive'"):
+        _network(tmp_path, text=FABRIC.replace("leaks: [services]", "leaks: [archive]"))
+    with pytest.raises(InputError, match="'red' leaks to itself"):
+        _network(tmp_path, text=FABRIC.replace("leaks: [services]", "leaks: [red]", 1))
