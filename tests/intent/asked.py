@@ -206,6 +206,7 @@ APART_SHORT: dict[str, object] = {f"{F}.addressing.other_links.old.dual_stack.pr
 EDGE: dict[str, object] = HASHED | {
     f"{F}.edge_ports": {"tester": {"leaf": "stripe1-leaf1", "port": "<30>", "prefixes": ["10.9.1.0/31"]}}
 }
+EDGE_QOS: dict[str, object] = EDGE | {"overrides.devices.stripe1-leaf1.ports": {"<30>": {}}}
 ISIS = {f"{F}.underlay.protocol": "isis"}
 SECURED: dict[str, object] = {"management.security": {}, "management.snmp.clients": ["172.20.0.0/24"]}
 SERVERS = SECURED | {
@@ -612,6 +613,8 @@ CONTEXT: dict[str, Given] = {
     "overrides.devices.*.buffers.*": Given(
         (5,), beside={"overrides.devices.stripe1-leaf1.buffers": SHARES[f"{F}.qos.buffers"]}
     ),
+    "overrides.devices.*.ports.*.pfc": Given((False,), beside=EDGE_QOS),
+    "overrides.devices.*.ports.*.qos": Given((False,), beside=EDGE_QOS),
     "overrides.devices.*.extra": Given((EXTRA,)),
     "overrides.nics.*.addresses": Given(({"green": "fd01:1:1:1::77"},)),
     "overrides.cables.*.ports": Given(({"stripe1-leaf1": "<30:0>"},)),

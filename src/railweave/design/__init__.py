@@ -30,6 +30,7 @@ from railweave.design.limits.management_reach import check_reach
 from railweave.design.limits.marking import with_lengths
 from railweave.design.limits.not_rendered import note_not_rendered
 from railweave.design.limits.platform import with_platform_defaults
+from railweave.design.limits.port_qos import check_port_qos
 from railweave.design.limits.stripes import note_empty_stripes, note_rank_order
 from railweave.design.limits.unused_ports import note_unused_ports
 from railweave.design.named_models import note_words, with_catalog_names
@@ -105,6 +106,7 @@ def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None 
         all_switches += made_switches
         for server, made in nics(context, layout, cables, found, colors, owners).items():
             found_nics.setdefault(server, []).extend(made)
+        check_port_qos(context, layout, made_switches, cables)
         check_balancing(context, layout, cables)
         check_limits(context, layout, cables, colors)
         note_long_links(context, layout, cables)

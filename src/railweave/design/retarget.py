@@ -15,6 +15,7 @@ from railweave.catalog.words import switches_named, unknown_switch
 from railweave.design.cabling.panels import ports_of
 from railweave.design.named_models import with_catalog_names
 from railweave.errors import InputError, Option, Problem
+from railweave.intent.names import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -197,7 +198,15 @@ def rename_ports(context: Context, layouts: Sequence[Layout]) -> list[Layout]:
         one.model_copy(update={"ports": {d: names.get(d, {}).get(port, port) for d, port in one.ports.items()}})
         for one in overrides.cables
     )
-    changed = overrides.model_copy(update={"cables": cables})
+    devices = {
+        key: one.model_copy(
+            update={"ports": {names.get(expand(key)[0], {}).get(port, port): own for port, own in one.ports.items()}}
+        )
+        if one.ports
+        else one
+        for key, one in overrides.devices.items()
+    }
+    changed = overrides.model_copy(update={"cables": cables, "devices": devices})
     items = {(d, names.get(d, {}).get(port, port)): item for (d, port), item in source.inventory.items.items()}
     context.source = replace(
         source,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from railweave.catalog.hardware import PortGroup, SwitchModel
     from railweave.catalog.systems import System
-    from railweave.network.devices import Cable, End, Segment, Switch
+    from railweave.network.devices import Cable, End, PortQos, Segment, Switch
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network
 
@@ -61,21 +61,36 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
     }
     pauses = {one: fabric.intent(switch).qos.pfc.pauses(one) for one in ("server", "fabric")}
     some = any(pauses[cable.kind] for _, _, cable in ends)  # where none does, the switch has no lossless class
+    except_for = {one.port: one for one in switch.port_qos}
     cabled = tuple(
-        _interface(network, fabric, system, names[end.port], end, far, cable, pauses=pauses[cable.kind] or not some)
+        _interface(
+            network,
+            fabric,
+            system,
+            names[end.port],
+            end,
+            far,
+            cable,
+            pauses=_pauses(except_for.get(end.port), usual=pauses[cable.kind] or not some),
+        )
         for end, far, cable in ends
     )
     interfaces = (*cabled, *external_ports(fabric, switch, system, model))
     if fabric.edge_ports:
         edges = edge_interfaces(fabric, switch, system, model, pauses=pauses["server"] or not some)
+        edges = tuple(
+            replace(one, pauses=_pauses(except_for.get(edge.port), usual=one.pauses))
+            for one, edge in zip(edges, (e for e in fabric.edge_ports if e.leaf == name), strict=True)
+        )
         interfaces = _in_order(edges, fabric, interfaces, ends)
     gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
     interfaces = _shut(interfaces, gateways)
+    unbound = _unbound(switch, interfaces)
     own = network.systems_of(fabric.name)
     as_built = nos is None or any(catalog().systems[one].frr_conf for one, _ in own)
     form = path_color_form(fabric, own if as_built else [(target, release)])
     large = all_large(fabric) if as_built else system.large_communities
-    qos = qos_config(fabric, switch, interfaces, system, release)
+    qos = qos_config(fabric, switch, [one for one in interfaces if one.name not in unbound], system, release)
     balancing = _balancing(network, fabric, switch, system, release)
     without: list[str] = []
     if qos is not None:
@@ -117,6 +132,19 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
         ),
     )
     return _protected(network, config, system)
+
+
+def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
+    """The ports that no quality of service is bound to, by their names on the system."""
+    ports = {f"{switch.name}:{one.port}" for one in switch.port_qos if not one.bound}
+    return {one.name for one in interfaces if not ports.isdisjoint(one.link.split("--"))} if ports else set()
+
+
+def _pauses(one: PortQos | None, *, usual: bool) -> bool:
+    """Whether PFC is on a port: as on others, unless the file has an exception for it."""
+    if one is None or (one.bound and one.pauses is None):
+        return usual
+    return one.bound and bool(one.pauses)
 
 
 def _in_order(

@@ -34,6 +34,23 @@ _EQUIPMENT = ("device", "nos", "release", "uplink_ports", "server_ports", "leaf_
 _OF_ONE = ("asn", "router_id", "management_address")
 
 
+class PortOverride(Model):
+    """What is fixed about quality of service of one port."""
+
+    pfc: bool | None = Field(
+        default=None, description="whether priority flow control pauses on it; empty: as `qos.pfc.ports` says"
+    )
+    qos: bool = Field(
+        default=True, description="no: nothing of `qos` is bound to it, and it has what the system gives any port"
+    )
+
+    @model_validator(mode="after")
+    def _something(self) -> PortOverride:
+        if not self.qos and self.pfc:
+            raise WrongValueError("pfc on a port without qos", "leave one out", ["pfc"], ["qos"])
+        return self
+
+
 class DeviceOverride(Model):
     """What is fixed about one switch, or about each of a host list such as ``stripe2-leaf[1-8]``."""
 
@@ -51,6 +68,11 @@ class DeviceOverride(Model):
     server_ports: PortRange | None = Field(default=None, description="likewise")
     leaf_ports: PortRange | None = Field(default=None, description="likewise")
     buffers: Buffers | None = Field(default=None, description="shared-buffer partition; empty: its role's")
+    ports: dict[str, PortOverride] = Field(
+        default_factory=dict[str, PortOverride],
+        exclude_if=lambda value: not value,
+        description="exceptions of quality of service by port, for example {et-0/0/30: {pfc: false}}",
+    )
     extra: dict[str, str] = Field(
         default_factory=dict[str, str],
         exclude_if=lambda value: not value,

@@ -21,6 +21,15 @@ class NotActive:
 
 
 @dataclass(frozen=True, slots=True)
+class PortQos:
+    """An exception of quality of service on a port: whether it pauses (None: as others), and whether QoS is bound to it."""
+
+    port: str
+    pauses: bool | None
+    bound: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Switch:
     """A switch: identity and numbers. ``rails`` are the rails a leaf serves (empty on a spine).
 
@@ -54,6 +63,7 @@ class Switch:
     buffers: Annotated[Buffers | None, Rare] = None
     marking: Annotated[tuple[tuple[str, int], ...], Rare] = ()
     extra: Annotated[tuple[tuple[str, str], ...], Rare] = ()
+    port_qos: Annotated[tuple[PortQos, ...], Rare] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.design.limits.platform import own_marking
 from railweave.findings.registry import Rule
 from railweave.intent.names import expand
-from railweave.network.devices import Switch
+from railweave.network.devices import PortQos, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,6 +107,9 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
                 plane=plane,
                 buffers=override.buffers if override else None,
                 extra=tuple(override.extra.items()) if override else (),
+                port_qos=tuple(PortQos(port, one.pfc, one.qos) for port, one in override.ports.items())
+                if override
+                else (),
                 marking=own_marking(intent.qos or spec.qos, layout.roles[role].role.device, intent.device),
             )
         )
