@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from railweave.config.naming import named
 from railweave.device.build import device_config
 from railweave.errors import InputError
-from railweave.intent.names import named
 from railweave.outputs.steps import design_file
 from tests.conftest import EXAMPLES
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.addresses import Address, Family, Prefix
+from railweave.config.naming import named
 from railweave.device.access import Authentication
 from railweave.device.bgp_model import by_family
 from railweave.device.communities import in_form
@@ -21,7 +22,6 @@ from railweave.device.policy import (
     with_super_spines,
 )
 from railweave.device.timers import Bfd
-from railweave.intent.names import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

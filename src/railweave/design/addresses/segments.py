@@ -6,6 +6,7 @@ import ipaddress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from railweave.config.naming import named
 from railweave.design.addresses.edge import edge_segments
 from railweave.design.addresses.server_pools import (
     ServerPool,
@@ -17,7 +18,6 @@ from railweave.design.addresses.server_pools import (
     tenant_pools,
 )
 from railweave.design.addresses.server_prefixes import cutter, inside, is_host, stripes
-from railweave.intent.names import named
 from railweave.network.devices import Segment, Subnet
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from railweave.intent.names import LONGEST, named
+from railweave.config.naming import named
+from railweave.intent.names import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.intent.names import check_name, named
+from railweave.config.naming import named
+from railweave.intent.names import check_name
 from railweave.intent.tenants import Tenant
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
+from railweave.config.naming import named
 from railweave.design.addresses.server_prefixes import is_host
-from railweave.intent.names import named
 from railweave.network.overlay import VirtualNetwork
 
 if TYPE_CHECKING:

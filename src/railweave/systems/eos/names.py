@@ -26,9 +26,6 @@ ROUTER_LOOPBACK = "Loopback0"
 TUNNEL_LOOPBACK = "Loopback1"
 """The loopback that tunnels end on, where they have addresses of their own."""
 
-FIRST_VRF_LOOPBACK = 100
-"""Loopbacks of VRFs are numbered from here on."""
-
 OVERLAY_GROUP = "overlay"
 FROM_SPINE = "from-spine-evpn"
 """The community that spines add to EVPN routes, and that leaves send back to none of them."""

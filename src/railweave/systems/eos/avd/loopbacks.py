@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.systems.eos.avd.addresses import addressed
 from railweave.systems.eos.avd.isis import PASSIVE
-from railweave.systems.eos.names import FIRST_VRF_LOOPBACK, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
+from railweave.systems.eos.names import ROUTER_LOOPBACK, TUNNEL_LOOPBACK
 
 if TYPE_CHECKING:
     from railweave.config.addresses import Prefix
     from railweave.device.model import DeviceConfig
 
+FIRST_VRF_LOOPBACK = 100
 DESCRIPTIONS = {ROUTER_LOOPBACK: "router id", TUNNEL_LOOPBACK: "tunnels"}
 
 

@@ -16,10 +16,10 @@ from railweave.device.model import (
     TunnelEndpoint,
     Vrf,
 )
-from railweave.systems.eos.names import FIRST_VRF_LOOPBACK
 from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, odd_one
 from railweave.systems.eos.read.neighbors import neighbors
 from railweave.systems.eos.read.values import number, numbers, peer_of
+from railweave.systems.eos.render.ports import FIRST_VRF_LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.config.addresses import Address
 from railweave.config.number_ranges import ranges
 from railweave.config.sections import Section, section
-from railweave.systems.eos.names import FIRST_VRF_LOOPBACK, MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
+from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
 from railweave.systems.eos.render.access import edge_port
 from railweave.systems.eos.render.control_plane import on_gateway
 from railweave.systems.eos.render.isis import advertises, on_port, passive
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from railweave.config.addresses import Addressed, Prefix
     from railweave.device.model import DeviceConfig, Gateway, Interface
     from railweave.device.timers import RouterAdvertisements
+
+FIRST_VRF_LOOPBACK = 100
+"""Loopbacks of VRFs are numbered from here on."""
 
 ETHERNET_HEADER = 14
 """An interface's MTU counts the IP packet, the design's the frame."""

@@ -1,0 +1,41 @@
+"""Names by patterns: fields in braces, and sums of those that are numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PART = re.compile(r"\{([^{}:]*)(?::([^{}]*))?\}")
+_TERM = r"(?:[a-z_]+(?:\*[0-9]{1,5})?|[0-9]{1,5})"
+_SUM = re.compile(rf"-?{_TERM}(?:[+-]{_TERM})*")
+
+
+def named(pattern: str, **fields: str | int) -> str:
+    """The name that a pattern gives: fields in braces, and sums of those that are numbers, as ``leaf{stripe_number*2+leaf-2:02d}``.
+
+    Raises ``KeyError`` for a field that there is not, ``ValueError`` for what is neither a field nor a sum.
+    """
+
+    def part(match: re.Match[str]) -> str:
+        text, form = match[1], match[2] or ""
+        return format(fields[text] if text in fields else _sum(text, fields), form)
+
+    return _PART.sub(part, pattern)
+
+
+def _sum(text: str, fields: Mapping[str, str | int]) -> int:
+    if _SUM.fullmatch(text) is None:
+        raise KeyError(text)
+    total = 0
+    for term in text.replace("-", "+-").removeprefix("+").split("+"):
+        name, _, factor = term.lstrip("-").partition("*")
+        value = name if name.isdecimal() else fields[name]
+        if isinstance(value, str) and not name.isdecimal():
+            raise ValueError(f"{name} is text, and no number")
+        total += int(value) * int(factor or 1) * (-1 if term.startswith("-") else 1)
+    if total < 0:
+        raise ValueError(f"{{{text}}} is {total}, below 0")
+    return total
