@@ -18,6 +18,7 @@ from railweave.device.model import (
     Vrf,
 )
 from railweave.device.own import own_type
+from railweave.device.port_model import with_parts
 from railweave.device.timers import Bfd
 from railweave.network.overlay import EDGE
 
@@ -138,8 +139,8 @@ def _external_name(system: System, model: SwitchModel, link: ExternalLink | Edge
 
 
 def external_ports(fabric: Fabric, switch: Switch, system: System, model: SwitchModel) -> tuple[Interface, ...]:
-    """The ports of a leaf to external routers."""
-    return tuple(
+    """The ports of a leaf to external routers; tenants that share one have a tag each."""
+    return with_parts(
         Interface(
             name=_external_name(system, model, link),
             link=_link_name(switch, router, link),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from railweave.config.addresses import Family, InterfaceAddress, Prefix
 from railweave.device.timers import RouterAdvertisements
-from railweave.network.overlay import EDGE
+from railweave.network.overlay import EDGE, Rare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +33,22 @@ class Macsec:
 
 
 @dataclass(frozen=True, slots=True)
+class TaggedUnit:
+    """What a port to an external router carries by another tag: another VRF's link."""
+
+    vlan: int
+    vrf: str
+    addresses: tuple[InterfaceAddress, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Interface:
     """A cabled port. ``link`` is its cable's name in the ``Network``, whatever the port is called on this system.
 
     ``between_sites`` marks a long link of the interconnect, ``macsec`` how it is encrypted, ``pauses`` whether PFC is on it.
 
     ``lanes`` is how many electrical lanes it has; ``mtu`` counts the Ethernet frame; ``addresses`` are those of numbered links. A port to an external router
-    is in ``vrf``, by the tag ``unit_vlan``. One that is not ``enabled`` is shut: nothing runs on it.
+    is in ``vrf``, by the tag ``unit_vlan``, and with other tags in others (``more``). One that is not ``enabled`` is shut: nothing runs on it.
 
     ``vlan`` is the name of a server port's VLAN: the one without a tag, of a trunk that has none the first. ``native_vlan`` is the
     number of the VLAN without a tag where the port is a trunk, ``tagged`` are the numbers of those with one.
@@ -62,11 +74,40 @@ class Interface:
     unit_vlan: int | None = None
     enabled: bool = True
     tagged: tuple[int, ...] = ()
+    more: Annotated[tuple[TaggedUnit, ...], Rare] = ()
+
+    def parts(self) -> tuple[Interface, ...]:
+        """The port as one of its own for each of its tags: itself, and as ``more`` says."""
+        others = (
+            replace(
+                self,
+                unit_vlan=one.vlan,
+                vrf=one.vrf,
+                addresses=one.addresses,
+                description=f"{self.peer}, tenant {one.vrf}",
+                more=(),
+            )
+            for one in self.more
+        )
+        return (replace(self, more=()) if self.more else self, *others)
 
     @property
     def outside(self) -> bool:
         """Whether no cable of the design is on it: a port to an external router, or an edge port."""
         return self.kind == "external" or self.peer_port == EDGE
+
+
+def with_parts(ports: Iterable[Interface]) -> tuple[Interface, ...]:
+    """Ports to routers outside that have several tags as one each, in the order in which they come first."""
+    found: dict[str, Interface] = {}
+    for one in ports:
+        first = found.get(one.name)
+        if first is None or one.unit_vlan is None:
+            found[one.name] = one
+        else:
+            unit = TaggedUnit(one.unit_vlan, one.vrf, one.addresses)
+            found[one.name] = replace(first, more=(*first.more, unit))
+    return tuple(found.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from railweave.network.devices import Cable, Segment
     from railweave.network.overlay import Tenant
 
+Shared = dict[tuple[str, str], list[tuple[str, int, int | None]]]
+"""By leaf and port: the router, the speed and the tag of each link that is on it."""
+
 DEFAULT_ROUTES = {4: "0.0.0.0/0", 6: "::/0"}
 
 
@@ -32,6 +35,7 @@ def with_external(
     if not any(layout.spec.tenants[tenant.name].external for tenant in tenants):
         return tuple(tenants)
     panels = panels_of(layout, cables)
+    shared: Shared = {}
     result: list[Tenant] = []
     for tenant in tenants:
         prefixes = dict.fromkeys(s.prefix for one in segments if one.tenant == tenant.name for s in one.subnets)
@@ -39,7 +43,7 @@ def with_external(
         for name, intent in layout.spec.tenants[tenant.name].external.items():
             at: Location = ("fabrics", layout.name, "tenants", tenant.name, "external", name)
             links = [
-                _link(context, layout, (*at, "links", place), name, link, panels)
+                _link(context, layout, (*at, "links", place), name, link, panels, shared)
                 for place, link in enumerate(intent.links)
             ]
             version = ipaddress.ip_network(intent.links[0].prefix).version
@@ -65,8 +69,19 @@ def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int)
     return tuple(dict.fromkeys(map(str, own)))
 
 
+def _beside(one: tuple[str, int, int | None], router: str, speed: int, vlan: int) -> bool:
+    """Whether a tag can stand beside another on a port: to the same router, as fast, and another number."""
+    return one[0] == router and one[1] == speed and one[2] not in {None, vlan}
+
+
 def _link(
-    context: Context, layout: Layout, at: Location, router: str, link: LinkIntent, panels: dict[str, Panel]
+    context: Context,
+    layout: Layout,
+    at: Location,
+    router: str,
+    link: LinkIntent,
+    panels: dict[str, Panel],
+    shared: Shared,
 ) -> ExternalLink | None:
     panel = panels.get(link.leaf)
     if panel is None:
@@ -80,8 +95,15 @@ def _link(
     port = port_named(context, (*at, "port"), role.device, model, system, link.port, speed)
     if port is None:
         return None
-    conflict = panel.take(port, Owner(f"external router {router}", at, "server_ports"))
-    if conflict is not None:
+    before = shared.setdefault((link.leaf, link.port), [])
+    joins = bool(before) and link.vlan is not None and all(_beside(one, router, speed, link.vlan) for one in before)
+    before.append((router, speed, link.vlan))
+    conflict = None if joins else panel.take(port, Owner(f"external router {router}", at, "server_ports"))
+    if conflict is not None and len(before) > 1:
+        what = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
+        fix = "tenants share a port to one router by a `vlan:` each, and one speed; choose another port for another router"
+        context.problem((*at, "port"), what, fix)
+    elif conflict is not None:
         what = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
         context.problem((*at, "port"), what, "choose another port, or end the server or uplink ports before it")
     network = ipaddress.ip_network(link.prefix)

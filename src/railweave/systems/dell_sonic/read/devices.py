@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.catalog import catalog
 from railweave.config.addresses import BITS
 from railweave.device.model import Gateway, Interface, Split
+from railweave.device.port_model import with_parts
 from railweave.device.timers import RouterAdvertisements
 from railweave.systems.dell_sonic.read.overlay import tenant
 from railweave.systems.dell_sonic.read.ports import Lines
@@ -103,8 +104,12 @@ def splits(found: Mapping[str, Split], ports: Iterable[Lines], model_name: str) 
 
 
 def interface(one: Lines, parts: Iterable[Lines], sessions: Sessions, pauses: bool) -> Interface:
-    """A port with its part that is tagged, if it has one."""
-    part = next((sub for sub in parts if sub.name in sessions.outside or sub.vrf), None)
+    """A port with its parts that are tagged, if it has some."""
+    tagged: list[Lines | None] = [sub for sub in parts if sub.name in sessions.outside or sub.vrf]
+    return with_parts(_part(one, part, sessions, pauses) for part in tagged or [None])[0]
+
+
+def _part(one: Lines, part: Lines | None, sessions: Sessions, pauses: bool) -> Interface:
     kind = _kind(one, part, sessions)
     waits = one.shut and not one.addresses and not one.anycast
     vlan = one.vlan or next(iter(one.tagged), None)

@@ -67,12 +67,12 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
     routed = {one.port: one for one in config.gateways if one.port}
     for port in sorted(config.interfaces, key=lambda one: port_order(one.name)):
         yield _port(config, port, routed.get(port.name))
-        if port.kind == "external" and port.unit_vlan is not None:
+        for part in port.parts() if port.kind == "external" and port.unit_vlan is not None else ():
             yield section(
-                f"interface {port.name}.{port.unit_vlan}",
-                f"description {quoted(port.description)}",
-                f"encapsulation dot1q vlan-id {port.unit_vlan}",
-                _external(config, port),
+                f"interface {part.name}.{part.unit_vlan}",
+                f"description {quoted(part.description)}",
+                f"encapsulation dot1q vlan-id {part.unit_vlan}",
+                _external(config, part),
             )
 
 

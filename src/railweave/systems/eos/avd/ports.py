@@ -26,7 +26,7 @@ def interfaces(config: DeviceConfig) -> dict[str, Any]:
     found: dict[str, Any] = {
         "ethernet_interfaces": [
             *(_port(config, port, routed.get(port.name), profiles.get(port.name)) for port in config.interfaces),
-            *(_tagged(port) for port in config.interfaces if port.unit_vlan is not None),
+            *(_tagged(part) for port in config.interfaces if port.unit_vlan is not None for part in port.parts()),
         ],
         "loopback_interfaces": loopback_interfaces(config),
     }
@@ -96,7 +96,7 @@ def encryption(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
 
 def _membership(config: DeviceConfig, port: Interface) -> dict[str, Any]:
     number = next((one.vlan for one in config.gateways if one.vlan_name == port.vlan), port.native_vlan)
-    carried = sorted({*([] if number is None else [number]), *port.tagged})
+    carried: list[int] = sorted({*([] if number is None else [number]), *port.tagged})
     if not carried:
         return {}
     if port.native_vlan is None and not port.tagged:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.catalog import catalog
 from railweave.config.addresses import Address, InterfaceAddress
 from railweave.device.model import DeviceConfig, Interface, Split
+from railweave.device.port_model import with_parts
 from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, bgp, is_underlay, other_end, process
 from railweave.systems.eos.read.control_plane import control_plane
 from railweave.systems.eos.read.gateways import VLAN, advertisements, gateway, shared_mac, vlans
@@ -232,10 +233,10 @@ def _interfaces(
 ) -> tuple[Interface, ...]:
     """Cabled ports: those of servers, then those between switches, then those to routers outside."""
     kinds: dict[str, Kind] = {}
-    tagged: dict[str, Port] = {}
+    tagged: dict[str, list[Port]] = {}
     for port in found.values():
         if port.name in outside and port.name != port.parent:
-            tagged[port.parent] = port
+            tagged.setdefault(port.parent, []).append(port)
             kinds[port.parent] = "external"
         elif port.name in outside:
             kinds[port.name] = "external"
@@ -243,9 +244,10 @@ def _interfaces(
             kinds[port.parent] = "fabric"
     there = [port for port in found.values() if PORT.fullmatch(port.name) and (port.used or port.name in kinds)]
     there.sort(key=lambda one: (_KINDS.index(kinds.get(one.name, "server")), order(one.name)))
-    return tuple(
-        _interface(port, kinds.get(port.name, "server"), tagged.get(port.name, port), outside, known, names)
+    return with_parts(
+        _interface(port, kinds.get(port.name, "server"), unit, outside, known, names)
         for port in there
+        for unit in tagged.get(port.name, [port])
     )
 
 

@@ -78,8 +78,8 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
     for port in sorted(config.interfaces, key=lambda one: order(one.name)):
         yield section(f"interface {port.name}", _port(config, port, routed.get(port.name)))
-        if port.unit_vlan is not None:
-            yield section(f"interface {tagged_name(port)}", _tagged(port))
+        for part in port.parts() if port.unit_vlan is not None else ():
+            yield section(f"interface {tagged_name(part)}", _tagged(part))
     for loopback in loopbacks(config):
         addresses = [
             f"{family(one)} address {one}{more}"

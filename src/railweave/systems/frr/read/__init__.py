@@ -13,6 +13,7 @@ from railweave.config.taking import Taking
 from railweave.device.balancing import BalancingConfig
 from railweave.device.management import Management
 from railweave.device.model import DeviceConfig, Gateway, Interface
+from railweave.device.port_model import with_parts
 from railweave.device.reading import Reading, said
 from railweave.systems.frr.changes import config_tree
 from railweave.systems.frr.read import nftables
@@ -98,7 +99,7 @@ def _config(name: str, routing: Routing) -> DeviceConfig:
         management_gateway=UNKNOWN.address,
         loopback=routing.loopback(),
         splits=(),
-        interfaces=tuple(interfaces),
+        interfaces=with_parts(interfaces),
         gateways=tuple(gateways),
         bgp=bgp,
         qos=None,

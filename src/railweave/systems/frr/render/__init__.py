@@ -49,7 +49,7 @@ def tree(config: DeviceConfig) -> list[Section]:
             if vrf.unit is not None
         ),
         *(_fabric_port(config, one) for one in config.fabric_interfaces()),
-        *(_external_port(one) for one in config.interfaces if one.kind == "external"),
+        *(_external_port(part) for one in config.interfaces if one.kind == "external" for part in one.parts()),
         *(_gateway(config, one) for one in config.gateways),
         *routing(config),
     ]

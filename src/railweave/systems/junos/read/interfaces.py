@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from railweave.device.model import Interface, Macsec, Split
+from railweave.device.port_model import with_parts
 from railweave.systems.junos.read.bgp import peer_of
 from railweave.systems.junos.read.ports import PORT
 from railweave.systems.junos.read.values import gbps, secret, unprinted
@@ -119,9 +120,9 @@ def interfaces(
     """
     speeds = {one.port: one.speed_gbps for one in made}
     found: list[Interface] = []
-    for name in in_order(kind):
+    used = [(port, unit) for port in in_order(kind) for unit in _used(ports[port], kind[port])]
+    for name, unit in used:
         port, what = ports[name], kind[name]
-        unit = _used(port, what)
         words = port.description.split(" ")
         outside = what == "external"
         vlan, tagged = _carried(port, unit, vlans) if unit is not None else (None, ())
@@ -149,15 +150,15 @@ def interfaces(
                 tagged=tagged,
             )
         )
-    return tuple(found)
+    return with_parts(found)
 
 
-def _used(port: Port, kind: Kind) -> Unit | None:
-    """The unit of a port that counts: the one with a tag to a router outside, else the first."""
+def _used(port: Port, kind: Kind) -> list[Unit | None]:
+    """The units of a port that count: those with addresses to a router outside, else the first."""
     units = list(port.units.values())
     if kind == "external":
-        return next((one for one in units if one.addresses), None)
-    return units[0] if units else None
+        return [one for one in units if one.addresses] or [None]
+    return [units[0] if units else None]
 
 
 def _carried(port: Port, unit: Unit, vlans: Mapping[str, int]) -> tuple[str | None, tuple[int, ...]]:

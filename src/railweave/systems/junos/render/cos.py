@@ -24,7 +24,7 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
     qos = config.qos
     if qos is None:
         return None
-    units = {one.name: one.unit_vlan or 0 for one in config.interfaces}
+    units = {one.name: [part.unit_vlan or 0 for part in one.parts()] for one in config.interfaces}
     into_tunnels = {one.name for one in config.interfaces if one.kind == "fabric"} if _rewrites(config) else set[str]()
     return block(
         "class-of-service",
@@ -43,7 +43,7 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
         block(
             "interfaces",
             [
-                _binding(qos, port, units.get(port, 0), rewrite=_kind(config) if port in into_tunnels else None)
+                _binding(qos, port, units.get(port, [0]), rewrite=_kind(config) if port in into_tunnels else None)
                 for port in sorted(qos.ports, key=port_order)
             ],
         ),
@@ -193,17 +193,20 @@ def _rewrite_rule(kind: str, qos: QosConfig) -> Statement | None:
     )
 
 
-def _binding(qos: QosConfig, port: str, unit: int, *, rewrite: str | None = None) -> Statement | None:
+def _binding(qos: QosConfig, port: str, units: list[int], *, rewrite: str | None = None) -> Statement | None:
     profile = next((one.name for one in qos.profiles if port in one.ports), None)
     return block(
         (port,),
         leaf("congestion-notification-profile", profile) if profile else None,
         leaf("scheduler-map", SCHEDULER_MAP),
-        block(
-            ("unit", unit),
-            block("classifiers", leaf("dscp", CLASSIFIER), leaf("dscp-ipv6", CLASSIFIER)),
-            block("rewrite-rules", leaf(rewrite, REWRITE_RULE)) if rewrite else None,
-        ),
+        [
+            block(
+                ("unit", unit),
+                block("classifiers", leaf("dscp", CLASSIFIER), leaf("dscp-ipv6", CLASSIFIER)),
+                block("rewrite-rules", leaf(rewrite, REWRITE_RULE)) if rewrite else None,
+            )
+            for unit in units
+        ],
     )
 
 

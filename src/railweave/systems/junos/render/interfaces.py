@@ -168,8 +168,6 @@ def bare_name(vlan: int) -> str:
 
 def _external(port: Interface, split: Split | None) -> Statement | None:
     """A port to an external router: tagged units need no native VLAN of their own."""
-    family = block(("family", _family(port.addresses[0])), [entry("address", address) for address in port.addresses])
-    tag = [] if port.unit_vlan is None else [leaf("vlan-id", port.unit_vlan)]
     return block(
         (port.name,),
         leaf("description", port.description),
@@ -177,8 +175,14 @@ def _external(port: Interface, split: Split | None) -> Statement | None:
         leaf("flexible-vlan-tagging") if port.unit_vlan is not None else None,
         leaf("speed", f"{split.speed_gbps}g") if split is not None else None,
         leaf("mtu", port.mtu),
-        block(("unit", port.unit_vlan or 0), tag, family),
+        [_external_unit(one) for one in port.parts()],
     )
+
+
+def _external_unit(port: Interface) -> Statement | None:
+    family = block(("family", _family(port.addresses[0])), [entry("address", address) for address in port.addresses])
+    tag = [] if port.unit_vlan is None else [leaf("vlan-id", port.unit_vlan)]
+    return block(("unit", port.unit_vlan or 0), tag, family)
 
 
 def _addressed(gateway: Gateway, chosen: Statement | None = None) -> list[Statement | None]:

@@ -14,6 +14,7 @@ from railweave.config.section_tree import sections as tree_sections
 from railweave.config.taking import Taking
 from railweave.device.balancing import BalancingConfig, Hash
 from railweave.device.model import DeviceConfig, ExternalPeer, TunnelEndpoint
+from railweave.device.port_model import with_parts
 from railweave.device.reading import Reading, said
 from railweave.systems.frr.changes import config_tree as frr_tree
 from railweave.systems.frr.read.ports import ports as frr_ports
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from railweave.config.addresses import Family, Prefix
     from railweave.config.sections import Section
     from railweave.config.tree import ConfigTree, Node
-    from railweave.device.model import OverlayConfig, Vrf
+    from railweave.device.model import Interface, OverlayConfig, Vrf
     from railweave.device.reading import Said
     from railweave.systems.sonic.tables import Tables
 
@@ -138,7 +139,7 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Takin
         one for one in _in_table(tables) if one not in fabric | local and one not in outside and known[one].addresses
     ]
     uses = Uses(fabric | local, outside, routed, on_vlans, paused(tables))
-    found = tuple(interfaces(tables, known, uses))
+    found = with_parts(interfaces(tables, known, uses))
     gateways = tuple(vlans.gateways(tables, known, tunnels, routed))
     of_vrf: dict[str, list[Prefix]] = {}
     for gateway in gateways:
@@ -167,7 +168,7 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Takin
         management_gateway=gateway_address,
         loopback=routing.loopback(),
         splits=splits(tables, switch),
-        interfaces=tuple(replace(one, vrf=names.get(one.vrf, one.vrf)) for one in found),
+        interfaces=tuple(_renamed(one, names) for one in found),
         gateways=tuple(replace(one, vrf=names.get(one.vrf, one.vrf)) for one in gateways),
         bgp=bgp,
         qos=qos(tables, found, switch),
@@ -183,6 +184,12 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Takin
     return replace(config, protection=control_plane(tables, config)), taking, made
 
 
+def _renamed(one: Interface, names: Mapping[str, str]) -> Interface:
+    """A port with its VRFs as the design calls them."""
+    more = tuple(replace(unit, vrf=names.get(unit.vrf, unit.vrf)) for unit in one.more)
+    return replace(one, vrf=names.get(one.vrf, one.vrf), more=more)
+
+
 def _link_local(name: str, tables: Rows) -> bool:
     return tables.row("INTERFACE", name).says("ipv6_use_link_local_only", "enable")
 
@@ -192,28 +199,29 @@ def _in_table(tables: Rows) -> list[str]:
     return list(dict.fromkeys(row.key.partition("|")[0] for row in tables.rows("INTERFACE")))
 
 
-def _outside(tables: Rows, routing: Routing) -> dict[str, tuple[str, int | None]]:
-    """Ports to routers outside, with the interface that each routes by and its tag."""
-    found: dict[str, tuple[str, int | None]] = {}
+def _outside(tables: Rows, routing: Routing) -> dict[str, list[tuple[str, int | None]]]:
+    """Ports to routers outside, with the interfaces that each routes by and their tags."""
+    found: dict[str, list[tuple[str, int | None]]] = {}
+    order = list(routing.ports)
     tagged = {row.key: row for row in tables.rows("VLAN_SUB_INTERFACE") if "|" not in row.key}
-    for name in routing.outside():
+    for name in sorted(routing.outside(), key=order.index):
         base = name.partition(".")[0]
         if base not in tables.tables.get("PORT", {}) and base.startswith("Eth"):
             base = f"Ethernet{base.removeprefix('Eth')}"
         tag = tagged[name].number("vlan") if name in tagged else None
         if name in tagged:
             tagged[name].text("admin_status")
-        found[base] = (name, tag)
+        found.setdefault(base, []).append((name, tag))
     return found
 
 
-def _vrf(one: Vrf, tables: Rows, names: Mapping[str, str], outside: Mapping[str, tuple[str, int | None]]) -> Vrf:
+def _vrf(one: Vrf, tables: Rows, names: Mapping[str, str], outside: Mapping[str, list[tuple[str, int | None]]]) -> Vrf:
     """A VRF as the design calls it, with the VNI of its row, and interfaces called by their ports."""
     row = tables.row("VRF", one.name)
     vni = row.number("vni") if "vni" in row.fields else None
     if vni is not None and one.vni and vni != one.vni:
         row.leave("vni")
-    units = {name: f"{port}.{tag or 0}" for port, (name, tag) in outside.items()}
+    units = {name: f"{port}.{tag or 0}" for port, parts in outside.items() for name, tag in parts}
 
     def called(peer: ExternalPeer) -> ExternalPeer:
         at = peer.session.interface

@@ -83,8 +83,8 @@ class Uses:
     """What ports are for: links of the fabric, to routers outside, gateways of their own, and VLANs by port."""
 
     fabric: Collection[str]
-    outside: Mapping[str, tuple[str, int | None]]
-    """The interface that a port to a router routes by, and its tag, by the name of the port."""
+    outside: Mapping[str, list[tuple[str, int | None]]]
+    """The interfaces that a port to a router routes by, and their tags, by the name of the port."""
     routed: Collection[str]
     vlans: Mapping[str, Member]
     paused: Collection[str]
@@ -106,15 +106,23 @@ def interfaces(tables: Rows, ports: Mapping[str, Port], uses: Uses) -> Iterator[
     lengths = _lengths(tables)
     for row in tables.rows("PORT"):
         if used(row, uses):
-            yield _interface(tables, row, ports, uses, lengths)
+            for part in uses.outside.get(row.key, [(row.key, None)]):
+                yield _interface(tables, row, ports, uses, lengths, part)
         else:
             for name in ("lanes", "speed", "mtu"):
                 row.text(name)
 
 
-def _interface(tables: Rows, row: Row, ports: Mapping[str, Port], uses: Uses, lengths: Mapping[str, int]) -> Interface:
+def _interface(
+    tables: Rows,
+    row: Row,
+    ports: Mapping[str, Port],
+    uses: Uses,
+    lengths: Mapping[str, int],
+    part: tuple[str, int | None],
+) -> Interface:
     name = row.key
-    routed, tag = uses.outside.get(name, (name, None))
+    routed, tag = part
     kind: Literal["server", "fabric", "external"] = (
         "external" if name in uses.outside else "fabric" if name in uses.fabric else "server"
     )

@@ -32,7 +32,7 @@ def tree(config: DeviceConfig) -> list[Section]:
                 f"interface {port.name}", f"description {port.description}", discovery(port), on_port(config, port.name)
             )
         )
-    for port in config.interfaces:
+    for port in (part for one in config.interfaces for part in one.parts()):
         if port.kind == "external":
             head = f"interface {routed_name(port)} vrf {names[port.vrf]}"
             sections.append(section(head, f"description {port.description}"))

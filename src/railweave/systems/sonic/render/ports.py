@@ -81,7 +81,8 @@ def interfaces(config: DeviceConfig) -> Tables:
         if gateway.port:
             table |= _addressed(gateway, names)
     tagged: dict[str, Row] = {}
-    for port in sorted(config.interfaces, key=lambda one: port_order(one.name)):
+    outside = [part for one in config.interfaces if one.kind == "external" for part in one.parts()]
+    for port in sorted(outside, key=lambda one: port_order(one.name)):
         if port.kind == "external":
             name, row = routed_name(port), {"vrf_name": names[port.vrf]}
             if port.unit_vlan is None:

@@ -1,0 +1,79 @@
+"""Several tenants on one port to an external router, each by a tag of its own: rendered, read back, proved, refused where it cannot be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from railweave import api
+from railweave.checks.run import run_checks
+from railweave.checks.subject import Subject
+from railweave.device.build import device_config
+from railweave.errors import InputError
+from tests.systems.there_and_back import lost
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from railweave.network.model import Network
+
+FABRIC = """
+name: wan
+fabrics:
+  backend:
+    topology: {stripes: 2, leaves_per_stripe: 2, spines: 2, oversubscription: 4}
+    leaf: {device: qfx5240-64od, server_ports: {first: 16}}
+    load_balancing: {mode: ecmp}
+    addressing: {server_mode: static, server_pool: 10.0.0.0/12, prefix_length: 24, dual_stack: {server_pool: "fd01::/16"}}
+    tenants:
+      red:
+        members: ["h[1-4]:gpu[0-1]_eth"]
+        external: {wan: {asn: 65000, links: [{leaf: stripe1-leaf1, port: et-0/0/60, prefix: 10.200.0.0/31, vlan: 301}]}}
+      blue:
+        members: ["h[1-4]:gpu[2-3]_eth"]
+        external: {wan: {asn: 65000, links: [{leaf: stripe1-leaf1, port: et-0/0/60, prefix: 10.200.0.2/31, vlan: 302}]}}
+      green:
+        members: ["h[1-4]:gpu[4-7]_eth"]
+        external: {wan: {asn: 65000, links: [{leaf: stripe1-leaf1, port: et-0/0/60, prefix: "fd0f::/127", vlan: 303}]}}
+servers:
+  - {names: "h[1-2]", model: h100-8gpu-cx7, stripe: stripe1}
+  - {names: "h[3-4]", model: h100-8gpu-cx7, stripe: stripe2}
+"""
+
+
+def _network(tmp_path: Path, nos: str = "junos", *changes: tuple[str, str]) -> Network:
+    text = FABRIC
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    file = tmp_path / "wan.yaml"
+    file.write_text(text, encoding="utf-8")
+    return api.load(file, device=[f":{nos}"])
+
+
+@pytest.mark.parametrize("nos", ["junos", "eos", "sonic", "dell_sonic", "frr"])
+def test_each_tenant_has_its_tag(tmp_path: Path, nos: str) -> None:
+    leaf = device_config(_network(tmp_path, nos), "stripe1-leaf1")
+    [port] = [one for one in leaf.interfaces if one.kind == "external"]
+    assert [(one.vrf, one.unit_vlan, one.addresses) for one in port.parts()] == [
+        ("red", 301, ("10.200.0.0/31",)),
+        ("blue", 302, ("10.200.0.2/31",)),
+        ("green", 303, ("fd0f::/127",)),
+    ]
+    assert [one.external[0].session.interface for one in leaf.vrfs] == [f"{port.name}.{tag}" for tag in (301, 302, 303)]
+    assert lost(leaf) == []
+
+
+def test_nothing_is_wrong_with_it(tmp_path: Path) -> None:
+    found = run_checks(Subject.of(_network(tmp_path)), slow=False)
+    assert [one for one in found if one.severity == "error"] == []
+
+
+def test_a_port_leads_to_one_router_by_tags_of_their_own(tmp_path: Path) -> None:
+    for change in (("vlan: 302", "vlan: 301"), (", vlan: 302", ""), ("vlan: 302", "speed: 400G, vlan: 302")):
+        with pytest.raises(InputError, match=r"et-0/0/60"):
+            _network(tmp_path, "junos", change)
+    blue = FABRIC.index("      blue:")
+    with pytest.raises(InputError, match="for external router other is taken by external router wan"):
+        _network(tmp_path, "junos", (FABRIC[blue:], FABRIC[blue:].replace("wan:", "other:", 1)))
