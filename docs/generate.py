@@ -32,6 +32,7 @@ from railweave.outputs.steps import design_file
 from railweave.render.host.document import host_reference, host_schema
 from railweave.render.reads import reading_page
 from railweave.render.support import FEATURES, matrix
+from railweave.state.telemetry import METRICS
 from railweave.systems import system, systems
 
 if TYPE_CHECKING:
@@ -166,10 +167,40 @@ def not_read_table() -> str:
     return "\n".join(["| system | not read | why |", "|---|---|---|", *rows, ""])
 
 
+def watched_tables() -> str:
+    """What is served of each device, and what each system streams of it."""
+    metrics = [
+        f"| `{one.exported}` | {one.kind} | device, role{', port' if not one.exported.startswith('railweave_b') else ''}"
+        f"{f', {one.index}' if one.index else ''} | {one.help} |"
+        for one in METRICS.values()
+    ]
+    streams, missing = list[str](), list[str]()
+    for name in systems():
+        told = system(name).telemetry
+        if told is None:
+            continue
+        for one in told.SUBSCRIPTIONS:
+            how = "on change" if one.by == "on_change" else f"sampled, at least {one.least_s:g} s apart"
+            streams.append(f"| {name} | `{one.path}` | {one.of} | {how} |")
+        missing += [f"| {name} | {what} | {why} |" for what, why in told.NOT_STREAMED.items()]
+    return "\n".join(
+        [
+            "## Metrics\n\n| name | kind | labels | what |\n|---|---|---|---|",
+            *metrics,
+            "\n## What is subscribed to\n\n| system | path | for | how |\n|---|---|---|---|",
+            *streams,
+            "\n## What is not streamed\n\n| system | what | why |\n|---|---|---|",
+            *missing,
+            "",
+        ]
+    )
+
+
 def generated() -> dict[Path, str]:
     """Every generated text by its file."""
     host, profiles = DOCS / "host-json.md", DOCS / "profiles.md"
     support, collect, checks = DOCS / "support-matrix.md", DOCS / "collect.md", DOCS / "checks.md"
+    watch = DOCS / "watch.md"
     ways = f"{not_read_table()}\n# access.yaml, field by field\n\n{reference_of(Access)}"
     return {
         DOCS / "api.md": api_reference(),
@@ -184,6 +215,7 @@ def generated() -> dict[Path, str]:
         DOCS / "scenario.schema.json": json.dumps(scenario_schema(), indent=1) + "\n",
         DOCS / "access.schema.json": json.dumps(schema_of(Access, "railweave access file"), indent=1) + "\n",
         collect: collect.read_text().partition(MARK)[0] + MARK + ways,
+        watch: watch.read_text().partition(MARK)[0] + MARK + watched_tables(),
         checks: checks.read_text().partition(MARK)[0] + MARK + checks_tables(),
         DOCS / "findings.md": findings_page(),
         DOCS / "reading.md": reading_page(),

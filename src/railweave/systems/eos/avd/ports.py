@@ -96,7 +96,8 @@ def encryption(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
 
 def _membership(config: DeviceConfig, port: Interface) -> dict[str, Any]:
     number = next((one.vlan for one in config.gateways if one.vlan_name == port.vlan), port.native_vlan)
-    carried: list[int] = sorted({*([] if number is None else [number]), *port.tagged})
+    own = set[int]() if number is None else {number}
+    carried = sorted(own | set(port.tagged))
     if not carried:
         return {}
     if port.native_vlan is None and not port.tagged:
