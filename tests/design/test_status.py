@@ -60,7 +60,9 @@ def _link(network: Network, one: str, other: str) -> str:
     return next(cable.name for cable in network.cables if {cable.a.device, cable.b.device} == {one, other})
 
 
-def test_a_status_changes_neither_the_design_nor_the_lock_nor_a_rendered_file(tmp_path: Path) -> None:
+def test_a_status_changes_neither_the_design_nor_the_lock_and_a_rendered_file_of_what_is_drained_alone(
+    tmp_path: Path,
+) -> None:
     whole, parted = tmp_path / "t.yaml", tmp_path / "parted" / "t.yaml"
     parted.parent.mkdir()
     whole.write_text(BASE)
@@ -68,7 +70,13 @@ def test_a_status_changes_neither_the_design_nor_the_lock_nor_a_rendered_file(tm
     (network, lock), (partly, same) = design_file(whole), design_file(parted)
     assert lock.to_text() == same.to_text()
     assert _without(partly) == network
-    assert _files(partly) == _files(network)
+    mine, theirs = _files(partly), _files(network)
+    changed = {name.split("/")[1] for name, text in mine.items() if text != theirs[name]}
+    leaves = {one.name for one in network.switches if one.role == "leaf"}
+    assert changed == {"spine4", *leaves}  # by deterministic path forwarding its neighbors take its routes last
+    whole.write_text(BASE + STATUS.replace("drained", "failed"))
+    assert _files(design_file(whole)[0]) == theirs
+    assert mine.keys() == theirs.keys()
     assert Network.from_json(partly.to_json()) == partly
 
 

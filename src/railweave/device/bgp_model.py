@@ -8,12 +8,15 @@ from typing import Annotated, Literal
 from railweave.config.addresses import Address, Family, Prefix
 from railweave.device.access import Authentication
 from railweave.device.timers import Bfd
-from railweave.network.overlay import Rare
+from railweave.network.overlay import Rare, RareFlag
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One BGP session: the interface and cable it runs on, and its addresses where peering is numbered."""
+    """One BGP session: the interface and cable it runs on, and its addresses where peering is numbered.
+
+    Its policies are those of its group, but where it has its own.
+    """
 
     interface: str
     link: str
@@ -21,6 +24,8 @@ class Session:
     peer_as: int
     local_address: Address | None
     peer_address: Address | None
+    import_policy: Annotated[str | None, Rare] = None
+    export_policy: Annotated[str | None, Rare] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +74,17 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a term does with a route that matches."""
+    """What a term does with a route that matches.
+
+    ``prepend`` are AS numbers put in front of its path. ``replace_communities``: those added take the place of all of their kind that it has.
+    """
 
     accept: bool
     local_preference: int | None = None
     aigp: int | None = None
     add_communities: tuple[str, ...] = ()
+    prepend: Annotated[tuple[int, ...], Rare] = ()
+    replace_communities: Annotated[bool, RareFlag] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,3 +174,21 @@ def of_one_family(bgp: Bgp) -> Bgp:
         for one in bgp.policies
     )
     return replace(bgp, policies=tuple(policies))
+
+
+def by_policy(bgp: Bgp) -> Bgp:
+    """The same with sessions that have policies of their own in groups of their own, as routing looks at them."""
+    if not any(one.import_policy or one.export_policy for group in bgp.groups for one in group.sessions):
+        return bgp
+    groups: list[BgpGroup] = []
+    for group in bgp.groups:
+        parts: dict[tuple[str, str], list[Session]] = {(group.import_policy, group.export_policy): []}
+        for one in group.sessions:
+            own = (one.import_policy or group.import_policy, one.export_policy or group.export_policy)
+            parts.setdefault(own, []).append(replace(one, import_policy=None, export_policy=None))
+        groups += [
+            replace(group, sessions=tuple(sessions), import_policy=imports, export_policy=exports)
+            for (imports, exports), sessions in parts.items()
+            if sessions
+        ]
+    return replace(bgp, groups=tuple(groups))

@@ -13,6 +13,7 @@ from railweave.device.balancing import BalancingConfig, Dlb, Hash
 from railweave.device.bgp import bgp_config, ends_of, maximum_ecmp, routed_families, server_families
 from railweave.device.color_form import path_color_form
 from railweave.device.communities import all_large
+from railweave.device.draining import drained
 from railweave.device.isis import isis_config
 from railweave.device.management import Management
 from railweave.device.model import DeviceConfig, Gateway, Interface, Macsec, Split
@@ -131,7 +132,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
             maximum_ecmp(fabric, system, sum(one.kind == "fabric" for one in interfaces)),
         ),
     )
-    return _protected(network, config, system)
+    return _protected(network, drained(network, fabric, config, form, by_port=system.frr_conf), system)
 
 
 def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:

@@ -17,7 +17,8 @@ class NotActive:
     """A switch, server or cable, by its name, that is not active: not there yet, or not any more."""
 
     name: str
-    status: Status
+    status: Status | Literal["draining"]
+    """``draining``: drained, and looked at by whoever changes it: its configuration is that of a drain, and it is there."""
 
 
 @dataclass(frozen=True, slots=True)

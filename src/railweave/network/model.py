@@ -131,9 +131,14 @@ class Network:
         return frozenset(cable.name for cables in self._long_links.values() for cable in cables)
 
     @cached_property
+    def drained(self) -> frozenset[str]:
+        """Names of what is taken out of use on purpose: its routing says so, whether it is looked at as absent or not."""
+        return frozenset(one.name for one in self.not_active if one.status in {"drained", "draining"})
+
+    @cached_property
     def absent(self) -> frozenset[str]:
         """Names of switches, servers and cables that are not there: those not active, and every cable of such a device."""
-        named = {one.name for one in self.not_active}
+        named = {one.name for one in self.not_active if one.status != "draining"}
         cables = (one.name for one in self.cables if one.a.device in named or one.b.device in named)
         return frozenset(named.union(cables)) if named else frozenset()
 

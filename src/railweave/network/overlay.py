@@ -11,6 +11,8 @@ from railweave.intent.underlay import Bfd
 
 Rare = Field(exclude_if=lambda value: value in ("", None, ()))
 """A part that most networks lack; it is left out of the file form then."""
+RareFlag = Field(exclude_if=lambda value: value is False)
+"""The same for what is true in few."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,22 @@ def present(network: Network) -> Network:
         ),
         servers=tuple(one for one in servers if one.nics),
         cables=cables,
-        not_active=(),
+        not_active=tuple(one for one in network.not_active if one.status == "draining" and one.name not in gone),
+    )
+
+
+def reachable(network: Network) -> Network:
+    """The network with what is drained as what it is for whoever changes it: still there, and asked, with the routing of a drain.
+
+    The same value where nothing is drained.
+    """
+    if not network.drained:
+        return network
+    return replace(
+        network,
+        not_active=tuple(
+            replace(one, status="draining") if one.status == "drained" else one for one in network.not_active
+        ),
     )
 
 

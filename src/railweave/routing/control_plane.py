@@ -10,10 +10,12 @@ one passed on; real routers go by router ids and addresses, which changes no pre
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from railweave.device.bgp_model import by_policy
 from railweave.device.shut import without_shut_ports
 from railweave.errors import RailweaveError
 from railweave.routing.as_paths import AsPaths
@@ -58,7 +60,7 @@ class ControlPlane:
     """
 
     def __init__(self, configs: Iterable[DeviceConfig], absent: Iterable[str] = ()) -> None:
-        self.configs = {config.name: without_shut_ports(config) for config in configs}
+        self.configs = {config.name: _by_policy(without_shut_ports(config)) for config in configs}
         self.absent = frozenset(absent)
         self.prefixes = [prefix for config in self.configs.values() for prefix in originated(config)]
         self.prefixes += tenant_prefixes(self.configs.values())
@@ -183,3 +185,10 @@ class ControlPlane:
             holds |= {(name, vrf.name): np.zeros(len(self.prefixes), np.bool_) for vrf in self.configs[name].vrfs}
         received = Received(state.advertised, self._ends.keys(), sender, let_in)
         return Routes(self.prefixes, self._place, composed, self.groups.members, down, received, holds, shared)
+
+
+def _by_policy(config: DeviceConfig) -> DeviceConfig:
+    """The same with groups of which all sessions have the same policies."""
+    if config.bgp is None or (bgp := by_policy(config.bgp)) is config.bgp:
+        return config
+    return replace(config, bgp=bgp)

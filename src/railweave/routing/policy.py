@@ -31,6 +31,8 @@ class ResolvedTerm(NamedTuple):
     local_preference: int | None
     aigp: int | None
     added: frozenset[str]
+    prepended: int
+    replaces: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +117,7 @@ class PolicyEngine:
         return hit
 
     def _change(self, term: ResolvedTerm, ids: Ids) -> Ids:
-        if not (term.local_preference is not None or term.aigp is not None or term.added):
+        if not (term.local_preference is not None or term.aigp is not None or term.added or term.prepended):
             return ids
 
         def change(old: Attributes) -> Attributes:
@@ -123,10 +125,22 @@ class PolicyEngine:
                 old,
                 local_preference=old.local_preference if term.local_preference is None else term.local_preference,
                 aigp=old.aigp if term.aigp is None else term.aigp,
-                communities=old.communities | term.added,
+                path_length=old.path_length + term.prepended,
+                communities=_others(old.communities, term) | term.added,
             )
 
-        return self.table.map(("action", term.local_preference, term.aigp, term.added), ids, change)
+        memo = ("action", term.local_preference, term.aigp, term.added, term.prepended, term.replaces)
+        return self.table.map(memo, ids, change)
+
+
+def _others(held: frozenset[str], term: ResolvedTerm) -> frozenset[str]:
+    """What a route keeps of its communities: those of other kinds than the ones that take their place."""
+    kinds = {_kind(one) for one in term.added} if term.replaces else set[str]()
+    return frozenset(one for one in held if _kind(one) not in kinds)
+
+
+def _kind(value: str) -> str:
+    return "color" if value.startswith("color:") else str(value.count(":"))
 
 
 def _asked_for(prefixes: tuple[Prefix, ...], family: Family | None) -> tuple[Prefix, ...]:
@@ -146,4 +160,6 @@ def _resolved(bgp: Bgp, values: dict[str, str], term: Term) -> ResolvedTerm:
         action.local_preference,
         action.aigp,
         frozenset(values[name] for name in action.add_communities if name in values),
+        len(action.prepend),
+        action.replace_communities,
     )

@@ -35,6 +35,7 @@ class InterfaceState:
 
     ``mtu`` is the device's own number, which counts the Ethernet frame on some systems and the IP packet on others.
     ``reason`` is the device's word for why it is down. ``flaps`` counts changes of the link, ``last_change`` is when it last changed.
+    ``in_bytes`` and ``out_bytes`` count what came and went, as the device counts.
     """
 
     name: str
@@ -52,6 +53,8 @@ class InterfaceState:
     last_change: float | None = None
     errors: Errors = Errors()
     fec: Fec = Fec()
+    in_bytes: int | None = None
+    out_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ _FAMILIES: dict[str, Family] = {"ip": "ipv4", "ipv6": "ipv6"}
 
 @dataclass(slots=True)
 class Entry:
-    """An entry of a route-map. ``adds`` are communities by value; ``shared``: its routes are shared by load."""
+    """An entry of a route-map. ``adds`` are communities by value, and ``replaces`` whether others go; ``shared``: its routes are shared by load."""
 
     number: int
     permits: bool
@@ -28,6 +28,8 @@ class Entry:
     community: str | None = None
     local_preference: int | None = None
     adds: tuple[str, ...] = ()
+    replaces: bool = False
+    prepends: tuple[int, ...] = ()
     shared: bool = False
     family: Family | None = None
 
@@ -72,7 +74,14 @@ class Lists:
             family=one.family,
         )
         adds = tuple(names.get(value, value) for value in one.adds)
-        return Term("", match, Action(one.permits, local_preference=one.local_preference, add_communities=adds))
+        action = Action(
+            one.permits,
+            local_preference=one.local_preference,
+            add_communities=adds,
+            prepend=one.prepends,
+            replace_communities=one.replaces,
+        )
+        return Term("", match, action)
 
 
 def lists(taking: Taking) -> Lists:
@@ -132,7 +141,11 @@ def _entry(taking: Taking, section: Section, entries: dict[int, Entry], made: En
             case ["set", "local-preference", value] if (found := number(value)) is not None:
                 made.local_preference = found
             case ["set", "community", *values, "additive"] if values and all(":" in value for value in values):
-                made.adds = tuple(values)
+                made.adds, made.replaces = tuple(values), False
+            case ["set", "community", *values] if values and all(":" in value for value in values):
+                made.adds, made.replaces = tuple(values), True
+            case ["set", "as-path", "prepend", *values] if values and all(map(str.isdecimal, values)):
+                made.prepends = tuple(map(int, values))
             case ["set", "ars-object", _]:
                 made.shared = True
             case _:

@@ -86,7 +86,10 @@ def _sets(term: Term, values: dict[str, str]) -> list[str]:
     action = term.action
     found = [] if action.local_preference is None else [f"set local-preference {action.local_preference}"]
     if action.add_communities:
-        found.append(f"set community {' '.join(values[name] for name in action.add_communities)} additive")
+        additive = "" if action.replace_communities else " additive"
+        found.append(f"set community {' '.join(values[name] for name in action.add_communities)}{additive}")
+    if action.prepend:
+        found.append(f"set as-path prepend {' '.join(map(str, action.prepend))}")
     return found
 
 

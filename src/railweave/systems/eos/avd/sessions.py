@@ -56,9 +56,11 @@ def key_profiles(config: DeviceConfig) -> list[dict[str, Any]]:
 
 def neighbor(session: Session, group: str) -> dict[str, Any]:
     """A neighbor that is known by its address."""
+    own = {"route_map_in": session.import_policy, "route_map_out": session.export_policy}
     return {
         "ip_address": session.peer_address,
         "peer_group": group,
         "remote_as": str(session.peer_as),
         "description": session.peer,
+        **{name: policy for name, policy in own.items() if policy},
     }

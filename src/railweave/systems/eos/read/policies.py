@@ -158,10 +158,11 @@ def _term(taking: Taking, one: Selected, found: Policies, names: dict[str, str],
     value = number(preference["value"]) if preference else None
     if preference and value is None:
         taking.leave(preference)
+    added, replaces = _added(taking, one, names)
     return Term(
         name=described["text"] if described else one["number"],
         match=Match(protocol, listed, listed in found.longer, community, found.longer.get(listed or ""), family),
-        action=Action(accept, value, None, tuple(_added(taking, one, names))),
+        action=Action(accept, value, None, added, tuple(_prepended(taking, one)), replace_communities=replaces),
     )
 
 
@@ -178,11 +179,25 @@ def _first(taking: Taking, form: str, below: Selected) -> str | None:
     return found[0]["name"] if found else None
 
 
-def _added(taking: Taking, below: Selected, names: dict[str, str]) -> Iterator[str]:
-    """Communities that a term adds, by the name of the list that holds them; by themselves where none does."""
+def _added(taking: Taking, below: Selected, names: dict[str, str]) -> tuple[tuple[str, ...], bool]:
+    """Communities that a term adds, by the name of the list that holds them, by themselves where none does; and whether others go."""
+    found: list[str] = []
+    replaces = False
     for one in taking.each("set community|large-community <values...>", below=below):
         values = one["values"].split()
-        if values[-1] != "additive" or not all(map(_COMMUNITY.fullmatch, values[:-1])):
+        added = values[:-1] if values[-1] == "additive" else values
+        if not added or not all(map(_COMMUNITY.fullmatch, added)):
             taking.leave(one)
         else:
-            yield from (names.get(value, value) for value in values[:-1])
+            replaces |= added is values
+            found += [names.get(value, value) for value in added]
+    return tuple(found), replaces
+
+
+def _prepended(taking: Taking, below: Selected) -> Iterator[int]:
+    """AS numbers that a term puts in front of the path."""
+    for one in taking.each("set as-path prepend <values...>", below=below):
+        if all(map(str.isdecimal, values := one["values"].split())):
+            yield from map(int, values)
+        else:
+            taking.leave(one)

@@ -55,7 +55,10 @@ def sets(bgp: Bgp, term: Term) -> list[str]:
         found.append(f"local-preference {action.local_preference}")
     if action.add_communities:
         added = [values[name] for name in action.add_communities]
-        found.append(f"{community_word(added[0])} {' '.join(added)} additive")
+        additive = "" if action.replace_communities else " additive"
+        found.append(f"{community_word(added[0])} {' '.join(added)}{additive}")
+    if action.prepend:
+        found.append(f"as-path prepend {' '.join(map(str, action.prepend))}")
     return found
 
 
@@ -144,6 +147,11 @@ def _group(bgp: Bgp, group: BgpGroup) -> list[str]:
                 f"neighbor {session.peer_address} peer group {group.name}",
                 f"neighbor {session.peer_address} remote-as {session.peer_as}",
                 f"neighbor {session.peer_address} description {session.peer}",
+            ]
+            found += [
+                f"neighbor {session.peer_address} route-map {policy} {way}"
+                for policy, way in ((session.import_policy, "in"), (session.export_policy, "out"))
+                if policy
             ]
         elif group.peer_as_list:
             found.append(

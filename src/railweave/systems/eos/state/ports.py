@@ -42,6 +42,8 @@ def interfaces(answers: Answers) -> dict[str, InterfaceState] | None:
             last_change=one.one("lastStatusChangeTimestamp").number(),
             errors=_errors(name, errors, discards, drops, counters),
             fec=_fec(phy.one("interfacePhyStatuses", name)) if phy else Fec(),
+            in_bytes=counters.one("inOctets").integer(),
+            out_bytes=counters.one("outOctets").integer(),
         )
     return found
 

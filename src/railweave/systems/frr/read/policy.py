@@ -194,13 +194,20 @@ def _sets(words: list[str], names: dict[str, str], entry: _Entry) -> bool:
             entry.action = replace(entry.action, local_preference=value)
         case ["set", "aigp-metric", text] if (value := number(text)) is not None:
             entry.action = replace(entry.action, aigp=value)
-        case ["set", "community" | "large-community", *values, "additive"] if values and all(
-            map(_is_community, values)
-        ):
-            entry.action = replace(entry.action, add_communities=tuple(names.get(one, one) for one in values))
+        case ["set", "community" | "large-community", *values] if _are_communities(values):
+            added = tuple(names.get(one, one) for one in values if one != "additive")
+            entry.action = replace(entry.action, add_communities=added, replace_communities=values[-1] != "additive")
+        case ["set", "as-path", "prepend", *values] if values and all(map(str.isdecimal, values)):
+            entry.action = replace(entry.action, prepend=tuple(map(int, values)))
         case _:
             return False
     return True
+
+
+def _are_communities(words: list[str]) -> bool:
+    """Whether they are communities, ``additive`` behind them or not."""
+    values = words[:-1] if words[-1:] == ["additive"] else words
+    return bool(values) and all(map(_is_community, values))
 
 
 def _is_community(word: str) -> bool:

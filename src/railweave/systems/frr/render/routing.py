@@ -70,7 +70,10 @@ def _sets(term: Term, values: dict[str, str]) -> list[str]:
         found.append(f"set aigp-metric {action.aigp}")
     if action.add_communities:
         added = [values[name] for name in action.add_communities]
-        found.append(f"set {community_word(added[0])} {' '.join(added)} additive")
+        additive = "" if action.replace_communities else " additive"
+        found.append(f"set {community_word(added[0])} {' '.join(added)}{additive}")
+    if action.prepend:
+        found.append(f"set as-path prepend {' '.join(map(str, action.prepend))}")
     return found
 
 
@@ -135,6 +138,12 @@ def _address_family(bgp: Bgp, family: str) -> Section:
             f"neighbor {group.name} soft-reconfiguration inbound",
             f"neighbor {group.name} route-map {group.import_policy} in",
             f"neighbor {group.name} route-map {group.export_policy} out",
+        ]
+        groups += [
+            f"neighbor {session.peer_address or session.interface} route-map {policy} {way}"
+            for session in group.sessions
+            for policy, way in ((session.import_policy, "in"), (session.export_policy, "out"))
+            if policy
         ]
     return section(
         f"address-family {family} unicast",

@@ -37,6 +37,8 @@ def links(answer: Value | None) -> dict[str, InterfaceState] | None:
                 in_discards=received.one("dropped").integer(),
                 out_discards=sent.one("dropped").integer(),
             ),
+            in_bytes=received.one("bytes").integer(),
+            out_bytes=sent.one("bytes").integer(),
         )
     return found
 

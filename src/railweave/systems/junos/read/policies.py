@@ -155,16 +155,24 @@ def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, depth
     if not ends:
         return []
     ends[-1].take()
+    put = [one.take() for one in (then.at_path("community", "set") or Word("")).below.values()]
     added = [one.take() for one in (then.at_path("community", "add") or Word("")).below.values()]
     action = Action(
         accept=_ENDS[ends[-1].text],
         local_preference=then.number("local-preference"),
-        add_communities=tuple(own for one in added for own in _values(options, one.text)),
+        add_communities=tuple(own for one in [*put, *added] for own in _values(options, one.text)),
+        prepend=then.read(_as_numbers, "as-path-prepend") or (),
+        replace_communities=bool(put),
     )
     asked = word.block("from")
     if "policy" in asked.below:
         return list(_asked_of_others(options, name, asked, action, depth))
     return [Term(name, match, action) for match in _matches(options, f"{policy_name}:{name}", asked)]
+
+
+def _as_numbers(text: str) -> tuple[int, ...]:
+    """AS numbers with spaces between. Raises ``ValueError``."""
+    return tuple(asn(one) for one in text.strip('"').split())
 
 
 def _values(options: PolicyOptions, name: str) -> list[str]:

@@ -131,7 +131,11 @@ def _term(term: Term) -> Statement | None:
     action = term.action
     then = [
         leaf("local-preference", action.local_preference) if action.local_preference is not None else None,
-        *(entry("community", "add", name) for name in action.add_communities),
+        *(
+            entry("community", "set" if action.replace_communities and not at else "add", name)
+            for at, name in enumerate(action.add_communities)
+        ),
+        leaf("as-path-prepend", " ".join(map(str, action.prepend))) if action.prepend else None,
         leaf("accept") if action.accept else leaf("reject"),
     ]
     return block(("term", term.name), block("from", _from(term.match)), block("then", then))

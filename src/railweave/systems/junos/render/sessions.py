@@ -70,5 +70,7 @@ def neighbor(session: Session) -> Statement | None:
         ("neighbor", session.peer_address),
         leaf("description", session.peer),
         leaf("local-address", session.local_address),
+        leaf("import", session.import_policy) if session.import_policy else None,
+        leaf("export", session.export_policy) if session.export_policy else None,
         leaf("peer-as", session.peer_as),
     )

@@ -55,6 +55,8 @@ def interfaces(answer: Value | None, now: float | None) -> dict[str, InterfaceSt
             last_change=now - ago if now is not None and ago is not None else None,
             errors=_errors(one),
             fec=_fec(one),
+            in_bytes=one.one("traffic-statistics", "input-bytes").integer(),
+            out_bytes=one.one("traffic-statistics", "output-bytes").integer(),
         )
         for unit in one.all("logical-interface"):
             inner = unit.one("name").text()

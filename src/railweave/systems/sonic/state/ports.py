@@ -41,6 +41,8 @@ def interfaces(
             flaps=one.one("flap_count").integer(),
             errors=_errors(counts[name]) if name in counts else Errors(),
             fec=_fec(one, now, counts.get(name)),
+            in_bytes=counts[name].one("SAI_PORT_STAT_IF_IN_OCTETS").integer() if name in counts else None,
+            out_bytes=counts[name].one("SAI_PORT_STAT_IF_OUT_OCTETS").integer() if name in counts else None,
         )
     return found
 

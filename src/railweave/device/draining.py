@@ -1,0 +1,136 @@
+"""What a drained switch or link tells its neighbors: routes that none of them prefers, whatever path colors say.
+
+A switch that is drained, and both ends of a link that is, send what they would send with their own AS number ``TIMES`` times in front, and
+without the community of its path color. A neighbor prefers the color on the session of that color by local preference, or by AIGP, which it
+sets itself where it sees the community; without it the route is one among others, and of those the AS path decides. Both go on with the
+route: switches further away turn from it too. Nothing is withdrawn: where there is no other way, the drained one is still one.
+
+With deterministic path forwarding AIGP comes with the route, and a color's own copy has the best: there the neighbors of what is drained take its
+routes at local preference 0, which is looked at before AIGP.
+
+RFC 8326's community is not used: it needs a rule at every receiver, systems differ in whether they have that by themselves, and local
+preference, which the rule lowers, is not passed on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from railweave.device.policy import LOCAL, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from railweave.device.model import Bgp, BgpGroup, DeviceConfig, Policy, Term
+    from railweave.device.policy import Form
+    from railweave.network.fabric import Fabric
+    from railweave.network.model import Network
+
+TIMES = 4
+"""More than the detours of a fabric are longer than its straight paths: up to a super-spine and down again is two."""
+BESIDE = "-drained"
+"""What is added to the name of a policy that some sessions have in place of their group's."""
+_TAGGED = frozenset(("local-preference", "aigp"))
+"""The forms in which a community tells the path color of a prefix."""
+
+
+def drained_links(network: Network, device: str) -> frozenset[str]:
+    """The links over which a device tells its neighbors that it is drained: all of a drained device, those drained of any other."""
+    if not network.drained:
+        return frozenset()
+    links = [one.name for one in network.cables_of(device) if one.kind == "fabric"]
+    return frozenset(links if device in network.drained else (one for one in links if one in network.drained))
+
+
+def drained(network: Network, fabric: Fabric, config: DeviceConfig, form: Form, *, by_port: bool) -> DeviceConfig:
+    """The configuration of a device with the policies of what is drained of it; the same where nothing is.
+
+    ``by_port``: its system gives a policy to a session that is named by its port; others do so by the neighbor's address alone.
+    A session that cannot be told from the others of its group stays as it is, and the routes show that.
+    """
+    if not network.drained or config.bgp is None:
+        return config
+    told = drained_links(network, config.name)
+    bgp = config.bgp
+
+    def named(links: frozenset[str]) -> frozenset[str]:
+        groups = (group for group in config.bgp.groups) if config.bgp else ()
+        return frozenset(
+            one.link
+            for group in groups
+            for one in group.sessions
+            if one.link in links
+            and (by_port or one.peer_address or all(every.link in links for every in group.sessions))
+        )
+
+    if told:
+        tags = {tag(one) for one in fabric.colors}
+        bgp = _changed(bgp, named(told), "export_policy", lambda one: _told(one, config.bgp.asn, tags, strip=form in _TAGGED))
+    if form == "dpf" and (links := told | _of_drained_neighbors(network, config.name)):
+        bgp = _changed(bgp, named(links), "import_policy", _taken_last)
+    return replace(config, bgp=bgp)
+
+
+def _of_drained_neighbors(network: Network, device: str) -> frozenset[str]:
+    """The links of a device to switches that are drained."""
+    own = network.cables_of(device)
+    return frozenset(one.name for one in own if {one.a.device, one.b.device} - {device} <= network.drained)
+
+
+def _changed(
+    bgp: Bgp, links: Collection[str], which: Literal["import_policy", "export_policy"], how: Callable[[Policy], Policy]
+) -> Bgp:
+    """BGP with other policies for the sessions on some links: in place where no other session has them, else beside them."""
+    sessions = [(group, one) for group in bgp.groups for one in group.sessions]
+    there = {getattr(group, which) for group, one in sessions if one.link in links}
+    stay = {getattr(group, which) for group, one in sessions if one.link not in links}
+    stay |= {bgp.redistribute_connected}
+    policies: list[Policy] = []
+    beside: dict[str, str] = {}
+    for one in bgp.policies:
+        if one.name in there and one.name in stay:
+            beside[one.name] = f"{one.name}{BESIDE}"
+            policies += [one, replace(how(one), name=beside[one.name])]
+        else:
+            policies.append(how(one) if one.name in there else one)
+    return replace(bgp, policies=tuple(policies), groups=tuple(_group(one, links, which, beside) for one in bgp.groups))
+
+
+def _group(
+    group: BgpGroup, links: Collection[str], which: Literal["import_policy", "export_policy"], beside: Mapping[str, str]
+) -> BgpGroup:
+    """A group, or those of its sessions that are on some links, with the policy that stands beside its own."""
+    name = beside.get(getattr(group, which))
+    if name is None or not any(one.link in links for one in group.sessions):
+        return group
+    if all(one.link in links for one in group.sessions):
+        return replace(group, **{which: name})
+    return replace(
+        group,
+        sessions=tuple(replace(one, **{which: name}) if one.link in links else one for one in group.sessions),
+    )
+
+
+def _told(policy: Policy, asn: int, tags: Collection[str], *, strip: bool) -> Policy:
+    """A policy as it is where what it lets out is not to be preferred."""
+    return replace(policy, terms=tuple(_term(one, asn, tags, strip=strip) for one in policy.terms))
+
+
+def _term(term: Term, asn: int, tags: Collection[str], *, strip: bool) -> Term:
+    action = term.action
+    if not action.accept:
+        return term
+    kept = tuple(one for one in action.add_communities if one not in tags)
+    return replace(
+        term,
+        action=replace(
+            action, add_communities=kept, prepend=(asn,) * TIMES, replace_communities=strip and LOCAL in kept
+        ),
+    )
+
+
+def _taken_last(policy: Policy) -> Policy:
+    """A policy as it is where what it lets in is the last to be used."""
+    terms = (replace(one, action=replace(one.action, local_preference=0)) for one in policy.terms)
+    return replace(policy, terms=tuple(one if one.action.accept else was for one, was in zip(terms, policy.terms, strict=True)))
