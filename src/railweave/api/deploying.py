@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.saved import captured
+from railweave.api.sites import network_of_plan, site_of
 from railweave.api.sources import load, path_of, silent
 from railweave.catalog import in_force
 from railweave.errors import Argument, InputError, Option, Problem
+from railweave.network.status import reachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from railweave.deploy.plan import Plan
     from railweave.deploy.recovery import Truth
     from railweave.deploy.site import Site
-    from railweave.network.model import Network
+    from railweave.deploy.traffic import Quiet
 
 
 def deploy_plan(
@@ -59,6 +61,7 @@ def deploy_plan(
     network = load(fabric, device=device, hardware=hardware)
     with in_force(network.catalog):
         if capture is not None:
+            network = reachable(network)
             running = {
                 name: _by_file(network.switch(name).nos, texts)
                 for name, texts in captured(network, capture).items()
@@ -74,7 +77,7 @@ def deploy_plan(
                 fix = "--live or --lab asks them"
                 raise InputError([Problem(Option("--servers"), "a capture does not say what servers run", fix)])
         else:
-            site = _site(fabric, network, lab=lab, access=access)
+            site = site_of(fabric, network, lab=lab, access=access)
             hosts, silent_hosts = _hosts(site, only, say) if servers else ({}, {})
             names = [name for name in site.asked if not only or name in only]
             running, silent_ones = site.running(names, lambda one: say(f"{one.device}: {one.status}"))
@@ -117,6 +120,7 @@ def deploy_apply(
     dry_run: bool = False,
     wait_for: str | None = None,
     wait_for_timeout: float = 3600,
+    quiet: Quiet | None = None,
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Revision:
@@ -128,6 +132,7 @@ def deploy_apply(
     - ``settle``: seconds that the network may take after a wave to be as it must be.
     - ``wait_for``: a command for the shell that is run before each wave in which servers change or lose NICs, and must end with 0 within
       ``wait_for_timeout`` seconds; otherwise nothing of that wave is changed.
+    - ``quiet``: when a port counts as carrying nothing, after a drain, and how long that may take.
     - ``dry_run``: stop after every device has tried its change and discarded it; the revision says so.
 
     Raises ``InputError`` for a plan that is refused, or older than the fabric file, ``StoppedError`` where it went no further, ``OutputError`` where somebody else is at work.
@@ -139,10 +144,12 @@ def deploy_apply(
     found, values = read_plan(Path(plan)), read_secrets(path_of(secrets))
     applying.may_be_applied(found, values)
     fabric = Path(found.fabric)
-    network = load(fabric, hardware=hardware)
+    network = network_of_plan(fabric, found, hardware)
     with in_force(network.catalog), journal.at_work(fabric) as rows:
-        site = _site(fabric, network, lab=lab, access=access)
-        how = applying.How(confirm_within, settle, progress or silent, _wait_for(wait_for, wait_for_timeout))
+        site = site_of(fabric, network, lab=lab, access=access)
+        how = applying.How(
+            confirm_within, settle, progress or silent, _wait_for(wait_for, wait_for_timeout), _quiet(quiet)
+        )
         return applying.apply(rows, found, network, site, how, values, dry_run=dry_run)
 
 
@@ -161,9 +168,9 @@ def deploy_status(
         newest = next(iter(rows.revisions()), None)
         if newest is None:
             return None, []
-        network = load(fabric, hardware=hardware)
+        network = network_of_plan(fabric, rows.plan(newest.number), hardware)
         with in_force(network.catalog):
-            site = _site(fabric, network, lab=lab, access=access)
+            site = site_of(fabric, network, lab=lab, access=access)
             return newest, asyncio.run(truths(applying.devices(rows, newest, site, {}), at_once=site.at_once))
 
 
@@ -197,13 +204,14 @@ def deploy_resume(
     back: bool = False,
     wait_for: str | None = None,
     wait_for_timeout: float = 3600,
+    quiet: Quiet | None = None,
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Revision:
     """End an apply that was interrupted: bring its unfinished wave back, and begin with that wave again.
 
     - ``back``: do not begin again; the waves that were confirmed stay.
-    - ``lab``, ``access``, ``secrets``, ``settle``, ``confirm_within``, ``wait_for``, ``wait_for_timeout``: see ``deploy_apply``.
+    - ``lab``, ``access``, ``secrets``, ``settle``, ``confirm_within``, ``wait_for``, ``wait_for_timeout``, ``quiet``: see ``deploy_apply``.
 
     Raises ``InputError`` where nothing was interrupted, and as ``deploy_apply`` does.
     """
@@ -211,10 +219,14 @@ def deploy_resume(
     from railweave.outputs.secrets_file import read_secrets
 
     fabric = Path(fabric)
-    network = load(fabric, hardware=hardware)
+    with journal.opened(fabric) as rows:
+        newest = next(iter(rows.revisions()), None)
+        network = network_of_plan(fabric, None if newest is None else rows.plan(newest.number), hardware)
     with journal.at_work(fabric) as rows, in_force(network.catalog):
-        site = _site(fabric, network, lab=lab, access=access)
-        how = applying.How(confirm_within, settle, progress or silent, _wait_for(wait_for, wait_for_timeout))
+        site = site_of(fabric, network, lab=lab, access=access)
+        how = applying.How(
+            confirm_within, settle, progress or silent, _wait_for(wait_for, wait_for_timeout), _quiet(quiet)
+        )
         return applying.resume(rows, site, how, read_secrets(path_of(secrets)), back=back)
 
 
@@ -244,7 +256,7 @@ def deploy_rollback(
         found = rows.revision(revision)
         names = [one.device for one in rows.plan(found.number).changed.values() if not only or one.device in only]
         before = {name: texts for name in names if (texts := rows.kept(found.number, name, "before"))}
-        site = _site(fabric, network, lab=lab, access=access)
+        site = site_of(fabric, network, lab=lab, access=access)
         switches = [name for name in before if name not in site.servers]
         running, silent_ones = site.running(switches, lambda one: say(f"{one.device}: {one.status}"))
         if hosts := [name for name in before if name in site.servers]:
@@ -268,6 +280,12 @@ def _wait_for(command: str | None, seconds: float) -> WaitFor | None:
     return None if command is None else WaitFor(command, seconds)
 
 
+def _quiet(given: Quiet | None) -> Quiet:
+    from railweave.deploy.traffic import Quiet
+
+    return given or Quiet()
+
+
 def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
     """Saved texts by the renderer's file names."""
     from railweave.systems import system
@@ -279,12 +297,3 @@ def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
         name if name in files.values() else files.get(Path(path).stem, next(iter(files.values()), name)): texts[path]
         for path, name in names.items()
     }
-
-
-def _site(fabric: Path, network: Network, *, lab: bool, access: Path | str | None) -> Site:
-    from railweave.collect.access_file import read_access
-    from railweave.deploy import site
-
-    if lab:
-        return site.lab(fabric, network, None if access is None else read_access(path_of(access)))
-    return site.real(network, read_access(path_of(access)))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from railweave.cli import deploy_drain
 from railweave.cli.deploy_output import line, planned, show_revision, when
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, telling
@@ -40,6 +41,10 @@ _WAIT_FOR = typer.Option(
 )
 _WAIT_FOR_TIMEOUT = typer.Option(3600.0, "--wait-for-timeout", min=0, help="Seconds that --wait-for may take.")
 _OUTPUT = typer.Option(..., "--output", "-o", help="File of the plan. It holds configuration: only you can read it.")
+
+
+app.command(short_help="The plan that takes a switch, link, path color or server out of use.")(deploy_drain.drain)
+app.command(short_help="The plan that brings it back.")(deploy_drain.undrain)
 
 
 @app.callback()

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from railweave.deploy import status_file
 from railweave.deploy.device import Device
 from railweave.deploy.filling import given
 from railweave.deploy.making import make_plan
 from railweave.deploy.recovery import unfinished
 from railweave.deploy.rollout import Rollout, StoppedError
+from railweave.deploy.traffic import Quiet, still
 from railweave.errors import Argument, InputError, Problem
 
 if TYPE_CHECKING:
@@ -30,13 +32,14 @@ if TYPE_CHECKING:
 class How:
     """``confirm_within`` seconds a device waits for its confirmation, ``settle`` seconds the network may take; ``say`` takes lines on what is done.
 
-    ``wait_for`` is run before a wave that has servers.
+    ``wait_for`` is run before a wave that has servers. ``quiet`` is when a port carries nothing any more, after a drain.
     """
 
     confirm_within: int
     settle: float
     say: Callable[[str], None]
     wait_for: WaitFor | None = None
+    quiet: Quiet = Quiet()
 
 
 def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
@@ -62,7 +65,7 @@ def apply(
         raise InputError([Problem(Argument("plan"), what, "make another plan")])
     revision = rows.begin(plan, f"railweave-{network.name}-{{number}}-{plan.digest[:6]}")
     rollout = _rollout(rows, revision, site, how, secrets)
-    _ended(rows, revision.number, rollout.rehearse() if dry_run else rollout.run())
+    _ended(rows, revision.number, rollout.rehearse() if dry_run else _carried_out(rollout, rows, site, how))
     rows.end(revision.number, "done", "tried only (--dry-run)" if dry_run else "")
     if not dry_run:
         if plan.back_to is not None:
@@ -80,7 +83,7 @@ def resume(rows: Journal, site: Site, how: How, secrets: Mapping[str, str], *, b
         raise InputError([Problem(Argument("resume"), "no apply was interrupted", fix)])
     may_be_applied(rows.plan(newest.number), secrets)
     rollout = _rollout(rows, newest, site, how, secrets)
-    _ended(rows, newest.number, unfinished(rollout, rows.steps(newest.number), again=not back))
+    _ended(rows, newest.number, _resumed(rollout, rows, site, how, again=not back))
     rows.end(newest.number, "stopped" if back else "done", "ended after an interruption" if back else "")
     return rows.revision(newest.number)
 
@@ -114,6 +117,62 @@ def _rollout(rows: Journal, revision: Revision, site: Site, how: How, secrets: M
         say,
         how.wait_for,
     )
+
+
+async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: How) -> None:
+    """The whole of a plan: the fabric file's ``status:``, the waves, and the end of traffic. Raises ``StoppedError``."""
+    drain = rollout.plan.drain
+    if drain is None:
+        await rollout.run()
+        return
+    await rollout.rehearse()
+    status_file.write(Path(rollout.plan.fabric), drain)
+    try:
+        await rollout.run()
+    except StoppedError as stopped:
+        _put_back(rollout, rows, back=stopped.back)
+        raise
+    await _quiet(rollout, site, how)
+
+
+async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: How, *, again: bool) -> None:
+    """The rest of a plan that was interrupted. Raises ``StoppedError``."""
+    drain = rollout.plan.drain
+    if drain is not None and again:
+        status_file.write(Path(rollout.plan.fabric), drain)
+    try:
+        await unfinished(rollout, rows.steps(rollout.revision), again=again)
+    except StoppedError as stopped:
+        _put_back(rollout, rows, back=stopped.back)
+        raise
+    if again:
+        await _quiet(rollout, site, how)
+    else:
+        _put_back(rollout, rows, back=True)
+
+
+def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
+    """The fabric file as it was, where every switch is as it was, too."""
+    drain = rollout.plan.drain
+    kept = any(one.verb == "confirm" for one in rows.steps(rollout.revision))
+    if drain is not None and back and not kept:
+        status_file.put_back(Path(rollout.plan.fabric), drain)
+
+
+async def _quiet(rollout: Rollout, site: Site, how: How) -> None:
+    """Wait until what is drained carries nothing. Raises ``StoppedError`` where it still does: the drain stays in force."""
+    drain = rollout.plan.drain
+    if drain is None or drain.back or not drain.ports:
+        return
+    busy = await still(site, drain.ports, how.quiet, rollout.say)
+    if busy:
+        why = f"routing has left {', '.join(drain.names)}, and traffic has not: {'; '.join(busy[:5])}"
+        raise StoppedError(
+            f"{why}; the drain stays in force: drain it again to measure again, or `deploy undrain`",
+            len(rollout.plan.waves),
+            back=True,
+        )
+    rollout.say(f"{', '.join(drain.names)}: less than {how.quiet.below_mbps:g} Mb/s on every port")
 
 
 def _ended(rows: Journal, number: int, work: Coroutine[Any, Any, None]) -> None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from railweave.config.secret import REFERENCE
 from railweave.counting import counted
 from railweave.deploy.changes import DeviceChange
+from railweave.deploy.drain import Drain, difference
 from railweave.deploy.waves import Wave
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.reading import parse_json
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FORM = 2
 
@@ -26,6 +25,7 @@ class Plan:
 
     ``live``: it was made from what devices said themselves, without secrets taken out, so that it can be applied. ``silent`` are devices of
     which nothing is known, with the reason: they are not in the plan. ``back_to`` is the revision that it brings back.
+    ``drain``: it takes something out of use, or brings it back.
     """
 
     fabric: str
@@ -36,6 +36,7 @@ class Plan:
     waves: tuple[Wave, ...]
     silent: dict[str, str]
     back_to: int | None = None
+    drain: Drain | None = None
 
     @property
     def digest(self) -> str:
@@ -52,7 +53,8 @@ class Plan:
         """Why it cannot be applied; empty where it can."""
         found = [f"{one.device}: {why}" for one in self.devices for why in one.refused]
         found += [f"wave {number}: {why}" for number, wave in enumerate(self.waves, 1) for why in wave.refused]
-        if not self.devices:
+        found += self.drain.refused if self.drain else ()
+        if not self.devices and self.drain is None:
             found.append("no switch answered")
         if not self.live:
             found.append(
@@ -77,6 +79,7 @@ class Plan:
             "waves": [one.to_json() for one in self.waves],
             "silent": self.silent,
             "back_to": self.back_to,
+            **({} if self.drain is None else {"drain": self.drain.to_json()}),
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -85,10 +88,15 @@ class Plan:
 
     def lines(self) -> list[str]:
         """The whole for a person: waves with their risk, then each device with what changes."""
-        if not self.changed:
+        if self.drain:
+            text = [*difference(self.drain, Path(self.fabric).name), *self.drain.lines]
+            text += [] if self.changed else ["no switch changes"]
+        elif not self.changed:
             text = ["nothing to change: every device that answered runs its design"] if self.devices else []
         else:
-            text = [f"{counted(len(self.changed), 'device')} in {counted(len(self.waves), 'wave')}"]
+            text = []
+        if self.changed:
+            text += [f"{counted(len(self.changed), 'device')} in {counted(len(self.waves), 'wave')}"]
         for number, wave in enumerate(self.waves, 1):
             text.append(f"wave {number}: {', '.join(wave.devices)}  ({wave.why})")
             text += [f"    {line}" for line in wave.risks]
@@ -116,6 +124,7 @@ def plan_of(found: Any) -> Plan:  # noqa: ANN401 - JSON
         tuple(Wave.of_json(one) for one in found["waves"]),
         dict(found["silent"]),
         found["back_to"],
+        Drain.of_json(found["drain"]) if "drain" in found else None,
     )
 
 

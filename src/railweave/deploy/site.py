@@ -14,7 +14,7 @@ from railweave.device.host import host_config
 from railweave.errors import LabError, RailweaveError
 from railweave.fleet import transaction as server
 from railweave.live.check import check
-from railweave.network.status import present
+from railweave.network.status import present, reachable
 from railweave.reach.failure import ReachError
 from railweave.reach.opening import opened as opened_to_ask
 from railweave.reach.telling import opened as opened_to_change
@@ -127,7 +127,8 @@ def _of_configuration(asked: Asked) -> Asked:
 
 
 def real(network: Network, access: AccessFile) -> Site:
-    """The switches of a network as access.yaml says they are reached."""
+    """The switches of a network as access.yaml says they are reached; those that are drained are there."""
+    network = reachable(network)
     asked = {one.target.name: one for one in plan(network, access)}
 
     def compare(capture: Capture, configs: Mapping[str, DeviceConfig], devices: Collection[str]) -> Sequence[Finding]:
@@ -173,7 +174,7 @@ def lab(fabric: Path, network: Network, access: AccessFile | None = None) -> Sit
     from railweave.lab.plan import make_plan
 
     record, running = life.attach(fabric)
-    whole = present(network)
+    whole = present(reachable(network))
     part = slicing.sliced(whole, slicing.parse(record.slice)) if record.slice else whole
     wanted = make_plan(part, record.timers())
     if missing := [name for name in wanted.devices() if name not in record.devices]:

@@ -66,7 +66,9 @@ def drained(network: Network, fabric: Fabric, config: DeviceConfig, form: Form, 
 
     if told:
         tags = {tag(one) for one in fabric.colors}
-        bgp = _changed(bgp, named(told), "export_policy", lambda one: _told(one, config.bgp.asn, tags, strip=form in _TAGGED))
+        bgp = _changed(
+            bgp, named(told), "export_policy", lambda one: _told(one, config.bgp.asn, tags, strip=form in _TAGGED)
+        )
     if form == "dpf" and (links := told | _of_drained_neighbors(network, config.name)):
         bgp = _changed(bgp, named(links), "import_policy", _taken_last)
     return replace(config, bgp=bgp)
@@ -133,4 +135,6 @@ def _term(term: Term, asn: int, tags: Collection[str], *, strip: bool) -> Term:
 def _taken_last(policy: Policy) -> Policy:
     """A policy as it is where what it lets in is the last to be used."""
     terms = (replace(one, action=replace(one.action, local_preference=0)) for one in policy.terms)
-    return replace(policy, terms=tuple(one if one.action.accept else was for one, was in zip(terms, policy.terms, strict=True)))
+    return replace(
+        policy, terms=tuple(one if one.action.accept else was for one, was in zip(terms, policy.terms, strict=True))
+    )

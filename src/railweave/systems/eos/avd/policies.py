@@ -94,7 +94,9 @@ def _done(action: Action, values: Mapping[str, str]) -> dict[str, list[str]]:
         found.append(f"local-preference {action.local_preference}")
     if action.add_communities:
         added = [values[name] for name in action.add_communities]
-        found.append(" ".join([community_kind(added[0]), *added, *([] if action.replace_communities else ["additive"])]))
+        found.append(
+            " ".join([community_kind(added[0]), *added, *([] if action.replace_communities else ["additive"])])
+        )
     if action.prepend:
         found.append(f"as-path prepend {' '.join(map(str, action.prepend))}")
     return {"set": found} if found else {}

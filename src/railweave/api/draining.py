@@ -1,0 +1,159 @@
+"""Taking a part of a network out of use, and back: plans that ``deploy_apply`` carries out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.api.sites import designed_as, site_of
+from railweave.api.sources import load, silent
+from railweave.catalog import in_force
+from railweave.errors import Argument, InputError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.deploy.drain import Named
+    from railweave.deploy.plan import Plan
+    from railweave.network.model import Network
+
+
+def deploy_drain(
+    fabric: Path | str,
+    what: Sequence[str],
+    *,
+    lab: bool = False,
+    access: Path | str | None = None,
+    force: bool = False,
+    hardware: Path | str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Plan:
+    """The plan that takes switches, links, path colors or servers out of use by routing; ``deploy_apply`` carries it out, and waits until they carry nothing.
+
+    - ``what``: names as in ``cabling.csv``: a switch, a server, a link as ``A--B`` or ``SERVER:NIC``; or a path color.
+    - ``lab``, ``access``: how devices are reached, see ``deploy_plan``.
+    - ``force``: make a plan that may be applied though a path color, a plane, a tenant or a NIC would be gone; it says what.
+    - ``hardware``: see ``load``.
+
+    Nothing is changed; the plan has the fabric file's ``status:`` as it will be. Raises ``InputError`` for an unknown name, ``LabError`` where the lab is not up.
+    """
+    from railweave.deploy.drain import named
+    from railweave.intent.status_lines import with_drained
+
+    fabric = Path(fabric)
+    before = load(fabric, hardware=hardware)
+    found = [named(before, word) for word in what]
+    text = fabric.read_text(encoding="utf-8")
+    wanted = [pattern for one in found for pattern in one.patterns if not _is_drained(before, pattern)]
+    after = designed_as(fabric, with_drained(text, wanted), hardware)
+    return _planned(
+        fabric,
+        (before, after),
+        found,
+        text,
+        with_drained(text, wanted),
+        back=False,
+        lab=lab,
+        access=access,
+        force=force,
+        progress=progress or silent,
+    )
+
+
+def deploy_undrain(
+    fabric: Path | str,
+    what: Sequence[str],
+    *,
+    lab: bool = False,
+    access: Path | str | None = None,
+    hardware: Path | str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Plan:
+    """The plan that brings back into use what was drained. Arguments and errors are those of ``deploy_drain``; what is not drained is an error."""
+    from railweave.deploy.drain import named
+    from railweave.intent.status_lines import with_active, without_drained
+
+    fabric = Path(fabric)
+    before = load(fabric, hardware=hardware)
+    found = [named(before, word) for word in what]
+    wanted = [pattern for one in found for pattern in one.patterns if _is_drained(before, pattern)]
+    if not wanted:
+        fix = "`status:` of the fabric file says what is"
+        raise InputError([Problem(Argument("what"), f"{', '.join(what)}: not drained", fix)])
+    text = fabric.read_text(encoding="utf-8")
+    changed = without_drained(text, wanted)
+    if left := [one for one in wanted if _is_drained(designed_as(fabric, changed, hardware), one)]:
+        changed = with_active(changed, left)  # a line for several says so
+    after = designed_as(fabric, changed, hardware)
+    return _planned(
+        fabric,
+        (before, after),
+        found,
+        text,
+        changed,
+        back=True,
+        lab=lab,
+        access=access,
+        force=True,
+        progress=progress or silent,
+    )
+
+
+def _is_drained(network: Network, pattern: str) -> bool:
+    """Whether all that a line of ``status:`` names is drained."""
+    from railweave.deploy.drain import named
+
+    devices = {one.name for one in (*network.switches, *network.servers)}
+    return {pattern} <= network.drained if pattern in devices else named(network, pattern).links <= network.drained
+
+
+def _planned(
+    fabric: Path,
+    networks: tuple[Network, Network],
+    found: Sequence[Named],
+    text: str,
+    changed: str,
+    *,
+    back: bool,
+    lab: bool,
+    access: Path | str | None,
+    force: bool,
+    progress: Callable[[str], None],
+) -> Plan:
+    from railweave.deploy import drain as draining
+    from railweave.deploy.left import capacity, gone, still_used
+    from railweave.deploy.making import make_plan
+
+    before, after = networks
+    links = frozenset(link for one in found for link in one.links)
+    with in_force(after.catalog):
+        site = site_of(fabric, after, lab=lab, access=access)
+        former = site_of(fabric, before, lab=lab, access=access).configs
+        affected = [name for name, config in site.configs.items() if former.get(name) != config]
+        running, silent_ones = (
+            site.running(affected, lambda one: progress(f"{one.device}: {one.status}")) if affected else ({}, {})
+        )
+        plan = make_plan(
+            fabric,
+            site.network,
+            running,
+            silent=silent_ones,
+            live=True,
+            only=affected,
+            configs=site.configs,
+            progress=progress,
+        )
+        lines, refused = list[str](), [f"{name} did not answer: {why}" for name, why in silent_ones.items()]
+        if not back:
+            progress("working out what is left")
+            lines += capacity(before, after)
+            lost = list(gone(before, after, site.configs))
+            lines += [f"forced: {one}" for one in lost] if force else []
+            refused += [] if force else [f"{one} (--force takes it out all the same)" for one in lost]
+            refused += still_used(after, site.configs, links)
+        refused += [line for name in affected for line in draining.by_hand(former[name], site.configs[name])]
+        watched = {} if back else draining.ports(after, site.configs, links)
+    names = tuple(pattern for one in found for pattern in one.patterns)
+    drain = draining.Drain(names, back, text, changed, watched, tuple(lines), tuple(refused))
+    return replace(plan, drain=drain)

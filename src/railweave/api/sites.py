@@ -1,0 +1,47 @@
+"""Where a network is that is changed, and the design that a plan is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from railweave.api.sources import load, path_of
+from railweave.intent.lock import read_lock
+from railweave.intent.reading.source import companion
+from railweave.outputs.steps import design_file
+from railweave.writing import write_file
+
+if TYPE_CHECKING:
+    from railweave.deploy.plan import Plan
+    from railweave.deploy.site import Site
+    from railweave.network.model import Network
+
+
+def site_of(fabric: Path, network: Network, *, lab: bool, access: Path | str | None) -> Site:
+    """How the devices of a network are asked and changed. Raises as ``read_access`` does, and ``LabError``."""
+    from railweave.collect.access_file import read_access
+    from railweave.deploy import site
+
+    if lab:
+        return site.lab(fabric, network, None if access is None else read_access(path_of(access)))
+    return site.real(network, read_access(path_of(access)))
+
+
+def designed_as(fabric: Path, text: str, hardware: Path | str | None) -> Network:
+    """The network of a fabric file as if it had another text: with its inventory and its lock. Nothing of it is written."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / fabric.name
+        write_file(place, text)
+        lock = read_lock(companion(fabric, "lock"))
+        return design_file(place, lock, inventory_of=fabric, hardware=path_of(hardware))[0]
+
+
+def network_of_plan(fabric: Path, plan: Plan | None, hardware: Path | str | None) -> Network:
+    """The network that a plan leads to: that of the fabric file, but where the plan changes that file. Raises ``InputError``."""
+    from railweave.deploy import status_file
+
+    if plan is None or plan.drain is None:
+        return load(fabric, hardware=hardware)
+    status_file.check(fabric, plan.drain)
+    return designed_as(fabric, plan.drain.after, hardware)

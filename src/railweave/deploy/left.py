@@ -1,0 +1,150 @@
+"""What is left of a network without what is drained, what is gone with it, and whether routing would really leave what is drained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.counting import counted
+from railweave.network.status import present, reachable
+from railweave.routing.control_plane import ControlPlane
+from railweave.routing.origins import originated
+from railweave.routing.table import UNREACHABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from railweave.device.model import DeviceConfig
+    from railweave.network.model import Network
+
+SHOWN = 3
+"""Names that a line lists before it only counts."""
+
+
+def capacity(before: Network, after: Network) -> Iterator[str]:
+    """What is left of the uplinks of leaves, of path colors, and of servers' NICs, where that is less than before; one line each."""
+    old, new = _uplinks(present(before)), _uplinks(present(after))
+    for fabric in before.fabrics:
+        shares = {
+            leaf: sum(new.get(leaf, {}).values()) / sum(colors.values())
+            for leaf, colors in old.items()
+            if before.switch(leaf).fabric == fabric.name and leaf not in after.absent
+        }
+        less = {leaf: share for leaf, share in shares.items() if share < 1}
+        if less:
+            worst = min(less, key=lambda name: less[name])
+            yield (
+                f"fabric {fabric.name}: {len(less)} of {counted(len(shares), 'leaf', 'leaves')} lose uplinks; "
+                f"{worst} keeps least, {less[worst]:.0%} of {sum(old[worst].values()):,} Gb/s"
+            )
+        for color in fabric.colors:
+            was, now = (
+                sum(colors.get(color.index, 0) for leaf, colors in found.items() if leaf in shares)
+                for found in (old, new)
+            )
+            if now < was:
+                yield f"path color {color.name} keeps {now / was:.0%} of {was:,} Gb/s"
+    nics = [sum(len(one.nics) for one in present(network).servers) for network in (before, after)]
+    if nics[1] < nics[0]:
+        yield f"{counted(nics[1], 'NIC')} of {nics[0]} can be reached"
+
+
+def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -> Iterator[str]:
+    """What would be lost: path colors of leaves, rail planes, leaves without uplinks, tenants, servers' NICs, routes; a line for each kind."""
+    old, new = _uplinks(present(before)), _uplinks(present(after))
+    stay = [leaf for leaf in old if leaf not in after.absent]
+    lost: dict[str, list[str]] = {}
+    for leaf in stay:
+        if not new.get(leaf):
+            lost.setdefault("every uplink", []).append(leaf)
+            continue
+        fabric = before.fabric(before.switch(leaf).fabric)
+        for color in old[leaf].keys() - new[leaf].keys() - {None}:
+            lost.setdefault(f"path color {fabric.color_name(color)}", []).append(leaf)
+    for what, leaves in sorted(lost.items()):
+        yield f"{what} would be gone on {_listed(leaves)}"
+    yield from _planes(before, after)
+    yield from _tenants(before, after)
+    if cut := _cut(before, after):
+        yield f"{counted(len(cut), 'NIC')} would be cut off: {_listed(cut)}"
+    plane = ControlPlane(configs.values(), before.absent)
+    was, now = plane.routes(), plane.routes(after.absent - before.absent)
+    own = {prefix for leaf in stay if leaf in configs for prefix in originated(configs[leaf])}
+    others = np.array([prefix in own for prefix in now.prefixes], dtype=np.bool_)
+    found = sum(
+        int(((now.fibs[leaf].group == UNREACHABLE) & (was.fibs[leaf].group != UNREACHABLE) & others).sum())
+        for leaf in stay
+        if leaf in now.fibs
+    )
+    if found and not cut:
+        yield f"{counted(found, 'route')} of leaves would be gone"
+
+
+def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> Iterator[str]:
+    """Where routing would go on by drained links though there is another way; ``network`` says what is drained, ``configs`` how that is told.
+
+    For a device that is drained itself it does not matter: nobody sends to it.
+    """
+    there = reachable(network)
+    now = ControlPlane(configs.values(), there.absent).routes()
+    without = ControlPlane(configs.values(), network.absent).routes()
+    for name, fib in now.fibs.items():
+        if name in network.drained or name not in without.fibs:
+            continue
+        ways = {group: bool(links.intersection(now.groups[group])) for group in set(fib.group.tolist()) if group >= 0}
+        bad = [
+            now.prefixes[place]
+            for place, group in enumerate(fib.group.tolist())
+            if ways.get(group) and without.fibs[name].group[place] >= 0
+        ]
+        if bad:
+            yield f"{name} would still send {_listed(bad)} that way: the drain does not beat what it prefers"
+
+
+def _uplinks(network: Network) -> dict[str, dict[int | None, int]]:
+    """By leaf and path color, the capacity in Gb/s of its links to switches above it."""
+    leaves = {one.name for one in network.switches if one.role == "leaf"}
+    found: dict[str, dict[int | None, int]] = {}
+    for cable in network.cables:
+        if cable.kind == "fabric" and cable.a.device in leaves:
+            own = found.setdefault(cable.a.device, {})
+            own[cable.color] = own.get(cable.color, 0) + cable.speed_gbps
+    return found
+
+
+def _planes(before: Network, after: Network) -> Iterator[str]:
+    for role in ("spine", "super-spine"):
+        old, new = (
+            {(one.fabric, one.plane) for one in present(network).switches if one.role == role and one.plane}
+            for network in (before, after)
+        )
+        for fabric, plane in sorted(old - new):
+            yield f"plane {plane} of fabric {fabric} would have no {role} left"
+
+
+def _tenants(before: Network, after: Network) -> Iterator[str]:
+    old, new = (
+        {nic.tenant for server in present(network).servers for nic in server.nics if nic.tenant}
+        for network in (before, after)
+    )
+    for tenant in sorted(old - new):
+        yield f"tenant {tenant} would have no NIC left"
+
+
+def _cut(before: Network, after: Network) -> list[str]:
+    """NICs that are cut off, of servers that are not drained themselves, nor by their own line."""
+    old, new = (
+        {f"{server.name}:{nic.name}" for server in present(network).servers for nic in server.nics}
+        for network in (before, after)
+    )
+    meant = {
+        f"{cable.a.device}:{cable.a.port}"
+        for cable in after.cables
+        if cable.kind == "server" and (cable.a.device in after.drained or cable.name in after.drained)
+    }
+    return sorted(old - new - meant)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
