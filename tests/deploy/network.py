@@ -44,13 +44,15 @@ class State:
         self._guard = threading.Lock()
         self.spoiled: Callable[[str, DeviceState], DeviceState] = lambda _, state: state
         """What is otherwise on a device than everything should be."""
+        self.moving = False
+        """Whether counters go on between two questions: each is asked anew then."""
         self._of: tuple[object, dict[str, dict[str, str]]] = ((), {})
 
     def answers(self) -> dict[str, dict[str, str]]:
         """By device and by what is asked."""
         with self._guard:
             now = tuple(tuple(box.running) for box in self._boxes.values())
-            if self._of[0] != now:
+            if self.moving or self._of[0] != now:
                 self._of = (now, self._said())
             return self._of[1]
 

@@ -35,7 +35,7 @@ class SonicState(State):
         """By device and by command."""
         with self._guard:
             now = tuple(box.running for box in self._sonic.values())
-            if self._of[0] != now:
+            if self.moving or self._of[0] != now:
                 self._of = (now, self._said())
             return self._of[1]
 

@@ -42,6 +42,8 @@ def perfect(one: Expected) -> DeviceState:
             flaps=1,
             errors=Errors(in_errors=0, in_crc=0, in_resource=0, in_discards=0, out_discards=0),
             fec=Fec("rs-544" if port.fec else None, uncorrected=0),
+            in_bytes=9_000,
+            out_bytes=9_000,
         )
         for port in one.ports
     }

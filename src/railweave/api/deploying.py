@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -262,7 +263,7 @@ def deploy_rollback(
         if hosts := [name for name in before if name in site.servers]:
             of_servers, silent_hosts = site.serving(hosts, lambda name, what: say(f"{name}: {what}"))
             running, silent_ones = running | of_servers, silent_ones | silent_hosts
-        return plan_back(
+        plan = plan_back(
             fabric,
             site.network,
             running,
@@ -272,6 +273,8 @@ def deploy_rollback(
             most=max_unavailable,
             configs=site.configs,
         )
+        drained = rows.plan(found.number).drain
+        return replace(plan, drain=drained.other_way()) if drained and not only else plan
 
 
 def _wait_for(command: str | None, seconds: float) -> WaitFor | None:

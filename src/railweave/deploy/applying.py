@@ -128,7 +128,7 @@ async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: How) ->
     await rollout.rehearse()
     status_file.write(Path(rollout.plan.fabric), drain)
     try:
-        await rollout.run()
+        await rollout.waves()
     except StoppedError as stopped:
         _put_back(rollout, rows, back=stopped.back)
         raise

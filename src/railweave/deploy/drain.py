@@ -46,6 +46,10 @@ class Drain:
             "refused": list(self.refused),
         }
 
+    def other_way(self) -> Drain:
+        """What takes it back."""
+        return Drain(self.names, not self.back, self.after, self.before)
+
     @classmethod
     def of_json(cls, found: Mapping[str, Any]) -> Drain:
         """The other way. Raises ``KeyError`` and ``TypeError`` for what is none."""

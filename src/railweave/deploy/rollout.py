@@ -74,6 +74,10 @@ class Rollout:
     async def run(self, first: int = 1) -> None:
         """Rehearse, then carry out the waves from one on (1-based). Raises ``StoppedError``."""
         await self.rehearse(first)
+        await self.waves(first)
+
+    async def waves(self, first: int = 1) -> None:
+        """Carry out the waves from one on, which were rehearsed. Raises ``StoppedError``."""
         for number, wave in enumerate(self.plan.waves[first - 1 :], first):
             await self.wave(number, wave)
             self.say(
@@ -107,6 +111,8 @@ class Rollout:
             raise StoppedError(_named("the rehearsal failed, and nothing was changed", failed), 0, back=True)
         for name, text in said.items():
             self.journal.keep(self.revision, name, "after", {"difference.txt": hidden(text)})
+        if not said:
+            return
         self.say(f"{counted(len(said), 'device')} tried the change, found it good, and discarded it")
 
     async def wave(self, number: int, wave: Wave) -> None:

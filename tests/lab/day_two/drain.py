@@ -105,7 +105,7 @@ def drained(fabric: Path, access: Path, what: str) -> tuple[str, list[str]]:
     say(f"{what}: {there}")
     wrong += stands(fabric, access)
     wrong += [] if f"{what}: drained" in fabric.read_text() else ["the fabric file does not say drained"]
-    wrong += [] if there.before or ":" not in plan.drain.names[0] and not links else []
+    wrong += [] if there.before or (":" not in plan.drain.names[0] and not links) else []
     if there.after:
         wrong.append(f"{there.after} flows still cross {what}")
     back = carried_out(fabric, deploy_undrain(fabric, [what], lab=True, access=access), access, links)

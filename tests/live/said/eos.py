@@ -135,7 +135,11 @@ def _ports(state: DeviceState) -> dict[str, Any]:
                     "interfaceStatus": "disabled" if not one.admin_up else "connected" if one.oper_up else "notconnect",
                     "bandwidth": int(1e9 * (one.speed_gbps or 0)),
                     "mtu": one.mtu,
-                    "interfaceCounters": {"linkStatusChanges": one.flaps},
+                    "interfaceCounters": {
+                        "linkStatusChanges": one.flaps,
+                        "inOctets": one.in_bytes,
+                        "outOctets": one.out_bytes,
+                    },
                 }
                 for name, one in state.interfaces.items()
             }

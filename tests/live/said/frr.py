@@ -51,8 +51,8 @@ def answers(state: DeviceState) -> dict[str, str]:
                     "mtu": one.mtu,
                     "operstate": "UP" if one.oper_up else "DOWN",
                     "stats64": {
-                        "rx": {"errors": one.errors.in_errors, "dropped": 0},
-                        "tx": {"errors": 0, "dropped": 0},
+                        "rx": {"bytes": one.in_bytes, "errors": one.errors.in_errors, "dropped": 0},
+                        "tx": {"bytes": one.out_bytes, "errors": 0, "dropped": 0},
                     },
                 }
                 for name, one in state.interfaces.items()

@@ -232,6 +232,7 @@ def _port(name: str, state: DeviceState) -> str:
         if one.fec.mode
         else "",
         el("ethernet-fec-statistics", el("fec_ccw_count", 5), el("fec_nccw_count", one.fec.uncorrected)),
+        el("traffic-statistics", el("input-bytes", one.in_bytes), el("output-bytes", one.out_bytes)),
         el(
             "input-error-list",
             el("input-errors", 0),

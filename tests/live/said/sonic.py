@@ -87,8 +87,6 @@ def _optics(state: DeviceState) -> Rows:
 
 
 def _counters(state: DeviceState) -> dict[str, str]:
-    if state.queues is None:
-        return {}
     names: dict[str, dict[str, str]] = {
         table: {} for table in ("COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP", "COUNTERS_PG_NAME_MAP")
     }
@@ -110,10 +108,12 @@ def _counters(state: DeviceState) -> dict[str, str]:
                 "COUNTERS_PORT_NAME_MAP",
                 name,
                 SAI_PORT_STAT_IF_IN_ERRORS=one.errors.in_errors,
+                SAI_PORT_STAT_IF_IN_OCTETS=one.in_bytes,
+                SAI_PORT_STAT_IF_OUT_OCTETS=one.out_bytes,
                 SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES=one.fec.uncorrected,
                 **frames,
             )
-    for name, port in state.queues.items():
+    for name, port in (state.queues or {}).items():
         dogs = (state.watchdog or {}).get(name, {})
         for number, queue in port.egress.items():
             dog = dogs.get(number)
