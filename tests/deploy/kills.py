@@ -33,7 +33,7 @@ def killed(fabric: Path, seed: int) -> str:
         before = {name: sorted(box.running) for name, box in network.boxes.items()}
         path = fabric.with_name("plan.json")
         write_file(path, json.dumps(deploy_plan(fabric, live=True, access=network.access).to_json()), private=True)
-        where = _kill(path, network, dice)
+        where = kill(path, network, dice)
         if (history := deploy_history(fabric)) and history[0].state == "running":
             _, truths = deploy_status(fabric, access=network.access)
             for one in truths:
@@ -56,10 +56,10 @@ def killed(fabric: Path, seed: int) -> str:
         return f"{where} (nothing to resume)"
 
 
-def _kill(plan: Path, network: Changing, dice: random.Random) -> str:
-    """Apply a plan in a process of its own, and kill it at a random call."""
-    left, at = dice.randrange(1, 110), ""
-    child = subprocess.Popen([sys.executable, "-c", APPLY, str(plan), str(network.access)])
+def kill(plan: Path, network: Changing, dice: random.Random, apply: str = APPLY, calls: int = 110) -> str:
+    """Apply a plan in a process of its own, by a program, and kill it at a random one of so many calls."""
+    left, at = dice.randrange(1, calls), ""
+    child = subprocess.Popen([sys.executable, "-c", apply, str(plan), str(network.access)])
 
     def count(device: str, call: str) -> None:
         nonlocal left, at

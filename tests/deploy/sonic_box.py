@@ -281,7 +281,7 @@ def operated(tables: Tables, operation: Mapping[str, Any]) -> None:
 
 _ENDS = re.compile(r"!|exit(-\S+)?|end|Building configuration.*|Current configuration.*")
 _ONE_VALUE = re.compile(
-    r"(description|(ip|ipv6) prefix-list \S+ seq \d+|bgp \S+-list standard \S+ seq \d+|ipv6 nd ra-\S+|set local-preference|bgp router-id|maximum-paths|"
+    r"(description|(ip|ipv6) prefix-list \S+ seq \d+|bgp \S+-list standard \S+ seq \d+|ipv6 nd ra-\S+|set (local-preference|large-community|community|as-path prepend)|bgp router-id|maximum-paths|"
     r"neighbor \S+ (description|timers connect|bfd profile)|match ipv6 address prefix-list|match large-community) "
 )
 
@@ -330,13 +330,20 @@ def entered(standing: Lines, typed: Lines) -> Lines:
         if at is not None:
             standing[at] = (line, entered(standing[at][1], inside))
             continue
-        key = _ONE_VALUE.match(line)
-        old = next((at for at, one in enumerate(standing) if key and one[0].startswith(key[0])), None)
+        old = next((at for at, one in enumerate(standing) if _replaced(one[0], line)), None)
         if old is None:
             standing = [*standing, (line, entered([], inside))]
         else:
             standing[old] = (line, [])
     return standing
+
+
+def _replaced(standing: str, line: str) -> bool:
+    """Whether a line takes the place of one that stands: one value each, and one route-map of a neighbor each way."""
+    if key := _ONE_VALUE.match(line):
+        return standing.startswith(key[0])
+    words, others = line.split(), standing.split()
+    return words[0] == "neighbor" and words[2:3] == ["route-map"] and [*words[:3], words[4:]] == [*others[:3], others[4:]]
 
 
 def without(lines: Lines, start: str) -> Lines:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,7 @@ class How:
     settle: float
     say: Callable[[str], None]
     wait_for: WaitFor | None = None
-    quiet: Quiet = Quiet()
+    quiet: Quiet = field(default_factory=Quiet)
 
 
 def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -92,10 +92,11 @@ def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: fro
     for name, fib in now.fibs.items():
         if name in network.drained or name not in without.fibs:
             continue
-        ways = {group: bool(links.intersection(now.groups[group])) for group in set(fib.group.tolist()) if group >= 0}
+        groups = cast("list[int]", fib.group.tolist())
+        ways = {group: bool(links & set(now.groups[group])) for group in set(groups) if group >= 0}
         bad = [
             now.prefixes[place]
-            for place, group in enumerate(fib.group.tolist())
+            for place, group in enumerate(groups)
             if ways.get(group) and without.fibs[name].group[place] >= 0
         ]
         if bad:

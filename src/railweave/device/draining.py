@@ -52,10 +52,9 @@ def drained(network: Network, fabric: Fabric, config: DeviceConfig, form: Form, 
     if not network.drained or config.bgp is None:
         return config
     told = drained_links(network, config.name)
-    bgp = config.bgp
+    bgp, asn, groups = config.bgp, config.bgp.asn, config.bgp.groups
 
     def named(links: frozenset[str]) -> frozenset[str]:
-        groups = (group for group in config.bgp.groups) if config.bgp else ()
         return frozenset(
             one.link
             for group in groups
@@ -67,7 +66,7 @@ def drained(network: Network, fabric: Fabric, config: DeviceConfig, form: Form, 
     if told:
         tags = {tag(one) for one in fabric.colors}
         bgp = _changed(
-            bgp, named(told), "export_policy", lambda one: _told(one, config.bgp.asn, tags, strip=form in _TAGGED)
+            bgp, named(told), "export_policy", lambda one: _told(one, asn, tags, strip=form in _TAGGED)
         )
     if form == "dpf" and (links := told | _of_drained_neighbors(network, config.name)):
         bgp = _changed(bgp, named(links), "import_policy", _taken_last)

@@ -39,7 +39,7 @@ def with_active(text: str, patterns: Collection[str]) -> str:
 
 def _status(text: str) -> tuple[yaml.ScalarNode, yaml.Node] | None:
     """The key and the value of ``status:``."""
-    root = cast("yaml.Node | None", yaml.compose(text, Loader=yaml.SafeLoader))
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
     pairs = cast("list[tuple[yaml.ScalarNode, yaml.Node]]", root.value if isinstance(root, yaml.MappingNode) else [])
     return next((pair for pair in pairs if pair[0].value == _KEY), None)
 

@@ -136,6 +136,12 @@ class Network:
         return frozenset(one.name for one in self.not_active if one.status in {"drained", "draining"})
 
     @cached_property
+    def drained_cables(self) -> frozenset[str]:
+        """Names of the cables that are drained by themselves or with a device at an end of theirs."""
+        off = self.drained
+        return frozenset(c.name for c in self.cables if off & {c.name, c.a.device, c.b.device}) if off else off
+
+    @cached_property
     def absent(self) -> frozenset[str]:
         """Names of switches, servers and cables that are not there: those not active, and every cable of such a device."""
         named = {one.name for one in self.not_active if one.status != "draining"}

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from railweave import api
 from railweave.api.deploying import deploy_apply, deploy_plan
 from railweave.api.draining import deploy_drain, deploy_undrain
+from railweave.deploy.drain import named
 from railweave.deploy.plan import Plan
 from railweave.deploy.traffic import Quiet
 from railweave.lab import assertions, fib, life, logins
@@ -100,12 +101,11 @@ def drained(fabric: Path, access: Path, what: str) -> tuple[str, list[str]]:
         return "", wrong
     for line in plan.lines():
         say(f"  {line}")
-    links = frozenset(f"{one}" for one in _links(fabric, what))
+    links = named(api.load(fabric), what).links
     there = carried_out(fabric, plan, access, links)
     say(f"{what}: {there}")
     wrong += stands(fabric, access)
     wrong += [] if f"{what}: drained" in fabric.read_text() else ["the fabric file does not say drained"]
-    wrong += [] if there.before or (":" not in plan.drain.names[0] and not links) else []
     if there.after:
         wrong.append(f"{there.after} flows still cross {what}")
     back = carried_out(fabric, deploy_undrain(fabric, [what], lab=True, access=access), access, links)
@@ -120,12 +120,6 @@ def drained(fabric: Path, access: Path, what: str) -> tuple[str, list[str]]:
         f"| {back.lost} of {back.sent:,} | {there.before} | {there.after} |"
     )
     return row, [f"{what}: {one}" for one in wrong]
-
-
-def _links(fabric: Path, what: str) -> list[str]:
-    from railweave.deploy.drain import named
-
-    return sorted(named(api.load(fabric), what).links)
 
 
 def tried(

@@ -104,7 +104,7 @@ def _second_best(paths: object, links: dict[str, str]) -> set[str]:
 
 
 def path_colors(lab: Running, routes: Routes) -> Seen:
-    """A prefix of a color leaves by the links of that color, wherever a device has some towards it.
+    """A prefix of a color leaves by the links of that color, wherever a device has some towards it that are not drained.
 
     This goes by the design alone: a mistake that is in the configurations, and so in ``routes``, is seen here.
     """
@@ -121,7 +121,8 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
         for prefix, group in zip(found.prefixes, cast("list[int]", fib.group.tolist()), strict=True):
             leaf, fabric, color = owner.get(prefix, ("", "", None))
             towards = [one for one in cables if role == "leaf" or leaf in {one.a.device, one.b.device}]
-            mine = [one for one in towards if one.color == color and one.name not in routes.down]
+            off = routes.down | network.drained_cables
+            mine = [one for one in towards if one.color == color and one.name not in off]
             if color is not None and role == "leaf" and leaf in leaves and _alike(network, device, leaf):
                 # Where a link of the color at the other leaf is not in the lab, its spine leads nowhere.
                 there = above.get((leaf, color), set())
@@ -150,7 +151,7 @@ def _above(network: Network) -> dict[tuple[str, int], set[str]]:
     """The spines to which each leaf has links of each color."""
     found: dict[tuple[str, int], set[str]] = {}
     for cable in network.cables:
-        if cable.kind == "fabric" and cable.color is not None:
+        if cable.kind == "fabric" and cable.color is not None and cable.name not in network.drained_cables:
             found.setdefault((cable.a.device, cable.color), set()).add(cable.b.device)
     return found
 
