@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
+from railweave.config.tree import Node
 from railweave.systems.junos.read import parsed, printed
 
 _NS = "{urn:ietf:params:xml:ns:netconf:base:1.0}"
@@ -20,7 +21,15 @@ _NS = "{urn:ietf:params:xml:ns:netconf:base:1.0}"
 
 def normal(lines: list[str]) -> list[str]:
     """Set lines with one value for each leaf."""
-    return printed("junos.set", parsed("junos.conf", "\n".join(lines)).nodes).splitlines()
+    return printed("junos.set", _last(parsed("junos.conf", "\n".join(lines)).nodes)).splitlines()
+
+
+def _last(nodes: Sequence[Node]) -> list[Node]:
+    """Statements of which the last of one name is kept, where the first stands: what railweave's reader calls alike is one leaf."""
+    found: dict[str, Node] = {}
+    for one in nodes:
+        found[one.name] = one if one.children is None else replace(one, children=tuple(_last(one.children)))
+    return list(found.values())
 
 
 def error(message: str) -> str:

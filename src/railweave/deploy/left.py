@@ -15,8 +15,11 @@ from railweave.routing.table import UNREACHABLE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
+    from railweave.routing.table import Routes
 
 SHOWN = 3
 """Names that a line lists before it only counts."""
@@ -82,25 +85,46 @@ def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -
 
 
 def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> Iterator[str]:
-    """Where routing would go on by drained links though there is another way; ``network`` says what is drained, ``configs`` how that is told.
+    """Which leaves would still send over drained links, however far away these are, though there is another way.
 
-    For a device that is drained itself it does not matter: nobody sends to it.
+    ``network`` says what is drained, ``configs`` how that is told. Leaves that are drained themselves do not count.
     """
-    there = reachable(network)
-    now = ControlPlane(configs.values(), there.absent).routes()
+    now = ControlPlane(configs.values(), reachable(network).absent).routes()
     without = ControlPlane(configs.values(), network.absent).routes()
-    for name, fib in now.fibs.items():
-        if name in network.drained or name not in without.fibs:
+    crossing = _crossing(network, now, links)
+    for switch in network.switches:
+        if switch.role != "leaf" or switch.name in network.drained or switch.name not in without.fibs:
             continue
-        groups = cast("list[int]", fib.group.tolist())
-        ways = {group: bool(links & set(now.groups[group])) for group in set(groups) if group >= 0}
-        bad = [
-            now.prefixes[place]
-            for place, group in enumerate(groups)
-            if ways.get(group) and without.fibs[name].group[place] >= 0
-        ]
-        if bad:
-            yield f"{name} would still send {_listed(bad)} that way: the drain does not beat what it prefers"
+        bad = crossing[switch.name] & (without.fibs[switch.name].group >= 0)
+        if bad.any():
+            prefixes = [now.prefixes[place] for place in np.flatnonzero(bad).tolist()]
+            yield f"{switch.name} would still send {_listed(prefixes)} that way: the drain does not beat what it prefers"
+
+
+def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[str, NDArray[np.bool_]]:
+    """By device, the prefixes of which packets may cross some links on their way from there."""
+    far: dict[tuple[str, str], str] = {}
+    for cable in network.cables:
+        far[cable.a.device, cable.name], far[cable.b.device, cable.name] = cable.b.device, cable.a.device
+    found = {name: np.zeros(len(routes.prefixes), dtype=np.bool_) for name in routes.fibs}
+    changed = True
+    while changed:
+        changed = False
+        for name, fib in routes.fibs.items():
+            over = np.zeros(len(routes.prefixes), dtype=np.bool_)
+            for group in cast("list[int]", np.unique(fib.group[fib.group >= 0]).tolist()):
+                members, mine = set(routes.groups[group]), fib.group == group
+                if links & members:
+                    over |= mine
+                    continue
+                for link in members:
+                    beyond = found.get(far.get((name, link), ""))
+                    if beyond is not None:
+                        over |= mine & beyond
+            if (over & ~found[name]).any():
+                found[name] |= over
+                changed = True
+    return found
 
 
 def _uplinks(network: Network) -> dict[str, dict[int | None, int]]:

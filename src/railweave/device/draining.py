@@ -6,7 +6,11 @@ sets itself where it sees the community; without it the route is one among other
 route: switches further away turn from it too. Nothing is withdrawn: where there is no other way, the drained one is still one.
 
 With deterministic path forwarding AIGP comes with the route, and a color's own copy has the best: there the neighbors of what is drained take its
-routes at local preference 0, which is looked at before AIGP.
+routes at local preference 0, which is looked at before AIGP. A leaf whose links of a color are drained advertises that color's prefixes by
+another color first.
+
+Where a system names no session by its port, a policy is a group's. So there each end of a drained link also takes its routes last, as far as
+it can: often one end has a group for that link alone, as a leaf has for each path color, and that is enough.
 
 RFC 8326's community is not used: it needs a rule at every receiver, systems differ in whether they have that by themselves, and local
 preference, which the rule lowers, is not passed on.
@@ -22,7 +26,7 @@ from railweave.device.policy import LOCAL, tag
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from railweave.device.model import Bgp, BgpGroup, DeviceConfig, Policy, Term
+    from railweave.device.model import Bgp, BgpGroup, DeviceConfig, FabricAdvertise, Policy, Term
     from railweave.device.policy import Form
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network
@@ -68,9 +72,36 @@ def drained(network: Network, fabric: Fabric, config: DeviceConfig, form: Form, 
         bgp = _changed(
             bgp, named(told), "export_policy", lambda one: _told(one, asn, tags, strip=form in _TAGGED)
         )
-    if form == "dpf" and (links := told | _of_drained_neighbors(network, config.name)):
-        bgp = _changed(bgp, named(links), "import_policy", _taken_last)
+    if config.name in network.drained:
+        return replace(config, bgp=bgp)
+    last = told | _of_drained_neighbors(network, config.name) if form == "dpf" else frozenset[str]() if by_port else told
+    if last:
+        bgp = _changed(bgp, named(last), "import_policy", _taken_last)
+    if form == "dpf":
+        bgp = replace(bgp, fabric_advertise=_by_other_colors(bgp, _wholly(network, fabric, config.name, told)))
     return replace(config, bgp=bgp)
+
+
+def _wholly(network: Network, fabric: Fabric, device: str, links: frozenset[str]) -> frozenset[str]:
+    """The path colors all of whose links of a device are among some."""
+    by_color: dict[int, set[str]] = {}
+    for cable in network.cables_of(device):
+        if cable.kind == "fabric" and cable.color is not None:
+            by_color.setdefault(cable.color, set()).add(cable.name)
+    return frozenset(fabric.color_name(color) for color, own in by_color.items() if own <= links)
+
+
+def _by_other_colors(bgp: Bgp, off: frozenset[str]) -> tuple[FabricAdvertise, ...]:
+    """What is advertised by color, with another color first where a prefix's own is drained: whoever is further away goes by that."""
+
+    def one(old: FabricAdvertise) -> FabricAdvertise:
+        on = [color for color in old.backup_colors if color not in off]
+        if old.color not in off or not on:
+            return old
+        last = (color for color in old.backup_colors if color in off)
+        return replace(old, color=on[0], backup_colors=(*on[1:], *last, old.color))
+
+    return tuple(map(one, bgp.fabric_advertise))
 
 
 def _of_drained_neighbors(network: Network, device: str) -> frozenset[str]:
