@@ -10,7 +10,7 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo check test lint format bench golden docs screenshot validate-all validators zipapp engine wheel try-wheel fuzz validation \
-	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix check-matrix-lab deploy-trial bench-trial clean
+	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix check-matrix-lab deploy-trial day-two-trial bench-trial clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -28,6 +28,7 @@ help:
 	@echo "make try-wheel  install that wheel into a clean environment without a compiler, run the demo with it"
 	@echo "make check-matrix  draw FAULTS (600) faults for each operating system, and write what railweave check finds of them into docs/check.md"
 	@echo "make deploy-trial  bring a design onto a lab and back by deploy while packets flow (needs root and FRR); writes what each wave lost into docs/deploy.md"
+	@echo "make day-two-trial  drain and bring back parts of a lab while packets flow (needs root and FRR); writes what was lost into docs/day-two.md"
 	@echo "make bench-trial  carry out plans of benchmarks by perftest over Soft-RoCE, Open MPI and Slurm (needs root, QEMU, mmdebstrap, FRR, Open MPI); writes what came of them into docs/bench.md"
 	@echo "make screenshot  draw docs/images/report.png and those of the how-to in docs/images/howto; needs Chromium"
 	@echo "make plugin  build the NCCL/RCCL net plugin and railweave-rdma-ping into build/plugin; needs a C compiler and CMake"
@@ -122,6 +123,10 @@ check-matrix-lab: $(STAMP)
 # Root only: labs of whole examples, some minutes each.
 deploy-trial: $(STAMP)
 	$(BIN)/python -m tests.lab.deploy_trial
+
+# Root only: labs of whole examples, some minutes each.
+day-two-trial: $(STAMP)
+	$(BIN)/python -m tests.lab.day_two
 
 # Root only: two virtual machines, a lab, and a Slurm of four nodes; the first time it makes their root folder, .validators/bench.
 bench-trial: $(STAMP)

@@ -64,7 +64,11 @@ class _Device:
         said = self.state.answers()[self.name]
         if len(words) == 1 and words[0] in said:
             return [json.loads(said[words[0]]) if form == "json" else {"output": said[words[0]]}]
-        if len(words) == 1 and words[0].startswith("show ") and not words[0].startswith(("show running", "show conf", "show session")):
+        if (
+            len(words) == 1
+            and words[0].startswith("show ")
+            and not words[0].startswith(("show running", "show conf", "show session"))
+        ):
             return f"{words[0]}: not known"
         return self.box(words, form)
 

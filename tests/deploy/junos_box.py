@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
-from railweave.config.tree import Node
 from railweave.systems.junos.read import parsed, printed
 
 _NS = "{urn:ietf:params:xml:ns:netconf:base:1.0}"
@@ -21,15 +20,18 @@ _NS = "{urn:ietf:params:xml:ns:netconf:base:1.0}"
 
 def normal(lines: list[str]) -> list[str]:
     """Set lines with one value for each leaf."""
-    return printed("junos.set", _last(parsed("junos.conf", "\n".join(lines)).nodes)).splitlines()
+    return printed("junos.set", parsed("junos.conf", "\n".join(lines)).nodes).splitlines()
 
 
-def _last(nodes: Sequence[Node]) -> list[Node]:
-    """Statements of which the last of one name is kept, where the first stands: what railweave's reader calls alike is one leaf."""
-    found: dict[str, Node] = {}
-    for one in nodes:
-        found[one.name] = one if one.children is None else replace(one, children=tuple(_last(one.children)))
-    return list(found.values())
+def one_value(line: str) -> str:
+    """Where a set line gives one value to a leaf: the line without it, by railweave's own reader. Empty for any other line."""
+    nodes, words = list(parsed("junos.conf", line).nodes), ["set"]
+    while nodes:
+        node, nodes = nodes[0], list(nodes[0].children or ())
+        words += node.name
+        if node.children is None:
+            return " ".join(words) if len(node.values) == 1 and not node.listed else ""
+    return ""
 
 
 def error(message: str) -> str:
@@ -127,7 +129,9 @@ class JunosBox:
             if verb == "delete":
                 self.candidate = [one for one in self.candidate if not f"{one} ".startswith(f"set {rest} ")]
             elif verb == "set":
-                self.candidate.append(line)
+                place = one_value(line)
+                kept = [one for one in self.candidate if not (place and one.startswith(f"{place} "))]
+                self.candidate = [*kept, line]
             elif verb == "insert":
                 moved, _, target = rest.partition(" before ")
                 parent = moved.rpartition(" ")[0]

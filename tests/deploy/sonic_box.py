@@ -343,7 +343,9 @@ def _replaced(standing: str, line: str) -> bool:
     if key := _ONE_VALUE.match(line):
         return standing.startswith(key[0])
     words, others = line.split(), standing.split()
-    return words[0] == "neighbor" and words[2:3] == ["route-map"] and [*words[:3], words[4:]] == [*others[:3], others[4:]]
+    return (
+        words[0] == "neighbor" and words[2:3] == ["route-map"] and [*words[:3], words[4:]] == [*others[:3], others[4:]]
+    )
 
 
 def without(lines: Lines, start: str) -> Lines:

@@ -170,7 +170,7 @@ def test_a_switch_that_does_not_answer_is_not_drained(network: Changing) -> None
 
 
 def test_a_link_is_drained_at_the_end_that_can_tell_it_from_others(network: Changing) -> None:
-    text, before = network.fabric.read_text(), running(network)
+    before = running(network)
     plan = drain(network, "stripe1-leaf1--spine2")
     assert not plan.refused
     assert set(plan.changed) == {"stripe1-leaf1"}, "the spine's session is one of a group, which has no other name"

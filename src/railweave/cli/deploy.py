@@ -40,6 +40,11 @@ _WAIT_FOR = typer.Option(
     None, "--wait-for", help="Command that must end with 0 before each wave in which servers change or lose NICs."
 )
 _WAIT_FOR_TIMEOUT = typer.Option(3600.0, "--wait-for-timeout", min=0, help="Seconds that --wait-for may take.")
+_BELOW = typer.Option(1.0, "--traffic-below", min=0, help="After a drain: Mb/s each way that a port may still carry.")
+_EVERY = typer.Option(
+    10.0, "--traffic-every", min=0, help="After a drain: seconds between two readings of a port's counters."
+)
+_FALLS = typer.Option(300.0, "--traffic-within", min=0, help="After a drain: seconds that traffic may take to end.")
 _OUTPUT = typer.Option(..., "--output", "-o", help="File of the plan. It holds configuration: only you can read it.")
 
 
@@ -110,6 +115,9 @@ def apply(
     settle: float = _SETTLE,
     wait_for: str | None = _WAIT_FOR,
     wait_for_timeout: float = _WAIT_FOR_TIMEOUT,
+    traffic_below: float = _BELOW,
+    traffic_every: float = _EVERY,
+    traffic_within: float = _FALLS,
     hardware: Path | None = HARDWARE,
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -120,6 +128,7 @@ def apply(
     """
     from railweave.api.deploying import deploy_apply
     from railweave.deploy.plan import read_plan
+    from railweave.deploy.traffic import Quiet
 
     found = read_plan(plan)
     given = digest
@@ -140,6 +149,7 @@ def apply(
             dry_run=dry_run,
             wait_for=wait_for,
             wait_for_timeout=wait_for_timeout,
+            quiet=Quiet(traffic_below, traffic_every, traffic_within),
             hardware=hardware,
             progress=say,
         )
@@ -226,12 +236,16 @@ def resume(
     settle: float = _SETTLE,
     wait_for: str | None = _WAIT_FOR,
     wait_for_timeout: float = _WAIT_FOR_TIMEOUT,
+    traffic_below: float = _BELOW,
+    traffic_every: float = _EVERY,
+    traffic_within: float = _FALLS,
     hardware: Path | None = HARDWARE,
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
     """End an apply that was interrupted: by a kill, a loss of power, or a lost connection. Its unfinished wave is brought back, and begun again."""
     from railweave.api.deploying import deploy_resume
+    from railweave.deploy.traffic import Quiet
 
     with telling(quiet=quiet or as_json) as say:
         revision = deploy_resume(
@@ -244,6 +258,7 @@ def resume(
             back=back,
             wait_for=wait_for,
             wait_for_timeout=wait_for_timeout,
+            quiet=Quiet(traffic_below, traffic_every, traffic_within),
             hardware=hardware,
             progress=say,
         )

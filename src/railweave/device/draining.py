@@ -69,12 +69,12 @@ def drained(network: Network, fabric: Fabric, config: DeviceConfig, form: Form, 
 
     if told:
         tags = {tag(one) for one in fabric.colors}
-        bgp = _changed(
-            bgp, named(told), "export_policy", lambda one: _told(one, asn, tags, strip=form in _TAGGED)
-        )
+        bgp = _changed(bgp, named(told), "export_policy", lambda one: _told(one, asn, tags, strip=form in _TAGGED))
     if config.name in network.drained:
         return replace(config, bgp=bgp)
-    last = told | _of_drained_neighbors(network, config.name) if form == "dpf" else frozenset[str]() if by_port else told
+    last = (
+        told | _of_drained_neighbors(network, config.name) if form == "dpf" else frozenset[str]() if by_port else told
+    )
     if last:
         bgp = _changed(bgp, named(last), "import_policy", _taken_last)
     if form == "dpf":

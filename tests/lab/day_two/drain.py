@@ -105,7 +105,8 @@ def drained(fabric: Path, access: Path, what: str) -> tuple[str, list[str]]:
     there = carried_out(fabric, plan, access, links)
     say(f"{what}: {there}")
     wrong += stands(fabric, access)
-    wrong += [] if f"{what}: drained" in fabric.read_text() else ["the fabric file does not say drained"]
+    for name in plan.drain.names:
+        wrong += [] if f"{name}: drained" in fabric.read_text() else [f"the fabric file does not say {name}: drained"]
     if there.after:
         wrong.append(f"{there.after} flows still cross {what}")
     back = carried_out(fabric, deploy_undrain(fabric, [what], lab=True, access=access), access, links)
@@ -123,7 +124,7 @@ def drained(fabric: Path, access: Path, what: str) -> tuple[str, list[str]]:
 
 
 def tried(
-    text: str | None = None, things: tuple[str, ...] = ("spine4", "stripe1-leaf1--spine1")
+    text: str | None = None, things: tuple[str, ...] = ("spine4", "stripe1-leaf1--spine1", "blue")
 ) -> tuple[list[str], list[str]]:
     """The table, and what was wrong."""
     text = text or (EXAMPLES / "h100-rlb.yaml").read_text().replace(
