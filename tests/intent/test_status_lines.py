@@ -40,10 +40,12 @@ def test_a_line_that_says_otherwise_goes_and_the_new_one_is_the_last() -> None:
 
 def test_a_status_in_one_line_is_written_over_several() -> None:
     text = with_drained('name: t\nstatus: {"spine*": planned, a: failed}  # why\nhosts: {}\n', ["spine2"])
-    assert text == 'name: t\nstatus:  # why\n  spine*: planned\n  a: failed\n  spine2: drained\nhosts: {}\n'
+    assert text == "name: t\nstatus:  # why\n  spine*: planned\n  a: failed\n  spine2: drained\nhosts: {}\n"
 
 
-@pytest.mark.parametrize("name", ["spine2", "H100-01:gpu0_eth", "a:et-0/0/1:0--b:et-0/0/2:0", "no", "12", "a[1-2]", "*-x"])
+@pytest.mark.parametrize(
+    "name", ["spine2", "H100-01:gpu0_eth", "a:et-0/0/1:0--b:et-0/0/2:0", "no", "12", "a[1-2]", "*-x"]
+)
 def test_every_name_is_read_back_as_it_was_given(name: str) -> None:
     text = with_drained(FILE, [name])
     assert yaml.safe_load(text)["status"] == {name: "drained"}

@@ -15,6 +15,7 @@ from railweave.device.build import device_config
 from railweave.intent.status_lines import with_drained
 from railweave.network.model import Network
 from railweave.network.status import reachable
+from tests.routing.test_isis import TIERS
 
 BASE = """
 name: t
@@ -33,7 +34,9 @@ FORMS = {
     "dpf": BASE.replace("DEVICE", JUNOS),
     "local-preference": OLD,
     "frr": BASE.replace("DEVICE", "qfx5240-64od, nos: frr"),
-    "aigp": BASE.replace("DEVICE", "qfx5240-64od, nos: frr").replace("    leaf:", "    emulation: {path_color: aigp}\n    leaf:"),
+    "aigp": BASE.replace("DEVICE", "qfx5240-64od, nos: frr").replace(
+        "    leaf:", "    emulation: {path_color: aigp}\n    leaf:"
+    ),
     "eos": BASE.replace("DEVICE", "arista-7060x6-64pe, nos: eos"),
     "dell": BASE.replace("DEVICE", "z9864f-on, nos: dell_sonic"),
 }
@@ -89,3 +92,37 @@ def test_on_a_switch_that_nothing_here_changes_the_lines_are_said(tmp_path: Path
     assert any("set as-path prepend" in one for one in lines)
     assert all(one.startswith("spine2: type `") for one in lines)
     assert list(by_hand(*(device_config(whole, "spine2"),) * 2)) == []
+
+
+PODS = """
+name: t
+fabrics:
+  f:
+    topology: {stripes: 4, spines: 2, stripes_per_pod: 2, super_spines: 2, links_per_super_spine: 2, link_speed: 400G}
+    leaf: {device: DEVICE}
+    spine: {device: DEVICE}
+    super_spine: {device: DEVICE}
+servers:
+  - {names: "a[1-8]", model: dgx-h100-2gpu}
+"""
+
+
+@pytest.mark.parametrize(
+    "what", ["pod1-spine2", "plane2-super1", "stripe1-leaf1--pod1-spine2", "pod1-spine2--plane2-super1"]
+)
+def test_other_pods_turn_from_what_is_drained(tmp_path: Path, what: str) -> None:
+    _, after, subject, links = drained(tmp_path, PODS.replace("DEVICE", "qfx5240-64od, nos: frr"), what)
+    assert list(still_used(after, subject.configs, links)) == []
+
+
+def test_a_super_spine_takes_uplinks_of_spines(tmp_path: Path) -> None:
+    whole, after, _, _ = drained(tmp_path, PODS.replace("DEVICE", JUNOS), "plane2-super1")
+    assert any("2 of 4 spines lose uplinks; pod1-spine2 keeps least, 50%" in one for one in capacity(whole, after))
+
+
+def test_it_is_found_where_a_drain_does_not_reach(tmp_path: Path) -> None:
+    """AIGP goes through super-spines unchanged, so that other pods go on; and by IS-IS nothing is told at all."""
+    _, after, subject, links = drained(tmp_path, PODS.replace("DEVICE", JUNOS), "pod1-spine2")
+    assert any(one.startswith("stripe3-leaf1 would still send") for one in still_used(after, subject.configs, links))
+    _, after, subject, links = drained(tmp_path, TIERS, "spine2")
+    assert any("would still send" in one for one in still_used(after, subject.configs, links))

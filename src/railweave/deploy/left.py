@@ -26,28 +26,29 @@ SHOWN = 3
 
 
 def capacity(before: Network, after: Network) -> Iterator[str]:
-    """What is left of the uplinks of leaves, of path colors, and of servers' NICs, where that is less than before; one line each."""
-    old, new = _uplinks(present(before)), _uplinks(present(after))
-    for fabric in before.fabrics:
-        shares = {
-            leaf: sum(new.get(leaf, {}).values()) / sum(colors.values())
-            for leaf, colors in old.items()
-            if before.switch(leaf).fabric == fabric.name and leaf not in after.absent
-        }
-        less = {leaf: share for leaf, share in shares.items() if share < 1}
-        if less:
-            worst = min(less, key=lambda name: less[name])
-            yield (
-                f"fabric {fabric.name}: {len(less)} of {counted(len(shares), 'leaf', 'leaves')} lose uplinks; "
-                f"{worst} keeps least, {less[worst]:.0%} of {sum(old[worst].values()):,} Gb/s"
-            )
-        for color in fabric.colors:
-            was, now = (
-                sum(colors.get(color.index, 0) for leaf, colors in found.items() if leaf in shares)
-                for found in (old, new)
-            )
-            if now < was:
-                yield f"path color {color.name} keeps {now / was:.0%} of {was:,} Gb/s"
+    """What is left of the uplinks of leaves and spines, of path colors, and of servers' NICs, where that is less than before; one line each."""
+    for role, plural in (("leaf", "leaves"), ("spine", "spines")):
+        old, new = (_uplinks(present(network), role) for network in (before, after))
+        for fabric in before.fabrics:
+            shares = {
+                name: sum(new.get(name, {}).values()) / sum(colors.values())
+                for name, colors in old.items()
+                if before.switch(name).fabric == fabric.name and name not in after.drained
+            }
+            less = {name: share for name, share in shares.items() if share < 1}
+            if less:
+                worst = min(less, key=lambda name: less[name])
+                yield (
+                    f"fabric {fabric.name}: {len(less)} of {counted(len(shares), role, plural)} lose uplinks; "
+                    f"{worst} keeps least, {less[worst]:.0%} of {sum(old[worst].values()):,} Gb/s"
+                )
+            for color in fabric.colors if role == "leaf" else ():
+                was, now = (
+                    sum(colors.get(color.index, 0) for name, colors in found.items() if name in shares)
+                    for found in (old, new)
+                )
+                if now < was:
+                    yield f"path color {color.name} keeps {now / was:.0%} of {was:,} Gb/s"
     nics = [sum(len(one.nics) for one in present(network).servers) for network in (before, after)]
     if nics[1] < nics[0]:
         yield f"{counted(nics[1], 'NIC')} of {nics[0]} can be reached"
@@ -55,7 +56,7 @@ def capacity(before: Network, after: Network) -> Iterator[str]:
 
 def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -> Iterator[str]:
     """What would be lost: path colors of leaves, rail planes, leaves without uplinks, tenants, servers' NICs, routes; a line for each kind."""
-    old, new = _uplinks(present(before)), _uplinks(present(after))
+    old, new = (_uplinks(present(network), "leaf") for network in (before, after))
     stay = [leaf for leaf in old if leaf not in after.absent]
     lost: dict[str, list[str]] = {}
     for leaf in stay:
@@ -127,12 +128,12 @@ def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[s
     return found
 
 
-def _uplinks(network: Network) -> dict[str, dict[int | None, int]]:
-    """By leaf and path color, the capacity in Gb/s of its links to switches above it."""
-    leaves = {one.name for one in network.switches if one.role == "leaf"}
+def _uplinks(network: Network, role: str) -> dict[str, dict[int | None, int]]:
+    """By switch of a role and path color, the capacity in Gb/s of its links to switches above it."""
+    names = {one.name for one in network.switches if one.role == role}
     found: dict[str, dict[int | None, int]] = {}
     for cable in network.cables:
-        if cable.kind == "fabric" and cable.a.device in leaves:
+        if cable.kind == "fabric" and cable.a.device in names:
             own = found.setdefault(cable.a.device, {})
             own[cable.color] = own.get(cable.color, 0) + cable.speed_gbps
     return found

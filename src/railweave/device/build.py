@@ -132,7 +132,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
             maximum_ecmp(fabric, system, sum(one.kind == "fabric" for one in interfaces)),
         ),
     )
-    return _protected(network, drained(network, fabric, config, form, by_port=system.frr_conf), system)
+    return _protected(network, drained(network, fabric, config, form, by_port=system.frr_conf, large=large), system)
 
 
 def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:

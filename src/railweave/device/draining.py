@@ -21,7 +21,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.device.policy import LOCAL, tag
+from railweave.device.bgp_model import Community
+from railweave.device.communities import in_form
+from railweave.device.policy import tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -35,6 +37,10 @@ TIMES = 4
 """More than the detours of a fabric are longer than its straight paths: up to a super-spine and down again is two."""
 BESIDE = "-drained"
 """What is added to the name of a policy that some sessions have in place of their group's."""
+MARK = "drained"
+"""The community that stands in place of a color's where nothing else is said of a route."""
+PASSES_ON = "forward"
+"""How the terms begin by which spines, super-spines and routers of an interconnect pass routes on (``policy``)."""
 _TAGGED = frozenset(("local-preference", "aigp"))
 """The forms in which a community tells the path color of a prefix."""
 
@@ -47,10 +53,12 @@ def drained_links(network: Network, device: str) -> frozenset[str]:
     return frozenset(links if device in network.drained else (one for one in links if one in network.drained))
 
 
-def drained(network: Network, fabric: Fabric, config: DeviceConfig, form: Form, *, by_port: bool) -> DeviceConfig:
+def drained(
+    network: Network, fabric: Fabric, config: DeviceConfig, form: Form, *, by_port: bool, large: bool
+) -> DeviceConfig:
     """The configuration of a device with the policies of what is drained of it; the same where nothing is.
 
-    ``by_port``: its system gives a policy to a session that is named by its port; others do so by the neighbor's address alone.
+    ``large``: its fabric has large communities. ``by_port``: its system gives a policy to a session that is named by its port; others do so by the neighbor's address alone.
     A session that cannot be told from the others of its group stays as it is, and the routes show that.
     """
     if not network.drained or config.bgp is None:
@@ -70,6 +78,9 @@ def drained(network: Network, fabric: Fabric, config: DeviceConfig, form: Form, 
     if told:
         tags = {tag(one) for one in fabric.colors}
         bgp = _changed(bgp, named(told), "export_policy", lambda one: _told(one, asn, tags, strip=form in _TAGGED))
+        if any(MARK in term.action.add_communities for one in bgp.policies for term in one.terms):
+            mark = Community(MARK, "large", f"{fabric.spine_asns[0]}:0:2")
+            bgp = replace(bgp, communities=(*bgp.communities, *in_form((mark,), large=large)))
     if config.name in network.drained:
         return replace(config, bgp=bgp)
     last = (
@@ -150,15 +161,15 @@ def _told(policy: Policy, asn: int, tags: Collection[str], *, strip: bool) -> Po
 
 
 def _term(term: Term, asn: int, tags: Collection[str], *, strip: bool) -> Term:
+    """A term whose routes are not to be preferred. One that passes on what others sent has the mark in place of their color's community."""
     action = term.action
     if not action.accept:
         return term
     kept = tuple(one for one in action.add_communities if one not in tags)
+    passes_on = strip and term.name.startswith(PASSES_ON)
+    marks = kept or ((MARK,) if passes_on else ())
     return replace(
-        term,
-        action=replace(
-            action, add_communities=kept, prepend=(asn,) * TIMES, replace_communities=strip and LOCAL in kept
-        ),
+        term, action=replace(action, add_communities=marks, prepend=(asn,) * TIMES, replace_communities=passes_on)
     )
 
 
