@@ -148,9 +148,7 @@ def deploy_apply(
     network = network_of_plan(fabric, found, hardware)
     with in_force(network.catalog), journal.at_work(fabric) as rows:
         site = site_of(fabric, network, lab=lab, access=access)
-        how = applying.How(
-            confirm_within, settle, progress or silent, _wait_for(wait_for, wait_for_timeout), _quiet(quiet)
-        )
+        how = applying.How(confirm_within, settle, progress or silent, _wait_for(wait_for, wait_for_timeout), quiet)
         return applying.apply(rows, found, network, site, how, values, dry_run=dry_run)
 
 
@@ -225,9 +223,7 @@ def deploy_resume(
         network = network_of_plan(fabric, None if newest is None else rows.plan(newest.number), hardware)
     with journal.at_work(fabric) as rows, in_force(network.catalog):
         site = site_of(fabric, network, lab=lab, access=access)
-        how = applying.How(
-            confirm_within, settle, progress or silent, _wait_for(wait_for, wait_for_timeout), _quiet(quiet)
-        )
+        how = applying.How(confirm_within, settle, progress or silent, _wait_for(wait_for, wait_for_timeout), quiet)
         return applying.resume(rows, site, how, read_secrets(path_of(secrets)), back=back)
 
 
@@ -281,12 +277,6 @@ def _wait_for(command: str | None, seconds: float) -> WaitFor | None:
     from railweave.deploy.draining import WaitFor
 
     return None if command is None else WaitFor(command, seconds)
-
-
-def _quiet(given: Quiet | None) -> Quiet:
-    from railweave.deploy.traffic import Quiet
-
-    return given or Quiet()
 
 
 def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,7 @@ class How:
     settle: float
     say: Callable[[str], None]
     wait_for: WaitFor | None = None
-    quiet: Quiet = field(default_factory=Quiet)
+    quiet: Quiet | None = None
 
 
 def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
@@ -164,7 +164,8 @@ async def _quiet(rollout: Rollout, site: Site, how: How) -> None:
     drain = rollout.plan.drain
     if drain is None or drain.back or not drain.ports:
         return
-    busy = await still(site, drain.ports, how.quiet, rollout.say)
+    quiet = how.quiet or Quiet()
+    busy = await still(site, drain.ports, quiet, rollout.say)
     if busy:
         why = f"routing has left {', '.join(drain.names)}, and traffic has not: {'; '.join(busy[:5])}"
         raise StoppedError(
@@ -172,7 +173,7 @@ async def _quiet(rollout: Rollout, site: Site, how: How) -> None:
             len(rollout.plan.waves),
             back=True,
         )
-    rollout.say(f"{', '.join(drain.names)}: less than {how.quiet.below_mbps:g} Mb/s on every port")
+    rollout.say(f"{', '.join(drain.names)}: less than {quiet.below_mbps:g} Mb/s on every port")
 
 
 def _ended(rows: Journal, number: int, work: Coroutine[Any, Any, None]) -> None:
