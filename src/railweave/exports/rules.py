@@ -13,8 +13,8 @@ from railweave.live.identity import SILENT
 from railweave.live.ports import DOWN
 from railweave.live.sessions import DOWN as SESSION_DOWN
 from railweave.watch.intended import LOSSLESS, SESSIONS, SPEED
-from railweave.watch.validator import BEHIND_S, CLOCK
 from railweave.watch.storms import HEAD, LEAST_PER_S
+from railweave.watch.validator import BEHIND_S, CLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
