@@ -102,16 +102,16 @@ def _line(text: str, file: str, path: Sequence[str]) -> int:
 
 def _deepest(node: Any, path: Sequence[str]) -> tuple[Any, list[str]]:  # noqa: ANN401 - YAML nodes
     """The last node on a path that is there, and the keys that are missing below it."""
+    found: Any = node
     rest = list(path)
     while rest:
-        inner = None
-        if isinstance(node, yaml.MappingNode):
-            inner = next((value for key, value in node.value if key.value == rest[0]), None)
+        pairs: list[tuple[Any, Any]] = found.value if isinstance(found, yaml.MappingNode) else []
+        inner = next((value for key, value in pairs if key.value == rest[0]), None)
         if inner is None:
             break
-        node = inner
+        found = inner
         rest.pop(0)
-    return node, rest
+    return found, rest
 
 
 def _one(text: str, file: str, path: tuple[str, ...], value: Setting) -> str:
