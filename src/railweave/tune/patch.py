@@ -111,7 +111,7 @@ def _deepest(node: Any, path: Sequence[str]) -> tuple[Any, list[str]]:  # noqa: 
             break
         found = inner
         rest.pop(0)
-    return found, rest
+    return cast("Any", found), rest
 
 
 def _one(text: str, file: str, path: tuple[str, ...], value: Setting) -> str:
