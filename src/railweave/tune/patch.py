@@ -102,16 +102,13 @@ def _line(text: str, file: str, path: Sequence[str]) -> int:
 
 def _deepest(node: Any, path: Sequence[str]) -> tuple[Any, list[str]]:  # noqa: ANN401 - YAML nodes
     """The last node on a path that is there, and the keys that are missing below it."""
-    found: Any = node
-    rest = list(path)
-    while rest:
-        pairs: list[tuple[Any, Any]] = found.value if isinstance(found, yaml.MappingNode) else []
-        inner = next((value for key, value in pairs if key.value == rest[0]), None)
-        if inner is None:
-            break
-        found = inner
-        rest.pop(0)
-    return cast("Any", found), rest
+    inner = _below(node, path[0]) if path else None
+    return (node, list(path)) if inner is None else _deepest(inner, path[1:])
+
+
+def _below(node: Any, key: str) -> Any:  # noqa: ANN401 - YAML nodes
+    pairs: list[tuple[Any, Any]] = node.value if isinstance(node, yaml.MappingNode) else []
+    return next((value for name, value in pairs if name.value == key), None)
 
 
 def _one(text: str, file: str, path: tuple[str, ...], value: Setting) -> str:
