@@ -116,7 +116,7 @@ def _one(text: str, file: str, path: tuple[str, ...], value: Setting) -> str:
     starts = _line_starts(text)
 
     def place(mark: Any) -> int:  # noqa: ANN401 - YAML marks
-        return starts[mark.line] + mark.column
+        return starts[int(mark.line)] + int(mark.column)
 
     if node is None:
         raise InputError([Problem(FileLine(file, 1), "the file is empty", "start from `railweave init`")])
