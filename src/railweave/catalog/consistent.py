@@ -72,5 +72,8 @@ def _of_nics(at: tuple[str | int, ...], group: NicGroup, known: Catalog) -> Iter
     if len(group.names) != len(group.rdma):
         what = f"{len(group.names)} interfaces and {len(group.rdma)} RDMA devices"
         yield (*at, "rdma"), what, "give one of each for every NIC, in the same order"
+    if len(group.names) % group.ports:
+        what = f"{len(group.names)} names cannot be NICs of {group.ports} ports each"
+        yield (*at, "names"), what, "name the first ports of all NICs, then the second ports"
     if len(set(group.names)) != len(group.names):
         yield (*at, "names"), "two NICs have the same name", "name each once"

@@ -191,16 +191,35 @@ class NicModel(Model):
 
 
 class NicGroup(Model):
-    """NICs of a server that connect to one fabric, in rail order."""
+    """NICs of a server that connect to one fabric, in rail order.
+
+    Of NICs with several ``ports`` the names are those of ports: the first ports of all NICs, then the second ports.
+    """
 
     nic: str
     names: tuple[str, ...]
     rdma: tuple[str, ...]
     rdma_port: int = 1
+    ports: int = Field(
+        default=1,
+        ge=1,
+        le=4,
+        description="ports of each NIC, which collective libraries merge into one device; names and rdma have the first ports "
+        "of all NICs, then the second ones",
+    )
     per_gpu: bool = Field(
         default=False, description="they are the GPUs' own, in the same order: one beside each, or one beside several"
     )
     source: str
+
+    @property
+    def adapters(self) -> int:
+        """How many NICs there are, whatever their ports."""
+        return len(self.names) // self.ports
+
+    def gpu_of(self, rail: int, gpus: int) -> int:
+        """The GPU, from 0, beside the NIC whose port is on a rail, where the server has so many."""
+        return (rail - 1) % self.adapters * gpus // self.adapters
 
 
 class BiosSetting(Model):

@@ -35,12 +35,17 @@ def shaped(spec: FabricFile, known: Catalog) -> tuple[FabricFile, Hardware]:
 def with_shape(name: str, model: ServerModel, gpus: int | None, nics: int | None) -> tuple[str, ServerModel]:
     """A model with so many GPUs and NICs of theirs, and its name: ``dgx-h200-8x4``. Raises ``KeyError`` without such NICs."""
     group = model.nics[GROUP]
-    count = len(group.names) if nics is None else nics
+    count = group.adapters if nics is None else nics
     taken = [device for one in model.nics.values() for device in one.rdma]
-    names, rdma = list(group.names[:count]), list(group.rdma[:count])
-    while len(names) < count:
-        names.append(_next(names[0], [*names, *(name for one in model.nics.values() for name in one.names)]))
-        rdma.append(_next(rdma[0], [*rdma, *taken]))
+    names, rdma = list[str](), list[str]()
+    for first in range(0, len(group.names), group.adapters):  # the first ports of all NICs, then the second ones
+        last = first + min(count, group.adapters)
+        names += group.names[first:last]
+        rdma += group.rdma[first:last]
+        for _ in range(count - group.adapters):
+            known = [name for one in model.nics.values() for name in one.names]
+            names.append(_next(group.names[first], [*names, *known]))
+            rdma.append(_next(group.rdma[first], [*rdma, *taken]))
     own = group.model_copy(update={"names": tuple(names), "rdma": tuple(rdma)})
     more = {"gpus": model.gpus if gpus is None else gpus, "nics": {**model.nics, GROUP: own}}
     return f"{name}-{more['gpus']}x{count}", model.model_copy(update=more)

@@ -28,8 +28,8 @@ PINNED = {
 
 def paths(
     fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
-    src: str = typer.Option(..., help="Source NIC, as SERVER:NIC."),
-    dst: str = typer.Option(..., help="Destination NIC, as SERVER:NIC."),
+    src: str = typer.Option(..., help="Source NIC, as SERVER:NIC; SERVER:PORT+PORT for the ports of one NIC."),
+    dst: str = typer.Option(..., help="Destination NIC, as SERVER:NIC or SERVER:PORT+PORT."),
     qps: int = typer.Option(1, help="Queue pairs of the connection."),
     down: list[str] = typer.Option([], help="A link (leaf:port--spine:port) or device that is down; may be repeated."),
     headers: bool = typer.Option(

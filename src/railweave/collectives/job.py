@@ -41,11 +41,12 @@ def gpu_link(gpu: str) -> GpuLink:
 
 @dataclass(frozen=True, slots=True)
 class Nic:
-    """A NIC: ``name`` in its server, ``rail`` it is cabled to, and line rate in 10^6 bit/s."""
+    """A NIC: ``name`` in its server, ``rail`` it is cabled to, and line rate in 10^6 bit/s, of all its ``ports`` together."""
 
     name: str
     rail: int
     rate_mbps: int
+    ports: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,11 @@ class Job:
     def nics_per_server(self) -> int:
         """NICs of each server."""
         return len(self.servers[0].nics)
+
+    @cached_property
+    def ports(self) -> int:
+        """Ports that NCCL merges into one device: of two ends that differ the larger number counts (``net_ib``)."""
+        return max(nic.ports for server in self.servers for nic in server.nics)
 
     @property
     def ranks(self) -> int:

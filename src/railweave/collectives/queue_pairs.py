@@ -3,6 +3,9 @@
 Source: NCCL 2.23 ``net_ib.cc``, ``ncclIbMultiSend``. Not split, messages take the queue pairs of their connection in turn.
 Split, every message goes over all of them in equal parts rounded up to 128 bytes, each an RDMA write with immediate; a
 part of which nothing is left is still written, empty. A clear-to-send takes the first queue pair, backwards.
+
+Of a device that NCCL merged from several ports each has that many queue pairs, in turn port by port, and a message takes one of
+each port at least, clear-to-sends the first queue pairs of the ports in turn (NCCL 2.30 ``net_ib/connect.cc`` and ``common.h``: ``nqps``, ``nDataQps``).
 """
 
 from __future__ import annotations
@@ -39,24 +42,36 @@ class Split:
     """The parts of message m are ``first[m]`` to ``first[m + 1] - 1``."""
 
 
-def split(program: Program, qps_per_connection: int, *, split_data: bool) -> Split:
-    """The parts that go over queue pairs. Raises ``InputError`` where there cannot be so many of them."""
-    if not 1 <= qps_per_connection <= MOST_QUEUE_PAIRS:
-        what = f"{qps_per_connection} queue pairs per connection"
-        raise InputError([Problem(Argument("NCCL_IB_QPS_PER_CONNECTION"), what, f"1 to {MOST_QUEUE_PAIRS}")])
+def parts_of(qps_per_connection: int, *, split_data: bool, ports: int = 1) -> int:
+    """How many queue pairs a message of data goes over; ``qps_per_connection`` are those of each of the NIC's ports."""
+    return qps_per_connection * ports if split_data else ports
+
+
+def split(program: Program, qps_per_connection: int, *, split_data: bool, ports: int = 1) -> Split:
+    """The parts that go over queue pairs, of NICs with so many ports: queue pair q of a connection is on port q mod ``ports``.
+
+    Raises ``InputError`` where there cannot be so many of them.
+    """
+    every = qps_per_connection * ports
+    if not 1 <= every <= MOST_QUEUE_PAIRS:
+        each = f" on each of {ports} ports" if ports > 1 else ""
+        what = f"{qps_per_connection} queue pairs per connection{each}"
+        raise InputError([Problem(Argument("NCCL_IB_QPS_PER_CONNECTION"), what, f"1 to {MOST_QUEUE_PAIRS // ports}")])
     messages = program.messages
     is_credit = program.credit[program.connection]
-    over_all = ~is_credit if split_data else np.zeros(messages, np.bool_)
-    parts = np.where(over_all, qps_per_connection, 1)
+    over = parts_of(qps_per_connection, split_data=split_data, ports=ports)
+    over_all = ~is_credit if over > 1 else np.zeros(messages, np.bool_)
+    parts = np.where(over_all, over, 1)
     first = np.zeros(messages + 1, np.int64)
     first[1:] = np.cumsum(parts)
     message = np.repeat(np.arange(messages), parts)
     place: NDArray[np.int64] = np.arange(len(message)) - first[message]
     queue_pair = place
-    if not split_data:
-        queue_pair = np.where(is_credit, 0, _turn(program.connection) % qps_per_connection)
+    if ports > 1 or not split_data:  # data takes the queue pairs in turn, clear-to-send the ports
+        turn = _turn(program.connection)
+        queue_pair = (place + np.where(is_credit, turn % ports, turn * over)[message]) % every
     sizes = program.bytes.astype(np.int64)[message]
-    share = np.where(over_all[message], -(-sizes // qps_per_connection), sizes)
+    share = np.where(over_all[message], -(-sizes // over), sizes)
     share = np.where(over_all[message], -(-share // ALIGN) * ALIGN, share)
     parted: NDArray[np.int64] = np.clip(sizes - place * share, 0, share)
     return Split(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from railweave.collectives.chunks import cut
 from railweave.collectives.collective import links_need_ps
 from railweave.collectives.pace import POST_COST_PS, Pace
+from railweave.collectives.queue_pairs import parts_of
 from railweave.collectives.tree import chunk_bytes, most_edges
 from railweave.collectives.whole import ring_loops, ring_ps, ring_steps, wire_ps
 
@@ -44,20 +45,21 @@ def uncongested_ps(job: Job, nccl: Parameters, collective: Collective, size_byte
         way = _tree_way_ps(job, nccl, choice, pace, min(chunk, share))
         chain = way
     busiest = -(-choice.channels // job.nics_per_server)  # channels of a NIC
-    posts = busiest * (each * _parts(nccl) + max(0, each - how.window)) * POST_COST_PS
+    posts = busiest * (each * _parts(job, nccl) + max(0, each - how.window)) * POST_COST_PS
     wire = wire_ps(job, round(busiest * moved * WITH_FLAGS[choice.protocol]))
     links = links_need_ps(job, nccl, collective, size_bytes, choice)
     return choice.launch_ps + round(max(chain, wire + way, posts + way, links))
 
 
-def _parts(nccl: Parameters) -> int:
+def _parts(job: Job, nccl: Parameters) -> int:
     """How many parts each message is posted in."""
-    return nccl["NCCL_IB_QPS_PER_CONNECTION"] if nccl["NCCL_IB_SPLIT_DATA_ON_QPS"] else 1
+    split_data = bool(nccl["NCCL_IB_SPLIT_DATA_ON_QPS"])
+    return parts_of(nccl["NCCL_IB_QPS_PER_CONNECTION"], split_data=split_data, ports=job.ports)
 
 
 def _tree_way_ps(job: Job, nccl: Parameters, choice: Choice, pace: Pace, chunk: int) -> int:
     """The way of a chunk up a tree of servers and down again, and through the GPUs of both ends."""
-    post = _parts(nccl) * POST_COST_PS
+    post = _parts(job, nccl) * POST_COST_PS
     wire = wire_ps(job, round(chunk * WITH_FLAGS[choice.protocol]))
     level = post + pace.network_hop_ps + pace.hops(1, chunk) + wire
     # On the way down a server posts to both of its children, one after the other.

@@ -18,6 +18,7 @@ from railweave.collectives.collective import RINGS, loads
 from railweave.collectives.pace import Pace
 from railweave.collectives.pat import latency_us
 from railweave.collectives.program import Program
+from railweave.collectives.queue_pairs import parts_of
 from railweave.collectives.tree import TREES, steps_inside
 from railweave.collectives.tuning import choose
 
@@ -46,7 +47,9 @@ def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters
     else:
         connections = choice.channels * 2 * (len(job.servers) - 1)
         each = -(-size_bytes // (choice.channels * how.chunk))
-    over = nccl["NCCL_IB_QPS_PER_CONNECTION"] if nccl["NCCL_IB_SPLIT_DATA_ON_QPS"] else 1
+    over = parts_of(
+        nccl["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(nccl["NCCL_IB_SPLIT_DATA_ON_QPS"]), ports=job.ports
+    )
     return connections * (each * over + max(0, each - how.window))
 
 

@@ -115,7 +115,8 @@ def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None 
         note_empty_stripes(context, layout)
         note_rank_order(context, layout)
         between = [one for one in cables if one.kind == "fabric"]
-        note_growth(context, growth(layout.name, made_switches, between, colors), layout)
+        by_port = layout.spec.topology.port_planes > 1
+        note_growth(context, growth(layout.name, made_switches, between, colors, by_port=by_port), layout)
         made = _fabric(context, layout, colors, known, cables)
         fabrics.append(replace(made, edge_ports=edge_ports(context, layout, cables)))
         all_segments += found
@@ -199,6 +200,7 @@ def _fabric(
             pool for one in spec.addressing.other_links.values() for pool in one.beside(spec.addressing).pools()
         ),
         tagged_vlans=spec.addressing.tagged_vlans,
+        adapters=layout.rails // layout.ports if layout.ports > 1 else None,
         second_server_pool=spec.addressing.dual_stack.server_pool if spec.addressing.dual_stack else "",
     )
 

@@ -126,7 +126,7 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
                 model=group.nic,
                 vendor=model.vendor,
                 driver=model.driver,
-                gpu=(nic.rail - 1) * scope.gpus // len(group.names) if group.per_gpu else None,
+                gpu=group.gpu_of(nic.rail, scope.gpus) if group.per_gpu else None,
                 fabric=nic.fabric,
                 stripe=nic.stripe,
                 rail=nic.rail,

@@ -39,6 +39,9 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
     used = [nic for nic in rdma_nics(nics) if nic.addresses]
     if not used:
         return ()
+    fabric = scope.fabrics[used[0].fabric]
+    if fabric.adapters:  # the ports of a NIC beside each other
+        used.sort(key=lambda nic: (fabric.nic_number(nic.rail), nic.rail))
     wanted, library = scope.hosts.job, scope.library
     one = next(one for one in qos if one.fabric == used[0].fabric)
     colored, own_plugin = _colored(used), uses_own_plugin(scope, used)
@@ -48,9 +51,10 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
     found = [
         *(_path_colors(wanted, len(first)) if colored else _queue_pairs(wanted)),
         *(_long_links(far, wanted, colored=colored) if far else []),
-        *_devices(used, exact=library == "NCCL"),
+        *_devices(used, fabric, exact=library == "NCCL"),
+        *(_merged(library, own_plugin=own_plugin) if fabric.adapters else []),
         *_traffic_class(one, by_color=bool(wanted.color_dscp) and own_plugin),
-        *_addresses(wanted, _pool(scope.fabrics[one.fabric], used[0].tenant, family), ipv6=family == "ipv6"),
+        *_addresses(wanted, _pool(fabric, used[0].tenant, family), ipv6=family == "ipv6"),
         *([] if colored else [_gid_index("NCCL_IB_GID_INDEX", library)]),
         *(_rccl() if library == "RCCL" else []),
         *_sockets(wanted, colored=colored),
@@ -154,8 +158,13 @@ def _long_links(far: LongHaul, wanted: Job, *, colored: bool) -> list[Variable]:
     return [Variable(name, *text) for name, text in environment(far).items() if name not in given]
 
 
-def _devices(nics: Sequence[HostNic], *, exact: bool) -> list[Variable]:
+def _devices(nics: Sequence[HostNic], fabric: Fabric, *, exact: bool) -> list[Variable]:
     names = _device_list(nics)
+    if exact and fabric.adapters:
+        places = [f":{fabric.nic_number(nic.rail) - 1}:{(nic.rail - 1) // fabric.adapters}" for nic in nics]
+        names = ",".join(f"{nic.rdma}:{nic.rdma_port}{place}" for nic, place in zip(nics, places, strict=True))
+        why = "the ports of the NICs beside GPUs, by exact names (=), each with its rail and its plane, which NCCL 2.30 and newer read"
+        return [Variable("NCCL_IB_HCA", f"={names}", why)]
     if not exact:
         return [Variable("NCCL_IB_HCA", names, "the NICs beside GPUs, in the order of the GPUs")]
     return [
@@ -165,6 +174,30 @@ def _devices(nics: Sequence[HostNic], *, exact: bool) -> list[Variable]:
             "the NICs beside GPUs; the leading = matches whole names, as mlx5_1 would match mlx5_10 too",
         )
     ]
+
+
+def _merged(library: str, *, own_plugin: bool) -> list[Variable]:
+    """How the ports of a NIC become one device (NCCL 2.20, ``NCCL_IB_MERGE_NICS``; 2.24, ``NCCL_NET_MERGE_LEVEL``)."""
+    found = [
+        Variable(
+            "NCCL_IB_MERGE_NICS", "1", "the ports of a NIC are one device, over whose planes every message is split"
+        ),
+        Variable("NCCL_NET_MERGE_LEVEL", "PORT", "ports of one NIC are merged, and nothing that is further apart"),
+    ]
+    if library == "NCCL" and not own_plugin:
+        found += [
+            Variable(
+                "NCCL_IB_RESILIENCY_PORT_FAILOVER",
+                "1",
+                "a plane that dies leaves its share to the others rather than end the job (NCCL 2.29 and newer; off by default)",
+            ),
+            Variable(
+                "NCCL_IB_RESILIENCY_PORT_RECOVERY",
+                "1",
+                "and takes it back when it is there again (NCCL 2.30 and newer)",
+            ),
+        ]
+    return found
 
 
 def _device_list(nics: Sequence[HostNic]) -> str:

@@ -91,13 +91,13 @@ def probe_file(probes: Iterable[Probe]) -> str:
 
 
 def _parts(network: Network) -> list[dict[str, list[_Place]]]:
-    """NICs that may talk to each other, by leaf: those of one fabric, tenant and layer-2 network."""
-    parts: dict[tuple[str, str, str], dict[str, list[_Place]]] = {}
-    count: Counter[tuple[str, str, str, str, int]] = Counter()
+    """NICs that may talk to each other, by leaf: those of one fabric, plane, tenant and layer-2 network."""
+    parts: dict[tuple[str, str, str, str], dict[str, list[_Place]]] = {}
+    count: Counter[tuple[str, str, str, str, str, int]] = Counter()
     for server in network.servers:
         for nic in server.nics:
             if nic.addresses:
-                part = (nic.fabric, nic.tenant, nic.network)
+                part = (nic.fabric, network.plane_of(nic), nic.tenant, nic.network)
                 addresses = {(one.color, Address(one.address).family): one.address for one in nic.addresses}
                 place = _Place(server, nic, count[*part, nic.leaf, nic.rail], addresses)
                 parts.setdefault(part, {}).setdefault(nic.leaf, []).append(place)

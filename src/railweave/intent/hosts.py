@@ -52,7 +52,7 @@ class HostRouting(Model):
     table_name: Annotated[str, naming_pattern(nic="eth1", rail=1, gpu=0, path=1, color="green")] | None = Field(
         default=None,
         description="name of a table, of {nic}, {rail} (from 1), {gpu} (from 0), {path} (number of the address on its NIC) "
-        "and {color}; empty: gpu{gpu}_subnet{path} for NICs of GPUs, else {nic}_subnet{path}",
+        "and {color}; empty: gpu{gpu}_subnet{path} for NICs of GPUs with one port, else {nic}_subnet{path}",
     )
     prefix_route: bool | None = Field(
         default=None,

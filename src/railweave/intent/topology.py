@@ -14,6 +14,9 @@ from railweave.intent.qos import Qos
 MOST_EXTRA = 1 << 18
 """Letters of the operator's own statements for a role: a few thousand lines."""
 
+MOST_PLANES = 4
+"""Ports that NCCL merges into one device through a net interface up to version 11."""
+
 DEFAULT_SYSTEM = "junos"
 """What switches run where a fabric file does not say."""
 
@@ -97,7 +100,8 @@ def _count_or_names(value: object) -> object:
 class Topology(Model):
     """A rail-optimised leaf-spine fabric: NIC r of every server of a stripe is on that stripe's leaf of rail r.
 
-    One set of spines joins all leaves, unless ``planes`` or ``stripes_per_pod`` give each rail or each pod its own.
+    One set of spines joins all leaves, unless ``planes`` or ``stripes_per_pod`` give each rail, each port of NICs or each pod
+    its own.
     """
 
     stripes: int | tuple[str, ...] = Field(
@@ -107,15 +111,18 @@ class Topology(Model):
     leaves_per_stripe: int | None = Field(
         default=None,
         ge=1,
-        description="empty: one leaf per rail; fewer put several rails on a leaf and must divide the rails",
+        description="empty: one leaf per rail; fewer put several rails on a leaf and must divide the rails; with planes of "
+        "NIC ports, those of each plane",
     )
     spines: int | tuple[str, ...] = Field(
         default=0,
         description="spines (of each rail plane or pod, where there are such): a count or names; 0 for no spine tier",
     )
-    planes: Literal["rail"] | None = Field(
+    planes: Literal["rail"] | Annotated[int, Field(ge=2, le=MOST_PLANES)] | None = Field(
         default=None,
-        description="rail: each rail has spines of its own, a two-tier fabric a rail with no path to another rail; empty: one set of spines joins all rails",
+        description="rail: each rail has spines of its own, a two-tier fabric a rail with no path to another rail; a number: "
+        "each port of the servers' NICs has leaves and spines of its own, and NICs have so many ports "
+        "(docs/planes.md); empty: one set of spines joins all rails",
     )
     stripes_per_pod: int | None = Field(
         default=None,
@@ -173,12 +180,28 @@ class Topology(Model):
     def _expand(cls, value: object) -> object:
         return _count_or_names(value)
 
+    @field_validator("planes", mode="before")
+    @classmethod
+    def _planes(cls, value: object) -> object:
+        number = isinstance(value, int) and not isinstance(value, bool) and 2 <= value <= MOST_PLANES
+        if value not in (None, "rail") and not number:
+            raise WrongValueError(
+                f"{value!r} is neither `rail` nor a number of planes",
+                f"write rail, or 2 to {MOST_PLANES}: as many as every NIC has ports",
+            )
+        return value
+
     @field_validator("stripes")
     @classmethod
     def _some(cls, value: int | tuple[str, ...]) -> int | tuple[str, ...]:
         if not value:
             raise WrongValueError("0 stripes hold no servers", "give at least 1")
         return value
+
+    @property
+    def port_planes(self) -> int:
+        """How many planes there are, one for each port of a NIC; 1 where all ports are on the same switches."""
+        return self.planes if isinstance(self.planes, int) else 1
 
     def stripe_names(self) -> list[str]:
         """Stripe names in file order; a count stands for stripe1, stripe2, …"""
@@ -227,15 +250,18 @@ class Mtu(Model):
 
 
 class Naming(Model):
-    """Names of devices. Fields in braces: {fabric}, {stripe} and {leaf} (numbers) for a leaf, {spine} for a spine.
+    """Names of devices. Fields in braces: {fabric}, {stripe}, {plane} and {leaf} (a number) for a leaf, {spine} for a spine.
 
     Sums of numbers can stand in braces too, and how many digits they have: leaf{stripe_number*2+leaf-2:02d}.
     """
 
-    leaf: Annotated[str, naming_pattern(fabric="backend", stripe="stripe1", leaf=1, stripe_number=1, number=1)] = Field(
+    leaf: Annotated[
+        str,
+        naming_pattern(fabric="backend", stripe="stripe1", leaf=1, stripe_number=1, number=1, plane="plane1"),
+    ] = Field(
         default="{stripe}-leaf{leaf}",
         description="{stripe} is the stripe's name, {stripe_number} its number, {leaf} counts the leaves of a stripe, {number} "
-        "those of the fabric",
+        "those of the fabric; {plane} is the plane's name where there are planes",
     )
     spine: Annotated[str, naming_pattern(fabric="backend", spine="spine1", number=1)] = Field(
         default="{spine}",

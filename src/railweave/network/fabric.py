@@ -74,6 +74,9 @@ class Fabric:
     interconnect: Annotated[Interconnect | None, Rare] = None
     second_server_pool: Annotated[str, Rare] = ""
     """The pool of the other address family, where NICs have addresses of both (dual stack)."""
+    adapters: Annotated[int | None, Rare] = None
+    """NICs of each server where they have several ports: their first ports are on rails 1 to ``adapters``, their second ones on
+    the next rails. None: each NIC has one port."""
 
     other_link: Annotated[Literal["", "access", "trunk", "routed"], Rare] = ""
     """How some servers are on their leaves, where the rest is as ``server_link`` says: either of the two is routed."""
@@ -92,6 +95,10 @@ class Fabric:
     def server_pools(self) -> tuple[str, ...]:
         """The server pools: one of each address family that NICs have."""
         return (self.server_pool, self.second_server_pool) if self.second_server_pool else (self.server_pool,)
+
+    def nic_number(self, rail: int) -> int:
+        """Which NIC of a server, from 1, has its port on a rail: ports with one number are of one NIC."""
+        return (rail - 1) % self.adapters + 1 if self.adapters else rail
 
     def pools_of(self, tenant: str) -> tuple[str, ...]:
         """The server pools of a tenant: its own where it has some, else the fabric's; also where ``tenant`` is empty."""
@@ -137,5 +144,6 @@ class Fabric:
 
     def table_name(self, nic: str, rail: int, path: int, color: str) -> str:
         """The name of the routing table of a NIC's ``path``-th address, on a server; ``color`` is its path color's name."""
-        pattern = self.host_routing.table_name or TABLE_NAMES.get(self.nics, "{nic}_subnet{path}")
-        return pattern.format(nic=nic, rail=rail, gpu=rail - 1, path=path, color=color)
+        default = "{nic}_subnet{path}" if self.adapters else TABLE_NAMES.get(self.nics, "{nic}_subnet{path}")
+        pattern = self.host_routing.table_name or default
+        return pattern.format(nic=nic, rail=rail, gpu=self.nic_number(rail) - 1, path=path, color=color)

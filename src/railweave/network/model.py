@@ -176,6 +176,10 @@ class Network:
         link = "" if nic.vlan else f"{server}:{nic.name}"
         return self._segment_by[nic.fabric, nic.stripe, nic.rail, nic.tenant, link]
 
+    def plane_of(self, nic: Nic) -> str:
+        """The plane of a NIC's leaf: no link leads to NICs of another. Empty where there are no planes."""
+        return self.switch(nic.leaf).plane
+
     def external_links(self) -> Iterator[tuple[Fabric, Tenant, ExternalRouter, ExternalLink]]:
         """Every link to a router outside, with its fabric, tenant and router."""
         for fabric in self.fabrics:

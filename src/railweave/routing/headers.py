@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from railweave.device.build import device_config
 from railweave.device.host import host_config
-from railweave.routing.paths import find_nic, ways
+from railweave.routing.paths import ways
+from railweave.routing.ports import find_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -127,15 +128,21 @@ def walk(
     Of several links that share the traffic, the first is followed. ``configs`` are configurations of switches in place of the
     designed ones.
     """
-    source, target = find_nic(network, src), find_nic(network, dst)
-    scene = _Scene(network, routes, configs or {})
     here, there = path.src_gid, path.dst_gid
+    source, target = _with(network, src, here), _with(network, dst, there)
+    scene = _Scene(network, routes, configs or {})
     qos = next(one for one in host_config(network, source[0]).qos if one.fabric == source[1].fabric)
     answers = next(one for one in host_config(network, target[0]).qos if one.fabric == target[1].fabric)
     own = _own_dscp(network, source[0], here)
     data = scene.walk(source, target, (here, there), path.hops, qos.dscp if own is None else own, qos)
     back = ways(network, routes, target, source, here)
     return Walk(data, scene.walk(target, source, (there, here), back, answers.cnp_dscp, answers) if data else ())
+
+
+def _with(network: Network, name: str, address: str) -> tuple[str, Nic]:
+    """The port of a NIC that has an address, with its server's name."""
+    server, ports = find_ports(network, name)
+    return server, next(nic for nic in ports if any(one.address == address for one in nic.addresses))
 
 
 def _own_dscp(network: Network, server: str, address: str) -> int | None:

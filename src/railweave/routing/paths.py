@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from railweave.errors import InputError, NetworkPart, Option, Problem
+from railweave.routing.ports import find_ports, port_pairs
 
 if TYPE_CHECKING:
     from railweave.config.addresses import Family
@@ -81,45 +82,22 @@ def by_ends(hop: tuple[LinkShare, ...]) -> dict[str, list[LinkShare]]:
     return found
 
 
-def find_nic(network: Network, name: str) -> tuple[str, Nic]:
-    """``SERVER:NIC`` (NIC, interface or RDMA name) as the server's name and its NIC. Raises ``InputError``."""
-    server_name, _, nic_name = name.partition(":")
-    names = [server.name for server in network.servers]
-    if server_name not in names:
-        raise InputError(
-            [Problem(NetworkPart(name), f"there is no server {server_name!r}", f"servers are {_some(names)}")]
-        )
-    server = network.server(server_name)
-    nic = server.nic(nic_name)
-    if nic is None:
-        raise InputError(
-            [
-                Problem(
-                    NetworkPart(name),
-                    f"{server_name} has no NIC {nic_name!r}",
-                    f"its NICs are {_some([n.name for n in server.nics])}",
-                )
-            ]
-        )
-    return server_name, nic
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-
-
 def queue_pair_paths(
     network: Network, routes: Routes, src: str, dst: str, qps: int, family: Family | None = None
 ) -> list[QueuePairPath]:
     """The path of each of ``qps`` queue pairs from NIC ``src`` to NIC ``dst`` (``SERVER:NIC``).
+
+    Of NICs with several ports ``SERVER:PORT+PORT`` names those that are one device to the job: queue pair q takes port q mod
+    N, and there path color q div N.
 
     ``family`` is the address family of their GIDs; None: the one that jobs use. Raises ``InputError`` for an unknown or
     unconnected NIC, and one without an address of the family.
     """
     if not 1 <= qps <= MOST_QUEUE_PAIRS:
         raise InputError([Problem(Option("--qps"), f"{qps} queue pairs", f"give 1 to {MOST_QUEUE_PAIRS:,}")])
-    source_host, source = find_nic(network, src)
-    target_host, target = find_nic(network, dst)
+    source_host, sources = find_ports(network, src)
+    target_host, targets = find_ports(network, dst)
+    source, target = sources[0], targets[0]
     if source.fabric != target.fabric:
         raise InputError(
             [
@@ -130,7 +108,11 @@ def queue_pair_paths(
                 )
             ]
         )
-    for name, nic in ((src, source), (dst, target)):
+    both = port_pairs(network, sources, targets)
+    if not both:
+        what = f"no port of {src} is of a plane of {dst}: planes have no link between them"
+        raise InputError([Problem(NetworkPart(dst), what, "name ports of one plane, or all ports of both NICs")])
+    for name, nic in [(src, one) for one in sources] + [(dst, one) for one in targets]:
         if not nic.addresses:
             raise InputError(
                 [Problem(NetworkPart(name), "the NIC has no address: it waits for a tenant", "make it a member of one")]
@@ -146,11 +128,13 @@ def queue_pair_paths(
     fabric = network.fabric(source.fabric)
     result: list[QueuePairPath] = []
     wanted = family or network.hosts.job.address_family
-    sending = source.addresses_of(wanted)
-    answering = target.addresses_of(sending[0].family)
     for qp in range(qps):
-        here = sending[qp % len(sending)]
-        there = next((one for one in answering if one.color == here.color), answering[qp % len(answering)])
+        turn, port = divmod(qp, len(both))
+        source, target = both[port]
+        sending = source.addresses_of(wanted)
+        answering = target.addresses_of(sending[0].family)
+        here = sending[turn % len(sending)]
+        there = next((one for one in answering if one.color == here.color), answering[turn % len(answering)])
         hops = _hops(network, routes, (source_host, source), (target_host, target), there)
         result.append(
             QueuePairPath(

@@ -32,13 +32,18 @@ class Load:
         traffic: Traffic,
         post_cost_ps: int,
         floor_ps: int,
+        nic_of: NDArray[np.int64] | None = None,
     ) -> Load:
-        """The load of a run that has ended, in which ports sent so many bytes."""
+        """The load of a run that has ended, in which ports sent so many bytes.
+
+        ``nic_of``: by port of a NIC the one that stands for all ports of the NIC, which one proxy posts for; None: each its own.
+        """
         # a frame's bytes, without the 20 of preamble and gap: for full packets half a percent less than the wire is busy
         rates = wiring.cables[wiring.port_cable, 2].astype(np.float64)
         busy = sent_bytes * 8e6 / rates
         port = int(busy.argmax())
-        posts = np.bincount(traffic.pairs[traffic.messages[:, 0].astype(np.int64), 0], minlength=len(wiring.nics))
+        posted = traffic.pairs[traffic.messages[:, 0].astype(np.int64), 0]
+        posts = np.bincount(posted if nic_of is None else nic_of[posted], minlength=len(wiring.nics))
         nic = int(posts.argmax())
         return cls(wiring.port_link(port), int(busy[port]), wiring.nics[nic], int(posts[nic]) * post_cost_ps, floor_ps)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
@@ -27,6 +27,7 @@ from railweave.simulation.errors import band
 from railweave.simulation.ideal import Ideal
 from railweave.simulation.job import stripes
 from railweave.simulation.model.faults import slowed
+from railweave.simulation.model.ports import FAILOVER_NOTE, UNDER_WAY_NOTE, apart_ps, next_loss, usable
 from railweave.simulation.model.retries import after_retries, retry_parameters
 from railweave.simulation.prediction import Prediction
 from railweave.simulation.ranks import order_text
@@ -115,8 +116,11 @@ def predict(
         planned, parts, own = one.program, one.parts, one.own
     else:
         planned = whole(job, kind, size_bytes, known) if large else program(job, kind, size_bytes, known, credit=True)
-        parts = split(planned, known["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"]))
-        own = traffic_of(fabric.addresses, hosts, planned, parts)
+        split_data = bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"])
+        parts = split(planned, known["NCCL_IB_QPS_PER_CONNECTION"], split_data=split_data, ports=job.ports)
+        way = usable(fabric, timeline, conditions.lost_until_ps)
+        apart = apart_ps(fabric.wiring, job.ports)
+        own = traffic_of(fabric.addresses, hosts, planned, parts, ports=job.ports, way=way, apart_ps=apart)
     traffic = own if conditions.background is None else with_background(fabric, own, conditions.background)
     every_ps = interval_ps(fabric.wiring, own)
     arguments = (
@@ -125,6 +129,7 @@ def predict(
         else one.arguments
     )
     message_ps = post_cost_ps(arguments["parameters"])
+    arguments["parameters"] |= _posting(message_ps, fabric.addresses.ports_in_use(own.pairs[:, 0]))
     if one is not None:
         choice = one.choice
     elif large:
@@ -147,19 +152,40 @@ def predict(
             repeated_rounds(planned, parts) if alone and not exact and choice.packet_hops >= LONG_PACKET_HOPS else None
         )
         by_address = _set(fabric.arguments(traffic.pairs, timeline), wanted)
+        by_address["parameters"] |= _posting(message_ps, fabric.addresses.ports_in_use(own.pairs[:, 0]))
         run = run_packets(
             by_address, traffic, progress, repeated, own=len(own.messages), series_every_ps=every_ps if watch else None
         )
+    time_ps = run.last_ps if run.complete else None
+    moment = next_loss(fabric, timeline, own.pairs, conditions.lost_until_ps, time_ps) if job.ports > 1 else None
+    if (
+        moment is not None
+    ):  # while it ran: the ports that are left may be sooner than what waits for those that are lost
+        asked = {"qps": qps, "nccl": nccl, "settings": settings, "engine": engine, "exact": exact, "watch": watch}
+        without = predict(
+            network,
+            collective,
+            size_bytes,
+            **cast("Any", asked),
+            progress=progress,
+            bed=bed,
+            conditions=replace(conditions, lost_until_ps=moment),
+            at_ps=at_ps,
+        )
+        if without.complete and (time_ps is None or without.time_ps < time_ps):
+            return without
     proxies_ps = 0 if posts is None else posts * message_ps
     time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, proxies_ps if large else 0, 1)
     slower = slowed(fabric.wiring, timeline.changes, time_ps)
-    load = Load.of(fabric.wiring, run.sent_bytes * slower, own, message_ps, planned.floor_ps)
+    load = Load.of(fabric.wiring, run.sent_bytes * slower, own, message_ps, planned.floor_ps, fabric.addresses.nic_of)
     if posts is not None:  # proxies post all messages, those of credit too, whatever was run of them
         load = replace(load, proxy_ps=proxies_ps)
     names = tuple(server.name for server in job.servers)
     notes = [*fabric.notes, *conditions.notes]
     notes += [] if conditions.background is None else [BACKGROUND_NOTE]
     notes += [] if one is None else [one.note()]
+    notes += [FAILOVER_NOTE] if job.ports > 1 and (timeline.moments or fabric.routes.down) else []
+    notes += [UNDER_WAY_NOTE] if conditions.lost_until_ps else []
     notes += [FLOW_NOTE] if choice.engine == "flow" else []
     if bottleneck(load, time_ps).kind == "proxy":
         notes.append(proxy_note(message_ps, known["NCCL_IB_QPS_PER_CONNECTION"]))
@@ -191,6 +217,11 @@ def predict(
             others=" and ".join(_others(conditions)),
         ),
     )
+
+
+def _posting(message_ps: int, ports: int) -> dict[str, str]:
+    """A NIC's proxy posts for all its ports in use; engines have a proxy for each, which takes so many times longer."""
+    return {"host.post-cost": f"{message_ps * ports}ps"} if ports > 1 else {}
 
 
 def proxy_note(message_ps: int, qps: int) -> str:

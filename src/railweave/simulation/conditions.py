@@ -73,11 +73,16 @@ def bed_of(
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """What goes on besides the collective. Times of ``timeline`` count from the beginning of the job."""
+    """What goes on besides the collective. Times of ``timeline`` count from the beginning of the job.
+
+    ``lost_until_ps``: ports of NICs that lose their way until then count as lost from the collective's beginning
+    (``model.ports``).
+    """
 
     background: Background | None = None
     timeline: Timeline = Timeline()  # noqa: RUF009 - it is immutable
     notes: tuple[str, ...] = ()
+    lost_until_ps: int = 0
 
 
 def conditions_of(

@@ -10,6 +10,7 @@ import numpy as np
 from railweave.catalog import catalog
 from railweave.collectives.job import Job, JobError, Nic, Server, gpu_link
 from railweave.errors import Argument, InputError, Option, Problem
+from railweave.simulation.model.addresses import NONE, ports_of_hosts
 from railweave.simulation.model.wiring import servers
 from railweave.simulation.ranks import ordered
 
@@ -38,8 +39,13 @@ def job_of(
     tenant's job it is, and for an order that cannot be.
     """
     whose = _tenant(network, tenant)
-    rails = {f"{server.name}:{nic.name}": nic.rail for server in network.servers for nic in server.nics}
+    rails = {
+        f"{server.name}:{nic.name}": network.fabric(nic.fabric).nic_number(nic.rail)
+        for server in network.servers
+        for nic in server.nics
+    }
     models = {server.name: server.model for server in network.servers}
+    ports: list[list[int]] = ports_of_hosts(network, wiring).tolist()
     rates = {int(a): int(rate) for a, b, rate, _ in wiring.cables.tolist() for a in (a, b)}
     found: list[Server] = []
     hosts: list[int] = []
@@ -50,7 +56,7 @@ def job_of(
         model = catalog().servers.get(models[name])
         vendors.append(model.gpu_vendor if model else "NVIDIA")
         gpu = model.gpu if model else "H100"
-        nics = tuple(Nic(wiring.nics[host].partition(":")[2], rails[wiring.nics[host]], rates[host]) for host in own)
+        nics = tuple(_nic(wiring, host, ports[host], rails, rates) for host in own)
         nearest = tuple(number * len(nics) // gpus for number in range(gpus))
         found.append(Server(name, nics, nearest, gpu, link=gpu_link(gpu)))
         hosts += own
@@ -62,6 +68,13 @@ def job_of(
         if without and any(problem.place == Argument("job") for problem in error.problems):
             raise InputError([_without(without)]) from None
         raise InputError([_of_option(problem) for problem in error.problems]) from None
+
+
+def _nic(wiring: Wiring, host: int, ports: Sequence[int], rails: Mapping[str, int], rates: Mapping[int, int]) -> Nic:
+    """A NIC, with the ports of it that are there."""
+    there = [port for port in ports if port != NONE]
+    name = wiring.nics[host]
+    return Nic(name.partition(":")[2], rails[name], sum(rates[port] for port in there), len(there))
 
 
 def _without(lost: Mapping[str, Sequence[str]]) -> Problem:

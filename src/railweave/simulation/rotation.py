@@ -89,6 +89,8 @@ def rotation(
     wiring, servers, nics = bed.fabric.wiring, len(bed.job.servers), bed.job.nics_per_server
     if servers < 3:
         return "there are fewer than three servers"
+    if bed.job.ports > 1:
+        return "NICs have several ports"
     if bed.plane is None:
         return "forwarding tables are those of a file"
     if bed.plane.absent or bed.fabric.routes.down or timeline.changes or timeline.tables:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.network.rank_order import alternating
 from railweave.simulation.job import stripes
+from railweave.simulation.model.addresses import NONE, ports_of_hosts
 from railweave.simulation.model.wiring import nic_group, servers, wire
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def jobs(network: Network, hosts: Sequence[str]) -> list[Job]:
     models = {server.name: server.model for server in network.servers}
     speed = {f"{server.name}:{nic.name}": nic.speed_gbps for server in network.servers for nic in server.nics}
     wiring = wire(network)
+    ports: list[list[int]] = ports_of_hosts(network, wiring).tolist()
     stripe_of = stripes(network, [server.name for server in network.servers])
     tenants = [tenant.name for fabric in network.fabrics for tenant in fabric.tenants] or [""]
     found: dict[tuple[str, str, int, int], list[str]] = {}
@@ -102,7 +104,7 @@ def jobs(network: Network, hosts: Sequence[str]) -> list[Job]:
             nics, gpus = own[name]
             key = (tenant, models[name], gpus, len(nics))
             found.setdefault(key, []).append(name)
-            rates[key] = sum(speed[wiring.nics[nic]] for nic in nics)
+            rates[key] = sum(speed[wiring.nics[port]] for nic in nics for port in ports[nic] if port != NONE)
     return [
         Job(_label(key, list(found)), key[0], key[1], tuple(names), key[2], rates[key], stripe_of)
         for key, names in found.items()

@@ -177,11 +177,11 @@ def _far_neighbours(alone: Sequence[Place], places: Sequence[Place]) -> Iterator
     waiting = list(alone)
     while waiting:
         one = waiting.pop(0)
-        whose = one.nic.fabric, one.nic.tenant, one.nic.network
+        whose = one.nic.fabric, one.plane, one.nic.tenant, one.nic.network
         others = [
             it
             for it in places
-            if it.server is not one.server and (it.nic.fabric, it.nic.tenant, it.nic.network) == whose
+            if it.server is not one.server and (it.nic.fabric, it.plane, it.nic.tenant, it.nic.network) == whose
         ]
         if others:
             other = min(others, key=lambda it: (it.nic.rail != one.nic.rail, it not in waiting))

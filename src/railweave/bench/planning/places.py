@@ -25,7 +25,8 @@ MEMORY: dict[str, Memory] = {"NVIDIA": "cuda", "AMD": "rocm"}
 class Place:
     """A NIC. ``gpu``: the GPU beside it; None where it serves none. ``vendor``: of that GPU, or empty.
 
-    ``model``: of the NIC; ``messages_per_us``: what that takes in each direction, None where nobody knows.
+    ``model``: of the NIC; ``messages_per_us``: what that takes in each direction, None where nobody knows. ``plane``: that
+    of its leaf; empty where there are no planes.
     """
 
     server: Server
@@ -34,6 +35,7 @@ class Place:
     vendor: str
     model: str
     messages_per_us: float | None
+    plane: str = ""
 
     @property
     def name(self) -> str:
@@ -79,13 +81,13 @@ def check_memory(asked: Memory | None, found: Sequence[Place]) -> None:
 
 
 def parts(found: Sequence[Place]) -> list[list[list[Place]]]:
-    """NICs that prove each other's paths, by leaf: those of one fabric, tenant, layer-2 network and rail.
+    """NICs that prove each other's paths, by leaf: those of one fabric, plane, tenant, layer-2 network and rail.
 
     Where each rail of a tenant has a leaf to itself, all rails are one: else nothing would cross the spines.
     """
-    whole: dict[tuple[str, str, str], dict[int, dict[str, list[Place]]]] = {}
+    whole: dict[tuple[str, str, str, str], dict[int, dict[str, list[Place]]]] = {}
     for one in found:
-        rails = whole.setdefault((one.nic.fabric, one.nic.tenant, one.nic.network), {})
+        rails = whole.setdefault((one.nic.fabric, one.plane, one.nic.tenant, one.nic.network), {})
         rails.setdefault(one.nic.rail, {}).setdefault(one.nic.leaf, []).append(one)
     result: list[list[list[Place]]] = []
     for rails in whole.values():
@@ -104,8 +106,16 @@ def parts(found: Sequence[Place]) -> list[list[list[Place]]]:
 def _place(network: Network, server: Server, nic: Nic, model: ServerModel | None) -> Place:
     group = model.nics.get(network.fabric(nic.fabric).nics) if model is not None else None
     if model is None or group is None:
-        return Place(server, nic, None, "", "", None)
+        return Place(server, nic, None, "", "", None, network.plane_of(nic))
     own = group.per_gpu and model.gpus > 0
-    gpu = (nic.rail - 1) * model.gpus // len(group.names) if own else None
+    gpu = group.gpu_of(nic.rail, model.gpus) if own else None
     known = catalog().nics[group.nic]
-    return Place(server, nic, gpu, (model.gpu_vendor or "") if own else "", group.nic, known.messages_per_us)
+    return Place(
+        server,
+        nic,
+        gpu,
+        (model.gpu_vendor or "") if own else "",
+        group.nic,
+        known.messages_per_us,
+        network.plane_of(nic),
+    )

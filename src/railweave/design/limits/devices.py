@@ -266,7 +266,9 @@ def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
 
 def _check_routes(context: Context, layout: Layout, colors: int) -> None:
     holders = layout.servers if layout.spec.addressing.own_links else layout.spec.topology.stripe_names()
-    rails = 1 if layout.spec.topology.planes and len(layout.leaves[0].rails) == 1 else layout.rails
+    topology = layout.spec.topology
+    own = topology.planes == "rail" and len(layout.leaves[0].rails) == 1
+    rails = 1 if own else layout.rails // topology.port_planes
     routes = len(holders) * rails * colors
     for kind in layout.kinds():
         limit = kind.model.limits.ipv6_routes

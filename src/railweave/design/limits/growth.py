@@ -75,14 +75,19 @@ class Growth:
         return self.top != "leaf" and self.free_stripes == 0
 
 
-def growth(fabric: str, switches: Sequence[Switch], cables: Sequence[Cable], colors: Sequence[Color]) -> Growth:
-    """The room to grow of a fabric, from its switches and the cables between them."""
+def growth(
+    fabric: str, switches: Sequence[Switch], cables: Sequence[Cable], colors: Sequence[Color], *, by_port: bool = False
+) -> Growth:
+    """The room to grow of a fabric, from its switches and the cables between them.
+
+    ``by_port``: its planes are those of NIC ports, each of which joins all rails.
+    """
     roles = {switch.role for switch in switches}
     top: RoleName = "super-spine" if "super-spine" in roles else "spine" if "spine" in roles else "leaf"
     shape: Shape = "two-tier"
     if top == "super-spine":
         shape = "super-spines"
-    elif any(switch.plane for switch in switches):
+    elif any(switch.plane for switch in switches) and not by_port:
         shape = "rail-planes"
     elif top == "leaf":
         shape = "one-stripe"
@@ -183,8 +188,9 @@ def ways_out(layout: Layout, found: Growth) -> str:
     links = topology.links_per_super_spine if found.shape == "super-spines" else topology.links_per_spine
     if links > 1:
         ways.append(f"more {found.top}s with fewer than {links} links to each, most cables to them laid anew")
-    if found.shape == "two-tier" and layout.rails > len(layout.leaves[0].rails):
+    by_port = topology.port_planes > 1
+    if found.shape == "two-tier" and not by_port and layout.rails > len(layout.leaves[0].rails):
         ways.append("a plane a rail (`planes: rail`), every leaf-spine cable laid anew")
-    if found.shape == "two-tier":
+    if found.shape == "two-tier" and not by_port:
         ways.append("super-spines (`stripes_per_pod`, `super_spines`), for half the ports of every spine")
     return "growth takes " + ", or ".join([*ways, f"{found.top}s with more ports"])

@@ -28,7 +28,11 @@ def size_of(catalog: Catalog, layout: Layout) -> Size | None:
     roles = [kind.role for kind in kinds]
     if any([role.server_ports, role.uplink_ports, role.leaf_ports] != [PortRange()] * 3 for role in roles):
         return None
-    if any(len(leaf.rails) > 1 for leaf in layout.leaves) or set(layout.nic_speeds.values()) != {topology.link_speed}:
+    if (
+        topology.port_planes > 1
+        or any(len(leaf.rails) > 1 for leaf in layout.leaves)
+        or set(layout.nic_speeds.values()) != {topology.link_speed}
+    ):
         return None
     placed = Counter(server.stripe for server in layout.servers)
     server = servers.pop()

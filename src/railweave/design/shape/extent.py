@@ -43,6 +43,8 @@ def _blocks(topology: Topology, leaves: int) -> int:
     if topology.interconnect is not None:
         return len(topology.interconnect.sites)
     stripes = len(topology.stripe_names())
+    if topology.port_planes > 1:
+        return topology.port_planes
     if topology.planes:
         return leaves // stripes
     return -(-stripes // topology.stripes_per_pod) if topology.stripes_per_pod else 1

@@ -1,7 +1,7 @@
 """Spines and super-spines: which leaves share which spines, and what joins the spines.
 
-Three shapes. One set of spines joins all leaves; or each rail has its own (``planes: rail``), and there is no path from
-rail to rail but inside a server; or each pod of stripes has its own, and super-spines join the spines of one number of
+Four shapes. One set of spines joins all leaves; or each rail has its own (``planes: rail``), and there is no path from
+rail to rail but inside a server; or each port of NICs has its own (``planes: 2``), with all rails in each; or each pod of stripes has its own, and super-spines join the spines of one number of
 all pods, a plane of super-spines for each number.
 """
 
@@ -70,23 +70,32 @@ class SuperSpine:
     number: int
 
 
-def block_of(topology: Topology, stripe: str, slot: int, position: int, each: int) -> tuple[str, str]:
+def block_of(
+    topology: Topology, stripe: str, slot: int, position: int, each: int, leaves_of_plane: int
+) -> tuple[str, str]:
     """The pod and the plane of leaf ``position`` of a stripe in ``slot``; ``each`` is how many rails it serves.
 
-    Where a fabric spans sites, each is a pod: it has spines of its own.
+    Where a fabric spans sites, each is a pod: it has spines of its own. Planes of NIC ports have ``leaves_of_plane`` leaves of
+    every stripe: those of the first ports come first.
     """
     if topology.interconnect:
         return topology.interconnect.site_of(stripe), ""
     if topology.stripes_per_pod:
         return f"pod{(slot - 1) // topology.stripes_per_pod + 1}", ""
+    if topology.port_planes > 1:
+        return "", f"plane{(position - 1) // leaves_of_plane + 1}"
     return "", (f"rail{position}" if each == 1 else f"plane{position}") if topology.planes else ""
 
 
-def place_of(topology: Topology, slot: int, position: int, per_stripe: int) -> int:
-    """The place of a leaf among those that share its spines, 1-based; it decides the spines' ports."""
-    if topology.planes:
+def place_of(topology: Topology, slot: int, position: int, leaves_of_plane: int) -> int:
+    """The place of a leaf among those that share its spines, 1-based; it decides the spines' ports.
+
+    ``leaves_of_plane`` are those of a stripe, and of one plane of NIC ports where there are such.
+    """
+    if topology.planes == "rail":
         return slot
-    return ((slot - 1) % (topology.stripes_per_pod or slot)) * per_stripe + position
+    own = (position - 1) % leaves_of_plane + 1
+    return ((slot - 1) % (topology.stripes_per_pod or slot)) * leaves_of_plane + own
 
 
 def spines_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf]) -> tuple[Spine, ...]:

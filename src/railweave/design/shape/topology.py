@@ -14,6 +14,7 @@ from railweave.design.shape.extent import check_extent
 from railweave.design.shape.interconnect import borders_of, check_sites
 from railweave.design.shape.names import switch_name
 from railweave.design.shape.placing import PlacedServer, place, room_of
+from railweave.design.shape.ports import check_ports
 from railweave.design.shape.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ class Layout:
     super_spines: tuple[SuperSpine, ...]
     servers: tuple[PlacedServer, ...]
     rails: int
+    """Ports of each server, counted over all planes of NIC ports."""
+    ports: int
+    """Ports of each NIC."""
     nic_speeds: Mapping[str, int]
     """What the NICs of each stripe's servers do, Gb/s."""
     borders: tuple[Border, ...] = ()
@@ -110,17 +114,21 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     check_sites(context, name, fabric)
     groups = _served_groups(context, name, fabric)
     rails, speed = _rails(context, name, groups)
+    check_ports(context, name, fabric, groups)
     roles = role_equipment(context, name, fabric)
     topology = fabric.topology
-    per_stripe = topology.leaves_per_stripe or rails
-    if rails % per_stripe:
-        ways = [str(n) for n in range(1, rails + 1) if rails % n == 0]
+    planes = topology.port_planes
+    of_plane = max(1, rails // planes)
+    leaves_of_plane = topology.leaves_per_stripe or of_plane
+    if of_plane % leaves_of_plane:
+        ways = [str(n) for n in range(1, of_plane + 1) if of_plane % n == 0]
         context.problem(
             (*_at(name), "topology", "leaves_per_stripe"),
-            f"uneven rails: {per_stripe} leaves cannot share {rails} rails equally",
+            f"uneven rails: {leaves_of_plane} leaves cannot share {of_plane} rails equally",
             f"use {', '.join(ways)}",
         )
         context.check()
+    per_stripe = leaves_of_plane * planes
     stripes = context.lock.allot(f"{name}/stripes", topology.stripe_names())
     if len(stripes) > 1 and not topology.spine_names() and topology.interconnect is None:
         context.problem(
@@ -142,6 +150,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
                 stripe_number=slot,
                 leaf=position,
                 number=(slot - 1) * per_stripe + position,
+                **({"plane": plane or "plane1"} if "{plane" in fabric.naming.leaf else {}),
             ),
             stripe=stripe,
             stripe_slot=slot,
@@ -150,11 +159,11 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
             rails=tuple(range((position - 1) * each + 1, position * each + 1)),
             pod=pod,
             plane=plane,
-            place=place_of(topology, places[stripe], position, per_stripe),
+            place=place_of(topology, places[stripe], position, leaves_of_plane),
         )
         for stripe, slot in sorted(stripes.items(), key=lambda item: item[1])
         for position in range(1, per_stripe + 1)
-        for pod, plane in [block_of(topology, stripe, slot, position, each)]
+        for pod, plane in [block_of(topology, stripe, slot, position, each, leaves_of_plane)]
     )
     spines = spines_of(context, name, fabric, leaves)
     supers = super_spines_of(context, name, fabric, spines)
@@ -181,6 +190,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         super_spines=supers,
         servers=tuple(place(context, name, groups, stripes, room)),
         rails=rails,
+        ports=groups[0][2].ports if groups else 1,
         nic_speeds=speeds,
         borders=borders,
     )

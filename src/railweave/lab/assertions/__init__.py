@@ -83,6 +83,7 @@ def every() -> list[Registered]:
         Registered("no-leaf-transit", "leaves advertise their own prefixes and nothing else", routing.leaf_transit),
         Registered("tenants-connected", "NICs of a tenant reach each other by type-5 routes", tenants.connected),
         Registered("tenants-isolated", "nothing passes between tenants", tenants.isolated),
+        Registered("planes-apart", "nothing passes between planes", traffic.planes_apart),
         Registered("reachability", "every server reaches every other from each address", traffic.reachability),
         Registered("queue-pair-links", "queue pairs cross exactly the links of `paths`", traffic.links),
         Registered("mtu", "packets of the NIC's full size pass end to end", traffic.mtu),

@@ -128,7 +128,13 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
                 there = above.get((leaf, color), set())
                 mine = [one for one in mine if one.b.device in there]
             want = {one.name for one in mine}
-            if color is None or leaf == device or not want or fabric != cables[0].fabric:
+            if (
+                color is None
+                or leaf == device
+                or not want
+                or fabric != cables[0].fabric
+                or _apart(network, leaf, device)
+            ):
                 continue
             checked += 1
             have: set[str] = set(found.groups[group]) if group >= 0 else set()
@@ -160,6 +166,12 @@ def _alike(network: Network, one: str, other: str) -> bool:
     """Whether two leaves are below the same spines: not in pods, sites or planes apart."""
     near, far = network.switch(one), network.switch(other)
     return (near.fabric, near.site, near.pod, near.plane) == (far.fabric, far.site, far.pod, far.plane)
+
+
+def _apart(network: Network, leaf: str, device: str) -> bool:
+    """Whether a leaf is in another plane than a device, or one of them is in none."""
+    plane = network.switch(leaf).plane if leaf else ""
+    return bool(plane) and plane != network.switch(device).plane
 
 
 def leaf_transit(lab: Running, routes: Routes) -> Seen:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.lab import fib as tables
 from railweave.lab.assertions import Seen
-from railweave.lab.faults.traffic import Traffic, queue_pairs, reached, spread
+from railweave.lab.faults.traffic import Traffic, pairs_apart, queue_pairs, reached, spread
 from railweave.lab.kernel.counters import snapshot
 from railweave.lab.plan import ETHERNET_HEADER
 
@@ -29,6 +30,9 @@ LEAST_BATCH = 16
 TRIES = 3
 """How often a queue pair or a least batch must be seen on wrong links: a session that opened anew meanwhile fills links, too."""
 
+MOST_APART = 1024
+"""Pairs of NICs in different planes that are tried: from all over where there are more."""
+
 MOST_SHARED = 64
 """Queue pairs with a choice of links that are tried, each by itself: from all over where there are more."""
 
@@ -47,13 +51,42 @@ def _of(number: int, every: int) -> str:
 
 
 def reachability(lab: Running, routes: Routes) -> Seen:
-    """A packet from every address of every server to every other server arrives."""
+    """A packet from every address of every server to every other server arrives, in the address's plane where there are planes."""
     pairs, every = queue_pairs(lab, routes)
     with Traffic(lab) as traffic:
         left = reached(traffic, pairs)
     addresses = len({pair.src_gid for pair in pairs})
     failures = [f"nothing arrives from {pair}" for pair in left]
     return Seen(len(pairs), f"{_of(len(pairs), every)}, from {counted(addresses, 'address', 'addresses')}", failures)
+
+
+def planes_apart(lab: Running, routes: Routes) -> Seen:
+    """Nothing passes between planes: no switch has a prefix of another plane in its kernel, and no packet arrives there."""
+    network = lab.plan.network
+    pairs = pairs_apart(lab)
+    if not pairs:
+        return Seen(0, "no planes")
+    chosen = spread(pairs, MOST_APART)
+    owner = {one.prefix: network.switch(segment.leaf) for segment in network.segments for one in segment.subnets}
+    found = tables.read(lab, routes).routes
+    checked, failures = 0, list[str]()
+    for name, fib in found.fibs.items():
+        plane = network.switch(name).plane
+        for prefix, group in zip(found.prefixes, fib.group.tolist(), strict=True):
+            there = owner.get(prefix)
+            if there is None or there.fabric != network.switch(name).fabric or there.plane == plane:
+                continue
+            checked += 1
+            if group >= 0:
+                failures.append(f"{name} of {plane} has a route to {prefix} of {there.name}, which is of {there.plane}")
+    with Traffic(lab) as traffic:
+        silent = set(reached(traffic, chosen, tries=2))
+    failures += [f"a packet arrives in another plane: {pair}" for pair in chosen if pair not in silent]
+    evidence = (
+        f"{len(silent):,} of {len(chosen):,} pairs between planes silent (there are {len(pairs):,}), "
+        f"{counted(checked, 'prefix', 'prefixes')} of other planes without a route"
+    )
+    return Seen(len(chosen) + checked, evidence, failures)
 
 
 def mtu(lab: Running, routes: Routes) -> Seen:

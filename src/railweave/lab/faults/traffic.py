@@ -109,7 +109,7 @@ class QueuePair:
 
 
 def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> tuple[list[QueuePair], int]:
-    """A queue pair of every address of every NIC to every NIC of its fabric on other servers; and how many there are.
+    """A queue pair of every address of every NIC to every NIC of its fabric and plane on other servers; and how many there are.
 
     Where there are more than ``most``, those between NICs of one rail come first, and what exceeds is left out.
     """
@@ -119,6 +119,7 @@ def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> t
         (a, b)
         for a, b in permutations(nics, 2)
         if a[0] != b[0] and (a[1].fabric, a[1].tenant) == (b[1].fabric, b[1].tenant) and a[1].addresses
+        if network.plane_of(a[1]) == network.plane_of(b[1])
     ]
     pairs.sort(key=lambda pair: pair[0][1].rail != pair[1][1].rail)
     every = sum(len(a[1].addresses) for a, _ in pairs)
@@ -158,6 +159,20 @@ def forbidden_pairs(lab: Running) -> list[QueuePair]:
         for here in nic.addresses
         for there in far.addresses
         if Address(here.address).family == Address(there.address).family
+    ]
+
+
+def pairs_apart(lab: Running) -> list[QueuePair]:
+    """Every address of every NIC to one of the same path color on NICs of other planes of its fabric, on other servers."""
+    network = lab.plan.network
+    nics = [(server.name, nic) for server in network.servers for nic in server.nics if network.plane_of(nic)]
+    return [
+        QueuePair(f"{server}:{nic.name}", f"{other}:{far.name}", here.address, there.address, "", ())
+        for (server, nic), (other, far) in permutations(nics, 2)
+        if server != other and nic.fabric == far.fabric and network.plane_of(nic) != network.plane_of(far)
+        for here in nic.addresses
+        for there in far.addresses
+        if (here.color, here.family) == (there.color, there.family)
     ]
 
 

@@ -6,6 +6,7 @@ One table for all servers of a job: ranks that choose differently would wait for
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,14 @@ from railweave.collectives.nccl import parameters
 from railweave.collectives.tuner_table import tuner_rows
 from railweave.device.host import config_of
 from railweave.device.host_job import rdma_nics, uses_own_plugin
+from railweave.device.host_model import HostNic
 from railweave.device.long_haul import environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.collectives.tuner_table import TunerRow
-    from railweave.device.host_model import HostConfig, HostNic
+    from railweave.device.host_model import HostConfig
     from railweave.device.host_scope import HostScope
 
 SCHEMA = 1
@@ -42,7 +44,10 @@ def tuner_json(members: Sequence[HostScope]) -> str:
         "NCCL_IB_QPS_PER_CONNECTION": str(first.hosts.job.qps_per_connection or paths),
         "NCCL_IB_SPLIT_DATA_ON_QPS": "1",
     }
-    rows = tuner_rows(partial(_job, config, nics), len(members), parameters(words), paths)
+    fabric, ports = first.fabrics[nics[0].fabric], defaultdict[int, list[HostNic]](list)
+    for nic in nics:
+        ports[fabric.nic_number(nic.rail)].append(nic)
+    rows = tuner_rows(partial(_job, config, list(ports.values())), len(members), parameters(words), paths)
     return tuner_text(config.network, paths, rows) if rows else ""
 
 
@@ -52,12 +57,12 @@ def tuner_text(network: str, paths: int, rows: Sequence[TunerRow]) -> str:
     return f'{{"schema": {SCHEMA}, "network": {json.dumps(network)}, "paths": {paths}, "rows": [\n{lines}]}}\n'
 
 
-def _job(config: HostConfig, nics: Sequence[HostNic], servers: int) -> Job:
-    """The job on so many servers like this one."""
+def _job(config: HostConfig, nics: Sequence[Sequence[HostNic]], servers: int) -> Job:
+    """The job on so many servers like this one; ``nics`` are the ports of each NIC."""
     nearest = tuple(number * len(nics) // config.gpus for number in range(config.gpus))
     one = Server(
         config.name,
-        tuple(Nic(nic.name, nic.rail, nic.speed_gbps * 1000) for nic in nics),
+        tuple(Nic(own[0].name, own[0].rail, sum(one.speed_gbps for one in own) * 1000, len(own)) for own in nics),
         nearest,
         config.gpu,
         link=gpu_link(config.gpu),

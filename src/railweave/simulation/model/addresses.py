@@ -6,7 +6,9 @@ as ``routes.paths`` has it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from railweave.simulation.model.wiring import Wiring
 
 NONE = -1
+
+Way = Callable[["NDArray[np.int64]", "NDArray[np.int64]"], "NDArray[np.bool_]"]
+"""Whether packets of hosts reach others: arrays of one shape, with -1 for a host that is not there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +39,8 @@ class Addresses:
     places: NDArray[np.int64]
     color: NDArray[np.int64]
     color_of: NDArray[np.int64]
+    ports: NDArray[np.int64]
+    """A row for each host with the hosts that are ports of one NIC with it, by plane; -1 for one that is not there."""
 
     def pairs(self, src: NDArray[np.uint32], dst: NDArray[np.uint32], qp: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Rows of src, dst, to, back, as ``PacketEngine`` takes queue pairs, for queue pair ``qp`` of each connection."""
@@ -42,6 +49,54 @@ class Addresses:
         same = self.color[dst, self.color_of[back]]
         to = np.where(same == NONE, self.places[dst, qp % counts[dst]], same)
         return np.stack([src, dst, to, back], axis=1).astype(np.uint32)
+
+    @cached_property
+    def nic_of(self) -> NDArray[np.int64]:
+        """By host the first port of its NIC that is there."""
+        there = np.argmax(self.ports != NONE, axis=1)
+        return self.ports[np.arange(len(self.ports)), there]
+
+    def ports_in_use(self, sources: NDArray[np.uint32]) -> int:
+        """By how many of its ports a NIC sends, of these hosts: of NICs that differ the one with the fewest."""
+        if self.ports.shape[1] == 1 or not len(sources):
+            return 1
+        counts = np.bincount(self.nic_of[np.unique(sources)])
+        return int(counts[counts > 0].min())
+
+    def lanes(
+        self, src: NDArray[np.uint32], dst: NDArray[np.uint32], way: Way | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """By pair of NICs the planes whose ports both can use, first in a row of all planes, and how many those are.
+
+        Any port stands for its NIC. A port counts that is there at both ends, and from which there is a ``way``; where none is
+        left all that are there count, and what is sent by them does not arrive.
+        """
+        here, there = self.ports[src], self.ports[dst]
+        both = (here != NONE) & (there != NONE)
+        alive = both if way is None else both & way(here, there)
+        none = ~alive.any(axis=1)
+        alive[none] = both[none]
+        return np.argsort(~alive, axis=1, kind="stable"), np.maximum(alive.sum(axis=1), 1)
+
+    def merged(
+        self,
+        src: NDArray[np.uint32],
+        dst: NDArray[np.uint32],
+        qp: NDArray[np.uint32],
+        ports: int,
+        lanes: tuple[NDArray[np.int64], NDArray[np.int64]],
+    ) -> NDArray[np.uint32]:
+        """As ``pairs`` for NICs whose ports are one device: queue pair q takes port q mod ``ports``, and there color q div ``ports``.
+
+        A queue pair whose port cannot be used goes by one that can (``lanes``), on the same path color.
+        """
+        color, lane = np.divmod(qp, np.uint32(ports))
+        planes, count = lanes
+        row = np.arange(len(qp))
+        plane = planes[row, lane % count]
+        own = [(self.ports[given][row, plane], given) for given in (src, dst)]
+        ends = [np.where(port == NONE, given, port).astype(np.uint32) for port, given in own]
+        return self.pairs(ends[0], ends[1], color)
 
 
 def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addresses:
@@ -67,4 +122,27 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
     padded = np.array([row + [NONE] * (width - len(row)) for row in places], np.int64).reshape(len(places), width)
     by_color = np.full((len(places), max(len(colors), 1)), NONE, np.int64)
     by_color[owner[::-1], color_of[::-1]] = np.arange(len(text))[::-1]  # of two of a color, the first
-    return Addresses(tuple(text), owner, prefix, padded, by_color, color_of)
+    return Addresses(tuple(text), owner, prefix, padded, by_color, color_of, ports_of_hosts(network, wiring))
+
+
+def ports_of_hosts(network: Network, wiring: Wiring) -> NDArray[np.int64]:
+    """``Addresses.ports``: of NICs with one port, themselves."""
+    fabrics = {name: network.fabric(name) for name in {network.switch(one).fabric for one in wiring.switches}}
+    adapters = {name: one.adapters or 0 for name, one in fabrics.items()}
+    rails = {
+        (server.name, nic.fabric, nic.rail): wiring.node[f"{server.name}:{nic.name}"]
+        for server in network.servers
+        for nic in server.nics
+        if f"{server.name}:{nic.name}" in wiring.node
+    }
+    width = max([1, *(-(-rail // adapters[fabric]) for _, fabric, rail in rails if adapters[fabric])])
+    found = np.full((len(wiring.nics), width), NONE, np.int64)
+    for (server, fabric, rail), host in rails.items():
+        each = adapters[fabric]
+        if not each:
+            found[host, 0] = host
+            continue
+        first = fabrics[fabric].nic_number(rail)
+        for plane in range(width):
+            found[host, plane] = rails.get((server, fabric, first + plane * each), NONE)
+    return found

@@ -43,7 +43,8 @@ def patience_ps(parameters: Mapping[str, str]) -> int:
 def after_retries(timeline: Timeline, parameters: Mapping[str, str]) -> Timeline:
     """The timeline as senders notice it that lost packets when something broke: what heals, heals at their next retry.
 
-    For flows, which lose no packets and would go on at once. What heals after the last retry never does.
+    For flows, which lose no packets and would go on at once. What heals after the last retry never does, and what is so from the
+    beginning of a run is no loss to anyone.
     """
     failed = {NODE_DOWN, LINK_DOWN}
     broken = sorted(change[0] for change in timeline.changes if change[1] in failed)
@@ -62,13 +63,13 @@ def after_retries(timeline: Timeline, parameters: Mapping[str, str]) -> Timeline
         begun = [
             other[0] for other in timeline.changes if other[1:3] == (HEALED_BY.get(change), place) and other[0] <= at
         ]
-        later = noticed(at, max(begun)) if begun else at
+        later = noticed(at, max(begun)) if begun and at else at
         if later is not None:
             changes.append((later, *one[1:]))
     tables: list[Tables] = []
     for table in timeline.tables:
         begun = [moment for moment in broken if moment <= table.at_ps]
-        later = noticed(table.at_ps, begun[-1]) if begun else table.at_ps
+        later = noticed(table.at_ps, begun[-1]) if begun and table.at_ps else table.at_ps
         if later is not None:
             tables.append(replace(table, at_ps=later))
-    return Timeline(tuple(sorted(changes)), tuple(tables))
+    return Timeline(tuple(sorted(changes, key=lambda change: change[0])), tuple(tables))

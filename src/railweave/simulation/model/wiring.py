@@ -152,13 +152,17 @@ def _ports(cables: NDArray[np.uint64], nodes: int) -> tuple[NDArray[np.int64], N
 def servers(network: Network, wiring: Wiring, tenant: str = "") -> list[tuple[str, list[int], int]]:
     """A job's servers: name, the hosts that are its NICs by rail, and how many GPUs it has; of a tenant, its own.
 
+    Of a NIC with several ports that are one device to collective libraries, the host is its first port that is there.
+
     GPUs are as many as the catalog says of the model; one a NIC where it does not know the model. A tenant that has some of a
     server's NICs has the same part of its GPUs.
     """
     found: list[tuple[str, list[int], int]] = []
     for server in network.servers:
         rails = sorted(server.nics, key=lambda nic: (nic.fabric, nic.rail))
-        wired = [nic for nic in rails if f"{server.name}:{nic.name}" in wiring.node]
+        there = [nic for nic in rails if f"{server.name}:{nic.name}" in wiring.node]
+        first = {(one.fabric, network.fabric(one.fabric).nic_number(one.rail)): one for one in reversed(there)}
+        wired = [first[key] for key in sorted(first)]
         hosts = [wiring.node[f"{server.name}:{nic.name}"] for nic in wired if nic.tenant == tenant]
         model = catalog().servers.get(server.model)
         if hosts:

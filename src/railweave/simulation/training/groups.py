@@ -9,7 +9,7 @@ import numpy as np
 
 from railweave.collectives.channels import channel_count
 from railweave.collectives.collective import RINGS, links_need_ps, loads, program
-from railweave.collectives.job import Job, Nic, Server
+from railweave.collectives.job import Job, Server
 from railweave.collectives.pace import Pace
 from railweave.collectives.program import Program
 from railweave.collectives.tuning import choose
@@ -48,9 +48,7 @@ def group_of(job: Job, hosts: NDArray[np.uint32], ranks: Sequence[int]) -> Group
     for number, own in members.items():
         server = job.servers[number]
         used = sorted({server.nearest[gpu] for gpu in own})
-        own_nics = tuple(
-            Nic(server.nics[place].name, at, server.nics[place].rate_mbps) for at, place in enumerate(used)
-        )
+        own_nics = tuple(replace(server.nics[place], rail=at) for at, place in enumerate(used))
         nearest = tuple(used.index(server.nearest[gpu]) for gpu in own)
         servers.append(replace(server, nics=own_nics, nearest=nearest))
         taken += [number * nics + place for place in used]

@@ -13,6 +13,7 @@ from railweave.collectives.queue_pairs import split
 from railweave.collectives.whole import messages
 from railweave.simulation.engines.flows import run_flows
 from railweave.simulation.engines.traffic import Traffic, traffic_of
+from railweave.simulation.model.ports import usable
 from railweave.simulation.settings import post_cost_ps
 from railweave.simulation.training.groups import Group, between, group_of, inside_bytes, inside_ps
 
@@ -86,6 +87,7 @@ class Placed:
 
 def carried(placed: Placed, communication: Communication) -> Carried:
     """Run a communication alone. Raises ``InputError`` as ``run_flows``, ``JobError`` where a group has unlike servers."""
+    way = usable(placed.fabric, placed.timeline)
     known: dict[object, Program] = {}
     within: dict[object, int] = {}
     inside = 0
@@ -107,8 +109,11 @@ def carried(placed: Placed, communication: Communication) -> Carried:
         program = known[group.shape]
         floor, algorithm = max(floor, program.floor_ps), program.algorithm
         over = placed.nccl["NCCL_IB_QPS_PER_CONNECTION"]
-        parts = split(program, over, split_data=bool(placed.nccl["NCCL_IB_SPLIT_DATA_ON_QPS"]))
-        traffics.append(traffic_of(placed.fabric.addresses, group.hosts, program, parts, alone=True))
+        split_data = bool(placed.nccl["NCCL_IB_SPLIT_DATA_ON_QPS"])
+        parts = split(program, over, split_data=split_data, ports=group.job.ports)
+        traffics.append(
+            traffic_of(placed.fabric.addresses, group.hosts, program, parts, alone=True, ports=group.job.ports, way=way)
+        )
         count = messages(group.job, communication.collective, communication.size_bytes, placed.nccl)
         posts[group.hosts] += -(-count // len(group.hosts))
     if not traffics:

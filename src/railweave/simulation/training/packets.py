@@ -14,6 +14,7 @@ from railweave.collectives.queue_pairs import split
 from railweave.simulation.engines.choice import MOST_PACKET_HOPS
 from railweave.simulation.engines.packets import run_packets
 from railweave.simulation.engines.traffic import Traffic, traffic_of
+from railweave.simulation.model.ports import apart_ps, usable
 from railweave.simulation.model.retries import retry_parameters
 from railweave.simulation.training.groups import between
 from railweave.simulation.training.loads import carried
@@ -164,6 +165,7 @@ def _checked(placed: Placed, whole: Communication, size: int) -> Checked:
 
 def _traffic(placed: Placed, one: Communication) -> tuple[Traffic, int, int]:
     """All messages of a communication with what they wait for; what is added at the end, and the least time, ps."""
+    way = usable(placed.fabric, placed.timeline)
     known: dict[object, Program] = {}
     parts: list[Traffic] = []
     alone = one.collective == "send-recv"  # a message each way would be two
@@ -174,8 +176,21 @@ def _traffic(placed: Placed, one: Communication) -> tuple[Traffic, int, int]:
             given = group.job, one.collective, one.size_bytes, placed.nccl
             known[group.shape] = between(*given) if alone else program(*given, credit=True)
         split_data = bool(placed.nccl["NCCL_IB_SPLIT_DATA_ON_QPS"])
-        pieces = split(known[group.shape], placed.nccl["NCCL_IB_QPS_PER_CONNECTION"], split_data=split_data)
-        parts.append(traffic_of(placed.fabric.addresses, group.hosts, known[group.shape], pieces, alone=alone))
+        over, ports = placed.nccl["NCCL_IB_QPS_PER_CONNECTION"], group.job.ports
+        pieces = split(known[group.shape], over, split_data=split_data, ports=ports)
+        apart = apart_ps(placed.fabric.wiring, ports)
+        parts.append(
+            traffic_of(
+                placed.fabric.addresses,
+                group.hosts,
+                known[group.shape],
+                pieces,
+                alone=alone,
+                ports=ports,
+                way=way,
+                apart_ps=apart,
+            )
+        )
     tail = max(each.tail_ps for each in known.values())
     return joined(parts), tail, max(each.floor_ps for each in known.values())
 

@@ -1,0 +1,149 @@
+"""Planes of NIC ports: who is joined to whom, what servers are told, and where queue pairs go."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from railweave.catalog import catalog
+from railweave.catalog.server_shapes import with_shape
+from railweave.checks.checks import run_checks
+from railweave.checks.subject import Subject
+from railweave.device.build import device_config
+from railweave.device.host import host_config
+from railweave.errors import DesignError, InputError
+from railweave.render.host.host_json import host_json
+from railweave.routing.control_plane import ControlPlane
+from railweave.routing.headers import walk
+from railweave.routing.paths import queue_pair_paths
+from tests.conftest import designed, example
+from tests.planes import RLB, fabric_text, network_of_planes
+
+
+@pytest.mark.parametrize("planes", [2, 4])
+def test_each_port_of_a_nic_is_in_a_plane_and_no_link_joins_two(planes: int, tmp_path: Path) -> None:
+    network = network_of_planes(tmp_path, planes)
+    for server in network.servers:
+        for gpu in range(2):
+            own = [nic for nic in server.nics if nic.name.startswith(f"gpu{gpu}_")]
+            assert [network.plane_of(nic) for nic in own] == [f"plane{number + 1}" for number in range(planes)]
+    switches = [cable for cable in network.cables if cable.kind == "fabric"]
+    assert len(switches) == planes * 2 * 2 * 2  # planes x stripes x spines x links
+    assert all(network.switch(one.a.device).plane == network.switch(one.b.device).plane for one in switches)
+    # every plane has all rails: each leaf has a port of every GPU of its stripe's servers
+    assert {switch.rails for switch in network.switches if switch.role == "leaf"} == {
+        (2 * plane + 1, 2 * plane + 2) for plane in range(planes)
+    }
+
+
+def test_a_leaf_a_rail_in_each_plane_where_the_file_says_nothing(tmp_path: Path) -> None:
+    text = fabric_text(links=1).replace("leaves_per_stripe: 1, ", "")
+    network, _ = designed(tmp_path, text)
+    assert len([one for one in network.switches if one.role == "leaf"]) == 2 * 2 * 2  # stripes x planes x rails
+    assert [one.name for one in network.switches if one.stripe == "stripe1"] == [
+        f"stripe1-leaf{number}" for number in (1, 2, 3, 4)
+    ]
+    assert [one.plane for one in network.switches if one.stripe == "stripe1"] == ["plane1"] * 2 + ["plane2"] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [RLB, "load_balancing: {mode: dlb-flowlet}", "underlay: {peering: numbered}"])
+@pytest.mark.parametrize("nos", [None, "frr"])
+def test_every_check_passes(more: str, nos: str | None, tmp_path: Path) -> None:
+    found = network_of_planes(tmp_path, more=more)
+    configs = {switch.name: device_config(found, switch.name, nos) for switch in found.switches}
+    assert [one for one in run_checks(Subject(found, configs)) if one.severity != "info"] == []
+    assert "rail-planes" not in {one.id for one in found.findings}
+
+
+def test_servers_know_which_gpu_a_port_is_beside_and_nccl_merges_them() -> None:
+    config = host_config(example("two-planes"), "gpu-01")
+    assert {nic.name: nic.gpu for nic in config.nics} == {
+        f"gpu{gpu}_p{port}": gpu for gpu in range(8) for port in range(2)
+    }
+    assert len({one.table_name for nic in config.nics for one in nic.addresses}) == 16 * 4
+    job = {one.name: one.value for one in config.job}
+    assert job["NCCL_IB_HCA"].startswith("=mlx5_0:1:0:0,mlx5_1:1:0:1,mlx5_2:1:1:0,")
+    assert job["UCX_NET_DEVICES"].startswith("mlx5_0:1,mlx5_1:1,")
+    assert (job["NCCL_IB_MERGE_NICS"], job["NCCL_NET_MERGE_LEVEL"]) == ("1", "PORT")
+    assert job["NCCL_IB_QPS_PER_CONNECTION"] == "4"  # of each port: one a path color
+    assert "NCCL_IB_RESILIENCY_PORT_FAILOVER" not in job  # the net plugin does so by itself
+    firmware = {one.name: one.value for one in config.nics[0].firmware}
+    assert firmware["LINK_TYPE_P1"] == firmware["LINK_TYPE_P2"] == "2"
+    addresses = [one["address"] for nic in json.loads(host_json(config))["nics"] for one in nic["addresses"]]
+    assert len(addresses) == 16 * 4
+
+
+def test_nccls_own_transport_is_asked_to_fail_over(tmp_path: Path) -> None:
+    plain = host_config(network_of_planes(tmp_path, more="load_balancing: {mode: dlb-flowlet}"), "gpu-1")
+    job = {one.name: one.value for one in plain.job}
+    assert job["NCCL_IB_RESILIENCY_PORT_FAILOVER"] == job["NCCL_IB_RESILIENCY_PORT_RECOVERY"] == "1"
+    one_port = {one.name for one in host_config(example("h100-rlb"), "H100-01").job}
+    assert not {name for name in one_port if "MERGE" in name or "RESILIENCY" in name}
+
+
+def test_a_server_with_fewer_nics_keeps_both_ports_of_each() -> None:
+    model = catalog().servers["hgx-b300-8gpu-cx8-2x400"]
+    name, four = with_shape("x", model, None, 4)
+    assert (name, four.nics["gpu"].names) == (
+        "x-8x4",
+        tuple(f"gpu{gpu}_p{port}" for port in (0, 1) for gpu in range(4)),
+    )
+    assert [four.nics["gpu"].gpu_of(rail, 8) for rail in range(1, 9)] == [0, 2, 4, 6, 0, 2, 4, 6]
+    _, ten = with_shape("x", model, 10, 10)
+    assert (len(ten.nics["gpu"].names), ten.nics["gpu"].adapters) == (20, 10)
+    assert len(set(ten.nics["gpu"].names)) == len(set(ten.nics["gpu"].rdma)) == 20
+
+
+@pytest.mark.parametrize(
+    ("planes", "ports", "said"),
+    [
+        (2, 1, "2 planes, and the NICs of two-gpus (line 9) have one port"),
+        (4, 2, "4 planes, and the NICs of two-gpus (line 9) have 2 ports"),
+    ],
+)
+def test_planes_are_as_many_as_ports(planes: int, ports: int, said: str, tmp_path: Path) -> None:
+    with pytest.raises(DesignError, match=re.escape(said)):
+        network_of_planes(tmp_path, planes, ports=ports)
+
+
+def test_leaves_of_a_plane_share_its_rails(tmp_path: Path) -> None:
+    with pytest.raises(DesignError, match="3 leaves cannot share 2 rails equally"):
+        network_of_planes(tmp_path, leaves=3)
+
+
+def test_queue_pairs_take_ports_in_turn_and_then_path_colors() -> None:
+    network = example("two-planes")
+    routes = ControlPlane(device_config(network, switch.name) for switch in network.switches).routes()
+    src, dst = "gpu-01:gpu3_p0+gpu3_p1", "gpu-03:mlx5_6+mlx5_7"
+    found = queue_pair_paths(network, routes, src, dst, 10)
+    assert [one.hops[0][0].link.partition("--")[0] for one in found[:4]] == ["gpu-01:gpu3_p0", "gpu-01:gpu3_p1"] * 2
+    assert [one.color for one in found] == [
+        color for color in ("green", "blue", "red", "orange", "green") for _ in range(2)
+    ]
+    for qp, path in enumerate(found):
+        spines = {end.partition(":")[0] for hop in path.hops for one in hop for end in one.link.split("--")}
+        assert {network.switch(one).plane for one in spines if not one.startswith("gpu-")} == {f"plane{qp % 2 + 1}"}
+    wire = walk(network, routes, found[1], src, dst).data
+    assert wire[0].link.startswith("gpu-01:gpu3_p1--")
+    # a single port goes to its like, whatever ports the other end is named with
+    one = queue_pair_paths(network, routes, "gpu-01:gpu3_p1", dst, 2)
+    assert {path.hops[-1][0].link.partition("--")[0] for path in one} == {"gpu-03:gpu3_p1"}
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "said"),
+    [
+        ("gpu-01:gpu0_p0+gpu1_p1", "gpu-03:gpu0_p0", "gpu0_p0 and gpu1_p1 are not ports of one NIC"),
+        ("gpu-01:gpu0_p0+gpu0_p0", "gpu-03:gpu0_p0", "names a port twice"),
+        ("gpu-01:gpu0_p0+gpu9_p0", "gpu-03:gpu0_p0", "gpu-01 has no NIC 'gpu9_p0'"),
+    ],
+)
+def test_ports_that_are_no_nic_are_refused(src: str, dst: str, said: str) -> None:
+    network = example("two-planes")
+    routes = ControlPlane(device_config(network, switch.name) for switch in network.switches).routes()
+    with pytest.raises(InputError, match=re.escape(said)):
+        queue_pair_paths(network, routes, src, dst, 1)

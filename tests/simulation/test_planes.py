@@ -1,0 +1,178 @@
+"""Planes of NIC ports in the simulator: traffic splits over them, and one that is dead costs exactly its share."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import railweave
+from railweave.collectives.collective import program
+from railweave.collectives.nccl import parameters
+from railweave.collectives.queue_pairs import ALIGN, split
+from railweave.simulation.collective import predict
+from railweave.simulation.conditions import bed_of
+from railweave.simulation.engines.traffic import traffic_of
+from railweave.simulation.model.outages import Timeline
+from railweave.simulation.model.ports import FAILOVER_NOTE, UNDER_WAY_NOTE, usable
+from tests.conftest import example
+from tests.planes import network_of_planes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.network.model import Network
+    from railweave.simulation.conditions import Bed
+    from railweave.simulation.engines.traffic import Traffic
+
+MB = 1 << 20
+
+
+@cache
+def planes(count: int, dead: int = 0) -> Network:
+    """A network of so many planes; the leaves of the last ``dead`` ones are marked as failed."""
+    names = [f'"stripe{stripe}-leaf{plane}": failed' for plane in last(count, dead) for stripe in (1, 2)]
+    with tempfile.TemporaryDirectory() as folder:
+        return network_of_planes(Path(folder), count, last="status: {" + ", ".join(names) + "}" if dead else "")
+
+
+def last(count: int, dead: int) -> range:
+    return range(count - dead + 1, count + 1)
+
+
+@cache
+def bed(count: int, dead: int = 0, how: str = "absent") -> Bed:
+    """Planes that are absent when the job starts, or whose leaves or spines die under it."""
+    if how == "absent" or not dead:
+        return bed_of(planes(count, dead))
+    whole = bed_of(planes(count))
+    assert whole.plane is not None
+    role = "leaf" if how == "leaves die" else "spine"
+    gone = {f"plane{plane}" for plane in last(count, dead)}
+    down = [one.name for one in planes(count).switches if one.role == role and one.plane in gone]
+    return replace(whole, fabric=replace(whole.fabric, routes=whole.plane.routes(down)))
+
+
+def traffic(one: Bed, size: int, qps: int, *, split_data: bool) -> tuple[Traffic, NDArray[np.int64]]:
+    """An all-reduce's traffic, and the bytes that each host of the engine, which is a port, sends."""
+    planned = program(one.job, "all-reduce", size, parameters({"NCCL_ALGO": "Ring"}, "NCCL"), credit=True)
+    ports = one.job.ports
+    parts = split(planned, qps, split_data=split_data, ports=ports)
+    way = usable(one.fabric, Timeline())
+    found = traffic_of(one.fabric.addresses, one.hosts, planned, parts, ports=ports, way=way)
+    own = found.data[found.messages[:, 0].astype(np.int64)]
+    sources = found.pairs[found.messages[:, 0].astype(np.int64), 0][own]
+    carried = np.bincount(sources, found.messages[own, 1].astype(np.float64), len(one.fabric.wiring.nics))
+    return found, carried.astype(np.int64)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    count=st.sampled_from([2, 4]),
+    dead=st.integers(0, 3),
+    how=st.sampled_from(["absent", "leaves die"]),
+    qps=st.integers(1, 4),
+    split_data=st.booleans(),
+    size=st.integers(1 * MB, 8 * MB),
+)
+def test_bytes_split_alike_over_living_planes(
+    count: int, dead: int, how: str, qps: int, split_data: bool, size: int
+) -> None:
+    dead = min(dead, count - 1)
+    part = bed(count, dead, how)
+    _, before = traffic(bed(count), size, qps, split_data=split_data)
+    found, after = traffic(part, size, qps, split_data=split_data)
+    had = dict(zip(bed(count).fabric.wiring.nics, before.tolist(), strict=True))
+    sent = dict(zip(part.fabric.wiring.nics, after.tolist(), strict=True))
+    pieces = len(found.messages) * ALIGN  # parts are rounded up to this
+    for nic in (f"{server.name}:gpu{gpu}" for server in part.job.servers for gpu in range(2)):
+        own = [sent[f"{nic}_p{port}"] for port in range(count - dead)]
+        assert sum(own) == sum(had[f"{nic}_p{port}"] for port in range(count))
+        assert max(own) - min(own) <= pieces
+        assert not any(sent.get(f"{nic}_p{plane - 1}", 0) for plane in last(count, dead))
+    names, network = part.fabric.wiring.nics, planes(count)
+    plane = {f"{one.name}:{nic.name}": network.plane_of(nic) for one in network.servers for nic in one.nics}
+    assert all(plane[names[src]] == plane[names[dst]] for src, dst in found.pairs[:, :2].tolist())
+
+
+@pytest.mark.parametrize("how", ["absent", "leaves die", "spines die"])
+@pytest.mark.parametrize(("count", "dead"), [(2, 1), (4, 1), (4, 2), (4, 3)])
+def test_a_dead_plane_costs_exactly_its_share(count: int, dead: int, how: str) -> None:
+    """Of N planes with K dead NICs and links take N / (N - K) times as long for the same bytes; the flow engine says so too."""
+    nccl = {"NCCL_PROTO": "Simple", "NCCL_ALGO": "Ring"}
+    # a multiple of all numbers of ports, so that no part is rounded up
+    size = 3 * 64 * MB
+    whole = predict(planes(count), "all-reduce", size, qps=1, bed=bed(count), nccl=nccl, engine="flow")
+    network = planes(count, dead) if how == "absent" else planes(count)
+    part = predict(network, "all-reduce", size, qps=1, bed=bed(count, dead, how), nccl=nccl, engine="flow")
+    assert whole.complete
+    assert part.complete
+    assert whole.ideal is not None
+    assert part.ideal is not None
+    share = count / (count - dead)
+    assert part.ideal.nics_ps == pytest.approx(whole.ideal.nics_ps * share, rel=1e-3)
+    assert part.load.link_ps == pytest.approx(whole.load.link_ps * share, rel=1e-3)
+    assert part.time_ps == pytest.approx(whole.time_ps * share, rel=0.02)
+
+
+@pytest.mark.parametrize("engine", ["packet", "flow"])
+def test_a_plane_that_dies_leaves_its_share_to_the_other(engine: Literal["packet", "flow"], tmp_path: Path) -> None:
+    scenario = tmp_path / "s.yaml"
+    scenario.write_text(
+        "name: a plane dies\ntraffic:\n"
+        "  - {collective: all-reduce, size: 16M}\n"
+        "  - {collective: all-reduce, size: 16M, compute: 50us}\n"
+        "  - {collective: all-reduce, size: 16M, compute: 30ms}\n"
+        "reroute: 1ms\nfaults:\n"
+        "  - {at: 10us, kind: device-down, device: stripe1-leaf2, for: 20ms}\n"
+    )
+    network = planes(2)
+    job = railweave.simulate(network, scenario=scenario, engine=engine)
+    under_way, dead, back = job.steps
+    alone = railweave.simulate(network, collective="all-reduce", size="16M", engine=engine)
+    assert [one.prediction.complete for one in job.steps] == [True] * 3
+    assert UNDER_WAY_NOTE in under_way.prediction.notes
+    assert FAILOVER_NOTE in dead.prediction.notes
+    assert UNDER_WAY_NOTE not in dead.prediction.notes
+    assert dead.prediction.ideal is not None
+    assert back.prediction.ideal is not None
+    assert dead.prediction.ideal.nics_ps == pytest.approx(2 * back.prediction.ideal.nics_ps, rel=2e-3)
+    assert back.prediction.time_ps == pytest.approx(alone.time_ps, rel=1e-3)
+    assert under_way.prediction.time_ps < 10**9  # it waits neither for the leaf nor for a retransmission
+
+
+def test_one_dead_port_costs_its_own_nic_half() -> None:
+    """A cable of one server: that GPU's NIC has one port left, all others keep both."""
+    network = planes(2)
+    whole = bed(2)
+    assert whole.plane is not None
+    lost = next(one for one in network.cables if one.a.device == "gpu-1" and one.a.port == "gpu0_p1")
+    part = replace(whole, fabric=replace(whole.fabric, routes=whole.plane.routes([lost.name])))
+    _, sent = traffic(part, 4 * MB, 1, split_data=False)
+    by_name = dict(zip(part.fabric.wiring.nics, sent.tolist(), strict=True))
+    assert by_name["gpu-1:gpu0_p1"] == 0
+    assert by_name["gpu-1:gpu0_p0"] == by_name["gpu-1:gpu1_p0"] + by_name["gpu-1:gpu1_p1"]
+
+
+def test_the_job_has_nics_of_800g_with_two_ports() -> None:
+    network = example("two-planes")
+    found = bed_of(network)
+    first = found.job.servers[0]
+    assert [(nic.name, nic.rail, nic.rate_mbps, nic.ports) for nic in first.nics] == [
+        (f"gpu{gpu}_p0", gpu + 1, 800_000, 2) for gpu in range(8)
+    ]
+    assert first.nearest == tuple(range(8))
+    assert len(found.hosts) == 4 * 8
+    assert len(found.fabric.wiring.nics) == 4 * 16
+
+
+def test_more_queue_pairs_than_nccl_has_are_refused() -> None:
+    with pytest.raises(railweave.InputError, match="1 to 64"):
+        predict(planes(2), "all-reduce", MB, qps=65, bed=bed(2))
