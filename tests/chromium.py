@@ -78,6 +78,10 @@ class Chromium:
 
     def open(self, file: Path, *, width: int, height: int, dark: bool = False) -> Page:
         """A new tab with a file in a window of a size; returns once it is loaded and its scripts have run."""
+        return self.open_url(file.resolve().as_uri(), width=width, height=height, dark=dark)
+
+    def open_url(self, url: str, *, width: int, height: int, dark: bool = False) -> Page:
+        """The same with an address."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = self.pages[session] = Page(self, session)
@@ -86,7 +90,7 @@ class Chromium:
         page.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         page.send("Emulation.setEmulatedMedia", features=[scheme])
-        page.send("Page.navigate", url=file.resolve().as_uri())
+        page.send("Page.navigate", url=url)
         while not page.loaded:
             self._next()
         return page

@@ -83,7 +83,7 @@ def asked(application: Any, path: str, password: str | None = None) -> tuple[int
     """The status and the body of a GET, by ASGI itself."""
     sent: list[dict[str, Any]] = []
     where, _, query = path.partition("?")
-    headers = [(b"host", b"x")]
+    headers = [(b"host", b"127.0.0.1:8484")]
     if password is not None:
         headers.append((b"authorization", b"Basic " + base64.b64encode(f"anyone:{password}".encode())))
     scope = {"type": "http", "method": "GET", "path": where, "raw_path": where.encode(), "query_string": query.encode(), "headers": headers, "root_path": "", "scheme": "http", "server": ("x", 80), "http_version": "1.1"}  # fmt: skip

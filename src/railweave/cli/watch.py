@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def watch(
     fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
     listen: str = typer.Option(
-        "127.0.0.1:8484", "--listen", help="Address and port to serve /metrics and JSON at; `none`: do not."
+        "127.0.0.1:8484",
+        "--listen",
+        help="Address and port to serve the console, /metrics and JSON at; `none`: do not.",
     ),
     store: Path | None = typer.Option(None, "--store", help="Keep samples for 48 hours in this SQLite file."),
     interval: float = typer.Option(10.0, "--interval", min=1, max=300, help="Seconds from one sample to the next."),
@@ -41,6 +43,12 @@ def watch(
     password: str | None = typer.Option(
         None, "--password", help="Where the password for --listen is: env:NAME, file:PATH. Needed beyond this machine."
     ),
+    proxy: str | None = typer.Option(
+        None, "--proxy", help="ADDRESS=HEADER: a proxy that asks who somebody is, in place of a password."
+    ),
+    runs: str | None = typer.Option(
+        None, "--runs", help="Show the runs of this store of benchmarks on the console's time axis (docs/bench.md)."
+    ),
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
     as_json: bool = typer.Option(False, "--json", help="Print each change of an anomaly as a line of JSON."),
@@ -52,10 +60,12 @@ def watch(
     """
     from railweave.api import load
     from railweave.api.living import lines_of
-    from railweave.watch.starting import Wanted, of_lab, of_network, password_of, serve
+    from railweave.watch.starting import Serving, Wanted, of_lab, of_network, password_of, proxy_of, serve
 
-    where = _listening(listen, guarded=password is not None)
+    where = _listening(listen, guarded=password is not None or proxy is not None)
     secret = None if password is None else password_of(password)
+    by = None if proxy is None else proxy_of(proxy)
+    at = None if where is None else Serving(*where, secret, by, runs)
     wanted = Wanted(interval, store, access, only, webhook, alertmanager)
     with contextlib.ExitStack() as stack:
         with telling(quiet=quiet or as_json) as say:
@@ -69,7 +79,7 @@ def watch(
         if not (quiet or as_json):
             count = len(watching.collector.devices)
             typer.echo(f"watching {count} devices every {interval:g} s" + (f", http://{listen}" if where else ""))
-        serve(watching, where, secret)
+        serve(watching, at)
 
 
 def _listening(listen: str, *, guarded: bool) -> tuple[str, int] | None:
@@ -88,7 +98,7 @@ def _listening(listen: str, *, guarded: bool) -> tuple[str, int] | None:
         fix = "write an address and a port, as 127.0.0.1:8484 or [::1]:8484, or none"
         raise InputError([Problem(Option("--listen", listen), "it is no address with a port", fix)])
     if not address.is_loopback and not guarded:
-        fix = "give --password env:NAME, and put a proxy with TLS in front of it"
+        fix = "give --password env:NAME or --proxy ADDRESS=HEADER, and put TLS in front of it"
         raise InputError([Problem(Option("--listen", listen), "others could read it without a password", fix)])
     return str(address), number
 

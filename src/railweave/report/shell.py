@@ -1,7 +1,7 @@
 """What every HTML page has around its content: head, style, navigation, sections, and pictures in narrow windows.
 
-A page loads nothing: style, script and data are inside, so that it can be mailed, archived, and opened on a machine that
-has no network.
+A page that is a file loads nothing: style, script and data are inside, so that it can be mailed, archived, and opened on a machine that
+has no network. A page that is served (the console of ``railweave watch``) loads its style and scripts from where it came.
 """
 
 from __future__ import annotations
@@ -33,32 +33,51 @@ def html_page(
     links: Iterable[tuple[str, str]] = (),
     footer: str = "",
     scripts: Sequence[str] = (),
+    sheets: Sequence[str] = (),
+    here: str = "",
 ) -> str:
     """A whole page as HTML; everything but ``title`` and ``footer`` is markup, or style.
 
     ``styles`` follow the style that all pages share; ``links`` are the id and the title of each section that the
-    navigation names, none for a page without navigation; ``scripts`` are elements that stand last.
+    navigation names, or the path of another page, none for a page without navigation; ``scripts`` are elements that stand last.
+    ``sheets`` are the addresses of style sheets of a page that is served, the shared one among them: whoever serves it sends its policy.
+    ``here`` is the path of the page itself, where the navigation names pages.
     """
-    navigation = "".join(element("a", text(name), href=f"#{id_}") for id_, name in links)
+    navigation = "".join(_link(where, name, here) for where, name in links)
+    policy = [] if sheets else [f'<meta http-equiv="Content-Security-Policy" content="{text(POLICY)}">']
+    inside = "\n".join(styles if sheets else [asset("page.css"), *styles])
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>',
             '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{text(POLICY)}">',
+            *policy,
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
             '<link rel="icon" href="data:,">',
             element("title", text(title)),
-            element("style", "\n".join([asset("page.css"), *styles])),
+            *(f'<link rel="stylesheet" href="{text(one)}">' for one in sheets),
+            element("style", inside) if inside else "",
             "</head>\n<body>",
             element("header", element("div", *header, class_="wide")),
-            *([element("nav", element("div", navigation, class_="wide"), aria_label="Sections")] if navigation else []),
+            *(
+                [element("nav", element("div", navigation, class_="wide"), aria_label="Pages" if here else "Sections")]
+                if navigation
+                else []
+            ),
             element("main", *main, class_="wide"),
             *([element("footer", text(footer), class_="wide")] if footer else []),
             *scripts,
             "</body>\n</html>\n",
         ]
     )
+
+
+def _link(where: str, name: str, here: str) -> str:
+    """A link of the navigation, to a section or a page."""
+    if not where.startswith("/"):
+        return element("a", text(name), href=f"#{where}")
+    own = where == here
+    return element("a", text(name), href=where, class_="here" if own else None, aria_current="page" if own else None)
 
 
 def section(name: str, title: str, about: str, content: str) -> str:

@@ -1,12 +1,10 @@
-"""What is served by HTTP: ``/metrics`` for Prometheus, and JSON for everything else. Nothing can be changed through it.
+"""What is served by HTTP: the console for browsers, ``/metrics`` for Prometheus, and JSON. Nothing can be changed through it.
 
-Beyond loopback a password is asked for (RFC 7617), which Prometheus and browsers can give; put TLS in front of it there.
+Beyond loopback a password is asked for (RFC 7617), which Prometheus and browsers can give, or a proxy says who asks; put TLS in front of it there.
 """
 
 from __future__ import annotations
 
-import base64
-import hmac
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -15,23 +13,25 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from railweave.state.telemetry import METRICS
+from railweave.watch.console.guard import Guard, guarded
+from railweave.watch.console.routes import routes
+from railweave.watch.console.state import Console
 from railweave.watch.exposition import CONTENT_TYPE, exposed
 from railweave.watch.intended import intended
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
-
     from starlette.requests import Request
 
     from railweave.watch.collector import Watched
+    from railweave.watch.console.guard import Proxy
     from railweave.watch.watching import Watching
 
 MOST_SAMPLES = 200_000
 """Of one answer."""
 
 
-def app(watching: Watching, password: str | None = None) -> Any:  # noqa: ANN401 - an ASGI application
-    """The application; ``password``: what is asked for, with any user's name."""
+def app(watching: Watching, password: str | None = None, *, proxy: Proxy | None = None, runs: str | None = None) -> Any:  # noqa: ANN401 - an ASGI application
+    """The application. ``password`` is what is asked for, with any user's name, ``proxy`` who asks in its place; ``runs`` is a store of benchmark runs."""
     roles = {name: one.role for name, one in watching.collector.devices.items()}
     design = intended(watching.validator.expected, roles)  # it does not change while a network is watched
 
@@ -62,9 +62,10 @@ def app(watching: Watching, password: str | None = None) -> Any:  # noqa: ANN401
             Route("/api/devices", devices),
             Route("/api/anomalies", anomalies),
             Route("/api/samples", samples),
+            *routes(Console(watching, runs)),
         ]
     )
-    return made if password is None else _guarded(made, password)
+    return guarded(made, Guard(password, proxy))
 
 
 def _device(one: Watched) -> dict[str, object]:
@@ -106,31 +107,3 @@ def _samples(watching: Watching, request: Request) -> Response:
 
 def _wrong(status: int, what: str) -> Response:
     return JSONResponse({"error": what}, status_code=status)
-
-
-def _guarded(inner: Any, password: str) -> Any:  # noqa: ANN401
-    """An application that asks for a password first."""
-
-    async def guarded(
-        scope: MutableMapping[str, Any],
-        receive: Callable[[], Awaitable[Any]],
-        send: Callable[[Any], Awaitable[None]],
-    ) -> None:
-        if scope["type"] == "http" and not _known(dict(scope["headers"]).get(b"authorization", b""), password):
-            answer = PlainTextResponse("a password is needed\n", 401, {"WWW-Authenticate": 'Basic realm="railweave"'})
-            await answer(scope, receive, send)
-            return
-        await inner(scope, receive, send)
-
-    return guarded
-
-
-def _known(header: bytes, password: str) -> bool:
-    kind, _, given = header.partition(b" ")
-    if kind.lower() != b"basic":
-        return False
-    try:
-        _, _, said = base64.b64decode(given, validate=True).partition(b":")
-    except ValueError:
-        return False
-    return hmac.compare_digest(said, password.encode())

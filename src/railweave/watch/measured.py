@@ -13,6 +13,7 @@ from railweave.state.telemetry import Series, bgp_word, number_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+_PORT = {"flaps": "flaps", "in_octets": "in_bytes", "out_octets": "out_bytes"}
 _ERRORS = {one: one for one in ("in_errors", "out_errors", "in_discards", "out_discards", "in_crc", "in_resource", "out_mtu", "ecn_marked")}  # fmt: skip
 _FEC = {"fec_corrected": "corrected", "fec_uncorrected": "uncorrected", "pre_fec_ber": "pre_fec_ber"}
 _QUEUE = {"queue_sent": "sent", "queue_dropped": "dropped", "queue_marked": "ecn_marked", "queue_peak": "peak_bytes"}
@@ -26,7 +27,7 @@ def said(state: DeviceState) -> Iterator[tuple[Series, float]]:
     for name, port in (state.interfaces or {}).items():
         if port.oper_up is not None:
             yield Series("port_up", name), port.oper_up
-        yield from _fields(port, {"flaps": "flaps"}, name)
+        yield from _fields(port, _PORT, name)
         yield from _fields(port.errors, _ERRORS, name)
         yield from _fields(port.fec, _FEC, name)
     for name, queues in (state.queues or {}).items():
@@ -74,7 +75,7 @@ def _fields(of: object, metrics: Mapping[str, str], port: str, index: str = "") 
 
 
 _OF_PORT = {
-    **{metric: ("port", field) for metric, field in {"port_up": "oper_up", "flaps": "flaps"}.items()},
+    **{metric: ("port", field) for metric, field in {"port_up": "oper_up", **_PORT}.items()},
     **{metric: ("errors", field) for metric, field in _ERRORS.items()},
     **{metric: ("fec", field) for metric, field in _FEC.items()},
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
+import re
 import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -18,6 +20,7 @@ from railweave.lab.check import as_in_a_lab
 from railweave.reach.target import Password
 from railweave.watch.anomalies import Anomalies
 from railweave.watch.collector import Collector
+from railweave.watch.console.guard import Proxy
 from railweave.watch.notify import Notifier
 from railweave.watch.setting_up import watched
 from railweave.watch.store import Store
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     from railweave.expect.model import Keys
     from railweave.network.model import Network
 
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""The name of a header (RFC 9110)."""
 LAB_RARELY_S = 10.0
 """How often a router of a lab is asked what is not asked at every interval."""
 WINDOW = 3
@@ -120,6 +125,30 @@ def _made(
     )
 
 
+@dataclass(frozen=True)
+class Serving:
+    """Where it is served, who may read it, and a store of benchmark runs that the console shows."""
+
+    host: str
+    port: int
+    password: str | None = None
+    proxy: Proxy | None = None
+    runs: str | None = None
+
+
+def proxy_of(given: str) -> Proxy:
+    """The proxy that ``ADDRESS=HEADER`` names. Raises ``InputError`` for another form."""
+    address, _, header = given.partition("=")
+    try:
+        own = str(ipaddress.ip_address(address.strip("[]")))
+    except ValueError:
+        own = ""
+    if not own or not _HEADER.fullmatch(header):
+        fix = "write the proxy's address and the header in which it says who asks, as 10.0.0.5=X-Remote-User"
+        raise InputError([Problem(Option("--proxy", given), "it names no proxy", fix)])
+    return Proxy(own, header)
+
+
 def password_of(given: str) -> str:
     """The password that ``env:NAME`` or ``file:PATH`` names. Raises ``InputError`` for another form, ``ReachError`` where it is not there."""
     kind, _, name = given.partition(":")
@@ -129,26 +158,28 @@ def password_of(given: str) -> str:
     return Password(kind, name).value()
 
 
-def serve(watching: Watching, listen: tuple[str, int] | None, password: str | None = None) -> None:
+def serve(watching: Watching, at: Serving | None) -> None:
     """Watch, and serve by HTTP where wanted, until a signal ends it (SIGINT, SIGTERM). Raises as ``Watching.run`` does."""
-    asyncio.run(_served(watching, listen, password))
+    asyncio.run(_served(watching, at))
     if watching.store is not None:
         watching.store.close()
 
 
-async def _served(watching: Watching, listen: tuple[str, int] | None, password: str | None) -> None:
+async def _served(watching: Watching, at: Serving | None) -> None:
     running = asyncio.create_task(watching.run())
     tasks: set[asyncio.Task[Any]] = {running}
     server: Any = None
-    if listen is not None:
+    if at is not None:
         import uvicorn
 
         from railweave.watch.app import app
 
         config = uvicorn.Config(
-            app(watching, password),
-            host=listen[0],
-            port=listen[1],
+            app(watching, at.password, proxy=at.proxy, runs=at.runs),
+            host=at.host,
+            port=at.port,
+            proxy_headers=False,  # whose address a request comes from is not for its headers to say
+            timeout_graceful_shutdown=1,  # a page that is open waits for events without end
             log_level="warning",
             access_log=False,
             lifespan="off",

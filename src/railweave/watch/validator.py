@@ -109,9 +109,9 @@ class Validator:
         line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     ) -> None:
         self.network = network
-        routes = ControlPlane(configs.values(), network.absent).routes()
+        self.routes = ControlPlane(configs.values(), network.absent).routes()
         self.expected = {
-            name: expected(network, config, routes)
+            name: expected(network, config, self.routes)
             for name, config in configs.items()
             if name not in network.absent and (devices is None or name in devices)
         }

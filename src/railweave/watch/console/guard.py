@@ -1,0 +1,128 @@
+"""Who may read what is served, and what browsers are told to keep to. Nothing can be changed through it: only GET is answered.
+
+On loopback whoever is on the machine may read it; a name that leads there from elsewhere (DNS rebinding) is refused, for a page of another
+site could otherwise read it through its reader's browser. Beyond loopback there is a password (RFC 7617), or a proxy that has asked who it is.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import ipaddress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import PlainTextResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    Scope = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Any]]
+    Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""Scripts come from here alone, none is written into a page; nothing is asked of another machine. The picture brings its style with it."""
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+)
+ASK = {"WWW-Authenticate": 'Basic realm="railweave", charset="UTF-8"'}
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A proxy that asks who somebody is: its address, and the header in which it says so."""
+
+    address: str
+    header: str
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Who may read. Without a password and a proxy, whoever reaches it by an address of loopback, or as ``localhost``."""
+
+    password: str | None = None
+    proxy: Proxy | None = None
+
+    def refusal(self, scope: Scope) -> PlainTextResponse | None:
+        """The answer to somebody who may not; None to others."""
+        headers = dict(scope["headers"])
+        if scope["method"] not in {"GET", "HEAD"}:
+            return PlainTextResponse("nothing can be changed here\n", 405, {"Allow": "GET, HEAD"})
+        if self.password is None and self.proxy is None:
+            host = headers.get(b"host", b"").decode("latin-1")
+            said = "this name does not stand for this machine: use 127.0.0.1 or localhost\n"
+            return None if _is_here(host) else PlainTextResponse(said, 421)
+        if self.proxy is not None and _by_proxy(scope, headers, self.proxy):
+            return None
+        if self.password is None:
+            return PlainTextResponse("only a proxy may ask, which says who somebody is\n", 403)
+        known = _known(headers.get(b"authorization", b""), self.password)
+        return None if known else PlainTextResponse("a password is needed\n", 401, ASK)
+
+
+def guarded(inner: Any, guard: Guard) -> Any:  # noqa: ANN401 - ASGI applications
+    """An application that answers those who may read, with the headers that browsers keep to."""
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await inner(scope, receive, send)
+            return
+
+        async def with_headers(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                given = list(message.get("headers", []))
+                names = {name.lower() for name, _ in given}
+                message["headers"] = given + [one for one in HEADERS if one[0] not in names]
+                if b"cache-control" not in names:
+                    message["headers"].append((b"cache-control", b"no-store"))
+            await send(message)
+
+        refused = guard.refusal(scope)
+        await (inner if refused is None else refused)(scope, receive, with_headers)
+
+    return application
+
+
+def _is_here(host: str) -> bool:
+    """Whether a ``Host`` is loopback: an address of it, or ``localhost`` (RFC 6761)."""
+    name = host.rpartition(":")[0] if host.rpartition("]")[2].startswith(":") or host.count(":") == 1 else host
+    if name.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _by_proxy(scope: Scope, headers: dict[bytes, bytes], proxy: Proxy) -> bool:
+    """Whether a request comes from the proxy's own address and says who asked it."""
+    client = scope.get("client")
+    if client is None or not headers.get(proxy.header.lower().encode("latin-1"), b"").strip():
+        return False
+    try:
+        own = ipaddress.ip_address(client[0])
+    except ValueError:
+        return False
+    mapped = getattr(own, "ipv4_mapped", None)
+    return ipaddress.ip_address(proxy.address) in {own, mapped}
+
+
+def _known(header: bytes, password: str) -> bool:
+    kind, _, given = header.partition(b" ")
+    if kind.lower() != b"basic":
+        return False
+    try:
+        _, _, said = base64.b64decode(given, validate=True).partition(b":")
+    except ValueError:
+        return False
+    return hmac.compare_digest(said, password.encode())

@@ -1,0 +1,158 @@
+"""The heat map: a row for each rail, a column for each stripe, and in it the leaf that the rail's NICs are on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import numpy as np
+
+from railweave.report.markup import element, text
+from railweave.report.shell import section
+from railweave.watch.console.links import level
+from railweave.watch.console.view import Shown, Values
+from railweave.watch.console.words import per_second, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from railweave.network.devices import Switch
+    from railweave.network.fabric import Fabric
+    from railweave.watch.console.state import Console
+
+
+@dataclass(frozen=True, slots=True)
+class Shade:
+    """What a cell shows. ``kind`` says which cables of the leaf; ``column`` the number of their ports (empty: load)."""
+
+    label: str
+    about: str
+    kind: str
+    column: str = ""
+
+
+SHADES: Mapping[str, Shade] = {
+    "servers": Shade("Load to servers", "Used bandwidth of the busier direction, of the rail's NICs together.", "server"),
+    "uplinks": Shade("Load of uplinks", "Used bandwidth of the busier direction, of the leaf's uplinks together.", "fabric"),
+    "paused": Shade("Pauses received", "PFC frames per second that the leaf's ports receive: from servers, slow NICs.", "", "paused"),
+    "pauses": Shade("Pauses sent", "PFC frames per second that the leaf sends: it cannot pass on what arrives.", "", "pauses"),
+    "marks": Shade("ECN marks", "Packets per second that leave with a mark of congestion.", "", "marks"),
+    "drops": Shade("Drops", "Packets per second that the leaf drops.", "", "drops"),
+}  # fmt: skip
+
+
+def rails(console: Console, query: Mapping[str, str]) -> Shown:
+    """The page. ``of`` in the query chooses what is shown."""
+    chosen = query.get("of", "servers")
+    chosen = chosen if chosen in SHADES else "servers"
+    shade, values = SHADES[chosen], Values()
+    choices = "".join(
+        element(
+            "a",
+            text(one.label),
+            href=f"/rails?of={name}",
+            aria_current="true" if name == chosen else None,
+            class_="choice-link",
+        )
+        for name, one in SHADES.items()
+    )
+    links = _links(console)
+    maps = [
+        (element("h3", text(one.name)) if len(console.network.fabrics) > 1 else "")
+        + _map(console, values, one, shade, links)
+        for one in console.network.fabrics
+    ]
+    key = element(
+        "p",
+        "Dark is much. A red edge is an error at the leaf, a dashed one a leaf that does not answer.",
+        class_="about",
+    )
+    return Shown(
+        "Rails",
+        [
+            section(
+                "rails",
+                f"Rails: {shade.label.lower()}",
+                shade.about,
+                element("p", choices, class_="choices-row") + "".join(maps) + key,
+            )
+        ],
+        values.live,
+    )
+
+
+Places = dict[tuple[str, str, int], list[int]]
+
+
+def _links(console: Console) -> Places:
+    """Of each leaf the cables of a kind, those to servers by rail (0: all), by their places."""
+    rail = {(server.name, nic.name): nic.rail for server in console.network.servers for nic in server.nics}
+    found: Places = {}
+    for place, one in enumerate(console.network.cables):
+        leaf = one.b.device if one.kind == "server" else one.a.device
+        number = rail.get((one.a.device, one.a.port), 0) if one.kind == "server" else 0
+        found.setdefault((leaf, one.kind, number), []).append(place)
+    return found
+
+
+def _map(console: Console, values: Values, fabric: Fabric, shade: Shade, links: Places) -> str:
+    leaves = [one for one in console.network.switches if one.fabric == fabric.name and one.role == "leaf"]
+    stripes = list(dict.fromkeys(one.stripe for one in leaves))
+    at = {(one.stripe, number): one for one in leaves for number in one.rails}
+    numbers = sorted({number for one in leaves for number in one.rails})
+    worst = console.worst()
+    busy = np.fmax(np.nan_to_num(console.links.up, nan=-1), np.nan_to_num(console.links.down, nan=-1))
+    rows: list[str] = []
+    for number in numbers:
+        cells = [
+            _cell(console, values, at.get((stripe, number)), number, shade, links, worst, busy) for stripe in stripes
+        ]
+        rows.append(element("tr", element("th", f"rail {number}", scope="row"), *cells))
+    heads = [
+        element("th", "", scope="col"),
+        *(element("th", element("span", text(one)), scope="col") for one in stripes),
+    ]
+    inner = element("table", element("thead", element("tr", *heads)), element("tbody", *rows), class_="heat")
+    return element("div", element("div", inner, class_="scroll", tabindex=0), class_="table")
+
+
+def _cell(
+    console: Console,
+    values: Values,
+    leaf: Switch | None,
+    rail: int,
+    shade: Shade,
+    links: Places,
+    worst: Mapping[str, str],
+    busy: NDArray[np.float64],
+) -> str:
+    if leaf is None:
+        return element("td", "")
+    if shade.column:
+        of = console.ports.numbers[shade.column][console.ports.slices.get(leaf.name, slice(0, 0))]
+        known = of[~np.isnan(of)]
+        amount = float(known.sum()) if len(known) else float("nan")
+        shown, css = per_second(amount), _amount(amount)
+    else:
+        places = links.get((leaf.name, shade.kind, rail if shade.kind == "server" else 0), [])
+        own = busy[places]
+        speed = console.links.speed[places][own >= 0].sum()
+        used = float(own[own >= 0].sum() / speed) if speed else float("nan")
+        shown, css = percent(used), level(used)
+    key = f"{leaf.name}/{rail}"
+    classes = f"{css} {worst.get(leaf.name, '')}".strip()
+    values.live[f"{key}/class"] = classes
+    link = element(
+        "a", values.word(key, shown), href=f"/devices/{quote(leaf.name, safe='')}", aria_label=None, title=leaf.name
+    )
+    return element("td", link, class_=classes, data_live_class=f"{key}/class", data_was=classes)
+
+
+def _amount(number: float) -> str:
+    """The CSS class of frames or packets per second: each step is ten times the one before."""
+    if number != number:
+        return "unknown"
+    return f"l{sum(number >= one for one in (1, 10, 100, 1_000, 10_000))}"

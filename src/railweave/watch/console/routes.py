@@ -1,0 +1,94 @@
+"""Which address is which page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from starlette.datastructures import QueryParams
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from railweave.report.markup import element, text
+from railweave.report.shell import section
+from railweave.watch.console import device
+from railweave.watch.console.anomaly_list import anomalies
+from railweave.watch.console.device_list import device_list
+from railweave.watch.console.events import events
+from railweave.watch.console.frame import STATIC, address, kind, page
+from railweave.watch.console.history import chart_data, history, span_of
+from railweave.watch.console.path import path
+from railweave.watch.console.rails import rails
+from railweave.watch.console.topology import topology
+from railweave.watch.console.view import Shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+    from railweave.watch.console.state import Console
+    from railweave.watch.console.view import Live
+
+_KEPT = {"Cache-Control": "private, max-age=31536000, immutable"}
+_STREAM = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+DEVICE = "/devices/"
+
+
+def shown(console: Console, where: str, query: Mapping[str, str]) -> Shown | None:
+    """The page at a path; None where there is none."""
+    if where == "/":
+        return topology(console)
+    if where == "/anomalies":
+        return anomalies(console)
+    if where in {"/devices", "/path", "/rails", "/history"}:
+        made = {"/devices": device_list, "/path": path, "/rails": rails, "/history": history}
+        return made[where](console, query)
+    name = where.removeprefix(DEVICE)
+    if not where.startswith(DEVICE):
+        return None
+    if name in console.expected and name in console.devices:
+        return device.switch(console, name)
+    own = next((one for one in console.network.servers if one.name == name), None)
+    return None if own is None else device.server(console, own)
+
+
+def routes(console: Console) -> list[Route]:
+    """The routes of all pages, what they load, and what keeps them up to date."""
+
+    async def get_page(request: Request) -> Response:
+        where = request.url.path
+        found = shown(console, unquote(where), request.query_params)
+        if found is None:
+            said = section(
+                "missing", "There is no such page", "", element("p", text(f"Nothing is at {where}."), class_="wrong")
+            )
+            return HTMLResponse(page(console, Shown("Not found", [said], {}), ""), 404)
+        return HTMLResponse(page(console, found, "/devices" if where.startswith(DEVICE) else where))
+
+    async def get_static(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in STATIC or request.url.path != address(name):
+            return JSONResponse({"error": "there is no such file"}, 404)
+        return Response(STATIC[name], media_type=kind(name), headers=_KEPT)
+
+    async def get_events(request: Request) -> Response:
+        parts = urlsplit(request.query_params.get("page", "/"))
+        query = QueryParams(parts.query)
+
+        def live() -> Live | None:
+            found = shown(console, unquote(parts.path), query)
+            return None if found is None else found.live
+
+        return StreamingResponse(events(console, live), media_type="text/event-stream", headers=_STREAM)
+
+    def get_history(request: Request) -> Response:
+        return JSONResponse(chart_data(console, span_of(request.query_params)))
+
+    pages = ("/", "/anomalies", "/devices", "/devices/{name:path}", "/path", "/rails", "/history")
+    return [
+        *(Route(one, get_page) for one in pages),
+        Route("/events", get_events),
+        Route("/api/history", get_history),
+        Route("/static/{digest}/{name:path}", get_static),
+    ]
