@@ -78,6 +78,9 @@ class Traffic:
         passed = 0.0 if self._last is None else at - self._last
         self._last = at
         for name, expected in self._watching.judge.expected.items():
+            device = self._watching.collector.devices[name]
+            if not device.reached.up:
+                continue
             said: list[tuple[Series, float]] = []
             for port in expected.ports:
                 speed = port.speed_gbps * 1e9 / 8
@@ -94,14 +97,13 @@ class Traffic:
                 ]
                 said.append((Series("queue_peak", port.name, LOSSLESS), round(2e6 * self.share(port.link, at) ** 4)))
             said += [(Series("bgp_state", "", one.session.interface), 6) for one in expected.sessions]
-            device = self._watching.collector.devices[name]
             device.stream.offer(said, int(at * 1e9), at)
             source = device.sources[0].reached
             source.heard = time.monotonic()
 
     def _count(self, device: str, port: str, metric: str, rose: float) -> int:
         key = device, port, metric
-        self._totals[key] = self._totals.get(key, 1e9) + rose
+        self._totals[key] = self._totals.get(key, 0.0) + rose
         return int(self._totals[key])
 
 

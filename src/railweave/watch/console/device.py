@@ -38,13 +38,7 @@ def switch(console: Console, name: str) -> Shown:
     own = [each for each in console.anomalies() if each.device == name]
     said = f"{one.role} of fabric {one.fabric}, {one.model}, {one.nos} {one.release}, AS {one.asn}"
     queues = values.html("queues", _queues(last))
-    chart = element(
-        "div",
-        element("label", "Port ", element("select", *(element("option", text(p.name)) for p in expected.ports), id="chart-port")),
-        " ",
-        element("label", "Time ", element("select", *(element("option", text(w), value=s) for s, w in SPANS), id="chart-span")),
-        class_="bar chart-choice",
-    )  # fmt: skip
+    chart = _chart(name, expected.ports) if console.watching.store else NOT_KEPT
     return Shown(
         name,
         [
@@ -53,7 +47,7 @@ def switch(console: Console, name: str) -> Shown:
             section(
                 "ports", "Ports", "Those of the design, with what passes them now.", table(PORT_HEADS, ports, numbers=8)
             ),
-            section("past", "A port over time", "", chart + element("div", "", id="chart-device", data_device=name)),
+            section("past", "A port over time", "", chart),
             section(
                 "queues",
                 "Queues",
@@ -64,12 +58,27 @@ def switch(console: Console, name: str) -> Shown:
         ],
         values.live,
         styles=[stroke_rules(network_strokes(console.network))],
-        scripts=["uplot/uPlot.iife.min.js", "charts.js"],
+        scripts=["uplot/uPlot.iife.min.js", "charts.js"] if console.watching.store else [],
         heading=name,
     )
 
 
 SPANS = (("900", "15 minutes"), ("21600", "6 hours"), ("172800", "48 hours"))
+
+
+NOT_KEPT = element(
+    "p", "Samples are not kept: start the watch with --store FILE, and a port's last 48 hours are here.", class_="about"
+)
+
+
+def _chart(name: str, ports: Iterable[Port]) -> str:
+    """What one port carried: the choice of port and time, and where the script draws it."""
+    own = element("select", *(element("option", text(one.name)) for one in ports), id="chart-port")
+    span = element("select", *(element("option", text(words), value=one) for one, words in SPANS), id="chart-span")
+    choice = element(
+        "div", element("label", "Port ", own), " ", element("label", "Time ", span), class_="bar chart-choice"
+    )
+    return choice + element("div", "", id="chart-device", data_device=name)
 
 
 def port_row(console: Console, values: Values, port: Port, color: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.report.markup import element, text
-from railweave.report.shell import section
+from railweave.report.shell import section, still_picture
 from railweave.report.topology.palette import network_strokes, stroke_rules
 from railweave.watch.console.links import level
 from railweave.watch.console.view import Shown, Values, table
@@ -31,7 +31,7 @@ def topology(console: Console) -> Shown:
         element("span", element("i", "", class_=f"key-line {css}"), text(words))
         for css, words in (("l0", "under 1 %"), ("l1", "1 %"), ("l2", "20 %"), ("l3", "40 %"), ("l4", "60 %"), ("l5", "80 % and more"), ("unknown", "not known"))
     )  # fmt: skip
-    picture = element("div", console.picture, class_="picture", id="picture", tabindex=0)
+    picture, hint = still_picture(console.picture)
     rows = [_row(console, values, one) for one in (*console.links.colors, *console.links.downlinks)]
     heads = ("Path color", "Links", "Busiest link", "Carried", "Used", "Busiest")
     return Shown(
@@ -46,7 +46,7 @@ def topology(console: Console) -> Shown:
             ),
         ],
         values.live | marks(console),
-        styles=[stroke_rules(network_strokes(console.network))],
+        styles=[stroke_rules(network_strokes(console.network)), hint],
         scripts=["topology.js"],
     )
 

@@ -52,18 +52,29 @@
     state.classList.toggle("warning", !good);
   };
 
-  const source = new EventSource(`/events?page=${encodeURIComponent(location.pathname + location.search)}`);
-  source.addEventListener("values", (event) => {
-    const { at, values } = JSON.parse(event.data);
-    apply(values);
-    document.dispatchEvent(new CustomEvent("values", { detail: { at, values } }));
-    say("live", true);
-  });
-  source.addEventListener("gone", () => {
-    source.close();
-    say("this page is not there any more: load it again", false);
-  });
-  source.addEventListener("error", () => say("not connected: what you see is old", false));
-  addEventListener("pagehide", () => source.close());
-  addEventListener("pageshow", (event) => event.persisted && location.reload());
+  // A browser opens six connections to a server, of all its tabs together: one that nobody sees holds none.
+  let source = null;
+  const close = () => {
+    source?.close();
+    source = null;
+  };
+  const open = () => {
+    if (source || document.visibilityState === "hidden") return;
+    source = new EventSource(`/events?page=${encodeURIComponent(location.pathname + location.search)}`);
+    source.addEventListener("values", (event) => {
+      const { at, values } = JSON.parse(event.data);
+      apply(values);
+      document.dispatchEvent(new CustomEvent("values", { detail: { at, values } }));
+      say("live", true);
+    });
+    source.addEventListener("gone", () => {
+      close();
+      say("this page is not there any more: load it again", false);
+    });
+    source.addEventListener("error", () => say("not connected: what you see is old", false));
+  };
+  document.addEventListener("visibilitychange", () => (document.visibilityState === "hidden" ? close() : open()));
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", open);
+  open();
 })();

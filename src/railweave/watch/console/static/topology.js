@@ -1,7 +1,7 @@
 // Draws load and anomalies into the picture, and makes its devices links.
 "use strict";
 (() => {
-  const svg = document.querySelector("#picture svg");
+  const svg = document.querySelector(".picture svg");
   const SEVERITIES = ["silent", "error", "warning"];
   const links = new Map([...svg.querySelectorAll("[data-link]")].map((one) => [one.dataset.link, one]));
   const devices = new Map([...svg.querySelectorAll("[data-device]")].map((one) => [one.dataset.device, one]));
