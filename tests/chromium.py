@@ -36,10 +36,10 @@ def program() -> str | None:
 
 
 class Chromium:
-    """A running browser: commands go in, answers and events come out, each ended by a zero byte."""
+    """A running browser: commands go in, answers and events come out, each ended by a zero byte. ``group`` is that of its processes."""
 
-    def __init__(self, into: int, out: int) -> None:
-        self._into, self._out = into, out
+    def __init__(self, into: int, out: int, group: int = 0) -> None:
+        self._into, self._out, self.group = into, out, group
         self._ids = itertools.count(1)
         self._read = b""
         self.pages: dict[str, Page] = {}
@@ -228,7 +228,7 @@ def browser() -> Iterator[Chromium]:
         os.close(theirs_in)
         os.close(theirs_out)
         try:
-            yield Chromium(ours_out, ours_in)
+            yield Chromium(ours_out, ours_in, process.pid)
         finally:
             os.close(ours_out)
             os.close(ours_in)

@@ -109,7 +109,8 @@ def port_row(console: Console, values: Values, port: Port, color: str) -> str:
 
 
 def _hue(console: Console, port: Port) -> str:
-    cable = next((one for one in console.network.cables_of(port.device) if one.name == port.link), None)
+    place = console.links.places.get(port.link)
+    cable = None if place is None else console.network.cables[place]
     swatch = "" if cable is None else console.swatches.get((cable.fabric, cable.color), "")
     return element("i", "", class_=f"swatch {swatch}") if swatch else ""
 

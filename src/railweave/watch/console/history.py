@@ -64,7 +64,7 @@ def history(console: Console, query: Mapping[str, str]) -> Shown:
         if console.watching.store
         else "Without --store only what was seen since the watch began is known, and no longer than a quarter of an hour."
     )
-    about = f"The last {ago(span)}. Bands are deploys and jobs, lines are anomalies. {kept}"
+    about = f"The last {ago(span)}. Bands are deploys and jobs, ticks at the bottom are anomalies. {kept}"
     charts = [
         section(name, title, said, element("div", "", class_="chart", id=f"chart-{name}"))
         for name, title, said in CHARTS

@@ -67,7 +67,7 @@ def rails(console: Console, query: Mapping[str, str]) -> Shown:
     ]
     key = element(
         "p",
-        "Dark is much. A red edge is an error at the leaf, a dashed one a leaf that does not answer.",
+        "The stronger a shade, the more. A red edge is an error at the leaf, an amber one a warning, a dashed one a leaf that does not answer.",
         class_="about",
     )
     return Shown(

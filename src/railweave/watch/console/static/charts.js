@@ -22,6 +22,13 @@
     octets: (one) => short(one, "b/s"),
   };
 
+  const two = (number) => String(number).padStart(2, "0");
+  const hour = (seconds, span) => {
+    const at = new Date(seconds * 1000);
+    const time = `${two(at.getHours())}:${two(at.getMinutes())}${span < 600 ? `:${two(at.getSeconds())}` : ""}`;
+    return span > 86400 ? `${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}` : time;
+  };
+
   // Deploys and jobs are bands behind the lines, anomalies are ticks: all of them are in the table below the charts, too.
   const marks = (events) => ({
     hooks: {
@@ -65,7 +72,7 @@
       height: 230,
       cursor: { drag: { x: true, y: false } },
       scales: { x: { time: true, range: () => [since, until] }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } },
-      axes: [{ ...axis }, { ...axis, size: 78, values: (_, values) => values.map(format) }],
+      axes: [{ ...axis, values: (_, times) => times.map((one) => hour(one, until - since)) }, { ...axis, size: 78, values: (_, values) => values.map(format) }],
       series: [
         { value: (_, one) => (one === null ? "–" : new Date(one * 1000).toLocaleTimeString("en-GB")) },
         ...lines.map((one, place) => {
