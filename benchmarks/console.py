@@ -101,8 +101,11 @@ def updates(page: Page, server: subprocess.Popen[str], count: int) -> list[tuple
     assert server.stdout is not None  # noqa: S101 - it is a pipe
     found: list[tuple[float, int]] = []
     page.evaluate(f"(() => {{ {LISTEN} }})()")
+    begun = time.time()
     while len(found) < count:
         line = json.loads(server.stdout.readline())
+        if line["at"] < begun:  # it came before anybody listened
+            continue
         at = json.dumps(line["at"])
         page.wait_for(f"window.seen.some((one) => one[0] === {at})")
         seen = page.evaluate(f"window.seen.find((one) => one[0] === {at})")
@@ -131,12 +134,15 @@ def main() -> None:
 def measure(server: subprocess.Popen[str], count: int) -> None:
     """All pages one after another, each in a tab of its own; the first one stays open beside them."""
     assert server.stdout is not None  # noqa: S101 - it is a pipe
-    for _ in range(3):
-        line = json.loads(server.stdout.readline())
-    print(f"watch: {line['mb']:,.0f} MB at most; numbers taken up in {(line['measured'] - line['ready']) * 1000:.0f} ms")
+    *_, line = [json.loads(server.stdout.readline()) for _ in range(3)]
+    print(
+        f"watch: {line['mb']:,.0f} MB at most; numbers taken up in {(line['measured'] - line['ready']) * 1000:.0f} ms"
+    )
     with browser() as chromium:
         group = chromium.group
+        empty = chromium.open_url("about:blank", width=1280, height=900)
         print(f"browser with an empty page: {memory_mb(group)[0]:.0f} MB")
+        empty.close()
         for where in ("/", "/rails", "/devices", "/devices/spine1", "/path", "/anomalies"):
             page = chromium.open_url(HERE + where, width=1280, height=900)
             page.wait_for("document.getElementById('connection').textContent === 'live'")

@@ -37,7 +37,9 @@ class Silent:
         await asyncio.Event().wait()
 
 
-def network_watched(network: Network, store: Path | None = None, *, every_s: float = 10, fabric: Path | None = None) -> Watching:
+def network_watched(
+    network: Network, store: Path | None = None, *, every_s: float = 10, fabric: Path | None = None
+) -> Watching:
     """All switches of a network as devices that are watched and up, without numbers yet."""
     configs = {one.name: device_config(network, one.name) for one in network.switches}
     judge = Judge(network, configs, window_s=3 * every_s)
@@ -50,7 +52,9 @@ def network_watched(network: Network, store: Path | None = None, *, every_s: flo
         devices.append(Watched(one.name, one.nos, one.role, Stream(one.name, layouts[one.nos]), [source]))
     names = frozenset(one.name for one in (*network.switches, *network.servers))
     kept = None if store is None else Store(store)
-    return Watching(Collector(devices, kept, every_s=every_s), judge, Anomalies(names, 3 * every_s), kept, every_s, fabric)
+    return Watching(
+        Collector(devices, kept, every_s=every_s), judge, Anomalies(names, 3 * every_s), kept, every_s, fabric
+    )
 
 
 class Traffic:
@@ -87,7 +91,10 @@ class Traffic:
                 carried = self.share(port.link, at) * speed if port.link in self._cables else 0.0
                 rates = {"in_octets": carried, "out_octets": 0.9 * carried, "in_errors": 0.0, "out_discards": 0.0}
                 rates["ecn_marked"] = 900.0 if port.link == self._hot else 3.0
-                said += [(Series(metric, port.name), self._count(name, port.name, metric, rate * passed)) for metric, rate in rates.items()]
+                said += [
+                    (Series(metric, port.name), self._count(name, port.name, metric, rate * passed))
+                    for metric, rate in rates.items()
+                ]
                 said.append((Series("port_up", port.name), 1))
                 paused = 1250.0 if port.link == self._slow else 0.0
                 by_queue = {"pfc_received": paused, "pfc_sent": 0.0, "queue_sent": carried / 4096, "queue_dropped": 0.0}

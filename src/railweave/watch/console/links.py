@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,6 +73,17 @@ class Links:
         sent, received = self._ports.numbers["sent"], self._ports.numbers["received"]
         self.up = 8 * np.where(np.isnan(_at(sent, lower)), _at(received, upper), _at(sent, lower))
         self.down = 8 * np.where(np.isnan(_at(received, lower)), _at(sent, upper), _at(received, lower))
+
+    @cached_property
+    def by_leaf(self) -> Mapping[tuple[str, str, int], list[int]]:
+        """The places of a leaf's cables by its name and their kind; those to servers by rail, the others under 0."""
+        rail = {(server.name, nic.name): nic.rail for server in self.network.servers for nic in server.nics}
+        found: dict[tuple[str, str, int], list[int]] = {}
+        for place, one in enumerate(self.network.cables):
+            leaf = one.b.device if one.kind == "server" else one.a.device
+            number = rail.get((one.a.device, one.a.port), 0) if one.kind == "server" else 0
+            found.setdefault((leaf, one.kind, number), []).append(place)
+        return found
 
     @property
     def load(self) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ matter how a device cuts what it sends into rounds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -93,6 +93,21 @@ class _Places:
         return self._known
 
 
+class _Part(NamedTuple):
+    """Of a metric, the places of the series of a device's ports and their rows. ``alone``: no row has two; ``last`` is the greatest place."""
+
+    places: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    alone: bool
+    last: int
+
+
+def _part(places: NDArray[np.intp], rows: NDArray[np.intp]) -> _Part:
+    mine = rows >= 0
+    places, rows = places[mine], rows[mine]
+    return _Part(places, rows, len(np.unique(rows)) == len(rows), int(places.max()) if len(places) else 0)
+
+
 class _Reader:
     """What one stream says of its ports."""
 
@@ -101,7 +116,7 @@ class _Reader:
         self._at = {_base(name): row for row, name in enumerate(ports)}
         self._size = len(ports)
         self._learnt = 0
-        self._rows = np.zeros(0, np.intp)
+        self._parts: dict[str, _Part] = {}
         self._counts = np.zeros(0, np.uint64)
         self._times = np.zeros(0, np.int64)
         self._rates = np.zeros(0)
@@ -111,7 +126,10 @@ class _Reader:
         learnt = self._places.learn()
         if learnt != self._learnt:
             self._learnt = learnt
-            self._rows = np.array([self._at.get(name, -1) for name in self._places.ports], np.intp)
+            rows = np.array([self._at.get(name, -1) for name in self._places.ports], np.intp)
+            self._parts = {
+                metric: _part(places, rows[ports]) for metric, (places, ports) in self._places.metrics.items()
+            }
         self._measure()
         return {column: self._column(column, metrics) for column, metrics in COLUMNS.items()}
 
@@ -137,13 +155,18 @@ class _Reader:
         values = self._stream.numbers if column in LAST else self._rates
         found = np.full(self._size, np.nan)
         for metric in metrics:
-            if metric not in self._places.metrics:
+            part = self._parts.get(metric)
+            if part is None or not len(part.places):
                 continue
-            places, ports = self._places.metrics[metric]
-            rows = self._rows[ports]
-            mine = (rows >= 0) & (places < len(values))
-            if mine.any():
-                found = np.fmax(found, _folded(rows[mine], values[places[mine]], self._size, most=column in LAST))
+            places, rows = part.places, part.rows
+            if part.last >= len(values):  # the layout has learnt them from another device
+                there = places < len(values)
+                places, rows = places[there], rows[there]
+            own = values[places]
+            if part.alone:
+                found[rows] = np.fmax(found[rows], own)
+            else:
+                found = np.fmax(found, _folded(rows, own, self._size, most=column in LAST))
         return found
 
 

@@ -59,10 +59,8 @@ def rails(console: Console, query: Mapping[str, str]) -> Shown:
         )
         for name, one in SHADES.items()
     )
-    links = _links(console)
     maps = [
-        (element("h3", text(one.name)) if len(console.network.fabrics) > 1 else "")
-        + _map(console, values, one, shade, links)
+        (element("h3", text(one.name)) if len(console.network.fabrics) > 1 else "") + _map(console, values, one, shade)
         for one in console.network.fabrics
     ]
     key = element(
@@ -84,21 +82,7 @@ def rails(console: Console, query: Mapping[str, str]) -> Shown:
     )
 
 
-Places = dict[tuple[str, str, int], list[int]]
-
-
-def _links(console: Console) -> Places:
-    """Of each leaf the cables of a kind, those to servers by rail (0: all), by their places."""
-    rail = {(server.name, nic.name): nic.rail for server in console.network.servers for nic in server.nics}
-    found: Places = {}
-    for place, one in enumerate(console.network.cables):
-        leaf = one.b.device if one.kind == "server" else one.a.device
-        number = rail.get((one.a.device, one.a.port), 0) if one.kind == "server" else 0
-        found.setdefault((leaf, one.kind, number), []).append(place)
-    return found
-
-
-def _map(console: Console, values: Values, fabric: Fabric, shade: Shade, links: Places) -> str:
+def _map(console: Console, values: Values, fabric: Fabric, shade: Shade) -> str:
     leaves = [one for one in console.network.switches if one.fabric == fabric.name and one.role == "leaf"]
     stripes = list(dict.fromkeys(one.stripe for one in leaves))
     at = {(one.stripe, number): one for one in leaves for number in one.rails}
@@ -107,9 +91,7 @@ def _map(console: Console, values: Values, fabric: Fabric, shade: Shade, links: 
     busy = np.fmax(np.nan_to_num(console.links.up, nan=-1), np.nan_to_num(console.links.down, nan=-1))
     rows: list[str] = []
     for number in numbers:
-        cells = [
-            _cell(console, values, at.get((stripe, number)), number, shade, links, worst, busy) for stripe in stripes
-        ]
+        cells = [_cell(console, values, at.get((stripe, number)), number, shade, worst, busy) for stripe in stripes]
         rows.append(element("tr", element("th", f"rail {number}", scope="row"), *cells))
     heads = [
         element("th", "", scope="col"),
@@ -125,7 +107,6 @@ def _cell(
     leaf: Switch | None,
     rail: int,
     shade: Shade,
-    links: Places,
     worst: Mapping[str, str],
     busy: NDArray[np.float64],
 ) -> str:
@@ -137,7 +118,7 @@ def _cell(
         amount = float(known.sum()) if len(known) else float("nan")
         shown, css = per_second(amount), _amount(amount)
     else:
-        places = links.get((leaf.name, shade.kind, rail if shade.kind == "server" else 0), [])
+        places = console.links.by_leaf.get((leaf.name, shade.kind, rail if shade.kind == "server" else 0), [])
         own = busy[places]
         speed = console.links.speed[places][own >= 0].sum()
         used = float(own[own >= 0].sum() / speed) if speed else float("nan")
