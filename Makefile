@@ -10,7 +10,7 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo check test lint format bench golden docs screenshot validate-all validators zipapp engine wheel try-wheel fuzz validation \
-	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix check-matrix-lab deploy-trial day-two-trial bench-trial clean
+	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix check-matrix-lab deploy-trial day-two-trial bench-trial watch-demo console-trial clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -30,6 +30,8 @@ help:
 	@echo "make deploy-trial  bring a design onto a lab and back by deploy while packets flow (needs root and FRR); writes what each wave lost into docs/deploy.md"
 	@echo "make day-two-trial  drain and bring back parts of a lab while packets flow (needs root and FRR); writes what was lost into docs/day-two.md"
 	@echo "make bench-trial  carry out plans of benchmarks by perftest over Soft-RoCE, Open MPI and Slurm (needs root, QEMU, mmdebstrap, FRR, Open MPI); writes what came of them into docs/bench.md"
+	@echo "make watch-demo  watch a lab, cut a cable in it, and draw what the console shows into docs/images/console (needs root, FRR, Chromium)"
+	@echo "make console-trial  make 15 different faults in a lab, and see each in the console with its cause (needs root and FRR; a quarter of an hour)"
 	@echo "make screenshot  draw docs/images/report.png and those of the how-to in docs/images/howto; needs Chromium"
 	@echo "make plugin  build the NCCL/RCCL net plugin and railweave-rdma-ping into build/plugin; needs a C compiler and CMake"
 	@echo "make soak    the plugin under random faults, plain and under sanitizers (SOAK_JOBS runs at once, 4)"
@@ -131,6 +133,14 @@ day-two-trial: $(STAMP)
 # Root only: two virtual machines, a lab, and a Slurm of four nodes; the first time it makes their root folder, .validators/bench.
 bench-trial: $(STAMP)
 	$(BIN)/python -m tests.bench.trial
+
+# Root only: a lab, a browser.
+watch-demo: $(STAMP)
+	@mkdir -p docs/images/console
+	$(BIN)/python -m tests.watch.console_demo docs/images/console
+
+console-trial: $(STAMP)
+	$(BIN)/python -m tests.watch.console_trial
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.steps

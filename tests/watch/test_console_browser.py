@@ -31,7 +31,7 @@ LEAF = "stripe1-leaf2"
 class Served:
     """A console that is served by a thread of its own; ``step`` gives it new numbers."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, seconds: float = 20) -> None:
         self.watching: Watching = network_watched(example("h100-rlb"), folder / "samples.sqlite", every_s=2)
         application = app(self.watching)
         self._loop = asyncio.new_event_loop()
@@ -41,7 +41,7 @@ class Served:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
-        self.do(filled(self.watching, 20))
+        self.do(filled(self.watching, seconds))
         self.traffic = Traffic(self.watching)
 
     def _run(self) -> None:
