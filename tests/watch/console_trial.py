@@ -25,6 +25,8 @@ from typing import Any
 
 from railweave.lab import hosts, life
 from railweave.lab.frr import held_sessions
+from railweave.lab.kernel.namespace import ip
+from railweave.lab.names import namespace
 from railweave.lab.running import Running
 from tests.conftest import EXAMPLES, example
 from tests.lab.drawn import KINDS, Drawn
@@ -34,13 +36,14 @@ from tests.watch.lab_trial import CLEAN_LIMIT_S, INTERVAL_S, LIMIT_S, NETWORK, P
 PORT = 8487
 HERE = f"http://127.0.0.1:{PORT}"
 SHOWN_S = 5.0
-NOT_SEEN_BY_SWITCHES = {"MTU of a NIC", "server's rule", "server's route"}
+NOT_SEEN_BY_SWITCHES = {"MTU of a NIC", "server's rule", "server's route", "no router advertisements"}
+"""What only a server feels: the watch asks no servers in a lab. Router advertisements are lost behind the leaf that sends them."""
 DAEMONS = ("zebra", "bgpd", "bfdd")
 CARD = re.compile(r'<article[^>]* data-rule="([^"]*)" data-where="([^"]*)"')
 
 
 def faults() -> list[tuple[str, Callable[[random.Random, Running], Drawn]]]:
-    """The faults by name: every kind that a switch can see, and each daemon by itself."""
+    """The faults by name: every kind that a switch can see, a port that is shut by hand, and each daemon by itself."""
     found = [(name, draw) for name, draw in KINDS.items() if name not in {*NOT_SEEN_BY_SWITCHES, "daemon killed"}]
 
     def of_daemon(daemon: str) -> Callable[[random.Random, Running], Drawn]:
@@ -51,7 +54,20 @@ def faults() -> list[tuple[str, Callable[[random.Random, Running], Drawn]]]:
 
         return draw
 
-    return found + [(f"{daemon} killed", of_daemon(daemon)) for daemon in DAEMONS]
+    return found + [("port shut", shut)] + [(f"{daemon} killed", of_daemon(daemon)) for daemon in DAEMONS]
+
+
+def shut(dice: random.Random, running: Running) -> Drawn:
+    """One end of a cable between switches, shut in its kernel."""
+    wire = dice.choice([one for one in running.plan.wires if {one.a.device, one.b.device} <= set(running.plan.configs)])
+    end = dice.choice([wire.a, wire.b])
+    space = namespace(running.place.lab, end.device)
+    at = [(one.device, one.interface) for one in (wire.a, wire.b)]
+
+    def turn(way: str) -> None:
+        ip(["link", "set", end.interface, way], inside=space)
+
+    return Drawn(f"{end.device} {end.interface}", tuple(at), lambda: turn("down"), lambda: turn("up"))
 
 
 class Console(Watch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from importlib.resources import files
 
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -33,6 +34,12 @@ def number(value: float) -> str:
     return "0" if shown == "-0" else shown
 
 
+@cache
+def _attribute(key: str) -> str:
+    """The name of an attribute: ``class_`` stands for ``class``, ``data_a`` for ``data-a``."""
+    return key.rstrip("_").replace("_", "-")
+
+
 def element(tag: str, *children: str, **attributes: object) -> str:
     """An element. Children are markup; attributes are escaped here.
 
@@ -42,7 +49,7 @@ def element(tag: str, *children: str, **attributes: object) -> str:
     for key, value in attributes.items():
         if value is not None:
             shown = number(value) if isinstance(value, float) else text(value)
-            parts.append(f'{key.rstrip("_").replace("_", "-")}="{shown}"')
+            parts.append(f'{_attribute(key)}="{shown}"')
     opening = " ".join(parts)
     return f"<{opening}>{''.join(children)}</{tag}>" if children else f"<{opening}/>"
 

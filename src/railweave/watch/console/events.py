@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 QUIET_S = 15.0
 """After so long without a change a comment is sent, so that a connection that is gone is found out."""
-TOGETHER_S = 0.02
-"""Numbers and anomalies that come within this time are sent together."""
 
 
 async def events(console: Console, live: Callable[[], Live | None]) -> AsyncGenerator[bytes]:
@@ -36,8 +34,6 @@ async def events(console: Console, live: Callable[[], Live | None]) -> AsyncGene
         except TimeoutError:
             yield b": still here\n\n"
             continue
-        if version >= 0:
-            await asyncio.sleep(TOGETHER_S)
         version = console.version
         own = live()
         if own is None:

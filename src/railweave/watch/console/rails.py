@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log10
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -116,24 +117,34 @@ def _cell(
         of = console.ports.numbers[shade.column][console.ports.slices.get(leaf.name, slice(0, 0))]
         known = of[~np.isnan(of)]
         amount = float(known.sum()) if len(known) else float("nan")
-        shown, css = per_second(amount), _amount(amount)
+        shown, css, full = per_second(amount), *_amount(amount)
     else:
         places = console.links.by_leaf.get((leaf.name, shade.kind, rail if shade.kind == "server" else 0), [])
         own = busy[places]
         speed = console.links.speed[places][own >= 0].sum()
         used = float(own[own >= 0].sum() / speed) if speed else float("nan")
-        shown, css = percent(used), level(used)
+        shown, css, full = percent(used), level(used), used
     key = f"{leaf.name}/{rail}"
     classes = f"{css} {worst.get(leaf.name, '')}".strip()
     values.live[f"{key}/class"] = classes
     link = element(
         "a", values.word(key, shown), href=f"/devices/{quote(leaf.name, safe='')}", aria_label=None, title=leaf.name
     )
-    return element("td", link, class_=classes, data_live_class=f"{key}/class", data_was=classes)
+    filled = f"{min(full, 1):.2f}" if full == full else "0"
+    values.live[f"{key}#"] = filled
+    return element(
+        "td",
+        link,
+        class_=classes,
+        data_live_class=f"{key}/class",
+        data_was=classes,
+        data_live_fill=f"{key}#",
+        style=f"--fill:{filled}",
+    )
 
 
-def _amount(number: float) -> str:
-    """The CSS class of frames or packets per second: each step is ten times the one before."""
+def _amount(number: float) -> tuple[str, float]:
+    """The CSS class of frames or packets per second, each step ten times the one before, and how strong its shade is (0 to 1)."""
     if number != number:
-        return "unknown"
-    return f"l{sum(number >= one for one in (1, 10, 100, 1_000, 10_000))}"
+        return "unknown", number
+    return f"l{sum(number >= one for one in (1, 10, 100, 1_000, 10_000))}", log10(1 + number) / 5
