@@ -228,6 +228,8 @@ def test_only_what_has_changed_is_sent(watching: Watching) -> None:
         watching.fabric = None
         console.measured(time.time())
         last = await anext(stream)
+        console.close()
+        assert [one async for one in events(console, live)] == [b"retry: 2000\n\n"], "it ends with the watch"
         parsed = [json.loads(one.partition(b"data: ")[2])["values"] for one in told]
         assert json.loads(whole.partition(b"data: ")[2])["values"].keys() == parsed[0].keys()
         return parsed[0], parsed[1], last

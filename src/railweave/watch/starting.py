@@ -193,6 +193,8 @@ async def _served(watching: Watching, at: Serving | None) -> None:
         loop.add_signal_handler(one, ended.set)
     tasks.add(waiting := asyncio.create_task(ended.wait()))
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for call in watching.ending:
+        call()
     if server is not None:
         server.should_exit = True
     for one in (running, waiting):

@@ -40,6 +40,8 @@ class Watching:
         default_factory=list["Callable[[Sequence[tuple[Change, Anomaly]]], None]"]
     )
     """Called with what changed after each look."""
+    ending: list[Callable[[], None]] = field(default_factory=list["Callable[[], None]"])
+    """Called when the watch is about to end, while pages are still served."""
 
     async def run(self) -> None:
         """Go on until cancelled. Raises ``OutputError`` where the store cannot be written."""

@@ -21,7 +21,7 @@ QUIET_S = 15.0
 
 
 async def events(console: Console, live: Callable[[], Live | None]) -> AsyncGenerator[bytes]:
-    """The stream of one page: all its values at first, then those that are new. A value that is gone is sent as an empty text.
+    """The stream of one page: all its values at first, then those that are new, until the watch ends. A value that is gone is sent as an empty text.
 
     ``live`` gives the page's values as they are now, None where the page is no more.
     """
@@ -34,6 +34,8 @@ async def events(console: Console, live: Callable[[], Live | None]) -> AsyncGene
         except TimeoutError:
             yield b": still here\n\n"
             continue
+        if console.closed:
+            return
         version = console.version
         own = live()
         if own is None:

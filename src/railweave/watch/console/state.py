@@ -43,6 +43,8 @@ class Console:
     """When its numbers were last taken."""
     version: int = 0
     """Raised whenever something may have changed."""
+    closed: bool = False
+    """Whether the watch is about to end."""
 
     def __post_init__(self) -> None:
         self.network: Network = self.watching.judge.network
@@ -56,6 +58,7 @@ class Console:
         self._waiting: set[asyncio.Event] = set()
         self.watching.collector.after_each_step(self.measured)
         self.watching.heard.append(self._heard)
+        self.watching.ending.append(self.close)
 
     @property
     def fabric_file(self) -> Path | None:
@@ -96,6 +99,11 @@ class Console:
         self.version += 1
         for one in self._waiting:
             one.set()
+
+    def close(self) -> None:
+        """End what waits for something newer."""
+        self.closed = True
+        self._wake()
 
     async def next(self, version: int) -> None:
         """Wait until there is something newer than a version."""
