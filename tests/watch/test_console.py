@@ -102,6 +102,9 @@ def test_every_live_value_of_a_page_is_known_to_it(application: Any, watching: W
     for where in PAGES:
         page = shown(console, where, {})
         assert page is not None
+        alone = shown(console, where, {}, markup=False)
+        assert alone is not None
+        assert alone.live == page.live
         markup = "".join(page.main)
         keys = set(re.findall(r'data-live(?:-\w+)?="([^"]+)"', markup))
         assert keys <= page.live.keys()

@@ -22,9 +22,8 @@ MOST = 200
 """Causes, and anomalies that are over, that are shown; the rest are counted."""
 
 
-def anomalies(console: Console) -> Shown:
+def anomalies(console: Console, values: Values) -> Shown:
     """The page."""
-    values = Values()
     listed = console.anomalies()
     now = values.html("anomalies", anomaly_cards(console, listed))
     over = console.watching.anomalies.listed(closed=True)

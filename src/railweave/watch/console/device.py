@@ -28,9 +28,9 @@ SESSION_HEADS = ("Neighbor", "Port", "Color", "AS", "State", "Flaps", "Prefixes"
 _COUNTED = ("paused", "pauses", "marks", "drops", "errors")
 
 
-def switch(console: Console, name: str) -> Shown:
+def switch(console: Console, name: str, values: Values) -> Shown:
     """The page of a switch."""
-    values, expected = Values(), console.expected[name]
+    expected = console.expected[name]
     one = console.network.switch(name)
     colors = {each.session.interface: each.color for each in expected.sessions}
     ports = [port_row(console, values, port, colors.get(port.name, "")) for port in expected.ports]
@@ -170,9 +170,8 @@ def _sessions(values: Values, sessions: Iterable[Session], last: dict[Series, fl
     return table(SESSION_HEADS, rows, numbers=2) if rows else element("p", "None.", class_="about")
 
 
-def server(console: Console, one: Server) -> Shown:
+def server(console: Console, one: Server, values: Values) -> Shown:
     """The page of a server: its NICs as the leaves see them."""
-    values = Values()
     rows: list[str] = []
     by_link = {port.link: port for port in console.ports.ports if port.peer == one.name}
     for cable in console.network.cables_of(one.name):

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 HEADS = ("Device", "Role", "State", "Anomalies", "Carried", "Busiest port", "Pauses/s", "Marks/s", "Drops/s")
 
 
-def device_list(console: Console, query: Mapping[str, str]) -> Shown:
+def device_list(console: Console, query: Mapping[str, str], values: Values) -> Shown:
     """The page. ``fabric``, ``role`` and ``stripe`` (several with blanks between) of the query say which."""
     wanted = [one for one in console.network.switches if one.name in console.devices and _wanted(one, query)]
-    values = Values()
     counts = Counter(one.device for one in console.anomalies() if one.finding.severity != "info")
     worst = console.worst()
     rows = [_row(console, values, one, counts[one.name], worst.get(one.name, "")) for one in wanted]

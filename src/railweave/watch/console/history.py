@@ -45,10 +45,9 @@ class Event:
     severity: str = ""
 
 
-def history(console: Console, query: Mapping[str, str]) -> Shown:
+def history(console: Console, query: Mapping[str, str], values: Values) -> Shown:
     """The page. ``span`` of the query is how many seconds it goes back."""
     span = span_of(query)
-    values = Values()
     choices = "".join(
         element(
             "a",

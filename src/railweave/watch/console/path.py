@@ -29,9 +29,8 @@ ABOUT = (
 )
 
 
-def path(console: Console, query: Mapping[str, str]) -> Shown:
+def path(console: Console, query: Mapping[str, str], values: Values) -> Shown:
     """The page. ``src`` and ``dst`` are ``SERVER:NIC``, ``qps`` how many queue pairs; the first two NICs of a rail where they are not given."""
-    values = Values()
     ends = _first(console)
     src, dst = query.get("src") or ends[0], query.get("dst") or ends[1]
     colors = max((len(one.colors) for one in console.network.fabrics), default=1)

@@ -45,11 +45,11 @@ SHADES: Mapping[str, Shade] = {
 }  # fmt: skip
 
 
-def rails(console: Console, query: Mapping[str, str]) -> Shown:
+def rails(console: Console, query: Mapping[str, str], values: Values) -> Shown:
     """The page. ``of`` in the query chooses what is shown."""
     chosen = query.get("of", "servers")
     chosen = chosen if chosen in SHADES else "servers"
-    shade, values = SHADES[chosen], Values()
+    shade = SHADES[chosen]
     choices = "".join(
         element(
             "a",

@@ -20,7 +20,7 @@ from railweave.watch.console.history import chart_data, history, span_of
 from railweave.watch.console.path import path
 from railweave.watch.console.rails import rails
 from railweave.watch.console.topology import topology
-from railweave.watch.console.view import Shown
+from railweave.watch.console.view import Shown, Values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,22 +35,23 @@ _STREAM = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 DEVICE = "/devices/"
 
 
-def shown(console: Console, where: str, query: Mapping[str, str]) -> Shown | None:
-    """The page at a path; None where there is none."""
+def shown(console: Console, where: str, query: Mapping[str, str], *, markup: bool = True) -> Shown | None:
+    """The page at a path; None where there is none. Without ``markup`` only its live values are to be used."""
+    values = Values(markup=markup)
     if where == "/":
-        return topology(console)
+        return topology(console, values)
     if where == "/anomalies":
-        return anomalies(console)
+        return anomalies(console, values)
     if where in {"/devices", "/path", "/rails", "/history"}:
         made = {"/devices": device_list, "/path": path, "/rails": rails, "/history": history}
-        return made[where](console, query)
+        return made[where](console, query, values)
     name = where.removeprefix(DEVICE)
     if not where.startswith(DEVICE):
         return None
     if name in console.expected and name in console.devices:
-        return device.switch(console, name)
+        return device.switch(console, name, values)
     own = next((one for one in console.network.servers if one.name == name), None)
-    return None if own is None else device.server(console, own)
+    return None if own is None else device.server(console, own, values)
 
 
 def routes(console: Console) -> list[Route]:
@@ -77,7 +78,7 @@ def routes(console: Console) -> list[Route]:
         query = QueryParams(parts.query)
 
         def live() -> Live | None:
-            found = shown(console, unquote(parts.path), query)
+            found = shown(console, unquote(parts.path), query, markup=False)
             return None if found is None else found.live
 
         return StreamingResponse(events(console, live), media_type="text/event-stream", headers=_STREAM)

@@ -24,9 +24,8 @@ ABOUT = (
 )
 
 
-def topology(console: Console) -> Shown:
+def topology(console: Console, values: Values) -> Shown:
     """The page."""
-    values = Values()
     key = "".join(
         element("span", element("i", "", class_=f"key-line {css}"), text(words))
         for css, words in (("l0", "under 1 %"), ("l1", "1 %"), ("l2", "20 %"), ("l3", "40 %"), ("l4", "60 %"), ("l5", "80 % and more"), ("unknown", "not known"))

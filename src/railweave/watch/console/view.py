@@ -33,18 +33,26 @@ class Shown:
 
 @dataclass
 class Values:
-    """Live values that are gathered while a page is written: what a method gives is an element that shows the value under its key."""
+    """Live values that are gathered while a page is written: what a method gives is an element that shows the value under its key.
+
+    Without ``markup`` only the values are wanted, which is most of the work of an update: elements are empty then.
+    """
 
     live: Live = field(default_factory=dict[str, str])
+    markup: bool = True
 
     def word(self, key: str, value: str, tag: str = "span", **attributes: object) -> str:
         """An element whose text is the value."""
         self.live[key] = value
+        if not self.markup:
+            return ""
         return element(tag, text(value), data_live=key, **attributes)
 
     def html(self, key: str, markup: str, tag: str = "div", **attributes: object) -> str:
         """An element whose content is markup."""
         self.live[key] = markup
+        if not self.markup:
+            return ""
         return element(tag, markup, data_live_html=key, **attributes)
 
     def bar(self, key: str, share: float, shown: str, css_class: str = "", tag: str = "td") -> str:
@@ -52,6 +60,8 @@ class Values:
         filled = "0" if share != share else f"{min(share, 1):.3f}"
         self.live[f"{key}#"] = filled
         self.live[key] = shown
+        if not self.markup:
+            return ""
         fill = element("i", "", class_=f"fill {css_class}".strip(), data_live_fill=f"{key}#", style=f"--fill:{filled}")
         return element(tag, fill, element("span", text(shown), data_live=key), class_="bar-cell number")
 
