@@ -96,6 +96,14 @@ def first_page(page: Page) -> dict[str, Any]:
     )
 
 
+def after_an_update(server: subprocess.Popen[str]) -> None:
+    """Wait for the next update: traffic is made up by the process that serves, which answers nothing meanwhile."""
+    assert server.stdout is not None  # noqa: S101 - it is a pipe
+    begun = time.time()
+    while json.loads(server.stdout.readline())["at"] < begun:
+        pass
+
+
 def updates(page: Page, server: subprocess.Popen[str], count: int) -> list[tuple[float, int]]:
     """So many updates of a page: ms from the numbers to the frame, and how many values each changed."""
     assert server.stdout is not None  # noqa: S101 - it is a pipe
@@ -144,6 +152,7 @@ def measure(server: subprocess.Popen[str], count: int) -> None:
         print(f"browser with an empty page: {memory_mb(group)[0]:.0f} MB")
         empty.close()
         for where in ("/", "/rails", "/devices", "/devices/spine1", "/path", "/anomalies"):
+            after_an_update(server)
             page = chromium.open_url(HERE + where, width=1280, height=900)
             page.wait_for("document.getElementById('connection').textContent === 'live'")
             drawn = first_page(page)

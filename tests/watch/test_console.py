@@ -96,6 +96,31 @@ def test_a_page_is_right_as_it_comes(application: Any, where: str) -> None:
     assert keys
 
 
+@pytest.mark.parametrize("name", ["aidc-three-fabrics", "dci-50km", "evpn-functional", "mi300x-leaf-24"])
+def test_pages_of_other_networks(name: str) -> None:
+    """Several fabrics, routers outside and between sites, tenants, no path colors, no spines."""
+    own = network_watched(example(name))
+    made = app(own)
+    asyncio.run(filled(own, 20))
+    network = own.judge.network
+    for where in (
+        "/",
+        "/devices",
+        "/path",
+        "/rails",
+        "/history",
+        f"/devices/{network.switches[0].name}",
+        f"/devices/{network.servers[-1].name}",
+    ):
+        answer = asked(made, where)
+        assert answer.status_code == 200
+        assert 'class="wrong"' not in answer.text
+    assert asked(made, "/").text.count('scope="row" class="color"') == len(
+        {(one.fabric, one.kind, one.color) for one in network.cables}
+    )
+    assert asked(made, "/rails").text.count('class="heat"') == len(network.fabrics)
+
+
 def test_every_live_value_of_a_page_is_known_to_it(application: Any, watching: Watching) -> None:
     console = Console(watching)
     asyncio.run(filled(watching))

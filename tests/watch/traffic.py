@@ -73,6 +73,8 @@ class Traffic:
         """How much of a link's bandwidth is used at a time."""
         if link == self._hot:
             return 0.97
+        if link not in self._cables:  # to a router outside
+            return 0.05
         cable = self._cables[link]
         wave = math.sin(at / 60 + (cable.color or 0) + crc32(cable.a.port.encode()) % 7 / 7)
         return 0.35 + 0.08 * (cable.color or 0) % 0.4 + 0.12 * wave
@@ -88,7 +90,7 @@ class Traffic:
             said: list[tuple[Series, float]] = []
             for port in expected.ports:
                 speed = port.speed_gbps * 1e9 / 8
-                carried = self.share(port.link, at) * speed if port.link in self._cables else 0.0
+                carried = self.share(port.link, at) * speed
                 rates = {"in_octets": carried, "out_octets": 0.9 * carried, "in_errors": 0.0, "out_discards": 0.0}
                 rates["ecn_marked"] = 900.0 if port.link == self._hot else 3.0
                 said += [

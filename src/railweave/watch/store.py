@@ -182,7 +182,7 @@ class Store:
             return []
         wanted = {
             one: series
-            for one, series in self._names.items()
+            for one, series in list(self._names.items())  # steps are written beside this
             if (not metrics or series.metric in metrics) and (port is None or series.port == port)
         }
         picked = np.array(sorted(wanted), np.uint32)

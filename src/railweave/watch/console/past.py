@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.state.telemetry import Series
+from railweave.state.telemetry import METRICS, Series
 from railweave.watch.layout import Layout
 from railweave.watch.stream import Round
 
@@ -39,6 +39,11 @@ class Line:
 
     series: Series
     numbers: list[float | None]
+
+
+def _absent(one: Series) -> float | None:
+    """What a series is at a time that others have a number of: the store leaves out zeros of those by queue and priority."""
+    return 0.0 if METRICS[one.metric].sparse else None
 
 
 class Past:
@@ -89,7 +94,9 @@ class Past:
         if self._store is not None:
             for one in self._store.samples(WHOLE, since=since, until=time() + 1):
                 by_time.setdefault(one.time, {})[one.series] = one.number
-        by_time |= {at: those for at, those in self._recent if at >= since and (not by_time or at > max(by_time))}
+        last = max(by_time, default=0.0)
+        recent = list(self._recent)  # more may come while this is read
+        by_time |= {at: those for at, those in recent if at >= max(since, last) and at not in by_time}
         times = sorted(by_time)
         known = sorted({one for those in by_time.values() for one in those})
-        return times, [Line(one, [by_time[at].get(one) for at in times]) for one in known]
+        return times, [Line(one, [by_time[at].get(one, _absent(one)) for at in times]) for one in known]
