@@ -90,9 +90,10 @@ def memory_mb(group: int) -> tuple[float, float]:
 
 def first_page(page: Page) -> dict[str, Any]:
     """How long it took until the page was drawn and its scripts had run, in ms since the browser was told to go there."""
+    page.wait_for("performance.getEntriesByName('first-contentful-paint').length > 0")
     return page.evaluate(
         "(() => { const n = performance.getEntriesByType('navigation')[0];"
-        " return {answer: n.responseEnd, painted: performance.getEntriesByName('first-contentful-paint')[0]?.startTime, load: n.loadEventEnd, bytes: n.transferSize}; })()"
+        " return {answer: n.responseEnd, painted: performance.getEntriesByName('first-contentful-paint')[0].startTime, load: n.loadEventEnd, bytes: n.transferSize}; })()"
     )
 
 
