@@ -69,7 +69,7 @@ def application() -> Any:
 
 def wrong(watching: Watching, at: float = 0.0) -> list[Finding]:
     """A port that is down, and the session that is for that reason."""
-    port = watching.judge.expected[LEAF].ports[-1]
+    port = watching.validator.expected[LEAF].ports[-1]
     where = f"{LEAF} {port.name}"
     found = [
         Finding("port-down", "error", where, f"<b>{port.name}</b> is down", "why", "fix", "h100-rlb.yaml", 2),
@@ -102,7 +102,7 @@ def test_pages_of_other_networks(name: str) -> None:
     own = network_watched(example(name))
     made = app(own)
     asyncio.run(filled(own, 20))
-    network = own.judge.network
+    network = own.validator.network
     for where in (
         "/",
         "/devices",
@@ -159,7 +159,7 @@ def test_what_the_pages_say(application: Any) -> None:
 def test_links_are_measured_from_either_end(watching: Watching) -> None:
     console = Console(watching)
     asyncio.run(filled(watching))
-    one = watching.judge.network.cables[console.links.colors[0].places[3]]
+    one = watching.validator.network.cables[console.links.colors[0].places[3]]
     expected = Traffic(watching).share(one.name, console.at - 5)
     place = console.links.places[one.name]
     assert console.load[place] == pytest.approx(expected, rel=0.1)
@@ -183,7 +183,7 @@ def test_links_are_measured_from_either_end(watching: Watching) -> None:
 
 def test_a_counter_that_falls_has_no_rate(watching: Watching) -> None:
     console = Console(watching)
-    stream, port = watching.collector.devices[LEAF].stream, watching.judge.expected[LEAF].ports[0].name
+    stream, port = watching.collector.devices[LEAF].stream, watching.validator.expected[LEAF].ports[0].name
     for at, count in ((100, 1000), (110, 6000), (120, 50), (130, 1050)):
         stream.offer(
             [
@@ -218,8 +218,8 @@ def test_an_anomaly_with_its_evidence_and_the_line_of_the_fabric_file(watching: 
     assert f'href="/devices/{LEAF}"' in text
     topology = shown(Console(watching), "/", {})
     assert topology is not None
-    link = watching.judge.expected[LEAF].ports[-1].link
-    place = next(place for place, one in enumerate(watching.judge.network.cables) if one.name == link)
+    link = watching.validator.expected[LEAF].ports[-1].link
+    place = next(place for place, one in enumerate(watching.validator.network.cables) if one.name == link)
     assert topology.live[f"link/{place}"].split("|")[0] == "unknown error"
     assert topology.live[f"device/{LEAF}"] == "error"
     assert "1 error<" in text, "every page says how many there are"

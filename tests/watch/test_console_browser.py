@@ -131,14 +131,14 @@ def test_no_page_is_wider_than_its_window(visit, where: str, width: int) -> None
 
 def test_what_changes_is_drawn(visit, served: Served) -> None:
     page = visit("/")
-    place = next(n for n, one in enumerate(served.watching.judge.network.cables) if one.kind == "fabric")
+    place = next(n for n, one in enumerate(served.watching.validator.network.cables) if one.kind == "fabric")
     wide = f"parseFloat(getComputedStyle(document.querySelector('[data-link=\"{place}\"] .line')).strokeWidth)"
     page.wait_for(f"{wide} > 7")  # the hot link
     assert page.evaluate("document.querySelectorAll('.device.error').length") == 0
-    port = served.watching.judge.expected[LEAF].ports[-1]
+    port = served.watching.validator.expected[LEAF].ports[-1]
     served.wrong(Finding("port-down", "error", f"{LEAF} {port.name}", "it is down"))
     page.wait_for(f"document.querySelector('[data-device=\"{LEAF}\"]').classList.contains('error')")
-    link = next(n for n, one in enumerate(served.watching.judge.network.cables) if one.name == port.link)
+    link = next(n for n, one in enumerate(served.watching.validator.network.cables) if one.name == port.link)
     assert page.evaluate(f"document.querySelector('[data-link=\"{link}\"]').classList.contains('error')")
     assert page.evaluate("document.querySelector('.around').textContent").startswith("1 error")
     served.wrong()
@@ -147,7 +147,7 @@ def test_what_changes_is_drawn(visit, served: Served) -> None:
 
 
 def test_numbers_move_and_an_open_list_stays_open(visit, served: Served) -> None:
-    port = served.watching.judge.expected[LEAF].ports[-1].name
+    port = served.watching.validator.expected[LEAF].ports[-1].name
     cause = Finding("port-down", "error", f"{LEAF} {port}", "it is down")
     after = Finding("bgp-down", "info", f"{LEAF} {port}", "no session", f"it follows from port-down at {LEAF} {port}")
     served.wrong(cause, after)

@@ -17,11 +17,11 @@ from railweave.network.model import Network
 from railweave.state.telemetry import Series
 from railweave.watch.anomalies import Anomalies
 from railweave.watch.collector import Collector, Watched
-from railweave.watch.judge import Judge
 from railweave.watch.layout import Layout
 from railweave.watch.store import Store
 from railweave.watch.stream import Stream
 from railweave.watch.subscriber import Reached
+from railweave.watch.validator import Validator
 from railweave.watch.watching import Watching
 
 LOSSLESS = "3"
@@ -42,7 +42,7 @@ def network_watched(
 ) -> Watching:
     """All switches of a network as devices that are watched and up, without numbers yet."""
     configs = {one.name: device_config(network, one.name) for one in network.switches}
-    judge = Judge(network, configs, window_s=3 * every_s)
+    validator = Validator(network, configs, window_s=3 * every_s)
     layouts = {one.nos: Layout(lambda _: None) for one in network.switches}
     devices: list[Watched] = []
     for one in network.switches:
@@ -53,7 +53,7 @@ def network_watched(
     names = frozenset(one.name for one in (*network.switches, *network.servers))
     kept = None if store is None else Store(store)
     return Watching(
-        Collector(devices, kept, every_s=every_s), judge, Anomalies(names, 3 * every_s), kept, every_s, fabric
+        Collector(devices, kept, every_s=every_s), validator, Anomalies(names, 3 * every_s), kept, every_s, fabric
     )
 
 
@@ -64,7 +64,7 @@ class Traffic:
         self._watching = watching
         self._totals: dict[tuple[str, str, str], float] = {}
         self._last: float | None = None
-        network = watching.judge.network
+        network = watching.validator.network
         self._cables = {one.name: one for one in network.cables}
         self._hot = next((one.name for one in network.cables if one.kind == "fabric"), "")
         self._slow = next((one.name for one in network.cables if one.kind == "server"), "")
@@ -83,7 +83,7 @@ class Traffic:
         """Bring every counter to what it is at a time (seconds since 1970)."""
         passed = 0.0 if self._last is None else at - self._last
         self._last = at
-        for name, expected in self._watching.judge.expected.items():
+        for name, expected in self._watching.validator.expected.items():
             device = self._watching.collector.devices[name]
             if not device.reached.up:
                 continue

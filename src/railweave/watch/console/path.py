@@ -38,7 +38,7 @@ def path(console: Console, query: Mapping[str, str], values: Values) -> Shown:
     qps = int(asked) if asked.isdecimal() and 0 < int(asked) <= MOST_PAIRS else min(max(colors, 1), MOST_PAIRS)
     form = _form(console, src, dst, qps)
     try:
-        found = queue_pair_paths(console.network, console.watching.judge.routes, src, dst, qps)
+        found = queue_pair_paths(console.network, console.watching.validator.routes, src, dst, qps)
     except InputError as error:
         said = [element("p", text(f"{one.what}: {one.fix}"), class_="wrong", role="alert") for one in error.problems]
         return Shown("Path", [section("path", "Path", ABOUT, form + "".join(said))], values.live)

@@ -47,8 +47,8 @@ class Console:
     """Whether the watch is about to end."""
 
     def __post_init__(self) -> None:
-        self.network: Network = self.watching.judge.network
-        self.expected = self.watching.judge.expected
+        self.network: Network = self.watching.validator.network
+        self.expected = self.watching.validator.expected
         self.devices = self.watching.collector.devices
         self.ports = Ports(self.expected, self.devices)
         self.links = Links(self.network, self.ports)
