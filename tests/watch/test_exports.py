@@ -17,6 +17,7 @@ from railweave.cli.app import app
 from railweave.exports.prometheus import prometheus
 from railweave.exports.rules import RECORDED
 from railweave.network.model import Network
+from railweave.state.telemetry import METRICS
 from tests.conftest import EXAMPLES, example
 
 SOURCES = Path(__file__).parents[2] / "src" / "railweave" / "watch"
@@ -44,11 +45,12 @@ def expressions(files: dict[str, str]) -> list[str]:
 
 
 def test_rules_and_dashboards_name_only_what_is_served(network: Network) -> None:
-    served = set(_NAME.findall("".join(path.read_text() for path in SOURCES.glob("*.py"))))
-    endings = ("_total", "_bytes", "_seconds", "")
+    served = {one.exported for one in METRICS.values()}
+    served |= set(_NAME.findall("".join(path.read_text() for path in SOURCES.glob("*.py"))))
+    served |= {f"railweave_target_{name}" for name in ("up", "clock_behind_seconds")}
     for expression in expressions(prometheus(network)):
         for name in _NAME.findall(expression):
-            assert any(name.removesuffix(end) in served or name in served for end in endings), name
+            assert name in served, name
         for name in re.findall(r"railweave:[a-z_:]+", expression):
             assert name in RECORDED, name
 
