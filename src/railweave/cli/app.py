@@ -33,7 +33,7 @@ from railweave.cli.parsing import Sectioned, Verbatim
 
 app = typer.Typer(
     name="railweave",
-    help="Design the network of a GPU cluster from one fabric file: configurations, checks, predictions.",
+    help="Design the network of a GPU cluster from one file; predict it, bring it up, watch it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -51,7 +51,7 @@ def _version(value: bool) -> None:
 def root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """Design the network of a GPU cluster from one fabric file: configurations, checks, predictions."""
+    """Design the network of a GPU cluster from one file; predict it, bring it up, watch it."""
 
 
 # In the list of verbs a line has room for 64 letters: what is longer is cut.
