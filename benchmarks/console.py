@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.console [--example scale-8k] [--updates 12]`` watches an example's switches with made-up traffic on every port, every 10 s, in
 a process of its own, and looks at it with a headless Chromium. An update is measured from the moment at which the collector has the
-numbers of all devices to the frame in which the browser shows them; both clocks are this machine's. Memory is the proportional set size (PSS) of all processes
-of the browser: what it would give back.
+numbers of all devices to the frame in which the browser shows them; both clocks are this machine's. Memory is what all processes of the browser hold as their own (anonymous and shared memory,
+each byte once), as its own task manager counts it; beside it the proportional set size (PSS), which has the mapped files of the program in it.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ async def serve(name: str) -> None:
     await serving
 
 
-def memory_mb(group: int) -> tuple[float, float]:
-    """The PSS of all processes of a browser together, and of its largest renderer, in MB."""
-    total, most = 0.0, 0.0
+def memory_mb(group: int) -> tuple[float, float, float]:
+    """What all processes of a browser hold as their own, that of its largest page alone, and the PSS of all of them, in MB."""
+    own, most, whole = 0.0, 0.0, 0.0
     for folder in Path("/proc").iterdir():
         if not folder.name.isdecimal():
             continue
@@ -81,11 +81,12 @@ def memory_mb(group: int) -> tuple[float, float]:
             words = (folder / "cmdline").read_bytes()
         except OSError:
             continue
-        mb = next(float(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
-        total += mb
+        sizes = {line.split()[0]: float(line.split()[1]) / 1024 for line in lines[1:]}
+        mb = sizes["Pss_Anon:"] + sizes["Pss_Shmem:"]
+        own, whole = own + mb, whole + sizes["Pss:"]
         if b"--type=renderer" in words:
             most = max(most, mb)
-    return total, most
+    return own, most, whole
 
 
 def first_page(page: Page) -> dict[str, Any]:
@@ -150,20 +151,21 @@ def measure(server: subprocess.Popen[str], count: int) -> None:
     with browser() as chromium:
         group = chromium.group
         empty = chromium.open_url("about:blank", width=1280, height=900)
-        print(f"browser with an empty page: {memory_mb(group)[0]:.0f} MB")
+        own, _, whole = memory_mb(group)
+        print(f"browser with an empty page: {own:.0f} MB, PSS {whole:.0f} MB")
         empty.close()
-        for where in ("/", "/rails", "/devices", "/devices/spine1", "/path", "/anomalies"):
+        for where in ("/", "/rails", "/devices", "/devices/spine1", "/path", "/history", "/anomalies"):
             after_an_update(server)
             page = chromium.open_url(HERE + where, width=1280, height=900)
             page.wait_for("document.getElementById('connection').textContent === 'live'")
             drawn = first_page(page)
             found = updates(page, server, count)
-            total, renderer = memory_mb(group)
+            own, renderer, whole = memory_mb(group)
             late = sorted(ms for ms, _ in found)
             print(
                 f"{where}: painted after {drawn['painted']:.0f} ms, loaded after {drawn['load']:.0f} ms, {drawn['bytes'] / 1000:,.0f} kB; "
                 f"an update (up to {max(values for _, values in found):,} values) after {late[len(late) // 2]:.0f} ms, at most {late[-1]:.0f} ms; "
-                f"browser {total:.0f} MB, of it the page {renderer:.0f} MB",
+                f"browser {own:.0f} MB, of it the page {renderer:.0f} MB; PSS {whole:.0f} MB",
                 flush=True,
             )
             page.close()
