@@ -102,7 +102,9 @@ class Anomalies:
 
     def counts(self) -> dict[tuple[str, str], int]:
         """How many there are now, by rule and severity."""
-        return dict(Counter((one.finding.id, one.finding.severity) for one in self.now.values()))
+        return dict(
+            Counter((one.finding.id, one.finding.severity) for one in tuple(self.now.values()))
+        )  # another thread adds
 
     def listed(self, *, closed: bool = False) -> list[Anomaly]:
         """Those of now, causes before what they explain and the worst first; or those that are over, the latest first."""

@@ -60,7 +60,7 @@ class Watching:
             await self.look()
 
     async def look(self) -> list[tuple[Change, Anomaly]]:
-        """Validator what is known now, beside the loop that takes what comes."""
+        """Compare what is known now with the design, beside the loop that takes what comes."""
         at = time()
         deployed = deploying(self.fabric, at)
 
