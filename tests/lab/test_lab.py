@@ -47,6 +47,7 @@ def test_h100_rlb_behaves_as_designed_and_goes_without_a_trace(tmp_path: Path) -
             "no-leaf-transit": 64,
             "tenants-connected": 0,
             "tenants-isolated": 0,
+            "planes-apart": 0,
             "reachability": 32 * 24 * 4,
             "queue-pair-links": 32 * 24 * 4,
             "mtu": 32 * 24 * 4,

@@ -44,9 +44,10 @@ NAMES = [*EXAMPLE_NAMES, pytest.param("scale-8k", marks=pytest.mark.scale)]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_example_is_predicted(name: str) -> None:
-    tenant = "tenant-1" if name.startswith("evpn-") else None
-    fabric = "backend2" if name.startswith("aidc-") else None
-    found = railweave.simulate(example(name), "all-gather", 2 * MIB, tenant=tenant, fabric=fabric)
+    tenant = "tenant-1" if name.startswith(("evpn-", "multitenancy-")) else None
+    fabric = {"aidc-three-fabrics": "backend2", "frontend-mixed": "frontend"}.get(name)
+    hosts = "H100-[01-04]" if name == "frontend-mixed" else None
+    found = railweave.simulate(example(name), "all-gather", 2 * MIB, tenant=tenant, fabric=fabric, hosts=hosts)
     assert found.complete
     assert found.time_ps > 0
     assert len(found.links["utilisation"]) == len(found.links["link"])

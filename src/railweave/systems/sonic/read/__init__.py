@@ -202,9 +202,9 @@ def _in_table(tables: Rows) -> list[str]:
 def _outside(tables: Rows, routing: Routing) -> dict[str, list[tuple[str, int | None]]]:
     """Ports to routers outside, with the interfaces that each routes by and their tags."""
     found: dict[str, list[tuple[str, int | None]]] = {}
-    order = list(routing.ports)
+    order = {name: number for number, name in enumerate(routing.ports)}
     tagged = {row.key: row for row in tables.rows("VLAN_SUB_INTERFACE") if "|" not in row.key}
-    for name in sorted(routing.outside(), key=order.index):
+    for name in sorted(routing.outside(), key=lambda one: (order.get(one, len(order)), one)):
         base = name.partition(".")[0]
         if base not in tables.tables.get("PORT", {}) and base.startswith("Eth"):
             base = f"Ethernet{base.removeprefix('Eth')}"
