@@ -10,7 +10,7 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo check test lint format bench golden docs screenshot validate-all validators zipapp engine wheel try-wheel fuzz validation \
-	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix check-matrix-lab deploy-trial day-two-trial bench-trial watch-demo console-trial clean
+	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix check-matrix-lab deploy-trial day-two-trial bench-trial watch-demo console-trial watch-trial clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -31,6 +31,7 @@ help:
 	@echo "make day-two-trial  drain and bring back parts of a lab while packets flow (needs root and FRR); writes what was lost into docs/day-two.md"
 	@echo "make bench-trial  carry out plans of benchmarks by perftest over Soft-RoCE, Open MPI and Slurm (needs root, QEMU, mmdebstrap, FRR, Open MPI); writes what came of them into docs/bench.md"
 	@echo "make watch-demo  watch a lab, cut a cable in it, and draw what the console shows into docs/images/console (needs root, FRR, Chromium)"
+	@echo "make watch-trial  watch a lab beside Prometheus, Alertmanager, VictoriaMetrics and node_exporter of Debian while a port fails (needs root and FRR); writes when who was told into docs/watch.md"
 	@echo "make console-trial  make 15 different faults in a lab, and see each in the console with its cause (needs root and FRR; a quarter of an hour)"
 	@echo "make screenshot  draw docs/images/report.png and those of the how-to in docs/images/howto; needs Chromium"
 	@echo "make plugin  build the NCCL/RCCL net plugin and railweave-rdma-ping into build/plugin; needs a C compiler and CMake"
@@ -138,6 +139,10 @@ bench-trial: $(STAMP)
 watch-demo: $(STAMP)
 	@mkdir -p docs/images/console
 	$(BIN)/python -m tests.watch.console_demo docs/images/console
+
+# Root only: a lab, and Debian's prometheus, prometheus-alertmanager, prometheus-node-exporter, victoria-metrics, snmpd.
+watch-trial: $(STAMP)
+	$(BIN)/python -m tests.watch.trial
 
 console-trial: $(STAMP)
 	$(BIN)/python -m tests.watch.console_trial

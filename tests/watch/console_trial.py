@@ -8,7 +8,6 @@ the events that a browser follows it by, has it as a head with that cause, and i
 from __future__ import annotations
 
 import json
-import queue
 import random
 import re
 import shutil
@@ -31,7 +30,7 @@ from railweave.lab.running import Running
 from tests.conftest import EXAMPLES, example
 from tests.lab.drawn import KINDS, Drawn
 from tests.lab.machine import lab
-from tests.watch.lab_trial import CLEAN_LIMIT_S, INTERVAL_S, LIMIT_S, NETWORK, PART, Watch, named
+from tests.watch.lab_trial import CLEAN_LIMIT_S, LIMIT_S, NETWORK, PART, Watch, named
 
 PORT = 8487
 HERE = f"http://127.0.0.1:{PORT}"
@@ -74,31 +73,25 @@ class Console(Watch):
     """``railweave watch`` with its console, and what the console's page of anomalies says: heads with the time at which they came."""
 
     def __init__(self, fabric: Path, store: Path) -> None:
-        words = ["watch", str(fabric), "--lab", "--json", "--interval", str(INTERVAL_S), "--store", str(store)]
-        program = "import sys; from railweave.cli import main; sys.exit(main())"
-        command = [sys.executable, "-c", program, *words, "--listen", f"127.0.0.1:{PORT}"]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        self.lines: queue.Queue[tuple[float, dict[str, Any]]] = queue.Queue()
-        self.open: dict[int, dict[str, Any]] = {}
+        super().__init__(fabric, store, "--listen", f"127.0.0.1:{PORT}")
         self.heads: list[tuple[str, str]] = []
         self.changed = threading.Condition()
-        threading.Thread(target=self._read, daemon=True).start()
         threading.Thread(target=self._follow, daemon=True).start()
 
     def _follow(self) -> None:
         """Read the events of the page, as a browser does; it is tried again until the console is there."""
-        while self._process.poll() is None:
+        while self.process.poll() is None:
             try:
                 with urllib.request.urlopen(f"{HERE}/events?page=/anomalies", timeout=60) as answer:  # noqa: S310 - our own
                     for line in answer:
                         self._take(line)
             except OSError:
-                if self._process.poll() is None:
+                if self.process.poll() is None:
                     self._process_wait()
 
     def _process_wait(self) -> None:
         try:
-            self._process.wait(0.5)
+            self.process.wait(0.5)
         except subprocess.TimeoutExpired:
             return
 

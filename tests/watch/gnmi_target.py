@@ -257,6 +257,8 @@ async def serve(folder: Path, targets: list[Target]) -> None:
                 for one in targets:
                     one.paused = True
         print(json.dumps({one.name: one.sent for one in targets}), flush=True)
+    for one in targets:
+        await one.stop()
 
 
 def main() -> None:

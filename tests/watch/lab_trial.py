@@ -33,28 +33,18 @@ CLEAN_LIMIT_S = 90
 class Watch:
     """``railweave watch`` as a process; its lines with the time at which they came."""
 
-    def __init__(self, fabric: Path, store: Path) -> None:
-        words = [
-            "watch",
-            str(fabric),
-            "--lab",
-            "--json",
-            "--interval",
-            str(INTERVAL_S),
-            "--store",
-            str(store),
-            "--listen",
-            "none",
-        ]
+    def __init__(self, fabric: Path, store: Path, *more: str) -> None:
+        """``more`` are further words of the command line: where it listens, whom it tells."""
+        words = ["watch", str(fabric), "--lab", "--json", "--interval", str(INTERVAL_S), "--store", str(store), *more]
         program = "import sys; from railweave.cli import main; sys.exit(main())"
-        self._process = subprocess.Popen([sys.executable, "-c", program, *words], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([sys.executable, "-c", program, *words], stdout=subprocess.PIPE, text=True)
         self.lines: queue.Queue[tuple[float, dict[str, Any]]] = queue.Queue()
         self.open: dict[int, dict[str, Any]] = {}
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
             self.lines.put((time.monotonic(), json.loads(line)))
 
     def next(self, until: float) -> tuple[float, dict[str, Any]] | None:
@@ -85,8 +75,8 @@ class Watch:
         return False
 
     def end(self) -> None:
-        self._process.terminate()
-        self._process.wait(20)
+        self.process.terminate()
+        self.process.wait(20)
 
 
 def named(one: dict[str, Any], drawn: Drawn) -> bool:
@@ -126,7 +116,7 @@ def run(count: int, seed: int, kinds: list[str]) -> bool:
         fabric = Path(place) / "slice.yaml"
         shutil.copy(EXAMPLES / f"{NETWORK}.yaml", fabric)
         with lab(fabric, example(NETWORK), PART):
-            watch = Watch(fabric, Path(place) / "samples.sqlite")
+            watch = Watch(fabric, Path(place) / "samples.sqlite", "--listen", "none")
             try:
                 print(
                     f"quiet at first: {watch.quiet(60)}", [(one["id"], one["where"]) for one in watch.bad()], flush=True

@@ -67,6 +67,13 @@ def rules(configs: Mapping[str, DeviceConfig]) -> dict[str, Any]:
     at = "{{ $labels.device }} {{ $labels.port }}"
     alerts = [
         _alert(
+            "RailweaveWatchDown",
+            'absent(up{job="railweave"} == 1)',
+            SILENT,
+            "railweave watch does not answer: nothing of this network is watched",
+            wait="30s",
+        ),
+        _alert(
             "RailweaveTargetDown",
             "railweave_target_up == 0",
             SILENT,

@@ -1,0 +1,1 @@
+"""``make watch-trial``: `railweave watch` beside the programs that operators have."""
