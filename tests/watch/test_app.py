@@ -19,6 +19,7 @@ from railweave.cli.app import app as cli
 from railweave.findings import Finding
 from railweave.reach.target import Target, Way
 from railweave.state.device_state import DeviceState
+from railweave.state.host_state import read_host
 from railweave.state.telemetry import Series
 from railweave.watch.anomalies import Anomalies
 from railweave.watch.app import app
@@ -32,7 +33,7 @@ from railweave.watch.store import Store
 from railweave.watch.stream import Stream
 from railweave.watch.subscriber import Reached, Subscriber
 from railweave.watch.watching import Watching
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, example
 from tests.watch.test_anomalies import validator_and_states
 
 
@@ -223,3 +224,49 @@ def test_nothing_of_it_is_imported_before_it_is_used() -> None:
     words = "import sys, railweave.cli.app; print([one for one in ('grpc', 'starlette', 'uvicorn', 'google.protobuf') if one in sys.modules])"
     done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_servers_are_asked_for_their_state_and_their_numbers() -> None:
+    """An answer of `railweave-host` becomes series of NICs and of path colors, and what is wrong at a server an anomaly."""
+    from railweave.state.host_metrics import HOST_METRICS, host_numbers
+    from railweave.state.host_state import HOST
+
+    network = example("h100-rlb")
+    server = network.servers[0]
+    way = {"direction": "send", "device": "mlx5_0", "color": 1, "live": 2, "queue_pairs": 2, "resent": 0, "errors": 0}
+    answer = {
+        "schema": 1,
+        "nics": [{"netdev": "gpu0_eth", "up": 1, "counters": {"pauses_sent": 40, "of_another_release": 1}}],
+        "net": [{**way, "peer_leaf": "a", "bytes": 100}, {**way, "peer_leaf": "b", "bytes": 11}],
+    }
+    found = dict(host_numbers(server.name, {HOST_METRICS.name: json.dumps(answer)}))
+    assert found[Series("nic_pauses_sent", "gpu0_eth")] == 40
+    assert found[Series("net_sent_bytes", "mlx5_0", "1")] == 111, "leaves of the other end are not told apart"
+    assert {one.metric for one in found} == {
+        "nic_up",
+        "nic_pauses_sent",
+        "net_sent_bytes",
+        "net_sent_resent",
+        "net_sent_errors",
+    }
+    assert dict(host_numbers("a", {HOST_METRICS.name: "no JSON"})) == {}
+
+    from railweave.collect.plan import Asked
+    from railweave.watch.validator import Validator, look
+
+    asked = [Asked(Target(server.name, ("ssh",), Way("192.0.2.1", "x")), "", (HOST, HOST_METRICS))]
+    [one] = watched(asked, {}, every_s=10)
+    assert [type(each) for each in one.sources] == [Poller]
+    links = [
+        {"name": nic.netdev, "up": True, "carrier": nic is not server.nics[0], "counters": {}} for nic in server.nics
+    ]
+    one.host = read_host(server.name, {HOST.name: json.dumps({"links": links})})
+    one.reached.turn(up=True)
+    validator = Validator(network, {}, window_s=30, servers=[server.name])
+    [down] = [
+        each for each in validator.findings(look([one], {}, 0)) if each.severity == "error" and each.id == "nic-down"
+    ]
+    assert down.where == f"{server.name} {server.nics[0].name}"
+    one.reached.turn(up=False, why="it does not answer")
+    one.reached.tries = 1
+    assert [each.id for each in validator.findings(look([one], {}, 1))] == ["device-silent"]

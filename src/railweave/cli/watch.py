@@ -33,6 +33,9 @@ def watch(
         None, "--access", help="How devices are reached: access.yaml (docs/collect.md)."
     ),
     only: list[str] = typer.Option([], "--only", help="Watch this switch alone; may be repeated."),
+    servers: bool = typer.Option(
+        False, "--servers", help="Ask servers too, each minute, by SSH and `railweave-host` (docs/collect.md)."
+    ),
     lab: bool = typer.Option(
         False, "--lab", help="Watch the routers of the lab of this file, which is up. Needs root."
     ),
@@ -66,7 +69,7 @@ def watch(
     secret = None if password is None else password_of(password)
     by = None if proxy is None else proxy_of(proxy)
     at = None if where is None else Serving(*where, secret, by, runs)
-    wanted = Wanted(interval, store, access, only, webhook, alertmanager)
+    wanted = Wanted(interval, store, access, only, servers, webhook, alertmanager)
     with contextlib.ExitStack() as stack:
         with telling(quiet=quiet or as_json) as say:
             if lab:

@@ -37,7 +37,7 @@ def check(asked: Namespace) -> int:
     earlier = _earlier(asked.since) if asked.since else None
     end = time.monotonic() + asked.wait
     while True:
-        looked = _server(asked, earlier)
+        looked = looked_at(asked, earlier)
         results = running.run(looked, checks)
         left = end - time.monotonic()
         if asked.capture or left <= 0 or not running.exit_code(results):
@@ -134,7 +134,7 @@ def _must_be_new(folder: Path) -> None:
 
 
 def _recorded(asked: Namespace, folder: Path) -> Server:
-    looked = _server(asked, None)
+    looked = looked_at(asked, None)
     running.run(looked, running.chosen(()))
     counters.known(looked)
     record(looked.machine, folder)
@@ -142,9 +142,10 @@ def _recorded(asked: Namespace, folder: Path) -> Server:
     return looked
 
 
-def _server(asked: Namespace, earlier: Counters | None) -> Server:
+def looked_at(asked: Namespace, earlier: Counters | None) -> Server:
+    """The server that is asked for: this one, or one that was recorded. Raises HostError."""
     folder = getattr(asked, "capture", None)
-    machine: Machine = RecordedMachine(folder) if folder else ThisMachine()
+    machine: Machine = RecordedMachine(folder) if folder else ThisMachine(getattr(asked, "sysfs", options.SYSFS))
     file = asked.host_file
     if folder and file == options.HOST_FILE:
         file = folder / "host.json"

@@ -15,11 +15,13 @@ from . import (
     changes,
     checking,
     environment,
+    files,
     gids,
     host_file,
     interrupts,
     journal,
     kernel,
+    metrics,
     now,
     options,
     plugin_doctor,
@@ -232,6 +234,27 @@ def _plugin(asked: Namespace) -> int:
     return 0
 
 
+def _metrics(asked: Namespace) -> int:
+    if asked.interval and asked.out is None:
+        raise HostInputError("--interval needs --out: it writes the file again and again")
+    try:
+        while True:
+            pages = plugin_stats.read(asked.shm)
+            shown = metrics.document(checking.looked_at(asked, None), pages)
+            text = json.dumps(shown, indent=1) + "\n" if asked.json else metrics.text(shown, pages)
+            if asked.out is None:
+                print(text, end="")
+                return 0
+            files.write(asked.out, text, mode=0o644)
+            if not asked.interval:
+                return 0
+            time.sleep(asked.interval)
+    except KeyboardInterrupt:
+        if asked.out is not None and asked.interval:
+            files.write(asked.out, None)  # old numbers would look like new ones
+        return 0
+
+
 def _zipapp(asked: Namespace) -> int:
     bundle.write(asked.file)
     if asked.json:
@@ -275,6 +298,7 @@ _VERBS: dict[str, Callable[[Namespace], int]] = {
     "env": _env,
     "rdma-ping": _rdma_ping,
     "plugin": _plugin,
+    "metrics": _metrics,
     "zipapp": _zipapp,
     **checking.VERBS,
 }

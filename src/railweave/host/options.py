@@ -236,6 +236,28 @@ def parser() -> ArgumentParser:
     form.add_argument("--json", action="store_true", help="for machines")
     form.add_argument("--prometheus", action="store_true", help="node_exporter's textfile format (stats)")
 
+    metrics = verb(
+        "metrics",
+        "print counters of the planned NICs and of the net plugin for Prometheus",
+        "In the form of\nnode_exporter's textfile collector. Counters of one meaning have one name, whatever the driver calls them.",
+        "metrics --out /var/lib/prometheus/node-exporter/railweave.prom --interval 15     (a systemd service)",
+        "metrics --json",
+    )
+    _host_file(metrics)
+    _sysfs(metrics)
+    metrics.add_argument("--out", type=Path, metavar="FILE", help="write them there, whole, in place of printing them")
+    metrics.add_argument(
+        "--interval",
+        type=_seconds,
+        default=0.0,
+        metavar="SECONDS",
+        help="with --out: write them again so often, until SIGTERM, and remove the file then",
+    )
+    metrics.add_argument(
+        "--shm", type=Path, default=shm, metavar="DIRECTORY", help=f"where the plugin's pages are ({shm})"
+    )
+    metrics.add_argument("--json", action="store_true", help="for machines")
+
     zipapp = verb(
         "zipapp",
         "write this program as one file, for servers without railweave",

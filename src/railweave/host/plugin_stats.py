@@ -23,6 +23,20 @@ _MAGIC, _VERSION, _TRIES = b"RWSTATS\0", 1, 100
 
 COUNTERS = ("bytes", "messages", "pieces", "clear_to_sends", "resent", "deaths", "recoveries", "errors")
 
+_HELP = {
+    "queue_pairs": "Queue pairs.",
+    "live": "Queue pairs that carry data.",
+    "suspect": "Queue pairs whose path may be dead.",
+    "bytes": "Bytes of data.",
+    "messages": "Messages of NCCL.",
+    "pieces": "Pieces of messages posted.",
+    "clear_to_sends": "Clear-to-send messages posted.",
+    "resent": "Pieces that a path did not deliver and others sent again.",
+    "deaths": "Times that a queue pair was declared dead.",
+    "recoveries": "Times that a dead queue pair came back.",
+    "errors": "Work requests that ended with an error.",
+}
+
 
 @dataclass(frozen=True)
 class Way:
@@ -183,6 +197,7 @@ def prometheus(paths: list[Way]) -> str:
         if not counter and name not in {"queue_pairs", "live", "suspect"}:
             continue
         metric = f"railweave_net_{name}" + ("_total" if counter else "")
+        lines.append(f"# HELP {metric} {_HELP[name]}")
         lines.append(f"# TYPE {metric} {'counter' if counter else 'gauge'}")
         for one in paths:
             labels = (

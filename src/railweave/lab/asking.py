@@ -73,7 +73,8 @@ def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
         inside = _namespace(lab, target.name)
         by_name = [*inside, "env", f"PATH={lldp.commands(place, target.name)}:{os.environ.get('PATH', os.defpath)}"]
         if target.name in lab.plan.hosts:
-            return Command({"": [*by_name, "sh", "-c", _HOST, sys.executable]})
+            own = f"RAILWEAVE_HOST_FILE={place.host(target.name) / hosts.HOST_FILE}"
+            return Command({"": [*by_name, own, "sh", "-c", _HOST, sys.executable]})
         return Command({"vtysh": _machine(lab, target.name), "": by_name})
 
     return opened

@@ -87,7 +87,7 @@ def compared(
         configs=configs or plan.configs,
         devices=devices,
         seen=as_in_a_lab,
-        host_seen=_server_as_in_a_lab,
+        host_seen=server_as_in_a_lab,
         line=line,
         progress=progress,
     )
@@ -99,7 +99,7 @@ def as_in_a_lab(state: DeviceState) -> DeviceState:
     return replace(state, identity=None, clock=None, interfaces=interfaces)
 
 
-def _server_as_in_a_lab(state: HostState) -> HostState:
+def server_as_in_a_lab(state: HostState) -> HostState:
     """A server's state without what is this machine's: its name, the speed of virtual links, and RDMA devices."""
     interfaces = state.interfaces and {name: replace(one, speed_gbps=None) for name, one in state.interfaces.items()}
     return replace(state, host_name=None, interfaces=interfaces, gids=None, rdma=None)

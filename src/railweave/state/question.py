@@ -82,7 +82,7 @@ _READS: dict[Protocol, re.Pattern[str]] = {
         r"|sonic-cfggen -d --print-data"
         r"|sonic-cli -c 'show [\w .:/%*-]+(?: \| no-more)?'"
         r"|date -u \+%s"
-        r"|railweave-host show --json"
+        r"|railweave-host (?:show|metrics) --json"
     ),
     "netconf": re.compile(r"show [\w .:/%*-]+|get-configuration set"),
     "eapi": re.compile(r"show [\w .:/%*-]+"),

@@ -78,6 +78,20 @@ def _of_queue(name: str, exported: str, help_: str, kind: Kind = "counter", *, f
     return Metric(name, f"railweave_queue_{exported}", kind, help_, "queue", fold)
 
 
+def _of_nic(name: str, help_: str, kind: Kind = "counter", *, exported: str = "", fold: Fold = "mean") -> Metric:
+    return Metric(
+        f"nic_{name}",
+        f"railweave_nic_{exported or name}" + ("_total" if kind == "counter" else ""),
+        kind,
+        help_,
+        fold=fold,
+    )
+
+
+def _of_plugin(name: str, exported: str, help_: str) -> Metric:
+    return Metric(f"net_{name}", f"railweave_net_{exported}_total", "counter", help_, "color")
+
+
 _ALL = (
     _of_port("port_up", "up", "Whether the port is up.", "state", fold="min"),
     _of_port("in_octets", "receive_bytes_total", "Bytes received."),
@@ -117,6 +131,31 @@ _ALL = (
     Metric("tx_power", "railweave_optic_transmit_power_dbm", "gauge", "Light sent by a lane, in dBm.", "lane"),
     Metric("bias", "railweave_optic_bias_amperes", "gauge", "Current of a lane's laser.", "lane", scale=0.001),
     Metric("optic_temperature", "railweave_optic_temperature_celsius", "gauge", "How warm an optic is.", fold="max"),
+    _of_nic("up", "Whether a server's NIC has a carrier.", "state", fold="min"),
+    _of_nic("speed", "Speed of a NIC's link.", "gauge", exported="speed_bytes_per_second", fold="min"),
+    _of_nic("planned_speed", "Speed that the design gives a NIC's link.", "gauge", exported="planned_speed_bytes_per_second", fold="min"),
+    _of_nic("receive_bytes", "Bytes received by RDMA."),
+    _of_nic("transmit_bytes", "Bytes sent by RDMA."),
+    _of_nic("lossless_drops", "Packets of the lossless class that a NIC dropped."),
+    _of_nic("resends", "Times that packets were sent again, or arrived out of order."),
+    _of_nic("timeouts", "Times that a queue pair waited in vain for an answer."),
+    _of_nic("receiver_not_ready", "Times that data came for which the receiver was not ready."),
+    _of_nic("link_pauses", "Pauses of the whole link, sent and received."),
+    _of_nic("pauses_sent", "PFC frames or transitions of the priority of RDMA data that a NIC sent to its switch."),
+    _of_nic("pauses_received", "PFC frames of the priority of RDMA data that came from the switch."),
+    _of_nic("pauses_of_other_priorities", "PFC frames of all other priorities, sent and received."),
+    _of_nic("pause_storms", "Times that a NIC paused its switch for so long that it counts as a storm."),
+    _of_nic("link_errors", "Errors after FEC, and times that the link went down."),
+    _of_nic("congestion_notifications_ignored", "Congestion notification packets that slowed nobody."),
+    _of_nic("ecn_marked_packets", "Packets that arrived with a mark of congestion."),
+    _of_nic("congestion_notifications_sent", "Congestion notification packets sent."),
+    _of_nic("congestion_notifications_handled", "Congestion notification packets that slowed a sender."),
+    _of_plugin("sent_bytes", "send_bytes", "Bytes that the NCCL plugin sent, by NIC and path color."),
+    _of_plugin("sent_resent", "send_resent", "Pieces that the NCCL plugin sent again on another path."),
+    _of_plugin("sent_errors", "send_errors", "Work requests of the NCCL plugin's senders that ended with an error."),
+    _of_plugin("received_bytes", "receive_bytes", "Bytes that the NCCL plugin received, by NIC and path color."),
+    _of_plugin("received_resent", "receive_resent", "Pieces that came to the NCCL plugin again on another path."),
+    _of_plugin("received_errors", "receive_errors", "Work requests of the NCCL plugin's receivers that ended with an error."),
 )  # fmt: skip
 METRICS: Mapping[str, Metric] = {one.name: one for one in _ALL}
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from railweave.state.device_state import DeviceState
+    from railweave.state.host_state import HostState
     from railweave.watch.store import Store
     from railweave.watch.stream import Round, Stream
     from railweave.watch.subscriber import Reached
@@ -36,6 +37,8 @@ class Watched:
     stream: Stream
     sources: list[Source] = field(default_factory=list["Source"])
     asked: DeviceState | None = None
+    host: HostState | None = None
+    """The same of a server."""
     streams: bool = True
     """Whether numbers of it are streamed, rather than taken from what it is asked."""
 

@@ -13,27 +13,28 @@ from railweave.collect.asking import ask
 from railweave.collect.plan import Asked
 from railweave.reach.opening import opened
 from railweave.state.question import CONFIGURATION
-from railweave.state.reading import read_state
-from railweave.watch.measured import said
 from railweave.watch.subscriber import Reached
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from railweave.collect.asking import Open
-    from railweave.state.device_state import DeviceState
     from railweave.state.question import Question
+    from railweave.state.telemetry import Series
     from railweave.watch.stream import Stream
 
 
 class Poller:
-    """``keep`` takes each state; ``quick`` are the names of questions that are asked at every interval, of which there may be none."""
+    """``quick`` are the names of questions that are asked at every interval, of which there may be none.
+
+    ``take`` reads the answers by the names of their questions, and gives the numbers that they have.
+    """
 
     def __init__(
         self,
         asked: Asked,
         stream: Stream,
-        keep: Callable[[DeviceState], None],
+        take: Callable[[Mapping[str, str]], Iterable[tuple[Series, float]]],
         *,
         quick: frozenset[str],
         every_s: float,
@@ -46,7 +47,7 @@ class Poller:
         self.reached = Reached()
         self._asked = asked
         self._stream = stream
-        self._keep = keep
+        self._take = take
         self._quick = quick
         self._every_s = every_s if quick else rarely_s
         self._rarely_s = rarely_s
@@ -63,9 +64,9 @@ class Poller:
         due = monotonic()
         whole = due
         while True:
-            every = monotonic() >= whole
+            every = due >= whole
             if every:
-                whole = monotonic() + self._rarely_s
+                whole = due + self._rarely_s
             await self._once(tuple(one for one in self._questions if every or one.name in self._quick))
             due = max(due + self._every_s, monotonic())
             await asyncio.sleep(due - monotonic())
@@ -90,6 +91,5 @@ class Poller:
         self.reached.refused = dict(outcome.failed)
         self.reached.heard = monotonic()
         self.reached.turn(up=True, why=outcome.error)
-        state = read_state(self._asked.target.name, self._asked.system, self._texts)
-        self._keep(state)
-        self._stream.offer(said(state) if self._measure else (), int(begun * 1e9), time())
+        said = self._take(self._texts)
+        self._stream.offer(said if self._measure else (), int(begun * 1e9), time())

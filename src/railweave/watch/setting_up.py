@@ -8,21 +8,25 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import RailweaveError
 from railweave.reach.opening import opened
+from railweave.state.host_metrics import host_numbers
+from railweave.state.host_state import read_host
+from railweave.state.reading import read_state
 from railweave.systems import system
 from railweave.watch.collector import Watched
 from railweave.watch.layout import Layout
+from railweave.watch.measured import said
 from railweave.watch.poller import Poller
 from railweave.watch.stream import Stream
 from railweave.watch.subscriber import Subscriber
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from railweave.collect.asking import Open
     from railweave.collect.plan import Asked
     from railweave.reach.target import Target
-    from railweave.state.device_state import DeviceState
+    from railweave.state.telemetry import Series
 
 AT_ONCE = 16
 """Devices that are asked at the same time."""
@@ -48,7 +52,7 @@ def watched(
     found: list[Watched] = []
     for number, one in enumerate(asked):
         later = number * every_s / len(asked)
-        telemetry = system(one.system).telemetry
+        telemetry = system(one.system).telemetry if one.system else None
         if one.system not in layouts:
             layouts[one.system] = Layout(telemetry.series if telemetry else lambda _: None)
         name = one.target.name
@@ -63,11 +67,12 @@ def watched(
             )
         # What a subscription gives is not asked for at every interval; a system that streams but may not is asked rarely.
         quick = telemetry.QUICK if telemetry and (device.streams or not telemetry.SUBSCRIPTIONS) else frozenset[str]()
+        take = _read if one.system else _read_server
         device.sources.append(
             Poller(
                 one,
                 device.stream,
-                partial(_keep, device),
+                partial(take, device),
                 quick=quick,
                 every_s=every_s,
                 rarely_s=rarely,
@@ -81,8 +86,14 @@ def watched(
     return found
 
 
-def _keep(device: Watched, state: DeviceState) -> None:
-    device.asked = state
+def _read(device: Watched, texts: Mapping[str, str]) -> Iterator[tuple[Series, float]]:
+    device.asked = read_state(device.name, device.system, texts)
+    return said(device.asked)
+
+
+def _read_server(device: Watched, texts: Mapping[str, str]) -> Iterator[tuple[Series, float]]:
+    device.host = read_host(device.name, texts)
+    return host_numbers(device.name, texts)
 
 
 async def _opened(target: Target, port: int) -> Any:  # noqa: ANN401 - a Gnmi

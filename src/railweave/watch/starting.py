@@ -7,17 +7,19 @@ import contextlib
 import ipaddress
 import re
 import signal
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from railweave.collect.access_file import read_access
 from railweave.collect.plan import plan
+from railweave.counting import counted
 from railweave.device.build import device_config
 from railweave.errors import Argument, InputError, Option, Problem
 from railweave.lab import life
 from railweave.lab.asking import opener
-from railweave.lab.check import as_in_a_lab
+from railweave.lab.check import as_in_a_lab, server_as_in_a_lab
 from railweave.reach.target import Password
+from railweave.state.host_metrics import HOST_METRICS
 from railweave.watch.anomalies import Anomalies
 from railweave.watch.collector import Collector
 from railweave.watch.console.guard import Proxy
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
+    from railweave.collect.plan import Asked
     from railweave.expect.model import Keys
     from railweave.network.model import Network
 
@@ -46,12 +49,16 @@ QUIET = 3
 
 @dataclass(frozen=True)
 class Wanted:
-    """How a network is watched. ``every_s`` is the interval; ``only`` are devices where not all are; the rest are receivers of anomalies."""
+    """How a network is watched: ``every_s`` is the interval, ``servers`` whether they are asked too.
+
+    ``only`` are devices where not all are; the rest are receivers of anomalies.
+    """
 
     every_s: float = 10.0
     store: Path | None = None
     access: Path | None = None
     only: Sequence[str] = ()
+    servers: bool = False
     webhook: str | None = None
     alertmanager: str | None = None
 
@@ -65,15 +72,13 @@ def of_network(
     say: Callable[[str], None],
 ) -> Watching:
     """The switches of a network, as they are reached. Raises ``SpecError`` and ``InputError`` as ``collect`` does, ``OutputError`` for the store."""
-    asked = plan(network, read_access(wanted.access), only=wanted.only)
+    asked = _asked(plan(network, read_access(wanted.access), only=wanted.only, servers=wanted.servers))
     if not asked:
         raise InputError([Problem(Argument("watch"), "the network has no switch", "add one to the fabric file")])
-    say(f"working out what must hold on {len(asked)} switches")
+    say(f"working out what must hold on {counted(len(asked), 'device')}")
     configs = {one.name: device_config(network, one.name) for one in network.switches}
-    devices = watched(asked, {one.name: one.role for one in network.switches}, every_s=wanted.every_s)
-    validator = Validator(
-        network, configs, window_s=WINDOW * wanted.every_s, line=line, devices=[one.target.name for one in asked]
-    )
+    devices = watched(asked, _roles(network), every_s=wanted.every_s)
+    validator = Validator(network, configs, window_s=WINDOW * wanted.every_s, line=line, **_compared(asked))
     return _made(validator, devices, wanted, fabric, say)
 
 
@@ -88,11 +93,11 @@ def of_lab(
     _, lab = life.attach(fabric)
     network = lab.plan.network
     nos = next(iter(lab.plan.configs.values())).nos
-    asked = plan(network, read_access(None), only=wanted.only, nos=nos)
+    asked = _asked(plan(network, read_access(None), only=wanted.only, servers=wanted.servers, nos=nos))
     with lab:
         devices = watched(
             asked,
-            {one.name: one.role for one in network.switches},
+            _roles(network),
             every_s=wanted.every_s,
             rarely_s=max(LAB_RARELY_S, wanted.every_s),
             open_by=opener(lab),
@@ -102,10 +107,28 @@ def of_lab(
             lab.plan.configs,
             window_s=WINDOW * wanted.every_s,
             seen=as_in_a_lab,
+            host_seen=server_as_in_a_lab,
             line=line,
-            devices=[one.target.name for one in asked],
+            **_compared(asked),
         )
         yield _made(validator, devices, wanted, fabric, say)
+
+
+def _asked(found: Sequence[Asked]) -> list[Asked]:
+    """What is collected, and of servers their numbers too."""
+    return [one if one.system else replace(one, questions=(*one.questions, HOST_METRICS)) for one in found]
+
+
+def _roles(network: Network) -> dict[str, str]:
+    return {one.name: one.role for one in network.switches} | {one.name: "server" for one in network.servers}
+
+
+def _compared(asked: Sequence[Asked]) -> dict[Literal["devices", "servers"], list[str]]:
+    """The switches and servers that are watched, as the validator takes them."""
+    return {
+        "devices": [one.target.name for one in asked if one.system],
+        "servers": [one.target.name for one in asked if not one.system],
+    }
 
 
 def _made(

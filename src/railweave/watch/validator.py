@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.expect import expected
+from railweave.expect.hosts import expected_host
 from railweave.findings.registry import Rule
 from railweave.live.diagnosis import diagnose
 from railweave.live.living import Living, Seen
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from railweave.expect.model import Keys
     from railweave.findings import Finding
     from railweave.network.model import Network
+    from railweave.state.host_state import HostState
     from railweave.watch.collector import Watched
     from railweave.watch.stream import Round
 
@@ -56,6 +58,7 @@ class Look:
     unanswered: Mapping[str, Mapping[str, str]]
     pauses: Mapping[tuple[str, str], float]
     behind: Mapping[str, float]
+    hosts: Mapping[str, HostState] = field(default_factory=dict[str, "HostState"])
 
 
 def look(devices: Iterable[Watched], rates: Mapping[str, Round], now: float) -> Look:
@@ -65,14 +68,18 @@ def look(devices: Iterable[Watched], rates: Mapping[str, Round], now: float) -> 
     unanswered: dict[str, Mapping[str, str]] = {}
     behind: dict[str, float] = {}
     pauses: dict[tuple[str, str], float] = {}
+    hosts: dict[str, HostState] = {}
     for one in devices:
         if not one.reached.up:
             if one.reached.tries:
                 silent[one.name] = one.reached.why
             continue
-        base = one.asked or DeviceState(one.name, one.system)
-        states[one.name] = state_of(base, one.stream.last()) if one.streams else base
-        if one.asked is not None and one.sources[-1].reached.refused:
+        if one.system:
+            base = one.asked or DeviceState(one.name, one.system)
+            states[one.name] = state_of(base, one.stream.last()) if one.streams else base
+        elif one.host is not None:
+            hosts[one.name] = one.host
+        if (one.asked or one.host) is not None and one.sources[-1].reached.refused:
             unanswered[one.name] = dict(one.sources[-1].reached.refused)
         if one.streams and one.stream.behind_s is not None:
             behind[one.name] = one.stream.behind_s
@@ -80,7 +87,7 @@ def look(devices: Iterable[Watched], rates: Mapping[str, Round], now: float) -> 
             for port, rate in _paused(one, rates[one.name]):
                 at = one.name, port
                 pauses[at] = max(pauses.get(at, 0.0), rate)
-    return Look(now, states, silent, unanswered, pauses, behind)
+    return Look(now, states, silent, unanswered, pauses, behind, hosts)
 
 
 def _paused(device: Watched, rates: Round) -> Iterator[tuple[str, float]]:
@@ -94,8 +101,8 @@ def _paused(device: Watched, rates: Round) -> Iterator[tuple[str, float]]:
 class Validator:
     """What must hold on a network, worked out once. ``window_s`` is the time over which counters are compared.
 
-    ``configs`` are what its switches run; ``seen`` takes out of a state what it cannot say there, as in a lab; ``line`` gives the
-    line of a part of the fabric file; ``devices`` are those that are compared where not all are.
+    ``configs`` are what its switches run; ``seen`` and ``host_seen`` take out of a state what it cannot say there, as in a lab; ``line``
+    gives the line of a part of the fabric file; ``devices`` are those that are compared where not all are, ``servers`` those that are watched.
     """
 
     def __init__(
@@ -105,6 +112,8 @@ class Validator:
         *,
         window_s: float,
         devices: Collection[str] | None = None,
+        servers: Collection[str] = (),
+        host_seen: Callable[[HostState], HostState] = lambda state: state,
         seen: Callable[[DeviceState], DeviceState] = lambda state: state,
         line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     ) -> None:
@@ -115,6 +124,8 @@ class Validator:
             for name, config in configs.items()
             if name not in network.absent and (devices is None or name in devices)
         }
+        self.servers = {name: expected_host(network, name) for name in servers if name not in network.absent}
+        self._host_seen = host_seen
         self._window_s = window_s
         self._seen = seen
         self._line = line
@@ -127,14 +138,19 @@ class Validator:
         while len(self._earlier) > 1 and self._earlier[1].time <= now.time - self._window_s:
             self._earlier.popleft()
         before: Mapping[str, DeviceState] = self._earlier[0].states if self._earlier else {}
+        hosts_before: Mapping[str, HostState] = self._earlier[0].hosts if self._earlier else {}
+        hosts = {name: self._host_seen(one) for name, one in now.hosts.items() if name in self.servers}
         known = {name for name in self.expected if name in states or name in now.silent}
         living = Living(
             self.network,
             {name: one for name, one in self.expected.items() if name in known},
             states,
             {name: self._seen(one) for name, one in before.items() if name in states},
-            {name: why for name, why in now.silent.items() if name in self.expected},
+            {name: why for name, why in now.silent.items() if name in self.expected or name in self.servers},
             {name: dict(one) for name, one in now.unanswered.items()},
+            {name: one for name, one in self.servers.items() if name in hosts or name in now.silent},
+            hosts,
+            {name: one for name, one in hosts_before.items() if name in hosts},
         )
         self._earlier.append(now)
         more = [*storms.seen(self.expected, now.pauses), *self._clocks(now), *self._moved(now, deployed)]

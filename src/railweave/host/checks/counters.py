@@ -60,15 +60,15 @@ def _read(server: Server, nic: WantedNic) -> dict[str, int]:
     return found
 
 
-KNOWN: list[_Group] = []
-"""Every group that a check goes by."""
+KNOWN: dict[str, _Group] = {}
+"""Every group that a check goes by, by the id of the check."""
 
 
 def known(server: Server) -> dict[str, dict[str, int]]:
     """The counters that checks go by, of every NIC that is there: what a later look compares with."""
     found: dict[str, dict[str, int]] = {}
     for nic in server.nics:
-        names = {name for group in KNOWN for name in group.names(nic)}
+        names = {name for group in KNOWN.values() for name in group.names(nic)}
         try:
             found[nic.netdev] = {name: value for name, value in read(server, nic).items() if name in names}
         except CannotTellError:
@@ -99,7 +99,7 @@ def _rule(
     name: str, group: _Group, level: Callable[..., Outcome], *, what: str, why: str, remedy: str, source: str = _LINUX
 ) -> None:
     """Enter a check: none of these counters may have grown."""
-    KNOWN.append(group)
+    KNOWN[name] = group
 
     def unless(server: Server, nic: WantedNic) -> str:
         if not group.names(nic):
@@ -227,7 +227,7 @@ _NOTIFICATION = _Group(
     ("np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled"),
     ("rx_ecn_marked_pkts", "tx_cnp_pkts", "rx_cnp_pkts"),
 )
-KNOWN.append(_NOTIFICATION)
+KNOWN["counters-notification"] = _NOTIFICATION
 
 
 @of_nic(

@@ -1,0 +1,156 @@
+"""``metrics``: counters of the planned NICs and of the net plugin, as node_exporter's textfile collector takes them, or as JSON.
+
+What is counted has one name whatever the driver calls it: counters of one meaning are added up, as the checks of counters do. A series is
+of a NIC, or of a direction, NIC, path color and leaf of the plugin; never of a queue pair.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from . import __version__, plugin_stats
+from .checks import counters
+from .machine import CannotTellError
+
+if TYPE_CHECKING:
+    from .checks.server import Server, WantedNic
+    from .plugin_stats import Page
+
+SCHEMA = 1
+"""Of the document: it rises when a key changes its meaning or goes."""
+NOTIFICATION = "counters-notification"
+_MARKS = {
+    "ecn_marked_packets": "Packets that arrived with a mark of congestion.",
+    "congestion_notifications_sent": "Congestion notification packets sent.",
+    "congestion_notifications_handled": "Congestion notification packets that slowed a sender here.",
+}
+"""What the counters of ``counters-notification`` count, in their order."""
+COUNTED = {
+    "counters-lossless-drops": ("lossless_drops", "Packets of the lossless class that the NIC dropped."),
+    "counters-resends": ("resends", "Times that packets were sent again, or arrived out of order."),
+    "counters-timeouts": ("timeouts", "Times that a queue pair waited in vain for an answer."),
+    "counters-receiver": ("receiver_not_ready", "Times that data came for which the receiver was not ready."),
+    "counters-link-pause": ("link_pauses", "Pauses of the whole link, sent and received."),
+    "counters-pause-sent": ("pauses_sent", "PFC frames or transitions of the priority of RDMA data sent to the switch."),
+    "counters-pause-received": ("pauses_received", "PFC frames of the priority of RDMA data that came from the switch."),
+    "counters-pause-other": ("pauses_of_other_priorities", "PFC frames of all other priorities, sent and received."),
+    "counters-pause-storm": ("pause_storms", "Times that the NIC paused its switch for so long that it counts as a storm."),
+    "counters-link-errors": ("link_errors", "Errors after FEC, and times that the link went down."),
+    "counters-congestion-ignored": ("congestion_notifications_ignored", "Congestion notification packets that slowed nobody."),
+}  # fmt: skip
+"""The name of what a check goes by, and what it counts."""
+_BYTES = {"receive_bytes": "port_rcv_data", "transmit_bytes": "port_xmit_data"}
+_UNIT = 4
+"""Bytes in one of ``port_rcv_data`` and ``port_xmit_data`` (Linux, Documentation/ABI/stable/sysfs-class-infiniband)."""
+_GAUGES = {
+    "up": "Whether the NIC has a carrier.",
+    "speed_bytes_per_second": "Speed of the NIC's link.",
+    "planned_speed_bytes_per_second": "Speed that the design gives the NIC's link.",
+}
+
+
+def document(server: Server, pages: list[Page]) -> dict[str, Any]:
+    """All of it for machines. A counter that cannot be read is not there."""
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "host": server.plan.host,
+        "time": int(time.time()),
+        "nics": [_nic(server, one) for one in server.nics],
+        "net": [
+            {"direction": one.direction, "device": one.device, "color": one.color, "peer_leaf": one.peer_leaf, "bytes": one.bytes,
+             "resent": one.resent, "errors": one.errors, "live": one.live, "queue_pairs": one.queue_pairs}
+            for one in plugin_stats.total(pages)
+        ],
+    }  # fmt: skip
+
+
+def _nic(server: Server, nic: WantedNic) -> dict[str, Any]:
+    port = nic.plan.rdma_port
+    speed = _number(server, f"/sys/class/net/{nic.netdev}/speed")
+    numbers: dict[str, int | None] = {
+        "up": _up(server, nic),
+        "speed_bytes_per_second": None if speed is None or speed <= 0 else speed * 125_000,
+        "planned_speed_bytes_per_second": nic.speed_gbps * 125_000_000,
+    }
+    folder = f"/sys/class/infiniband/{nic.rdma}/ports/{port}/counters"
+    found: dict[str, int] = {}
+    for name, file in _BYTES.items():
+        data = _number(server, f"{folder}/{file}")
+        if data is not None:
+            found[name] = data * _UNIT
+    try:
+        read = counters.read(server, nic)
+    except CannotTellError:
+        read = {}
+    for check, (name, _) in COUNTED.items():
+        there = [read[one] for one in counters.KNOWN[check].names(nic) if one in read]
+        if there:
+            found[name] = sum(there)
+    marks = zip(_MARKS, counters.KNOWN[NOTIFICATION].names(nic))
+    found.update({name: read[one] for name, one in marks if one in read})
+    return {
+        "netdev": nic.netdev,
+        "rdma": nic.rdma,
+        "rdma_port": port,
+        "rail": nic.rail,
+        "leaf": nic.leaf,
+        "leaf_port": nic.leaf_port,
+        **{name: number for name, number in numbers.items() if number is not None},
+        "counters": found,
+    }
+
+
+def _up(server: Server, nic: WantedNic) -> int | None:
+    """Whether it has a carrier; a planned NIC that is not there has none. None where ``ip`` cannot say."""
+    try:
+        links = server.machine.rows("ip", "-j", "addr", "show")
+    except CannotTellError:
+        return None
+    flags = next((one.get("flags", ()) for one in links if one.get("ifname") == nic.netdev), ())
+    return int("LOWER_UP" in flags)
+
+
+def _number(server: Server, path: str) -> int | None:
+    try:
+        return server.machine.number(path)
+    except CannotTellError:  # the kernel refuses the speed and the carrier of a link that is down
+        return None
+
+
+def helps() -> dict[str, str]:
+    """What each counter of a NIC counts, by its name."""
+    return {
+        "receive_bytes": "Bytes received by RDMA.",
+        "transmit_bytes": "Bytes sent by RDMA.",
+        **dict(COUNTED.values()),
+        **_MARKS,
+    }
+
+
+def text(shown: dict[str, Any], pages: list[Page]) -> str:
+    """The document in Prometheus' text format (version 0.0.4), with what the net plugin's processes did."""
+    nics: list[dict[str, Any]] = shown["nics"]
+    lines: list[str] = []
+    for name, says in _GAUGES.items():
+        lines += _family(f"railweave_nic_{name}", "gauge", says, [(one, one[name]) for one in nics if name in one])
+    for name, says in helps().items():
+        values = [(one, one["counters"][name]) for one in nics if name in one["counters"]]
+        lines += _family(f"railweave_nic_{name}_total", "counter", says, values)
+    lines += ["# HELP railweave_host_metrics_time_seconds When these numbers were read.", "# TYPE railweave_host_metrics_time_seconds gauge"]  # fmt: skip
+    lines.append(f"railweave_host_metrics_time_seconds {shown['time']}")
+    return "\n".join(lines) + "\n" + (plugin_stats.prometheus(plugin_stats.total(pages)) if pages else "")
+
+
+def _family(name: str, kind: str, says: str, values: list[tuple[dict[str, Any], int]]) -> list[str]:
+    lines = [f"# HELP {name} {says}", f"# TYPE {name} {kind}"] if values else []
+    for one, value in values:
+        labels = {key: str(one[key]) for key in ("netdev", "rdma", "rail", "leaf", "leaf_port")}
+        said = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
+        lines.append(f"{name}{{{said}}} {value}")
+    return lines
+
+
+def _escaped(label: str) -> str:
+    return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
