@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Running:
     """A lab. Close it, or use it as a context: it holds a socket in each namespace that was asked.
 
-    ``released`` names sessions that FRR did not take back by itself (``held_sessions``).
+    ``released`` names sessions that FRR did not take back by itself (``held_sessions``), ``released_at`` is when that was last done.
     """
 
     def __init__(self, place: Place, plan: Plan, frr: Frr) -> None:
@@ -29,6 +29,7 @@ class Running:
         self.plan = plan
         self.frr = frr
         self.released: list[str] = []
+        self.released_at = float("-inf")
         self._kernels: dict[str, Netlink] = {}
         self._interfaces: dict[str, dict[int, str]] = {}
 

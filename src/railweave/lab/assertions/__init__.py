@@ -101,7 +101,7 @@ def check_known(ids: Sequence[str]) -> None:
 
 
 def run(
-    lab: Running, *, only: Sequence[str] = (), patience_s: float = 15, progress: Callable[[str], None] = lambda _: None
+    lab: Running, *, only: Sequence[str] = (), patience_s: float = 30, progress: Callable[[str], None] = lambda _: None
 ) -> list[Outcome]:
     """Check assertions, all or those named; one that fails is looked at again for so long: a busy machine is late."""
     routes = lab.control_plane.routes()

@@ -7,6 +7,7 @@ does. FRR's pull request 18562, by its title, mends it. Configuring BFD anew at 
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from railweave.lab import fib
@@ -26,8 +27,13 @@ PATIENCE_S = 7
 
 
 def release(lab: Running) -> list[str]:
-    """Configure BFD anew for groups of leaves whose sessions it holds down; these, as ``leaf interface``, also kept in ``lab``."""
+    """Configure BFD anew for groups of leaves whose sessions it holds down; these, as ``leaf interface``, also kept in ``lab``.
+
+    Nothing is done within ``PATIENCE_S`` of the last time: it resets sessions, and those that are coming up would never be there.
+    """
     found: list[str] = []
+    if time.monotonic() < lab.released_at + PATIENCE_S:
+        return found
     for config in lab.plan.configs.values():
         if config.role != "leaf" or config.bgp is None or config.bgp.bfd is None:
             continue
@@ -42,6 +48,7 @@ def release(lab: Running) -> list[str]:
                 if held:
                     again = f"neighbor {group} bfd"
                     vty.configure([f"router bgp {config.bgp.asn}", f"no {again}", f"{again} profile {profile}"])
+                    lab.released_at = time.monotonic()
                 found += [f"{config.name} {name}" for name in held]
     lab.released += found
     return found
