@@ -32,8 +32,9 @@ from railweave.outputs.steps import design_file
 from railweave.render.host.document import host_reference, host_schema
 from railweave.render.reads import reading_page
 from railweave.render.support import FEATURES, matrix
-from railweave.state.telemetry import METRICS
+from railweave.state.telemetry import METRICS, PORTS_BY_SNMP
 from railweave.systems import system, systems
+from railweave.watch.messages import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -174,7 +175,7 @@ def watched_tables() -> str:
         f"{f', {one.index}' if one.index else ''} | {one.help} |"
         for one in METRICS.values()
     ]
-    streams, missing = list[str](), list[str]()
+    streams, missing, tables = list[str](), list[str](), list[str]()
     for name in systems():
         told = system(name).telemetry
         if told is None:
@@ -182,6 +183,7 @@ def watched_tables() -> str:
         for one in told.SUBSCRIPTIONS:
             how = "on change" if one.by == "on_change" else f"sampled, at least {one.least_s:g} s apart"
             streams.append(f"| {name} | `{one.path}` | {one.of} | {how} |")
+        tables += [f"| {name} | {one.oid} ({one.mib}) | `{METRICS[one.metric].exported}` |" for one in told.SNMP]
         missing += [f"| {name} | {what} | {why} |" for what, why in told.NOT_STREAMED.items()]
     return "\n".join(
         [
@@ -189,6 +191,11 @@ def watched_tables() -> str:
             *metrics,
             "\n## What is subscribed to\n\n| system | path | for | how |\n|---|---|---|---|",
             *streams,
+            "\n## What is asked by SNMP\n\n| system | column | metric |\n|---|---|---|",
+            *tables,
+            *(f"| without gNMI | {one.oid} ({one.mib}) | `{METRICS[one.metric].exported}` |" for one in PORTS_BY_SNMP),
+            "\n## What is read of syslog\n\n| system | about | pattern |\n|---|---|---|",
+            *(f"| {one.source} | {one.kind} | `{one.pattern.pattern.replace('|', chr(92) + '|')}` |" for one in FORMS),
             "\n## What is not streamed\n\n| system | what | why |\n|---|---|---|",
             *missing,
             "",

@@ -32,6 +32,7 @@ from railweave.watch.setting_up import watched
 from railweave.watch.store import Store
 from railweave.watch.stream import Stream
 from railweave.watch.subscriber import Reached, Subscriber
+from railweave.watch.syslog import Syslog
 from railweave.watch.watching import Watching
 from tests.conftest import EXAMPLES, example
 from tests.watch.test_anomalies import validator_and_states
@@ -157,6 +158,24 @@ def test_json(tmp_path: Path) -> None:
         assert json.loads(text)["error"]
 
 
+def test_messages_of_syslog(tmp_path: Path) -> None:
+    own = watching(tmp_path)
+    assert asked(app(own), "/api/events")[0] == 404
+    own.syslog = Syslog("127.0.0.1", 514, {"leaf1": "192.0.2.1"})
+    own.syslog.take(
+        b"<189>Nov 23 10:00:00 leaf1 %LINEPROTO-5-UPDOWN: Line protocol on Interface Ethernet1/1, changed state to down",
+        "192.0.2.1",
+    )
+    own.syslog.take(b"<189>Nov 23 10:00:00 x y", "192.0.2.9")
+    served = app(own)
+    [event] = json.loads(asked(served, "/api/events?device=leaf1&kind=link")[1])
+    assert (event["device"], event["port"]) == ("leaf1", "Ethernet1/1")
+    assert json.loads(asked(served, "/api/events?device=leaf2")[1]) == []
+    text = asked(served, "/metrics")[1]
+    assert 'railweave_syslog_messages_total{device="leaf1",kind="link"} 1' in text
+    assert "railweave_syslog_unknown_senders_total 1" in text
+
+
 def test_a_password_where_there_is_one(tmp_path: Path) -> None:
     served = app(watching(tmp_path), "a good one")
     assert asked(served, "/metrics")[0] == 401
@@ -203,6 +222,7 @@ def test_who_is_subscribed_to_and_who_is_asked() -> None:
         (["--listen", "0.0.0.0:8484"], "others could read it without a password"),
         (["--password", "geheim"], "does not say where the password is"),
         (["--only", "leaf-of-nobody", "--listen", "none"], "the network has no such device"),
+        (["--syslog", "514"], "no address with a port"),
         (["--interval", "0"], "greater than or equal to 1"),
     ],
 )

@@ -31,6 +31,7 @@ from railweave.watch.console.routes import shown
 from railweave.watch.console.state import Console
 from railweave.watch.console.words import ago, per_second, percent, rate, size
 from railweave.watch.starting import proxy_of
+from railweave.watch.syslog import Syslog
 from railweave.watch.watching import Watching
 from tests.conftest import ROOT, example
 from tests.watch.traffic import Traffic, filled, network_watched
@@ -94,6 +95,15 @@ def test_a_page_is_right_as_it_comes(application: Any, where: str) -> None:
     assert answer.text.count('aria-current="page"') == 1
     keys = re.findall(r'data-live(?:-\w+)?="([^"]+)"', answer.text)
     assert keys
+
+
+def test_a_device_with_what_it_said_by_syslog(watching: Watching) -> None:
+    assert "Syslog" not in asked(app(watching), f"/devices/{LEAF}").text
+    watching.syslog = Syslog("127.0.0.1", 514, {LEAF: "192.0.2.1"})
+    watching.syslog.take(b"<189>Nov 23 10:00:00 x UI_COMMIT_COMPLETED: <b>", "192.0.2.1")
+    shown = asked(app(watching), f"/devices/{LEAF}").text
+    assert "UI_COMMIT_COMPLETED: &lt;b&gt;" in shown
+    assert "configuration" in shown
 
 
 @pytest.mark.parametrize("name", ["aidc-three-fabrics", "dci-50km", "evpn-functional", "mi300x-leaf-24"])

@@ -39,6 +39,11 @@ def watch(
     lab: bool = typer.Option(
         False, "--lab", help="Watch the routers of the lab of this file, which is up. Needs root."
     ),
+    syslog: str | None = typer.Option(
+        None,
+        "--syslog",
+        help="Receive syslog of the devices at this address and port, by UDP and TCP, as 10.0.0.5:514.",
+    ),
     webhook: str | None = typer.Option(None, "--webhook", help="Send anomalies to this address, as JSON."),
     alertmanager: str | None = typer.Option(
         None, "--alertmanager", help="Send anomalies to this Alertmanager, as http://HOST:9093/api/v2/alerts."
@@ -69,7 +74,8 @@ def watch(
     secret = None if password is None else password_of(password)
     by = None if proxy is None else proxy_of(proxy)
     at = None if where is None else Serving(*where, secret, by, runs)
-    wanted = Wanted(interval, store, access, only, servers, webhook, alertmanager)
+    receives = None if syslog is None else _place("--syslog", syslog)
+    wanted = Wanted(interval, store, access, only, servers, webhook, alertmanager, receives)
     with contextlib.ExitStack() as stack:
         with telling(quiet=quiet or as_json) as say:
             if lab:
@@ -91,18 +97,26 @@ def _listening(listen: str, *, guarded: bool) -> tuple[str, int] | None:
 
     if listen == "none":
         return None
-    host, _, port = listen.rpartition(":")
+    host, port = _place("--listen", listen, ", or none")
+    if not ipaddress.ip_address(host).is_loopback and not guarded:
+        fix = "give --password env:NAME or --proxy ADDRESS=HEADER, and put TLS in front of it"
+        raise InputError([Problem(Option("--listen", listen), "others could read it without a password", fix)])
+    return host, port
+
+
+def _place(option: str, given: str, more: str = "") -> tuple[str, int]:
+    """An address and a port. Raises ``InputError`` for what is none."""
+    from railweave.errors import InputError, Option, Problem
+
+    host, _, port = given.rpartition(":")
     try:
         address = ipaddress.ip_address(host.strip("[]"))
         number = int(port)
     except ValueError:
         address, number = None, 0
     if address is None or not 0 < number < 1 << 16:
-        fix = "write an address and a port, as 127.0.0.1:8484 or [::1]:8484, or none"
-        raise InputError([Problem(Option("--listen", listen), "it is no address with a port", fix)])
-    if not address.is_loopback and not guarded:
-        fix = "give --password env:NAME or --proxy ADDRESS=HEADER, and put TLS in front of it"
-        raise InputError([Problem(Option("--listen", listen), "others could read it without a password", fix)])
+        fix = f"write an address and a port, as 127.0.0.1:8484 or [::1]:8484{more}"
+        raise InputError([Problem(Option(option, given), "it is no address with a port", fix)])
     return str(address), number
 
 

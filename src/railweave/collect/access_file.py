@@ -5,14 +5,14 @@ from __future__ import annotations
 import getpass
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from railweave.errors import SpecError
 from railweave.intent.base import Model, WrongValueError
 from railweave.intent.reading.document import Document, read_document, validate
-from railweave.reach.target import PORTS, Password, Target, Way
+from railweave.reach.target import PORTS, Password, Snmp, Target, Way
 from railweave.state.question import PROTOCOLS, Protocol
 
 if TYPE_CHECKING:
@@ -29,6 +29,39 @@ class Ports(Model):
     gnmi: int | None = Field(
         default=None, ge=1, le=65535, description="usually 32767 on Junos, 6030 on EOS, 8080 on SONiC"
     )
+
+
+def _reference(value: str | None) -> str | None:
+    """Refuse a secret that stands in the file itself."""
+    if value is not None and not value.startswith(("env:", "file:")):
+        raise WrongValueError(
+            "a password stands here", "write env:NAME or file:PATH, and change the password: this file showed it"
+        )
+    return value
+
+
+_WHERE = "`env:NAME` in the environment, `file:PATH` in a file that you alone can read"
+
+
+class SnmpLogin(Model):
+    """How a device is asked by SNMP: version 2c by `community`, or version 3 by `user` with two passwords (SHA-256, AES-128)."""
+
+    community: str | None = Field(default=None, description=f"where the community of version 2c is: {_WHERE}")
+    user: str | None = Field(default=None, min_length=1, max_length=32, description="user of version 3")
+    authentication: str | None = Field(default=None, description="where the user's authentication password is")
+    privacy: str | None = Field(default=None, description="where the user's privacy password is")
+    port: int = Field(default=161, ge=1, le=65535, description="UDP port")
+
+    _secrets = field_validator("community", "authentication", "privacy", mode="after")(_reference)
+
+    @model_validator(mode="after")
+    def _one_version(self) -> Self:
+        of_three = [one is not None for one in (self.user, self.authentication, self.privacy)]
+        if any(of_three) != all(of_three) or any(of_three) == (self.community is not None):
+            raise WrongValueError(
+                "it is neither version 2c nor version 3", "give `community`, or `user`, `authentication` and `privacy`"
+            )
+        return self
 
 
 class Login(Model):
@@ -63,16 +96,10 @@ class Login(Model):
     gnmi: bool | None = Field(
         default=None, description="false: `watch` asks this device, where it would else subscribe to it by gNMI"
     )
+    snmp: SnmpLogin | None = Field(default=None, description="how `watch` asks it by SNMP; usually not at all")
     jump: str | None = Field(default=None, description="name of a jump host, under `jump_hosts`")
 
-    @field_validator("password", mode="after")
-    @classmethod
-    def _reference(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("env:", "file:")):
-            raise WrongValueError(
-                "a password stands here", "write env:NAME or file:PATH, and change the password: this file showed it"
-            )
-        return value
+    _secrets = field_validator("password", mode="after")(_reference)
 
 
 class DeviceLogin(Login):
@@ -201,7 +228,16 @@ class AccessFile:
             tls,
             gnmi=merged.get("gnmi", True),
             gnmi_port=merged.get("ports", {}).get("gnmi"),
+            snmp=self._snmp(merged.get("snmp")),
         )
+
+    def _snmp(self, given: Mapping[str, Any] | None) -> Snmp | None:
+        if given is None:
+            return None
+        community, authentication, privacy = (
+            self._password(given.get(one)) for one in ("community", "authentication", "privacy")
+        )
+        return Snmp(community, given.get("user", ""), authentication, privacy, given["port"])
 
     def _path(self, given: str | None) -> Path | None:
         """A path: one that is not absolute is below the folder of access.yaml."""

@@ -42,6 +42,17 @@ class Password:
 
 
 @dataclass(frozen=True, slots=True)
+class Snmp:
+    """How a device is asked by SNMP: version 2c by a community, version 3 by a user with two passwords (SHA-256 and AES-128)."""
+
+    community: Password | None = None
+    user: str = ""
+    authentication: Password | None = None
+    privacy: Password | None = None
+    port: int = 161
+
+
+@dataclass(frozen=True, slots=True)
 class Way:
     """How one machine is logged in to. ``key`` is a file; without it the ssh-agent's keys are tried."""
 
@@ -58,6 +69,8 @@ class Way:
     """Whether it may be subscribed to."""
     gnmi_port: int | None = None
     """Where it listens for that; None: where its system usually does."""
+    snmp: Snmp | None = None
+    """How it is asked by SNMP; None: it is not."""
 
 
 @dataclass(frozen=True, slots=True)

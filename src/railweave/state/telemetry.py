@@ -70,6 +70,33 @@ class Subscription:
     """What it is for, in a person's words."""
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of an SNMP table as a metric. Its rows are numbered by ifIndex, and after that by what the metric's index is.
+
+    ``words`` are what its numbers mean, where they are not the metric's own.
+    """
+
+    oid: str
+    metric: str
+    mib: str
+    words: Mapping[int, float] | None = None
+
+
+PORT_NAMES = "1.3.6.1.2.1.31.1.1.1.1"
+"""``ifName`` (RFC 2863): the name of each port, by ifIndex."""
+PORTS_BY_SNMP = (
+    Column("1.3.6.1.2.1.2.2.1.8", "port_up", "IF-MIB", {1: 1, 2: 0, 3: 0, 5: 0, 6: 0, 7: 0}),
+    Column("1.3.6.1.2.1.31.1.1.1.6", "in_octets", "IF-MIB"),
+    Column("1.3.6.1.2.1.31.1.1.1.10", "out_octets", "IF-MIB"),
+    Column("1.3.6.1.2.1.2.2.1.13", "in_discards", "IF-MIB"),
+    Column("1.3.6.1.2.1.2.2.1.14", "in_errors", "IF-MIB"),
+    Column("1.3.6.1.2.1.2.2.1.19", "out_discards", "IF-MIB"),
+    Column("1.3.6.1.2.1.2.2.1.20", "out_errors", "IF-MIB"),
+)
+"""What every system has of its ports (RFC 2863: ``ifOperStatus``, ``ifHCInOctets`` …), for one that streams nothing."""
+
+
 def _of_port(name: str, exported: str, help_: str, kind: Kind = "counter", *, fold: Fold = "mean") -> Metric:
     return Metric(name, f"railweave_port_{exported}", kind, help_, fold=fold)
 

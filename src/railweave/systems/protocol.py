@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from railweave.runbook.check import Check
     from railweave.state.device_state import DeviceState
     from railweave.state.question import Question
-    from railweave.state.telemetry import Elements, Series, Subscription
+    from railweave.state.telemetry import Column, Elements, Series, Subscription
     from railweave.state.values import Answers
     from railweave.systems.transaction import Transaction
 
@@ -221,6 +221,11 @@ class Telemetry(Protocol):
     @property
     def SUBSCRIPTIONS(self) -> Sequence[Subscription]:  # noqa: N802
         """What is subscribed to."""
+        ...
+
+    @property
+    def SNMP(self) -> Sequence[Column]:  # noqa: N802
+        """What SNMP gives and no subscription does."""
         ...
 
     @property

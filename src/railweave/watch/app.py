@@ -16,7 +16,7 @@ from railweave.state.telemetry import METRICS
 from railweave.watch.console.guard import Guard, guarded
 from railweave.watch.console.routes import routes
 from railweave.watch.console.state import Console
-from railweave.watch.exposition import CONTENT_TYPE, exposed
+from railweave.watch.exposition import CONTENT_TYPE, exposed, received
 from railweave.watch.intended import intended
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MOST_SAMPLES = 200_000
 """Of one answer."""
+MOST_EVENTS = 5000
 
 
 def app(watching: Watching, password: str | None = None, *, proxy: Proxy | None = None, runs: str | None = None) -> Any:  # noqa: ANN401 - an ASGI application
@@ -37,6 +38,7 @@ def app(watching: Watching, password: str | None = None, *, proxy: Proxy | None 
 
     def metrics(_: Request) -> Response:
         text = exposed(watching.collector.devices.values(), watching.anomalies.counts())
+        text += "" if watching.syslog is None else received(watching.syslog)
         return PlainTextResponse(text + design, media_type=CONTENT_TYPE)
 
     def metrics_of(request: Request) -> Response:
@@ -52,6 +54,12 @@ def app(watching: Watching, password: str | None = None, *, proxy: Proxy | None 
         closed = request.query_params.get("closed") == "1"
         return JSONResponse([one.to_json() for one in watching.anomalies.listed(closed=closed)])
 
+    async def events(request: Request) -> Response:
+        if watching.syslog is None:
+            return _wrong(404, "syslog is not received: start with --syslog ADDRESS:PORT")
+        found = watching.syslog.events(request.query_params.get("device", ""), request.query_params.get("kind"))
+        return JSONResponse([one.to_json() for one in found[:MOST_EVENTS]])
+
     def samples(request: Request) -> Response:
         return _samples(watching, request)
 
@@ -61,6 +69,7 @@ def app(watching: Watching, password: str | None = None, *, proxy: Proxy | None 
             Route("/metrics/{device}", metrics_of),
             Route("/api/devices", devices),
             Route("/api/anomalies", anomalies),
+            Route("/api/events", events),
             Route("/api/samples", samples),
             *routes(Console(watching, runs)),
         ]

@@ -36,6 +36,8 @@ class Watched:
     role: str
     stream: Stream
     sources: list[Source] = field(default_factory=list["Source"])
+    others: list[Source] = field(default_factory=list["Source"])
+    """Sources without which it counts as up all the same."""
     asked: DeviceState | None = None
     host: HostState | None = None
     """The same of a server."""
@@ -79,7 +81,7 @@ class Collector:
         """Go on until cancelled. Raises ``OutputError`` where the store cannot be written."""
         async with asyncio.TaskGroup() as group:
             for device in self.devices.values():
-                for source in device.sources:
+                for source in (*device.sources, *device.others):
                     group.create_task(source.run())
             group.create_task(self._steps())
 

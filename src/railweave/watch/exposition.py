@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from railweave.state.telemetry import Metric, Series
     from railweave.watch.collector import Watched
+    from railweave.watch.syslog import Syslog
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _OWN = {
@@ -39,6 +40,20 @@ def exposed(devices: Iterable[Watched], anomalies: Mapping[tuple[str, str], int]
     for (rule, severity), count in sorted((anomalies or {}).items()):
         lines.append(f'railweave_anomalies{{rule="{escaped(rule)}",severity="{severity}"}} {count}')
     return "\n".join(lines) + "\n"
+
+
+def received(syslog: Syslog) -> str:
+    """How many messages of syslog came, as text."""
+    name = "railweave_syslog_messages_total"
+    lines = [
+        f"# HELP {name} Messages of syslog that came from a device, by what they are about.",
+        f"# TYPE {name} counter",
+    ]
+    for (device, kind), count in sorted(syslog.counts.items()):
+        lines.append(f'{name}{{device="{escaped(device)}",kind="{kind or "other"}"}} {count}')
+    unknown = "railweave_syslog_unknown_senders_total"
+    lines += [f"# HELP {unknown} Messages of syslog from senders that are no device.", f"# TYPE {unknown} counter"]
+    return "\n".join([*lines, f"{unknown} {syslog.unknown}"]) + "\n"
 
 
 def _own(devices: list[Watched]) -> list[str]:

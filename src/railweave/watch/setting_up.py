@@ -11,11 +11,13 @@ from railweave.reach.opening import opened
 from railweave.state.host_metrics import host_numbers
 from railweave.state.host_state import read_host
 from railweave.state.reading import read_state
+from railweave.state.telemetry import PORTS_BY_SNMP
 from railweave.systems import system
 from railweave.watch.collector import Watched
 from railweave.watch.layout import Layout
 from railweave.watch.measured import said
 from railweave.watch.poller import Poller
+from railweave.watch.snmp import SnmpSource
 from railweave.watch.stream import Stream
 from railweave.watch.subscriber import Subscriber
 
@@ -82,6 +84,12 @@ def watched(
                 measure=not device.streams,
             )
         )
+        if one.system and one.target.way.snmp is not None:
+            columns = (*(telemetry.SNMP if telemetry else ()), *(() if device.streams else PORTS_BY_SNMP))
+            if columns:
+                device.others.append(
+                    SnmpSource(one.target, device.stream, columns, _walk, every_s=every_s, begin_after_s=later)
+                )
         found.append(device)
     return found
 
@@ -94,6 +102,16 @@ def _read(device: Watched, texts: Mapping[str, str]) -> Iterator[tuple[Series, f
 def _read_server(device: Watched, texts: Mapping[str, str]) -> Iterator[tuple[Series, float]]:
     device.host = read_host(device.name, texts)
     return host_numbers(device.name, texts)
+
+
+async def _walk(target: Target, oid: str) -> Mapping[tuple[int, ...], int | str]:
+    try:
+        from railweave.reach.snmp import column
+    except ModuleNotFoundError as error:
+        raise RailweaveError(
+            f"asking devices by SNMP needs {error.name}, which is not installed: pip install 'railweave[watch]'"
+        ) from None
+    return await column(target, oid)
 
 
 async def _opened(target: Target, port: int) -> Any:  # noqa: ANN401 - a Gnmi

@@ -26,11 +26,12 @@ from railweave.watch.console.guard import Proxy
 from railweave.watch.notify import Notifier
 from railweave.watch.setting_up import watched
 from railweave.watch.store import Store
+from railweave.watch.syslog import Syslog
 from railweave.watch.validator import Validator
 from railweave.watch.watching import Watching
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
     from pathlib import Path
 
     from railweave.collect.plan import Asked
@@ -61,6 +62,7 @@ class Wanted:
     servers: bool = False
     webhook: str | None = None
     alertmanager: str | None = None
+    syslog: tuple[str, int] | None = None
 
 
 def of_network(
@@ -79,7 +81,8 @@ def of_network(
     configs = {one.name: device_config(network, one.name) for one in network.switches}
     devices = watched(asked, _roles(network), every_s=wanted.every_s)
     validator = Validator(network, configs, window_s=WINDOW * wanted.every_s, line=line, **_compared(asked))
-    return _made(validator, devices, wanted, fabric, say)
+    addresses = {one.target.name: one.target.way.address for one in asked}
+    return _made(validator, devices, wanted, fabric, say, addresses)
 
 
 @contextlib.contextmanager
@@ -111,7 +114,7 @@ def of_lab(
             line=line,
             **_compared(asked),
         )
-        yield _made(validator, devices, wanted, fabric, say)
+        yield _made(validator, devices, wanted, fabric, say, {one.target.name: "" for one in asked})
 
 
 def _asked(found: Sequence[Asked]) -> list[Asked]:
@@ -132,7 +135,12 @@ def _compared(asked: Sequence[Asked]) -> dict[Literal["devices", "servers"], lis
 
 
 def _made(
-    validator: Validator, devices: list[Any], wanted: Wanted, fabric: Path | None, say: Callable[[str], None]
+    validator: Validator,
+    devices: list[Any],
+    wanted: Wanted,
+    fabric: Path | None,
+    say: Callable[[str], None],
+    addresses: Mapping[str, str],
 ) -> Watching:
     store = None if wanted.store is None else Store(wanted.store)
     names = frozenset(one.name for one in (*validator.network.switches, *validator.network.servers))
@@ -145,6 +153,7 @@ def _made(
         wanted.every_s,
         fabric,
         notifier,
+        None if wanted.syslog is None else Syslog(*wanted.syslog, addresses),
     )
 
 

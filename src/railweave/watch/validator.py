@@ -81,6 +81,8 @@ def look(devices: Iterable[Watched], rates: Mapping[str, Round], now: float) -> 
             hosts[one.name] = one.host
         if (one.asked or one.host) is not None and one.sources[-1].reached.refused:
             unanswered[one.name] = dict(one.sources[-1].reached.refused)
+        if mute := [each.reached for each in one.others if each.reached.tries and not each.reached.up]:
+            unanswered[one.name] = {**unanswered.get(one.name, {}), "snmp": mute[0].why}
         if one.streams and one.stream.behind_s is not None:
             behind[one.name] = one.stream.behind_s
         if one.name in rates:

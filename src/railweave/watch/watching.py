@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from railweave.watch.collector import Collector
     from railweave.watch.notify import Notifier
     from railweave.watch.store import Store
+    from railweave.watch.syslog import Syslog
     from railweave.watch.validator import Validator
 
 DEPLOYED_S = 60
@@ -36,6 +37,7 @@ class Watching:
     every_s: float
     fabric: Path | None = None
     notifier: Notifier | None = None
+    syslog: Syslog | None = None
     heard: list[Callable[[Sequence[tuple[Change, Anomaly]]], None]] = field(
         default_factory=list["Callable[[Sequence[tuple[Change, Anomaly]]], None]"]
     )
@@ -44,10 +46,12 @@ class Watching:
     """Called when the watch is about to end, while pages are still served."""
 
     async def run(self) -> None:
-        """Go on until cancelled. Raises ``OutputError`` where the store cannot be written."""
+        """Go on until cancelled. Raises ``OutputError`` where the store cannot be written, or syslog not be received."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.collector.run())
             group.create_task(self._judging())
+            if self.syslog is not None:
+                group.create_task(self.syslog.run())
             if self.notifier is not None:
                 self.notifier.lasting(self.anomalies.listed)
                 group.create_task(self.notifier.run())

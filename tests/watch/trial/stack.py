@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from railweave.lab import life
+from railweave.lab.hosts import HOST_FILE
 from railweave.lab.kernel.namespace import ip
 from railweave.lab.names import namespace
 from railweave.lab.running import Running
@@ -71,6 +72,9 @@ def exporter(running: Running, folder: Path) -> Iterator[str]:
         at = SERVERS.partition("/")[0]
         words = ["ip", "netns", "exec", space, "prometheus-node-exporter", f"--web.listen-address={at}:{EXPORTER}"]
         words.append(f"--collector.textfile.directory={folder}")
+        numbers = [sys.executable, "-m", "railweave.host", "metrics", "--out", str(folder / "railweave.prom")]
+        numbers += ["--host-file", str(running.place.host(name) / HOST_FILE)]
+        subprocess.run(["ip", "netns", "exec", space, *numbers], check=True)
         with program(words, folder / "node_exporter.log", f"{at}:{EXPORTER}/metrics"):
             (folder / "hosts").write_text(f"127.0.0.1 localhost\n{at} {name}\n")
             yield name
@@ -168,7 +172,9 @@ def run() -> dict[str, Any]:
         told = stack.enter_context(listening())
         words = alertmanager(place / "alertmanager.yml", HERE)
         stack.enter_context(program(words, place / "alertmanager.log", f"{ALERTMANAGER}/-/ready"))
-        watch = Watch(fabric, store, "--listen", LISTEN, "--alertmanager", f"http://{ALERTMANAGER}/api/v2/alerts")
+        watch = Watch(
+            fabric, store, "--servers", "--listen", LISTEN, "--alertmanager", f"http://{ALERTMANAGER}/api/v2/alerts"
+        )
         stack.callback(watch.end)
         until(lambda: answer(f"{LISTEN}/metrics") is not None, "railweave watch serves")
         hosts = place / "hosts"
@@ -180,6 +186,9 @@ def run() -> dict[str, Any]:
         until(
             lambda: both(f'count(up{{job="servers",instance="{server}:{EXPORTER}"}} == 1)', 1), "the server is scraped"
         )
+        nics = len(running.plan.network.server(server).nics)
+        until(lambda: both("count(railweave_nic_up{netdev!=''} == 1)", nics), "the textfile of the server is scraped")
+        until(lambda: both('count(railweave_nic_up{role="server"} == 1)', nics), "servers are asked by the watch")
         until(lambda: evaluated(PROMETHEUS) and evaluated(VMALERT), "every rule is evaluated by both")
         assert watch.quiet(60), [(one["id"], one["where"]) for one in watch.bad()]
         until(lambda: quiet(PROMETHEUS) and quiet(VMALERT), "no alert before the fault", 2 * CLEAN_LIMIT_S)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from railweave.state.telemetry import Subscription
+from railweave.state.telemetry import Column, Subscription
 
 PORT = 8080
 ENCODING = "json_ietf"
@@ -13,6 +13,7 @@ NOT_STREAMED = {
     "pools": "no public document shows where they are counted",
     "optics": "their leaves are in no public document",
 }
+SNMP: tuple[Column, ...] = ()
 SUBSCRIPTIONS = (
     Subscription("/interfaces/interface/state/oper-status", "on_change", least_s=1, of="ports that go down"),
     Subscription("/interfaces/interface/state/counters", least_s=1, of="bytes, errors and drops of ports"),

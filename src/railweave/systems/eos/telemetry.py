@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from railweave.state import openconfig
 from railweave.state.openconfig import LEAVES, schema
-from railweave.state.telemetry import Series, Subscription
+from railweave.state.telemetry import Column, Series, Subscription
 
 if TYPE_CHECKING:
     from railweave.state.telemetry import Elements
@@ -22,6 +22,7 @@ NOT_STREAMED = {
     "pools": "the published models have what is configured, not what is used",
     "queues.peak_bytes": "LANZ has a tree of its own, which is not asked for in one call with OpenConfig",
 }
+SNMP: tuple[Column, ...] = ()
 SUBSCRIPTIONS = (
     Subscription("/interfaces/interface/state/oper-status", "on_change", of="ports that go down"),
     Subscription("/interfaces/interface/state/counters", least_s=5, of="bytes, errors and drops of ports"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.state.telemetry import Elements, Series, Subscription
+    from railweave.state.telemetry import Column, Elements, Series, Subscription
 
 PORT = 0
 ENCODING = ""
+SNMP: tuple[Column, ...] = ()
 SUBSCRIPTIONS: tuple[Subscription, ...] = ()
 QUICK = frozenset({"links", "interfaces", "bgp", "bgp-neighbors", "bfd", "isis", "lldp-neighbors", "neighbors"})
 NOT_STREAMED = {"everything": "FRRouting has no gNMI server: it is asked"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from railweave.state import openconfig
 from railweave.state.openconfig import LEAVES, schema
-from railweave.state.telemetry import Series, Subscription
+from railweave.state.telemetry import Column, Series, Subscription
 
 if TYPE_CHECKING:
     from railweave.state.telemetry import Elements
@@ -22,6 +22,12 @@ NOT_STREAMED = {
     "queues.ecn_marked": "the published models count marks by port alone: by queue they are asked for",
     "pools": "no published model has the occupancy of the shared buffer",
 }
+_WATCHDOG = "1.3.6.1.4.1.2636.3.15.12.1"
+SNMP = (
+    Column(f"{_WATCHDOG}.3", "storms", "JUNIPER-COS-MIB"),
+    Column(f"{_WATCHDOG}.4", "storms_over", "JUNIPER-COS-MIB"),
+)
+"""``jnxCosWatchdogTxQueueTable``: queues that were stuck and recovered, by ifIndex and queue."""
 SUBSCRIPTIONS = (
     Subscription("/interfaces/interface/state/oper-status", "on_change", of="ports that go down"),
     Subscription("/interfaces/interface/state/counters", least_s=10, of="bytes, errors and drops of ports"),

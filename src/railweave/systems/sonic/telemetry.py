@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.state.telemetry import Series, Subscription
+from railweave.state.telemetry import Column, Series, Subscription
 
 if TYPE_CHECKING:
     from railweave.state.telemetry import Elements
@@ -22,6 +22,7 @@ NOT_STREAMED = {
     "interfaces.oper_up": "ports' state stands in another database than counters, which takes a second call: it is asked for",
     "optics": "the same",
 }
+SNMP: tuple[Column, ...] = ()
 SUBSCRIPTIONS = (
     Subscription(
         "/COUNTERS/Ethernet*", least_s=1, target="COUNTERS_DB", of="bytes, errors, drops, FEC and PFC frames of ports"

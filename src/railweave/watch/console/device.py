@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import localtime, strftime
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 PORT_HEADS = ("Port", "Other end", "Color", "State", "Received", "Sent", "Used", "Paused/s", "Pauses/s", "Marks/s", "Drops/s", "Errors/s")  # fmt: skip
 QUEUE_HEADS = ("Port", "Queue", "Sent", "Dropped", "Marked", "Peak")
 SESSION_HEADS = ("Neighbor", "Port", "Color", "AS", "State", "Flaps", "Prefixes")
+MESSAGE_HEADS = ("Time", "About", "Message")
+SHOWN_MESSAGES = 50
 _COUNTED = ("paused", "pauses", "marks", "drops", "errors")
 
 
@@ -54,6 +57,7 @@ def switch(console: Console, name: str, values: Values) -> Shown:
                 "Those that have carried something, by port and queue: counts since the device began.",
                 queues,
             ),
+            *_messages(console, name),
             section("sessions", "Sessions", "BGP sessions of the design.", _sessions(values, expected.sessions, last)),
         ],
         values.live,
@@ -61,6 +65,24 @@ def switch(console: Console, name: str, values: Values) -> Shown:
         scripts=["uplot/uPlot.iife.min.js", "charts.js"] if console.watching.store else [],
         heading=name,
     )
+
+
+def _messages(console: Console, name: str) -> list[str]:
+    """What the switch said by syslog last, where that is received."""
+    syslog = console.watching.syslog
+    if syslog is None:
+        return []
+    rows = [
+        element(
+            "tr",
+            element("td", strftime("%Y-%m-%d %H:%M:%S", localtime(one.time)), class_="mono"),
+            element("td", text(one.kind or "other")),
+            element("td", text(one.text), class_="mono"),
+        )
+        for one in syslog.events(name)[:SHOWN_MESSAGES]
+    ]
+    shown = table(MESSAGE_HEADS, rows) if rows else element("p", "It has sent nothing.", class_="about")
+    return [section("messages", "Syslog", f"The last {SHOWN_MESSAGES} messages, the newest first.", shown)]
 
 
 SPANS = (("900", "15 minutes"), ("21600", "6 hours"), ("172800", "48 hours"))
