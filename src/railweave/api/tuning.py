@@ -12,6 +12,8 @@ from railweave.errors import InputError, Option, OutputError, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from railweave.network.model import Network
+    from railweave.tune.by_rule import Derived, Ruled
     from railweave.tune.result import Result
 
 DATABASE, JOURNAL, RESULT, PATCH = "study.db", "journal.jsonl", "result.json", "fabric.patch"
@@ -103,4 +105,55 @@ def tune_run(
                     f"{file.fabric} was changed meanwhile; nothing was written to it, {folder / PATCH} has the patch"
                 )
             write_file(file.fabric, found.amended)
+    return found
+
+
+def tune_headroom(
+    fabric: Path | str, *, apply: bool = False, device: Sequence[str] = (), hardware: Path | str | None = None
+) -> Ruled:
+    """PFC headroom, ingress thresholds and XON offsets that follow from a design by rule, with the arithmetic (docs/tune.md).
+
+    - ``apply``: write what is proposed into the fabric file. ``device``, ``hardware``: see ``load``.
+
+    Raises ``InputError`` and ``SpecError`` as ``load`` does, ``OutputError`` where the file cannot be written.
+    """
+    from railweave.tune.by_rule import headroom
+
+    return _by_rule(Path(fabric), headroom, apply=apply, device=device, hardware=hardware)
+
+
+def tune_watchdog(
+    fabric: Path | str, *, apply: bool = False, device: Sequence[str] = (), hardware: Path | str | None = None
+) -> Ruled:
+    """Detection and recovery of the PFC watchdog that follow from a design by rule, with the arithmetic (docs/tune.md).
+
+    Arguments and errors are those of ``tune_headroom``.
+    """
+    from railweave.tune.by_rule import watchdog
+
+    return _by_rule(Path(fabric), watchdog, apply=apply, device=device, hardware=hardware)
+
+
+def _by_rule(
+    fabric: Path,
+    rule: Callable[[Network], list[Derived]],
+    *,
+    apply: bool,
+    device: Sequence[str],
+    hardware: Path | str | None,
+) -> Ruled:
+    from railweave.api.sources import load
+    from railweave.intent.reading.source import read_source
+    from railweave.tune.by_rule import ruled
+    from railweave.tune.patch import read_plain
+    from railweave.writing import write_file
+
+    network = load(fabric, device=device, hardware=hardware)
+    source = read_source(fabric).path
+    text = source.read_text(encoding="utf-8")
+    found = ruled(source, read_plain(text, str(source)), text, rule(network))
+    if apply and found.patch:
+        if source.read_text(encoding="utf-8") != text:
+            raise OutputError(f"{source} was changed meanwhile; nothing was written to it")
+        write_file(source, found.amended)
     return found

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from railweave.cli.failures import INTERRUPTED
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, telling
+
+if TYPE_CHECKING:
+    from railweave.tune.by_rule import Ruled
 
 app = typer.Typer(
     no_args_is_help=True, help="Find better values for fields of the fabric file, and give them as a patch."
@@ -81,3 +85,53 @@ def run(
         else:
             typer.echo(f"nothing was changed; --apply, or patch -p0 < {folder / PATCH}, does")
     typer.echo(f"wrote {folder / PAGE}")
+
+
+FABRIC = typer.Argument(..., help="Fabric file.")
+APPLY = typer.Option(False, "--apply", help="Write the proposed values into the fabric file.")
+
+
+@app.command(short_help="PFC headroom, thresholds and XON offsets by rule, with the arithmetic.")
+def headroom(
+    fabric: Path = FABRIC,
+    apply: bool = APPLY,
+    device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Work out PFC headroom, ingress thresholds and XON offsets from cables, speeds and buffers, and propose what the file has outside their range."""
+    from railweave.api.tuning import tune_headroom
+
+    with telling(quiet=quiet or as_json) as say:
+        say("working out the design")
+        found = tune_headroom(fabric, apply=apply, device=device, hardware=hardware)
+    _shown(found, as_json=as_json, applied=apply)
+
+
+@app.command(short_help="Intervals of the PFC watchdog by rule, with the arithmetic.")
+def watchdog(
+    fabric: Path = FABRIC,
+    apply: bool = APPLY,
+    device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Work out how long a PFC watchdog waits and holds, from buffers, speeds and the NICs' timeouts, and propose what the file has outside its range."""
+    from railweave.api.tuning import tune_watchdog
+
+    with telling(quiet=quiet or as_json) as say:
+        say("working out the design")
+        found = tune_watchdog(fabric, apply=apply, device=device, hardware=hardware)
+    _shown(found, as_json=as_json, applied=apply)
+
+
+def _shown(found: Ruled, *, as_json: bool, applied: bool) -> None:
+    if as_json:
+        print_json(found.to_json())
+        return
+    typer.echo(found.to_text())
+    if found.patch:
+        typer.echo(found.patch, nl=False)
+        typer.echo(f"wrote {found.fabric}" if applied else "nothing was changed; --apply does")

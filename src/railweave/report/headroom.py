@@ -137,7 +137,10 @@ def headroom(network: Network, fabric: Fabric, role: RoleName) -> Headroom | Non
 
 def _terms(network: Network, fabric: Fabric, device: str) -> tuple[Term, ...]:
     unpaused = fabric.interconnect is not None and not fabric.interconnect.pfc
-    paused = [one for one in network.cables_of(device) if not (unpaused and network.between_sites(one))]
+    pauses = fabric.intent(network.switch(device)).qos.pfc.pauses
+    paused = [
+        one for one in network.cables_of(device) if not (unpaused and network.between_sites(one)) and pauses(one.kind)
+    ]
     ports = Counter((cable.kind, cable.speed_gbps, cable.length_m) for cable in paused)
     result: list[Term] = []
     for (kind, speed, length), count in sorted(ports.items()):

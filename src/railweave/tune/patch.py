@@ -52,9 +52,9 @@ def amended(text: str, file: str, wanted: Mapping[tuple[str, ...], Setting]) -> 
     """The text with these values. Raises ``InputError`` at the line of the file where it cannot be changed so."""
     result = text
     for path, value in wanted.items():
-        before = _read(result, file)
+        before = read_plain(result, file)
         result = _one(result, file, path, value)
-        if _read(result, file) != with_values(before, {path: value}):
+        if read_plain(result, file) != with_values(before, {path: value}):
             line = _line(text, file, path)
             fix = f"write {'.'.join(path)}: {scalar(value)} yourself, where the file's form allows it"
             raise InputError([Problem(FileLine(file, line), "the value cannot be changed here alone", fix)])
@@ -80,7 +80,8 @@ def _quoted(text: str) -> str:
     return f'"{"".join(written)}"'
 
 
-def _read(text: str, file: str) -> Any:  # noqa: ANN401 - plain YAML
+def read_plain(text: str, file: str) -> Any:  # noqa: ANN401 - plain YAML
+    """The plain value of a fabric file's text. Raises ``SpecError`` for what is no YAML."""
     node = compose_yaml(text, file)
     return None if node is None else _plain(node)
 
