@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from railweave.api.saved import captured
 from railweave.api.sites import network_of_plan, site_of
 from railweave.api.sources import load, path_of, silent
+from railweave.api.upgrading import shifting
 from railweave.catalog import in_force
 from railweave.errors import Argument, InputError, Option, Problem
 from railweave.network.status import reachable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from railweave.deploy.recovery import Truth
     from railweave.deploy.site import Site
     from railweave.deploy.traffic import Quiet
+    from railweave.deploy.upgrading import Patience
 
 
 def deploy_plan(
@@ -122,6 +124,7 @@ def deploy_apply(
     wait_for: str | None = None,
     wait_for_timeout: float = 3600,
     quiet: Quiet | None = None,
+    patience: Patience | None = None,
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Revision:
@@ -134,6 +137,7 @@ def deploy_apply(
     - ``wait_for``: a command for the shell that is run before each wave in which servers change or lose NICs, and must end with 0 within
       ``wait_for_timeout`` seconds; otherwise nothing of that wave is changed.
     - ``quiet``: when a port counts as carrying nothing, after a drain, and how long that may take.
+    - ``patience``: how long switches may take to install another release and to come back with it, in an upgrade.
     - ``dry_run``: stop after every device has tried its change and discarded it; the revision says so.
 
     Raises ``InputError`` for a plan that is refused, or older than the fabric file, ``StoppedError`` where it went no further, ``OutputError`` where somebody else is at work.
@@ -148,7 +152,11 @@ def deploy_apply(
     network = network_of_plan(fabric, found, hardware)
     with in_force(network.catalog), journal.at_work(fabric) as rows:
         site = site_of(fabric, network, lab=lab, access=access)
-        how = applying.How(confirm_within, settle, progress or silent, _wait_for(wait_for, wait_for_timeout), quiet)
+        how = applying.How(
+            confirm_within, settle, progress or silent, _wait_for(wait_for, wait_for_timeout), quiet, patience
+        )
+        if found.upgrade is not None:
+            how = replace(how, shift=shifting(fabric, rows, how, values, lab=lab, access=access, hardware=hardware))
         return applying.apply(rows, found, network, site, how, values, dry_run=dry_run)
 
 
@@ -161,15 +169,18 @@ def deploy_status(
     """
     from railweave.deploy import applying, journal
     from railweave.deploy.recovery import truths
+    from railweave.deploy.upgrade_status import releases
 
     fabric = Path(fabric)
     with journal.opened(fabric) as rows:
-        newest = next(iter(rows.revisions()), None)
+        newest = next(iter([*rows.under_way(), *rows.revisions()]), None)
         if newest is None:
             return None, []
         network = network_of_plan(fabric, rows.plan(newest.number), hardware)
         with in_force(network.catalog):
             site = site_of(fabric, network, lab=lab, access=access)
+            if (upgrade := rows.plan(newest.number).upgrade) is not None:
+                return newest, list(asyncio.run(releases(site, upgrade)))
             return newest, asyncio.run(truths(applying.devices(rows, newest, site, {}), at_once=site.at_once))
 
 
@@ -204,27 +215,35 @@ def deploy_resume(
     wait_for: str | None = None,
     wait_for_timeout: float = 3600,
     quiet: Quiet | None = None,
+    patience: Patience | None = None,
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Revision:
     """End an apply that was interrupted: bring its unfinished wave back, and begin with that wave again.
 
-    - ``back``: do not begin again; the waves that were confirmed stay.
-    - ``lab``, ``access``, ``secrets``, ``settle``, ``confirm_within``, ``wait_for``, ``wait_for_timeout``, ``quiet``: see ``deploy_apply``.
+    An upgrade goes on where it was: what was begun on a switch is done again as far as that is needed.
+
+    - ``back``: do not begin again; the waves that were confirmed stay. Of an upgrade the batch that was begun is ended.
+    - ``lab``, ``access``, ``secrets``, ``settle``, ``confirm_within``, ``wait_for``, ``wait_for_timeout``, ``quiet``, ``patience``: see ``deploy_apply``.
 
     Raises ``InputError`` where nothing was interrupted, and as ``deploy_apply`` does.
     """
     from railweave.deploy import applying, journal
     from railweave.outputs.secrets_file import read_secrets
 
-    fabric = Path(fabric)
-    with journal.opened(fabric) as rows:
-        newest = next(iter(rows.revisions()), None)
-        network = network_of_plan(fabric, None if newest is None else rows.plan(newest.number), hardware)
-    with journal.at_work(fabric) as rows, in_force(network.catalog):
-        site = site_of(fabric, network, lab=lab, access=access)
-        how = applying.How(confirm_within, settle, progress or silent, _wait_for(wait_for, wait_for_timeout), quiet)
-        return applying.resume(rows, site, how, read_secrets(path_of(secrets)), back=back)
+    fabric, values = Path(fabric), read_secrets(path_of(secrets))
+    with journal.at_work(fabric) as rows:
+        while True:
+            newest = next(iter(rows.under_way()), None)
+            network = network_of_plan(fabric, None if newest is None else rows.plan(newest.number), hardware)
+            with in_force(network.catalog):
+                site = site_of(fabric, network, lab=lab, access=access)
+                waiting = _wait_for(wait_for, wait_for_timeout)
+                how = applying.How(confirm_within, settle, progress or silent, waiting, quiet, patience)
+                shift = shifting(fabric, rows, how, values, lab=lab, access=access, hardware=hardware)
+                ended = applying.resume(rows, site, replace(how, shift=shift), values, back=back)
+            if not rows.under_way():  # otherwise it was a part of an upgrade
+                return ended
 
 
 def deploy_rollback(
@@ -251,6 +270,9 @@ def deploy_rollback(
     network = load(fabric, hardware=hardware)
     with journal.opened(fabric) as rows, in_force(network.catalog):
         found = rows.revision(revision)
+        if (upgrade := rows.plan(found.number).upgrade) is not None:
+            fix = f"install {', '.join(sorted(set(upgrade.versions.values()))) or 'the former release'} by another upgrade"
+            raise InputError([Problem(Argument("revision"), f"revision {revision} installed a release", fix)])
         names = [one.device for one in rows.plan(found.number).changed.values() if not only or one.device in only]
         before = {name: texts for name in names if (texts := rows.kept(found.number, name, "before"))}
         site = site_of(fabric, network, lab=lab, access=access)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli import deploy_drain
+from railweave.cli import deploy_drain, deploy_upgrade
 from railweave.cli.deploy_output import line, planned, show_revision, when
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, telling
@@ -45,11 +45,15 @@ _EVERY = typer.Option(
     10.0, "--traffic-every", min=0, help="After a drain: seconds between two readings of a port's counters."
 )
 _FALLS = typer.Option(300.0, "--traffic-within", min=0, help="After a drain: seconds that traffic may take to end.")
+_RESTARTS = typer.Option(
+    1800.0, "--restart-within", min=0, help="In an upgrade: seconds after which a switch must be back."
+)
 _OUTPUT = typer.Option(..., "--output", "-o", help="File of the plan. It holds configuration: only you can read it.")
 
 
 app.command(short_help="The plan that takes a switch, link, path color or server out of use.")(deploy_drain.drain)
 app.command(short_help="The plan that brings it back.")(deploy_drain.undrain)
+app.command(short_help="The plan that installs another release on switches.")(deploy_upgrade.upgrade)
 
 
 @app.callback()
@@ -118,6 +122,7 @@ def apply(
     traffic_below: float = _BELOW,
     traffic_every: float = _EVERY,
     traffic_within: float = _FALLS,
+    restart_within: float = _RESTARTS,
     hardware: Path | None = HARDWARE,
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -129,6 +134,7 @@ def apply(
     from railweave.api.deploying import deploy_apply
     from railweave.deploy.plan import read_plan
     from railweave.deploy.traffic import Quiet
+    from railweave.deploy.upgrading import Patience
 
     found = read_plan(plan)
     given = digest
@@ -150,6 +156,7 @@ def apply(
             wait_for=wait_for,
             wait_for_timeout=wait_for_timeout,
             quiet=Quiet(traffic_below, traffic_every, traffic_within),
+            patience=Patience(restart_s=restart_within, settle_s=max(settle, Patience().settle_s)),
             hardware=hardware,
             progress=say,
         )
@@ -239,6 +246,7 @@ def resume(
     traffic_below: float = _BELOW,
     traffic_every: float = _EVERY,
     traffic_within: float = _FALLS,
+    restart_within: float = _RESTARTS,
     hardware: Path | None = HARDWARE,
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -246,6 +254,7 @@ def resume(
     """End an apply that was interrupted: by a kill, a loss of power, or a lost connection. Its unfinished wave is brought back, and begun again."""
     from railweave.api.deploying import deploy_resume
     from railweave.deploy.traffic import Quiet
+    from railweave.deploy.upgrading import Patience
 
     with telling(quiet=quiet or as_json) as say:
         revision = deploy_resume(
@@ -259,6 +268,7 @@ def resume(
             wait_for=wait_for,
             wait_for_timeout=wait_for_timeout,
             quiet=Quiet(traffic_below, traffic_every, traffic_within),
+            patience=Patience(restart_s=restart_within, settle_s=max(settle, Patience().settle_s)),
             hardware=hardware,
             progress=say,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +16,11 @@ from railweave.deploy.making import make_plan
 from railweave.deploy.recovery import unfinished
 from railweave.deploy.rollout import Rollout, StoppedError
 from railweave.deploy.traffic import Quiet, still
-from railweave.errors import Argument, InputError, Problem
+from railweave.deploy.upgrading import Patience, Upgrading
+from railweave.errors import Argument, InputError, Option, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
     from typing import Any
 
     from railweave.deploy.draining import WaitFor
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
 class How:
     """``confirm_within`` seconds a device waits for its confirmation, ``settle`` seconds the network may take; ``say`` takes lines on what is done.
 
-    ``wait_for`` is run before a wave that has servers. ``quiet`` is when a port carries nothing any more, after a drain.
+    ``wait_for`` is run before a wave that has servers. ``quiet`` is when a port carries nothing any more, after a drain. ``patience`` is how
+    long a switch may take to come back with another release; ``shift`` drains switches for that, or brings them back into use.
     """
 
     confirm_within: int
@@ -40,6 +43,8 @@ class How:
     say: Callable[[str], None]
     wait_for: WaitFor | None = None
     quiet: Quiet | None = None
+    patience: Patience | None = None
+    shift: Callable[[Sequence[str], bool], None] | None = None
 
 
 def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
@@ -53,17 +58,30 @@ def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
 
 
 def apply(
-    rows: Journal, plan: Plan, network: Network, site: Site, how: How, secrets: Mapping[str, str], *, dry_run: bool
+    rows: Journal,
+    plan: Plan,
+    network: Network,
+    site: Site,
+    how: How,
+    secrets: Mapping[str, str],
+    *,
+    dry_run: bool,
+    part_of: int | None = None,
 ) -> Revision:
-    """Carry out a plan. Raises ``InputError`` where it does not fit what stands, and ``StoppedError``."""
-    last = next(iter(rows.revisions()), None)
-    if last is not None and last.state == "running":
-        fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
-        raise InputError([Problem(Argument("plan"), f"revision {last.number} was interrupted", fix)])
+    """Carry out a plan; ``part_of``: for an upgrade, which is a revision of its own. Raises ``InputError`` where it does not fit what stands, and ``StoppedError``."""
+    for last in rows.under_way():
+        if last.number != part_of:
+            fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
+            raise InputError([Problem(Argument("plan"), f"revision {last.number} was interrupted", fix)])
+    if plan.upgrade is not None and dry_run:
+        what = "an upgrade cannot be tried without carrying it out"
+        raise InputError([Problem(Option("--dry-run"), what, "the plan says what each switch is told")])
     if plan.back_to is None and hashlib.sha256(site.network.to_json()).hexdigest() != plan.design:
         what = "the fabric file has changed since the plan was made"
         raise InputError([Problem(Argument("plan"), what, "make another plan")])
     revision = rows.begin(plan, f"railweave-{network.name}-{{number}}-{plan.digest[:6]}")
+    if plan.upgrade is not None:
+        return _upgraded(rows, revision, site, how)
     rollout = _rollout(rows, revision, site, how, secrets)
     _ended(rows, revision.number, rollout.rehearse() if dry_run else _carried_out(rollout, rows, site, how))
     rows.end(revision.number, "done", "tried only (--dry-run)" if dry_run else "")
@@ -76,12 +94,14 @@ def apply(
 
 
 def resume(rows: Journal, site: Site, how: How, secrets: Mapping[str, str], *, back: bool) -> Revision:
-    """End the newest revision, which was interrupted. Raises ``InputError`` where none was, and ``StoppedError``."""
-    newest = next(iter(rows.revisions()), None)
-    if newest is None or newest.state != "running":
+    """End the newest revision that was interrupted. Raises ``InputError`` where none was, and ``StoppedError``."""
+    newest = next(iter(rows.under_way()), None)
+    if newest is None:
         fix = "railweave deploy status FABRIC says how things are"
         raise InputError([Problem(Argument("resume"), "no apply was interrupted", fix)])
     may_be_applied(rows.plan(newest.number), secrets)
+    if rows.plan(newest.number).upgrade is not None:
+        return _upgraded(rows, newest, site, how, finish=back)
     rollout = _rollout(rows, newest, site, how, secrets)
     _ended(rows, newest.number, _resumed(rollout, rows, site, how, again=not back))
     rows.end(newest.number, "stopped" if back else "done", "ended after an interruption" if back else "")
@@ -99,6 +119,31 @@ def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str,
         )
         for name, one in rows.plan(revision.number).changed.items()
     }
+
+
+def _upgraded(rows: Journal, revision: Revision, site: Site, how: How, *, finish: bool = False) -> Revision:
+    """Carry out an upgrade, or what is left of it; ``finish``: no more than the batch that was begun."""
+    number = revision.number
+    assert how.shift is not None  # noqa: S101 - whoever applies plans says how a switch is drained
+
+    def say(line: str) -> None:
+        rows.note(number, line)
+        how.say(line)
+
+    work = Upgrading(rows.plan(number), rows, number, site, how.patience or Patience(), how.shift, say, how.wait_for)
+    if not finish:
+        with _ending(rows, number):
+            work.run()
+        rows.end(number, "done")
+        return rows.revision(number)
+    try:
+        work.run(finish=True)
+    except StoppedError as stopped:
+        rows.note(number, str(stopped))
+        rows.end(number, "stopped", str(stopped))
+        raise
+    rows.end(number, "stopped", "ended after an interruption")
+    return rows.revision(number)
 
 
 def _rollout(rows: Journal, revision: Revision, site: Site, how: How, secrets: Mapping[str, str]) -> Rollout:
@@ -177,9 +222,16 @@ async def _quiet(rollout: Rollout, site: Site, how: How) -> None:
 
 
 def _ended(rows: Journal, number: int, work: Coroutine[Any, Any, None]) -> None:
-    """Do the work of a revision. Where it went no further, the journal says why, and whether something is left to be ended."""
-    try:
+    """Do the work of a revision."""
+    with _ending(rows, number):
         asyncio.run(work)
+
+
+@contextmanager
+def _ending(rows: Journal, number: int) -> Generator[None]:
+    """Where a revision went no further, the journal says why, and whether something is left to be ended."""
+    try:
+        yield
     except StoppedError as stopped:
         rows.note(number, str(stopped))
         rows.end(number, "stopped" if stopped.back else "running", str(stopped))

@@ -122,7 +122,7 @@ def change(
         commands[file] = tuple(change.commands)
         nodes = apply(old.nodes, change.steps)
         target[file], after[file] = reader.printed(file, nodes), digest(nodes)
-        shown += _shown(change)
+        shown += statements(change)
         disrupts += [_disruptive(step, row) for step, row in change.disrupts]
         if change.refused and file in transaction.WHOLE:
             commands[file] = (transaction.WHOLE[file],)
@@ -154,7 +154,7 @@ def server_change(server: str, running: Mapping[str, str], wanted: Mapping[str, 
         before[file] = digest(old.nodes)
         if change:
             commands[file], target[file], after[file] = tuple(change.commands), text, digest(new.nodes)
-            shown += _shown(change)
+            shown += statements(change)
             disrupts += [_disruptive(step, row) for step, row in change.disrupts]
     return DeviceChange(
         server, SERVER, before, commands, target, after, shown=tuple(shown), disrupts=tuple(dict.fromkeys(disrupts))
@@ -214,7 +214,8 @@ def digest(nodes: Sequence[Node]) -> str:
     return hashlib.sha256("\n".join([*free, *ordered]).encode()).hexdigest()
 
 
-def _shown(change: Change) -> list[str]:
+def statements(change: Change) -> list[str]:
+    """What a change does, as lines: statements that go (``-``), come (``+``) or change (``~``), without the values of secrets."""
     gone = {(one.above, one.node.name): one for one in change.steps if one.kind == "remove"}
     come = {(one.above, one.node.name) for one in change.steps if one.kind == "add"}
     lines: list[str] = []

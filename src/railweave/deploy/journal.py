@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-Verb = Literal["rehearse", "commit", "confirm", "revert", "restore"]
+Verb = Literal["rehearse", "commit", "confirm", "revert", "restore", "drain", "install", "restart", "return", "undrain"]
+"""What is done to a device; the last five in an upgrade."""
 State = Literal["running", "done", "stopped", "rolled back"]
 """Of a revision: at work or interrupted; every wave confirmed; stopped by a failure, its last wave taken back; brought back later."""
 
@@ -145,6 +146,10 @@ class Journal:
                 return one
         what = f"there is no revision {number}"
         raise SpecError([Problem(FileLine(str(self.folder)), what, "railweave deploy history FABRIC lists them")])
+
+    def under_way(self) -> list[Revision]:
+        """Those that are at work or were interrupted, the newest first: two where a part of an upgrade is one."""
+        return [one for one in self.revisions() if one.state == "running"]
 
     def plan(self, number: int) -> Plan:
         """The plan of a revision."""

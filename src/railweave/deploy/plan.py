@@ -12,6 +12,7 @@ from railweave.config.secret import REFERENCE
 from railweave.counting import counted
 from railweave.deploy.changes import DeviceChange
 from railweave.deploy.drain import Drain, difference
+from railweave.deploy.upgrade import Upgrade
 from railweave.deploy.waves import Wave
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.reading import parse_json
@@ -25,7 +26,7 @@ class Plan:
 
     ``live``: it was made from what devices said themselves, without secrets taken out, so that it can be applied. ``silent`` are devices of
     which nothing is known, with the reason: they are not in the plan. ``back_to`` is the revision that it brings back.
-    ``drain``: it takes something out of use, or brings it back.
+    ``drain``: it takes something out of use, or brings it back. ``upgrade``: it installs another release, and changes no configuration.
     """
 
     fabric: str
@@ -37,6 +38,7 @@ class Plan:
     silent: dict[str, str]
     back_to: int | None = None
     drain: Drain | None = None
+    upgrade: Upgrade | None = None
 
     @property
     def digest(self) -> str:
@@ -54,7 +56,8 @@ class Plan:
         found = [f"{one.device}: {why}" for one in self.devices for why in one.refused]
         found += [f"wave {number}: {why}" for number, wave in enumerate(self.waves, 1) for why in wave.refused]
         found += self.drain.refused if self.drain else ()
-        if not self.devices and self.drain is None:
+        found += self.upgrade.refused if self.upgrade else ()
+        if not self.devices and self.drain is None and self.upgrade is None:
             found.append("no switch answered")
         if not self.live:
             found.append(
@@ -80,6 +83,7 @@ class Plan:
             "silent": self.silent,
             "back_to": self.back_to,
             **({} if self.drain is None else {"drain": self.drain.to_json()}),
+            **({} if self.upgrade is None else {"upgrade": self.upgrade.to_json()}),
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -88,7 +92,9 @@ class Plan:
 
     def lines(self) -> list[str]:
         """The whole for a person: waves with their risk, then each device with what changes."""
-        if self.drain:
+        if self.upgrade:
+            text = list(self.upgrade.lines)
+        elif self.drain:
             text = [*difference(self.drain, Path(self.fabric).name), *self.drain.lines]
             text += [] if self.changed else ["no switch changes"]
         elif not self.changed:
@@ -125,6 +131,7 @@ def plan_of(found: Any) -> Plan:  # noqa: ANN401 - JSON
         dict(found["silent"]),
         found["back_to"],
         Drain.of_json(found["drain"]) if "drain" in found else None,
+        Upgrade.of_json(found["upgrade"]) if "upgrade" in found else None,
     )
 
 

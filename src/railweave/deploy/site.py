@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.collect.asking import ask_all
 from railweave.collect.plan import plan
 from railweave.deploy.gate import Check, is_configuration
+from railweave.deploy.machine import installing
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import LabError, RailweaveError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from railweave.collect.asking import Open, Outcome
     from railweave.collect.plan import Asked
     from railweave.deploy.gate import Compare
+    from railweave.deploy.machine import Machine
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
     from railweave.network.model import Network
@@ -59,6 +61,14 @@ class Site:
     host_file: Callable[[str], str] = lambda _: ""
     former: Callable[[str, Spoken], Target | None] = lambda _, __: None
     """How a device is reached that the design has no more; None where nothing says so."""
+    machine: Callable[[str, float], Machine] | None = None
+    """How another release is put on a device, where that is not as its system has it; see ``to_upgrade``."""
+
+    def to_upgrade(self, device: str, seconds: float) -> Machine:
+        """How another release is put on a switch; an answer may take so many seconds. Raises ``InputError`` where nothing here does that."""
+        return (
+            self.machine(device, seconds) if self.machine else installing(self.asked[device], self.change_by, seconds)
+        )
 
     async def open_to_change(self, device: str, protocol: Spoken) -> Session:
         """A session that may change a device. Raises ``ReachError``."""
@@ -169,7 +179,7 @@ def lab(fabric: Path, network: Network, access: AccessFile | None = None) -> Sit
     Raises ``LabError``, also where the lab has not all of them.
     """
     from railweave.collect.access_file import read_access
-    from railweave.lab import asking, life, slicing, state
+    from railweave.lab import asking, life, other_root, slicing, state
     from railweave.lab.check import compared
     from railweave.lab.plan import make_plan
 
@@ -214,4 +224,5 @@ def lab(fabric: Path, network: Network, access: AccessFile | None = None) -> Sit
         _listed(access)
         if access is not None
         else lambda name, protocol: known.target(name, "", nos, name, (protocol,)),
+        machine=lambda name, _: other_root.Router(running, name),
     )

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from railweave.collect.collect import captured
-from railweave.deploy.gate import is_configuration
-from railweave.state.capture import read_capture
-from railweave.state.reading import read_states
+from railweave.deploy.states import states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,21 +41,11 @@ class Counted:
 
 async def counted(site: Site, ports: Mapping[str, tuple[str, ...]]) -> Counted:
     """Ask switches for the counters of ports."""
-    asked = {name: site.asked[name] for name in ports}
-    questions = [
-        replace(one, questions=tuple(each for each in one.questions if not is_configuration(each.name)))
-        for one in asked.values()
-    ]
-    with TemporaryDirectory() as place:
-        folder = Path(place) / "capture"
-        at = monotonic()
-        outcomes = await captured(questions, folder, {}, at_once=site.at_once, attempts=1, open_by=site.ask_by)
-        silent = {one.device: one.error or "no answer" for one in outcomes if not one.answered}
-        systems = {name: one.system for name, one in asked.items() if name not in silent}
-        states = read_states(read_capture(folder), systems) if systems else {}
+    at = monotonic()
+    said_by, silent = await states(site, ports)
     found: dict[tuple[str, str], tuple[int | None, int | None]] = {}
     for name, own in ports.items():
-        said = states[name].interfaces if name in states else None
+        said = said_by[name].interfaces if name in said_by else None
         for port in own:
             one = (said or {}).get(port)
             found[name, port] = (one.in_bytes, one.out_bytes) if one else (None, None)

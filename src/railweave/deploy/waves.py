@@ -97,12 +97,14 @@ def waves(
     most: float,
     canary: bool = True,
     together: Sequence[frozenset[str]] = (),
+    at_once: int | None = None,
 ) -> tuple[Wave, ...]:
     """Changed devices in waves: one alone first, then those of one plane, path color or rail, never more at risk than ``most`` (0 to 1).
 
     A device is counted as out while its wave is carried out where its change disrupts anything; of one that disrupts some ports alone, those are. One that alone is more than ``most``
     makes a wave of its own, which is refused. Servers that only lose routes and rules come before the switches, which may then take the paths
     away; all others come after them, when the paths that they get are there. Devices of each of ``together`` share a wave.
+    ``at_once``: no wave has more devices than that.
     """
     bound = _joined(together)
     disrupted = {name: _out(one) for name, one in changes.items() if one.disrupts}
@@ -120,7 +122,8 @@ def waves(
             found.append(_wave(network, control, first, alone, disrupted, most))
         wave: list[str] = []
         for some in left:
-            if wave and _risk(network, control, _of(disrupted, (*wave, *some))).unavailable > most:
+            full = at_once is not None and len(wave) + len(some) > at_once
+            if wave and (full or _risk(network, control, _of(disrupted, (*wave, *some))).unavailable > most):
                 found.append(_wave(network, control, tuple(wave), why, disrupted, most))
                 wave = []
             wave += some

@@ -11,7 +11,7 @@ from railweave.collect.collect import collect
 from railweave.collect.plan import plan
 from railweave.errors import LabError
 from railweave.lab import hosts, life, lldp
-from railweave.lab.frr.routers import daemon_pid
+from railweave.lab.frr.routers import daemon_pid, running_root
 from railweave.lab.kernel.namespace import RUN
 from railweave.lab.names import namespace
 from railweave.reach.command import Command
@@ -104,4 +104,4 @@ def _machine(lab: Running, router: str) -> list[str]:
     if pid is None:
         raise ReachError("unreachable", f"no daemon of {router} runs")
     own = [f"--{kind}=/proc/{pid}/ns/{file}" for kind, file in (("mount", "mnt"), ("uts", "uts"))]
-    return [*_namespace(lab, router), *own, "chroot", str(lab.frr.root)]
+    return [*_namespace(lab, router), *own, "chroot", running_root(pid)]

@@ -55,7 +55,7 @@ esac
 for one in zebra bgpd; do
   pid=$(cat {state}/run/frr/$one.pid 2> /dev/null)
   [ -n "$pid" ] && [ "$(cat /proc/$pid/comm 2> /dev/null)" = $one ] &&
-    exec nsenter --mount=/proc/$pid/ns/mnt --uts=/proc/$pid/ns/uts chroot {root} sh -c "$SSH_ORIGINAL_COMMAND"
+    exec nsenter --mount=/proc/$pid/ns/mnt --uts=/proc/$pid/ns/uts chroot "$(readlink /proc/$pid/root)" sh -c "$SSH_ORIGINAL_COMMAND"
 done
 echo 'no daemon of {name} runs' >&2
 exit 1
@@ -174,8 +174,8 @@ def _write_config(lab: Running, name: str, *, router: bool) -> None:
     path = ":".join([*before, "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"])
     forced = f"ForceCommand {own}/enter" if router else ""
     if router:
-        state, root = shlex.quote(str(lab.place.router(name))), shlex.quote(str(lab.frr.root))
-        write_file(own / "enter", _ENTER.format(name=name, state=state, root=root))
+        state = shlex.quote(str(lab.place.router(name)))
+        write_file(own / "enter", _ENTER.format(name=name, state=state))
         (own / "enter").chmod(0o755)
     files = "" if router else "".join(f" {variable}={file}" for variable, file in hosts.own_files(lab, name).items())
     text = _CONFIG.format(

@@ -114,7 +114,7 @@ def identity(living: Living) -> Iterator[Seen]:
         if said.serial and wanted.serial and said.serial != wanted.serial:
             what = f"has serial number {said.serial}, the inventory has {wanted.serial}"
             yield Seen(SERIAL, one.device, what, keys)
-        if said.version and not _same_release(said.version, wanted.release):
+        if said.version and not same_release(said.version, wanted.release):
             yield Seen(RELEASE, one.device, f"runs {said.version}, the design names {wanted.release}", keys)
     for one, state in living.pairs():
         if one.clock and state.clock and state.clock.synchronized is False:
@@ -161,6 +161,6 @@ def _same_model(said: str, designed: str) -> bool:
     return wanted in plain or plain in wanted
 
 
-def _same_release(said: str, designed: str) -> bool:
+def same_release(said: str, designed: str) -> bool:
     """A device names its release more exactly than a design: 25.4R1 is 25.4R1.12-EVO, and not 25.4R10."""
     return not designed or re.search(rf"(?<![0-9A-Za-z]){re.escape(designed)}(?![0-9])", said) is not None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from railweave.state.question import Question
     from railweave.state.telemetry import Column, Elements, Series, Subscription
     from railweave.state.values import Answers
+    from railweave.systems.installation import Installation
     from railweave.systems.transaction import Transaction
 
 
@@ -128,6 +129,17 @@ class System(Renderer, Protocol):
         name = f"{type(self).__module__}.transaction"
         try:
             return cast("Transaction", importlib.import_module(name))
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            return None
+
+    @property
+    def upgrade(self) -> Installation | None:
+        """How another release is installed; None: nothing here knows. As most have it: the module ``upgrade`` of its folder."""
+        name = f"{type(self).__module__}.upgrade"
+        try:
+            return cast("Installation", importlib.import_module(name))
         except ModuleNotFoundError as error:
             if error.name != name:
                 raise

@@ -138,6 +138,14 @@ def find(given: Path | None, wanted: Need, announce: Callable[[str], None]) -> F
     )
 
 
+def given(root: Path) -> Frr:
+    """The FRR of a root folder, of whatever release a lab takes. Raises ``LabError``."""
+    if not (root / _DAEMONS / "zebra").exists():
+        raise LabError(f"there is no FRR in {root}: run `sudo make validators`, then give .validators/frr-forky")
+    anything = Need(OLDEST, suite="any")
+    return _checked(root.resolve(), anything, "give another folder")
+
+
 def known(root: Path, version: str) -> Frr:
     """The FRR that a lab was brought up with. Raises ``LabError``."""
     return Frr(root, version, *_ids(root))

@@ -9,11 +9,12 @@ import socket
 import struct
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
-from railweave.lab.frr import protection
+from railweave.lab.frr import protection, rootfs
 from railweave.lab.kernel.namespace import entered
 from railweave.lab.kernel.processes import alive
 from railweave.lab.kernel.spaces import vrf_space
@@ -32,6 +33,9 @@ FOLDERS = ("etc/frr", "run/frr", "var/lib/frr", "var/tmp/frr")
 """What daemons write to. Each router has its own, mounted over the root's where only its processes see it."""
 
 LOAD_LIMIT_S = 120
+
+_ROOT = "root"
+"""The file of a router that names another root folder than its lab's, and the release in it."""
 
 # FRR prints its machine's name as that of the router: each router has a machine of its own name.
 _ENTER = """
@@ -112,6 +116,7 @@ def start(place: Place, frr: Frr, configs: Sequence[DeviceConfig], progress: Cal
 
 def _start(place: Place, frr: Frr, config: DeviceConfig) -> None:
     name = config.name
+    frr = frr_of(place, frr, name)
     vrfs = [f"{namespace(place.lab, vrf_space(name, vrf.name))}={vrf.name}" for vrf in config.vrfs]
     environment = {
         "NAME": name,
@@ -154,6 +159,7 @@ def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
 def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
     """Start one daemon of a router again and load its part of the configuration. Raises ``LabError``."""
     name = config.name
+    frr = frr_of(place, frr, name)
     others = [pid for one in frr.daemons if one != daemon and (pid := daemon_pid(place, name, one)) is not None]
     if not others:
         _start(place, frr, config)
@@ -163,7 +169,7 @@ def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
         f"--mount=/proc/{others[0]}/ns/mnt",
         f"--uts=/proc/{others[0]}/ns/uts",
         "chroot",
-        str(frr.root),
+        running_root(others[0]),
         "sh",
         "-euc",
         _AGAIN,
@@ -195,6 +201,25 @@ def _load(place: Place, name: str, command: list[str], environment: dict[str, st
         raise LabError(
             f"{name}: FRR does not take its configuration: {'; '.join(complaints[:3]) or text.strip()[-300:]}"
         )
+
+
+def write_root(place: Place, name: str, frr: Frr) -> None:
+    """Note that a router's daemons are to be started from another root folder than the lab's."""
+    write_file(place.router(name) / _ROOT, f"{frr.root}\n{frr.version}\n")
+
+
+def frr_of(place: Place, frr: Frr, name: str) -> Frr:
+    """The FRRouting of a router: that of its lab, but where another was installed. Raises ``LabError``."""
+    path = place.router(name) / _ROOT
+    if not path.exists():
+        return frr
+    root, version = path.read_text(encoding="utf-8").splitlines()
+    return replace(rootfs.known(Path(root), version), protocols=frr.protocols)
+
+
+def running_root(pid: int) -> str:
+    """The root folder from which a daemon runs."""
+    return str(Path(f"/proc/{pid}/root").readlink())
 
 
 def daemon_pid(place: Place, name: str, daemon: str) -> int | None:

@@ -1,0 +1,206 @@
+"""Bringing switches to another release: a plan that ``deploy_apply`` carries out, batch by batch."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.api.draining import deploy_drain, deploy_undrain
+from railweave.api.sites import designed_as, network_of_plan, site_of
+from railweave.api.sources import load, silent
+from railweave.catalog import in_force
+from railweave.errors import InputError, Option, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from railweave.deploy.applying import How
+    from railweave.deploy.journal import Journal
+    from railweave.deploy.plan import Plan
+    from railweave.deploy.waves import Wave
+    from railweave.network.model import Network
+    from railweave.systems.installation import Image
+
+
+def deploy_upgrade(
+    fabric: Path | str,
+    release: str,
+    *,
+    image: str = "",
+    only: Sequence[str] = (),
+    batch: int = 1,
+    max_unavailable: float = 0.5,
+    force: bool = False,
+    lab: bool = False,
+    access: Path | str | None = None,
+    hardware: Path | str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Plan:
+    """The plan that installs a release on switches, one batch after another; ``deploy_apply`` drains, installs, restarts, checks and undrains each.
+
+    - ``release``: what must run afterwards, as ``25.4R1``. ``image``: a file of this machine, or a URL that the switches reach; systems
+      that install by packages need none. In a lab it is the root folder of another FRRouting.
+    - ``only``: these switches alone; all must run one operating system. Those that run the release already are left out.
+    - ``batch``: how many switches at most are out together, of one path color, plane, rail or stripe; ``max_unavailable``: see ``deploy_plan``.
+    - ``force``: drain though a path color, a plane, a tenant or a NIC is gone meanwhile; the plan says what.
+    - ``lab``, ``access``, ``hardware``: see ``deploy_plan``.
+
+    Nothing is changed. Raises ``InputError`` for wrong input, ``LabError`` where the lab is not up.
+    """
+    from railweave.deploy.plan import Plan
+    from railweave.deploy.states import states
+    from railweave.deploy.upgrade import Upgrade, image_of, rendered_otherwise, restarts
+    from railweave.deploy.waves import waves
+    from railweave.live.identity import same_release
+    from railweave.routing.control_plane import ControlPlane
+    from railweave.systems import system
+
+    fabric, say = Path(fabric), progress or silent
+    network = load(fabric, hardware=hardware)
+    with in_force(network.catalog):
+        site = site_of(fabric, network, lab=lab, access=access)
+        chosen = _chosen(network, site.asked, only)
+        nos = _one_system({site.asked[name].system for name in chosen})
+        installed = image_of(image, release, nos) if not lab else _root(image, release)
+        say(f"asking {len(chosen)} switches which release they run")
+        found, silent_ones = asyncio.run(states(site, chosen, attempts=site.attempts))
+        versions = {name: (one.identity.version if one.identity else None) or "" for name, one in found.items()}
+        there = [name for name in chosen if name in versions and same_release(versions[name], release)]
+        names = [name for name in chosen if name not in there and name not in silent_ones]
+        say("ordering them by what is left while they are out")
+        changes = restarts(site.network, names, release)
+        plane = ControlPlane(site.configs.values(), site.network.absent)
+        ordered = waves(site.network, plane, changes, most=max_unavailable, canary=True, at_once=batch)
+        lines = [f"{name} runs {versions[name]} already" for name in there]
+        lines += [f"{name} runs {versions[name] or 'an unknown release'}" for name in names]
+        drained = [name for name in names if name in network.drained]
+        lost, refused = _losses(fabric, network, ordered, drained, force=force, hardware=hardware)
+        refused += [f"{name} did not answer: {why}" for name, why in silent_ones.items()]
+        by_system = system(nos).upgrade
+        told = by_system.commands(installed) if by_system and not lab else [f"restart the daemons from {image}"]
+        if by_system is None or (by_system.BY_HAND and not lab):
+            refused.append(by_system.BY_HAND if by_system else f"nothing here installs releases of {nos}")
+        lines += [f"each is told: {line}" for line in told] if names else []
+        if "://" in installed.source:
+            lines.append("the switches fetch the image themselves: its checksum is compared only where a file is given")
+        say("comparing what is rendered for that release")
+        lines += [*lost, *(rendered_otherwise(network, names, release) if names and not lab else ())]
+    upgrade = Upgrade(
+        installed,
+        nos,
+        {name: versions[name] for name in names},
+        tuple(drained),
+        force,
+        tuple(told),
+        tuple(lines),
+        tuple(refused),
+    )
+    design = hashlib.sha256(site.network.to_json()).hexdigest()
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    return Plan(str(fabric.resolve()), design, made, True, (), ordered, silent_ones, upgrade=upgrade)
+
+
+def _chosen(network: Network, asked: Mapping[str, object], only: Sequence[str]) -> list[str]:
+    if unknown := [name for name in only if name not in {one.name for one in network.switches}]:
+        fix = "names are those of cabling.csv"
+        raise InputError([Problem(Option("--only", name), "the network has no such switch", fix) for name in unknown])
+    away = network.absent - network.drained
+    return [name for name in asked if (not only or name in only) and name not in away]
+
+
+def _one_system(found: set[str]) -> str:
+    if len(found) != 1:
+        what = f"the switches run {', '.join(sorted(found)) or 'nothing'}"
+        raise InputError([Problem(Option("--release"), what, "name switches of one operating system by --only")])
+    return found.pop()
+
+
+def _root(image: str, release: str) -> Image:
+    from railweave.systems.installation import Image
+
+    if not (Path(image) / "usr/lib/frr/zebra").exists():
+        fix = "give the folder that holds another FRRouting, as `make validators` makes it"
+        raise InputError([Problem(Option("--image", image), "it is no root folder of FRRouting, as a lab needs", fix)])
+    return Image(release, str(Path(image).resolve()))
+
+
+def _losses(
+    fabric: Path,
+    network: Network,
+    ordered: Sequence[Wave],
+    drained: Sequence[str],
+    *,
+    force: bool,
+    hardware: Path | str | None,
+) -> tuple[list[str], list[str]]:
+    """What is gone while batches are out, as lines and as reasons to refuse: one batch of each kind is looked at, for the others are alike."""
+    from railweave.deploy.left import gone
+    from railweave.device.build import device_config
+    from railweave.intent.status_lines import with_drained
+
+    lines, refused, seen = list[str](), list[str](), set[str]()
+    text = fabric.read_text(encoding="utf-8")
+    for number, wave in enumerate(ordered, 1):
+        names = [name for name in wave.devices if name not in drained]
+        if wave.why in seen or not names:
+            continue
+        seen.add(wave.why)
+        after = designed_as(fabric, with_drained(text, names), hardware)
+        configs = {one.name: device_config(after, one.name) for one in after.switches}
+        for one in gone(network, after, configs):
+            (lines if force else refused).append(
+                f"batch {number}: forced: {one}"
+                if force
+                else f"batch {number}: {one} (--force takes it out all the same)"
+            )
+    return lines, refused
+
+
+def shifting(
+    fabric: Path,
+    rows: Journal,
+    how: How,
+    secrets: Mapping[str, str],
+    *,
+    lab: bool,
+    access: Path | str | None,
+    hardware: Path | str | None,
+) -> Callable[[Sequence[str], bool], None]:
+    """What drains switches in the middle of an upgrade, or brings them back into use: each time a plan and a revision of its own.
+
+    It does nothing where that is so already. It raises ``InputError`` where the drain is refused, and ``StoppedError``.
+    """
+    from railweave.deploy import applying
+
+    def shift(names: Sequence[str], back: bool) -> None:
+        upgrade = next(one for one in rows.under_way() if rows.plan(one.number).upgrade is not None)
+        network = load(fabric, hardware=hardware)
+        wanted = [name for name in names if name in network.drained]
+        if back and not wanted:
+            return
+        told = rows.plan(upgrade.number).upgrade
+        plan = (
+            deploy_undrain(fabric, wanted, lab=lab, access=access, hardware=hardware, progress=how.say)
+            if back
+            else deploy_drain(
+                fabric,
+                names,
+                lab=lab,
+                access=access,
+                force=bool(told and told.force),
+                hardware=hardware,
+                progress=how.say,
+            )
+        )
+        applying.may_be_applied(plan, secrets)
+        found = network_of_plan(fabric, plan, hardware)
+        with in_force(found.catalog):
+            site = site_of(fabric, found, lab=lab, access=access)
+            own = replace(how, wait_for=None)
+            applying.apply(rows, plan, found, site, own, secrets, dry_run=False, part_of=upgrade.number)
+
+    return shift

@@ -1,0 +1,43 @@
+"""How Enterprise SONiC by Dell is upgraded: by hand, for nothing here changes such a device; the commands are shown in the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from railweave.systems.transaction import RefusedError
+
+if TYPE_CHECKING:
+    from railweave.systems.installation import Image
+    from railweave.systems.transaction import Session
+
+PROTOCOL = "ssh"
+FOLDER = ""
+BY_RELEASE = False
+BY_HAND = "nothing here changes Enterprise SONiC by Dell: drain the switch, type these lines in sonic-cli, and undrain it when it is back"
+
+
+def commands(image: Image) -> list[str]:
+    """In its command line (Dell, Enterprise SONiC user guide, Image management)."""
+    return [f"image install {image.source}", "write memory", "reboot"]
+
+
+def _refused() -> NoReturn:
+    raise RefusedError(BY_HAND)
+
+
+async def boot(session: Session) -> str:
+    """Refused."""
+    del session
+    _refused()
+
+
+async def install(session: Session, image: Image) -> None:
+    """Refused."""
+    del session, image
+    _refused()
+
+
+async def restart(session: Session) -> None:
+    """Refused."""
+    del session
+    _refused()

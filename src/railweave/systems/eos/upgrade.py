@@ -1,0 +1,58 @@
+"""How EOS is upgraded: the image in flash, its checksum, ``boot system``, ``write memory``, ``reload now`` (Arista EOS user manual, Upgrades)."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, cast
+
+from railweave.systems.transaction import RefusedError
+
+if TYPE_CHECKING:
+    from railweave.systems.installation import Image
+    from railweave.systems.transaction import Session
+
+PROTOCOL = "eapi"
+FOLDER = "/mnt/flash"
+BY_RELEASE = False
+BY_HAND = ""
+_SHA512 = re.compile(r"\b[0-9a-f]{128}\b")
+
+
+def commands(image: Image) -> list[str]:
+    """In the command line of EOS, from privileged mode on."""
+    there = f"flash:{image.name}"
+    fetched = [f"verify /sha512 {there}"] if image.file else [f"copy {image.source} {there}"]
+    return [*fetched, "configure", f"boot system {there}", "end", "write memory", "reload now"]
+
+
+async def boot(session: Session) -> str:
+    """When it started, by its own clock: the number moves by fractions of a second from one question to the next."""
+    said = cast("object", json.loads(await session.tell("show version", "json"))[-1])
+    found = cast("dict[str, object]", said).get("bootupTimestamp") if isinstance(said, dict) else None
+    if not isinstance(found, int | float):
+        raise RefusedError("it does not say when it was started")
+    return str(found)
+
+
+async def install(session: Session, image: Image) -> None:
+    """Fetch the image, or compare the checksum of what was copied; then let the next start boot it."""
+    fetch, *rest = commands(image)[:-1]
+    said = cast("list[str]", json.loads(await session.tell(fetch)))[-1]
+    if image.file:
+        found = _SHA512.search(said)
+        if found is None or found[0] != image.sha512:
+            raise RefusedError(
+                f"the SHA-512 of {image.name} in flash is {found[0][:16] if found else 'not said'}…, not {image.sha512[:16]}…"
+            )
+    elif "%" in said or "error" in said.lower():
+        raise RefusedError(f"{image.source} was not fetched: {said}")
+    await session.tell("\n".join(rest))
+    shown = cast("list[str]", json.loads(await session.tell("show boot-config")))[-1]
+    if image.name not in shown:
+        raise RefusedError(f"it would not boot {image.name}: {shown}")
+
+
+async def restart(session: Session) -> None:
+    """Reload, without a question."""
+    await session.tell("reload now")

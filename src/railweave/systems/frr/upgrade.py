@@ -1,0 +1,56 @@
+"""How FRRouting is upgraded on a machine with packages of Debian: ``apt-get``, then a restart of its service.
+
+Routing stops for the time of the restart, forwarding with it, so that the machine is drained first as a switch is.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from railweave.systems.machine_timer import ROOT
+from railweave.systems.transaction import RefusedError
+
+if TYPE_CHECKING:
+    from railweave.systems.installation import Image
+    from railweave.systems.transaction import Session
+
+PROTOCOL = "ssh"
+FOLDER = "/var/tmp"  # noqa: S108 - a folder of the machine
+BY_RELEASE = True
+BY_HAND = ""
+_APT = "DEBIAN_FRONTEND=noninteractive apt-get install -y -o Dpkg::Options::=--force-confold"
+_RESTART = "systemctl restart frr"
+
+
+def commands(image: Image) -> list[str]:
+    """In the shell of the machine."""
+    wanted = [image.source] if image.source else [f"frr={image.release}*", f"frr-pythontools={image.release}*"]
+    return [f"{_APT} {shlex.join(wanted)}", _RESTART]
+
+
+async def _script(session: Session, text: str) -> str:
+    return await session.tell(shlex.join(["sh", "-c", ROOT, text, "railweave"]))
+
+
+async def boot(session: Session) -> str:
+    """The name that systemd gives to this start of the service."""
+    found = (await session.tell("systemctl show --property=InvocationID --value frr")).strip()
+    if not found:
+        raise RefusedError("its service frr does not run under systemd")
+    return found
+
+
+async def install(session: Session, image: Image) -> None:
+    """Install the packages. The configuration stays."""
+    if "://" in image.source:
+        raise RefusedError("apt-get installs no URL: give the package as a file, or the release alone")
+    if image.sha256:
+        line = f"{image.sha256}  {image.source}\n"
+        await session.tell("sha256sum --check --status", line)
+    await _script(session, commands(image)[0])
+
+
+async def restart(session: Session) -> None:
+    """Restart its service."""
+    await _script(session, _RESTART)

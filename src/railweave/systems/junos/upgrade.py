@@ -1,0 +1,64 @@
+"""How Junos OS Evolved is upgraded: ``request system software add``, then ``request system reboot``, by NETCONF.
+
+The package is validated against the running configuration as it is added (Juniper documentation, request system software add (Junos OS
+Evolved)); what came of it is the number in ``package-result``, 0 where all is well. The calls are those of Juniper's own client for
+devices that run on Linux (Juniper/py-junos-eznc, ``utils/sw.py``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+from railweave.systems.transaction import RefusedError
+
+if TYPE_CHECKING:
+    from railweave.systems.installation import Image
+    from railweave.systems.transaction import Session
+
+PROTOCOL = "netconf"
+FOLDER = "/var/tmp"  # noqa: S108 - a folder of the device
+BY_RELEASE = False
+BY_HAND = ""
+_RESULT = re.compile(r"<package-result>\s*(-?\d+)\s*</package-result>")
+_SAID = re.compile(r"<output>(.*?)</output>", re.DOTALL)
+_CHECKSUM = re.compile(r"<checksum>\s*([0-9a-f]{64})\s*</checksum>")
+_BOOTED = re.compile(r"<(?:node|system)-booted-time>.*?\bseconds=\"(\d+)\"", re.DOTALL)
+
+
+def commands(image: Image) -> list[str]:
+    """In the command line of Junos."""
+    return [f"request system software add {image.source}", "request system reboot"]
+
+
+async def boot(session: Session) -> str:
+    """When it started."""
+    found = _BOOTED.search(await session.tell("<get-system-uptime-information/>"))
+    if found is None:
+        raise RefusedError("it does not say when it was started")
+    return found[1]
+
+
+async def install(session: Session, image: Image) -> None:
+    """Compare the checksum of what was copied, then add the package."""
+    if image.sha256:
+        asked = (
+            f"<get-sha256-checksum-information><path>{escape(image.source)}</path></get-sha256-checksum-information>"
+        )
+        said = _CHECKSUM.search(await session.tell(asked))
+        if said is None or said[1] != image.sha256:
+            raise RefusedError(
+                f"the SHA-256 of {image.source} there is {said[1] if said else 'not said'}, not {image.sha256}"
+            )
+    source = escape(image.source)
+    answer = await session.tell(f"<request-package-add><package-name>{source}</package-name></request-package-add>")
+    result = _RESULT.search(answer)
+    if result is None or result[1] != "0":
+        said = _SAID.search(answer)
+        raise RefusedError(f"the package was not added: {said[1].strip()[-200:] if said else 'no result was given'}")
+
+
+async def restart(session: Session) -> None:
+    """Reboot now."""
+    await session.tell("<request-shutdown-reboot/>")

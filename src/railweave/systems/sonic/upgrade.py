@@ -1,0 +1,57 @@
+"""How SONiC is upgraded: ``sonic-installer install``, by which the image becomes the default, then ``reboot`` (sonic-utilities, Command-Reference, Software Installation and Management).
+
+The image that runs now stays on the disk: ``sonic-installer set-default`` is the way back.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from railweave.systems.machine_timer import ROOT
+from railweave.systems.transaction import RefusedError
+
+if TYPE_CHECKING:
+    from railweave.systems.installation import Image
+    from railweave.systems.transaction import Session
+
+PROTOCOL = "ssh"
+FOLDER = "/tmp"  # noqa: S108 - a folder of the device
+BY_RELEASE = False
+BY_HAND = ""
+_INSTALL = """PATH=$PATH:/usr/local/bin
+if [ -n "$3" ]; then
+  [ "$(sha256sum < "$1" | cut -d' ' -f1)" = "$3" ] || { echo "the SHA-256 of $1 there is not $3" >&2; exit 1; }
+fi
+case "$(sonic-installer list | grep -i '^Next:')" in *"$2"*) exit 0;; esac
+sonic-installer install -y "$1" || exit 1
+case "$(sonic-installer list | grep -i '^Next:')" in *"$2"*) ;; *) echo "the next start would not run release $2" >&2; exit 1;; esac
+"""
+_RESTART = "PATH=$PATH:/usr/local/bin; reboot"
+
+
+def commands(image: Image) -> list[str]:
+    """In the shell of SONiC."""
+    return [f"sudo sonic-installer install -y {shlex.quote(image.source)}", "sudo reboot"]
+
+
+async def _script(session: Session, text: str, *more: str) -> str:
+    return await session.tell(shlex.join(["sh", "-c", ROOT, text, "railweave", *more]))
+
+
+async def boot(session: Session) -> str:
+    """The kernel's name for this boot."""
+    found = (await session.tell("cat /proc/sys/kernel/random/boot_id")).strip()
+    if not found:
+        raise RefusedError("it does not say which boot this is")
+    return found
+
+
+async def install(session: Session, image: Image) -> None:
+    """Compare the checksum of what was copied, install, and see that the next start runs it."""
+    await _script(session, _INSTALL, image.source, image.release, image.sha256)
+
+
+async def restart(session: Session) -> None:
+    """Reboot."""
+    await _script(session, _RESTART)
