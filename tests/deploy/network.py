@@ -56,6 +56,11 @@ class State:
                 self._of = (now, self._said())
             return self._of[1]
 
+    def forget(self) -> None:
+        """Work all out anew at the next question."""
+        with self._guard:
+            self._of = ((), {})
+
     def _said(self) -> dict[str, dict[str, str]]:
         texts = {name: {"junos.conf": "\n".join(box.running)} for name, box in self._boxes.items()}
         configs = running_configs(self._network, texts)

@@ -64,6 +64,8 @@ class SonicBox:
     log: list[str] = field(default_factory=list[str])
     before: Callable[[str], None] = lambda _: None
     """Called with each command before it is carried out."""
+    more: Callable[[list[str]], str | None] = lambda _: None
+    """Carries out ``sonic-installer`` and ``reboot``; None: it is refused."""
     checkpoints: dict[str, Tables] = field(default_factory=dict[str, Tables])
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="box-")))
     _guard: threading.RLock = field(default_factory=threading.RLock)
@@ -72,7 +74,7 @@ class SonicBox:
         box, programs = self, self.folder / "bin"
         for place in (programs, self.folder / "etc/frr", self.folder / "deploy", self.folder / "units"):
             place.mkdir(parents=True)
-        for name in ("config", "vtysh", "sonic-cfggen", "systemctl", "longer"):
+        for name in ("config", "vtysh", "sonic-cfggen", "systemctl", "longer", "sonic-installer", "reboot"):
             (programs / name).write_text(_CLIENT)
         for name, text in _SHELL.items():
             (programs / name).write_text(text)
@@ -167,6 +169,8 @@ class SonicBox:
             "vtysh": self._vtysh,
             "sonic-cfggen": self._cfggen,
             "systemctl": self._systemctl,
+            "sonic-installer": self._more("sonic-installer"),
+            "reboot": self._more("reboot"),
             "longer": lambda words: str(float(words[0]) * self.scale),
         }
         try:
@@ -174,6 +178,14 @@ class SonicBox:
                 return 0, work[words[0]](words[1:])
         except WrongError as error:
             return 1, f"{error}\n"
+
+    def _more(self, name: str) -> Callable[[list[str]], str]:
+        def work(words: list[str]) -> str:
+            if (said := self.more([name, *words])) is None:
+                raise WrongError(f"{name}: it failed")
+            return said
+
+        return work
 
     def _cfggen(self, words: list[str]) -> str:
         tables = self.tables if "-d" in words else json.loads(Path(words[words.index("-j") + 1]).read_text())

@@ -184,6 +184,8 @@ async def _http(device: StandIn, reader: asyncio.StreamReader, writer: asyncio.S
     wanted = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
     try:
         while head := (await reader.readuntil(b"\r\n\r\n")).decode():
+            if device.gone:
+                break
             first, *lines = head.split("\r\n")
             method, path, _ = first.split(" ")
             fields = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}

@@ -1,0 +1,225 @@
+"""Another release put on switches, on stand-ins: ordered, drained, installed, restarted, held against before; and what stops it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from railweave.api.deploying import (
+    deploy_apply,
+    deploy_history,
+    deploy_log,
+    deploy_plan,
+    deploy_resume,
+    deploy_rollback,
+    deploy_status,
+)
+from railweave.api.upgrading import deploy_upgrade
+from railweave.deploy.plan import Plan, read_plan
+from railweave.deploy.rollout import StoppedError
+from railweave.deploy.traffic import Quiet
+from railweave.deploy.upgrading import Patience
+from railweave.errors import InputError
+from railweave.writing import write_file
+from tests.deploy import eos_network, network, sonic_network
+from tests.deploy.restarting import NEW, OLD, Fleet, of_eos, of_junos, of_sonic, releases
+from tests.deploy.test_rollout import SMALL
+from tests.reach.stand_ins import PASSWORD
+
+URL = "http://images.example/new.img"
+SPINES = ("spine1", "spine2")
+AT_ONCE = Quiet(every_s=0, within_s=0)
+SHORT = Patience(restart_s=5, settle_s=0, every_s=0.05)
+
+
+@pytest.fixture(autouse=True)
+def _password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("READER", PASSWORD)
+
+
+@dataclass
+class Upgraded:
+    fabric: Path
+    access: Path
+    fleet: Fleet
+
+    def plan(self, only: tuple[str, ...] = SPINES, image: str = URL, **options: bool) -> Plan:
+        wanted = {"force": True, **options}
+        return deploy_upgrade(self.fabric, NEW, image=image, only=only, access=self.access, **wanted)
+
+    def apply(self, plan: Plan) -> None:
+        path = self.fabric.with_name("plan.json")
+        write_file(path, json.dumps(plan.to_json()), private=True)
+        assert read_plan(path) == plan
+        deploy_apply(path, access=self.access, settle=0, quiet=AT_ONCE, patience=SHORT)
+
+    def resume(self, *, back: bool = False) -> str:
+        return deploy_resume(self.fabric, access=self.access, settle=0, quiet=AT_ONCE, patience=SHORT, back=back).state
+
+
+@contextmanager
+def junos(fabric: Path) -> Iterator[Upgraded]:
+    fabric.write_text(f"# ours\n{SMALL}")
+    with network.changing(fabric, network.runs(fabric)) as found:
+        yield Upgraded(fabric, found.access, of_junos(found))
+
+
+@contextmanager
+def eos(fabric: Path) -> Iterator[Upgraded]:
+    fabric.write_text(eos_network.of_eos(SMALL))
+    with eos_network.eos_network(fabric, eos_network.runs(fabric)) as found:
+        yield Upgraded(fabric, found.access, of_eos(found))
+
+
+@contextmanager
+def sonic(fabric: Path) -> Iterator[Upgraded]:
+    fabric.write_text(sonic_network.of_sonic(SMALL))
+    with sonic_network.sonic_network(fabric, sonic_network.runs(fabric)) as found:
+        yield Upgraded(fabric, found.access, of_sonic(found))
+
+
+Make = Callable[[Path], AbstractContextManager[Upgraded]]
+
+
+@pytest.fixture
+def fabric(tmp_path: Path) -> Path:
+    return tmp_path / "fabric.yaml"
+
+
+@pytest.mark.parametrize("made", [junos, eos, pytest.param(sonic, marks=pytest.mark.slow)])
+def test_spines_get_a_release_one_after_another_and_come_back(made: Make, fabric: Path) -> None:
+    with made(fabric) as one:
+        text = fabric.read_text()
+        plan = one.plan()
+        assert not plan.refused
+        assert [wave.devices for wave in plan.waves] == [("spine1",), ("spine2",)]
+        one.apply(plan)
+        assert releases(one.fleet) == {name: NEW if name in SPINES else OLD for name in one.fleet}
+        assert [len(one.fleet[name].images) for name in SPINES] == [1, 1]
+        assert fabric.read_text() == text, "nothing is drained any more"
+        assert not deploy_plan(fabric, live=True, access=one.access).changed
+        assert [row.state for row in deploy_history(fabric)] == ["done"] * 5, (
+            "the upgrade, and a drain and its end of each"
+        )
+        verbs = [step.verb for step in deploy_log(fabric, 1)[2] if step.device == "spine1"]
+        assert verbs == ["drain", "install", "restart", "return", "undrain"]
+        again = one.plan()
+        assert not again.waves
+        assert f"spine1 runs {NEW} already" in again.lines()
+
+
+@pytest.mark.parametrize("made", [junos, eos, pytest.param(sonic, marks=pytest.mark.slow)])
+def test_a_switch_that_comes_back_with_the_wrong_release_stops_it(made: Make, fabric: Path) -> None:
+    with made(fabric) as one:
+        one.fleet["spine1"].comes_back_as = OLD
+        with pytest.raises(
+            StoppedError, match=rf"stays drained: spine1: it came back with release {OLD}, and should run"
+        ):
+            one.apply(one.plan())
+        assert "spine1: drained" in fabric.read_text()
+        assert one.fleet["spine2"].images == [], "nothing after it begins"
+        newest, truths = deploy_status(fabric, access=one.access)
+        assert newest is not None
+        assert newest.state == "running"
+        assert [each.line() for each in truths] == [
+            f"{name} runs {OLD}, as before".replace(" runs", ": runs") for name in SPINES
+        ]
+        with pytest.raises(InputError, match="revision 1 was interrupted"):
+            one.apply(one.plan(("spine2",)))
+        one.fleet["spine1"].version = NEW  # somebody mends it by hand
+        one.fleet["spine1"].state.forget()
+        assert one.resume() == "done"
+        assert releases(one.fleet)["spine2"] == NEW
+        assert "drained" not in fabric.read_text()
+
+
+@pytest.mark.parametrize("made", [junos, eos, pytest.param(sonic, marks=pytest.mark.slow)])
+def test_a_switch_that_comes_back_with_fewer_sessions_stops_it(made: Make, fabric: Path) -> None:
+    with made(fabric) as one:
+        one.fleet["spine1"].fewer = True
+        with pytest.raises(
+            StoppedError, match=rf"it runs {NEW}, and is not as before: the BGP session with \S+ was established"
+        ):
+            one.apply(one.plan())
+        assert "spine1: drained" in fabric.read_text()
+        with pytest.raises(StoppedError, match="not as before"):
+            one.resume(back=True)
+        assert deploy_history(fabric)[-1].state == "stopped"
+        assert "spine1: drained" in fabric.read_text(), "it is no better, and stays out of use"
+        assert one.fleet["spine2"].images == []
+
+
+def test_a_switch_that_does_not_come_back_stops_it(fabric: Path) -> None:
+    with junos(fabric) as one:
+        one.fleet["spine1"].stays_away = True
+        plan = one.plan()
+        path = fabric.with_name("plan.json")
+        write_file(path, json.dumps(plan.to_json()), private=True)
+        short = Patience(restart_s=0.1, settle_s=0, every_s=0.05)
+        with pytest.raises(StoppedError, match=r"spine1: it is not back after 0.1 s"):
+            deploy_apply(path, access=one.access, settle=0, quiet=AT_ONCE, patience=short)
+        assert one.fleet["spine2"].images == []
+
+
+@pytest.mark.parametrize("made", [junos, eos, pytest.param(sonic, marks=pytest.mark.slow)])
+def test_a_switch_that_refuses_the_image_is_brought_back_into_use(made: Make, fabric: Path) -> None:
+    with made(fabric) as one:
+        text = fabric.read_text()
+        one.fleet["spine1"].refuses = True
+        with pytest.raises(StoppedError, match="the release was not installed, and the switch stays drained: spine1"):
+            one.apply(one.plan())
+        assert "spine1: drained" in fabric.read_text()
+        one.fleet["spine1"].refuses = False
+        assert one.resume() == "done"
+        assert fabric.read_text() == text
+        with pytest.raises(InputError, match=f"install {OLD} by another upgrade"):
+            deploy_rollback(fabric, 1, access=one.access)
+
+
+def test_what_is_gone_meanwhile_refuses_it_and_is_named_where_it_is_forced(fabric: Path) -> None:
+    with junos(fabric) as one:
+        plan = one.plan(force=False)
+        assert any("batch 1: path color green would be gone" in line for line in plan.refused)
+        assert any("forced: path color green would be gone" in line for line in one.plan().lines())
+
+
+def test_a_batch_takes_switches_of_one_kind_together(fabric: Path) -> None:
+    text = SMALL.replace("    colors: [{name: green}, {name: blue}]\n", "").replace("spines: 2", "spines: 4")
+    fabric.write_text(text)
+    with network.changing(fabric, network.runs(fabric)) as found:
+        of_junos(found)
+        plan = deploy_upgrade(
+            fabric, NEW, image=URL, only=[f"spine{number}" for number in range(1, 5)], batch=2, access=found.access
+        )
+        assert not plan.refused
+        assert [wave.devices for wave in plan.waves] == [("spine1",), ("spine2", "spine3"), ("spine4",)]
+        assert "keeps 50% of its uplink capacity" in plan.waves[1].risks[0]
+
+
+def test_a_plan_shows_what_the_release_renders_otherwise(fabric: Path) -> None:
+    with junos(fabric) as one:
+        plan = deploy_upgrade(fabric, "23.4R1", image=URL, access=one.access, force=True)
+        text = "\n".join(plan.lines())
+        assert "write `release: 23.4R1` into the fabric file" in text
+        assert "+ " in text
+        assert any(
+            "renders every configuration as before" in line
+            for line in deploy_upgrade(fabric, "25.4R2", image=URL, access=one.access, force=True).lines()
+        )
+
+
+def test_wrong_input_is_refused(fabric: Path) -> None:
+    with junos(fabric) as one:
+        with pytest.raises(InputError, match="junos installs an image, and none is given"):
+            one.plan(image="")
+        with pytest.raises(InputError, match="cannot be read"):
+            one.plan(image="nowhere.iso")
+        with pytest.raises(InputError, match="no such switch"):
+            one.plan(("spine9",))
+        one.fleet["spine1"].stand_in.gone = True
+        assert any("spine1 did not answer" in line for line in one.plan().refused)
