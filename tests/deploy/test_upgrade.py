@@ -184,21 +184,22 @@ def test_a_switch_that_refuses_the_image_is_brought_back_into_use(made: Make, fa
 def test_what_is_gone_meanwhile_refuses_it_and_is_named_where_it_is_forced(fabric: Path) -> None:
     with junos(fabric) as one:
         plan = one.plan(force=False)
-        assert any("batch 1: path color green would be gone" in line for line in plan.refused)
+        assert any("wave 1: path color green would be gone" in line for line in plan.refused)
         assert any("forced: path color green would be gone" in line for line in one.plan().lines())
 
 
 def test_a_batch_takes_switches_of_one_kind_together(fabric: Path) -> None:
-    text = SMALL.replace("    colors: [{name: green}, {name: blue}]\n", "").replace("spines: 2", "spines: 4")
-    fabric.write_text(text)
+    two_of_each = "    paths_per_nic: 2\n    colors:"
+    fabric.write_text(SMALL.replace("    colors:", two_of_each).replace("spines: 2", "spines: 4"))
+    spines = [f"spine{number}" for number in range(1, 5)]
     with network.changing(fabric, network.runs(fabric)) as found:
         of_junos(found)
-        plan = deploy_upgrade(
-            fabric, NEW, image=URL, only=[f"spine{number}" for number in range(1, 5)], batch=2, access=found.access
-        )
-        assert not plan.refused
-        assert [wave.devices for wave in plan.waves] == [("spine1",), ("spine2", "spine3"), ("spine4",)]
-        assert "keeps 50% of its uplink capacity" in plan.waves[1].risks[0]
+        plan = deploy_upgrade(fabric, NEW, image=URL, only=spines, access=found.access)
+        assert not plan.refused, "the other spine of its color is there"
+        assert len(plan.waves) == 4
+        both = deploy_upgrade(fabric, NEW, image=URL, only=spines, batch=2, access=found.access)
+        assert [len(wave.devices) for wave in both.waves] == [1, 1, 2]
+        assert any("wave 3: path color blue would be gone" in line for line in both.refused)
 
 
 def test_a_plan_shows_what_the_release_renders_otherwise(fabric: Path) -> None:

@@ -153,9 +153,9 @@ def _losses(
         configs = {one.name: device_config(after, one.name) for one in after.switches}
         for one in gone(network, after, configs):
             (lines if force else refused).append(
-                f"batch {number}: forced: {one}"
+                f"wave {number}: forced: {one}"
                 if force
-                else f"batch {number}: {one} (--force takes it out all the same)"
+                else f"wave {number}: {one} (--force takes it out all the same)"
             )
     return lines, refused
 

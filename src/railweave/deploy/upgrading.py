@@ -80,7 +80,7 @@ class Upgrading:
             self._batch(number, wave, only_back=finish and not begun & {"install", "restart", "return"})
             if not finish:
                 self.say(
-                    f"batch {number} of {len(self.plan.waves)}: {', '.join(wave.devices)} run {self.upgrade.image.release}, as before"
+                    f"wave {number} of {len(self.plan.waves)}: {', '.join(wave.devices)} run {self.upgrade.image.release}, as before"
                 )
 
     def _batch(self, number: int, wave: Wave, *, only_back: bool) -> None:
@@ -102,19 +102,19 @@ class Upgrading:
         if not names or self._done(number, "drain") >= set(names):
             return
         if self.wait_for is not None and wave.servers:
-            self.say(f"batch {number}: waiting until {', '.join(wave.servers)} may lose NICs")
+            self.say(f"wave {number}: waiting until {', '.join(wave.servers)} may lose NICs")
             if why := asyncio.run(self.wait_for(number, wave)):
-                raise StoppedError(f"{why}: batch {number} was not drained", number, back=False)
+                raise StoppedError(f"{why}: wave {number} was not drained", number, back=False)
         self._shifted(number, names, back=False)
 
     def _shifted(self, number: int, names: Sequence[str], *, back: bool) -> None:
         what = "undrain" if back else "drain"
-        self.say(f"batch {number}: {what} {', '.join(names)}")
+        self.say(f"wave {number}: {what} {', '.join(names)}")
         try:
             with self._steps(number, names, what):
                 self.shift(names, back)
         except RailweaveError as error:
-            raise StoppedError(f"batch {number}: {what} {', '.join(names)}: {error}", number, back=False) from None
+            raise StoppedError(f"wave {number}: {what} {', '.join(names)}: {error}", number, back=False) from None
 
     def _steps(self, number: int, names: Sequence[str], verb: Verb) -> ExitStack:
         """A row in the journal for each device, before something is done to all of them."""

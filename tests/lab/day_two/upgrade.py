@@ -45,7 +45,7 @@ def seconds(fabric: Path, revision: int, device: str) -> dict[str, float]:
 def upgraded(fabric: Path, access: Path, root: Path, release: str) -> tuple[list[str], list[str]]:
     """Upgrade two spines: their rows, and what was wrong."""
     text = fabric.read_text()
-    plan = deploy_upgrade(fabric, release, image=str(root), only=SPINES, lab=True, access=access)
+    plan = deploy_upgrade(fabric, release, image=str(root), only=SPINES, force=True, lab=True, access=access)
     wrong = list(plan.refused)
     for line in plan.lines():
         drain.say(f"  {line}")
@@ -70,7 +70,7 @@ def upgraded(fabric: Path, access: Path, root: Path, release: str) -> tuple[list
     lost, sent = int((~probed.arrived).sum()), probed.arrived.size
     wrong += [f"{lost} of {sent} packets lost"] if lost else []
     wrong += [] if fabric.read_text() == text else ["the fabric file is not as it was"]
-    again = deploy_upgrade(fabric, release, image=str(root), only=SPINES, lab=True, access=access)
+    again = deploy_upgrade(fabric, release, image=str(root), only=SPINES, force=True, lab=True, access=access)
     wrong += [f"{name} does not run {release}" for wave in again.waves for name in wave.devices]
     wrong += [one for one in drain.stands(fabric, access) if "the design names" not in one]
     rows: list[str] = []

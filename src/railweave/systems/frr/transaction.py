@@ -27,7 +27,8 @@ ATOMIC = False
 FILES = {"configuration": _FILE}
 WHOLE: Mapping[str, Command] = {}
 _INTERFACE = re.compile(r"^interface .*", re.MULTILINE)
-_COMPLAINT = re.compile(r"^line \d+: .*|^%.*", re.MULTILINE)
+_COMPLAINT = re.compile(r"^line \d+: .*|^%(?! Configuration applied with notes:).*", re.MULTILINE)
+"""What ``vtysh`` says of a line that FRR does not take. Of one that it takes, newer releases (10.7) print notes under a heading of that form."""
 
 _START = (
     "umask 077\nRAILWEAVE_DEPLOY_FOLDER=/etc/frr/railweave\n"
