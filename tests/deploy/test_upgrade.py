@@ -48,9 +48,8 @@ class Upgraded:
     access: Path
     fleet: Fleet
 
-    def plan(self, only: tuple[str, ...] = SPINES, image: str = URL, **options: bool) -> Plan:
-        wanted = {"force": True, **options}
-        return deploy_upgrade(self.fabric, NEW, image=image, only=only, access=self.access, **wanted)
+    def plan(self, only: tuple[str, ...] = SPINES, image: str = URL, *, force: bool = True) -> Plan:
+        return deploy_upgrade(self.fabric, NEW, image=image, only=only, access=self.access, force=force)
 
     def apply(self, plan: Plan) -> None:
         path = self.fabric.with_name("plan.json")

@@ -291,8 +291,14 @@ def deploy_rollback(
             most=max_unavailable,
             configs=site.configs,
         )
-        drained = rows.plan(found.number).drain
-        return replace(plan, drain=drained.other_way()) if drained and not only else plan
+        taken = rows.plan(found.number)
+        if only:
+            return plan
+        return replace(
+            plan,
+            drain=taken.drain.other_way() if taken.drain else None,
+            replacement=taken.replacement.other_way() if taken.replacement else None,
+        )
 
 
 def _wait_for(command: str | None, seconds: float) -> WaitFor | None:

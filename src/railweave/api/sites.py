@@ -37,11 +37,28 @@ def designed_as(fabric: Path, text: str, hardware: Path | str | None) -> Network
         return design_file(place, lock, inventory_of=fabric, hardware=path_of(hardware))[0]
 
 
-def network_of_plan(fabric: Path, plan: Plan | None, hardware: Path | str | None) -> Network:
-    """The network that a plan leads to: that of the fabric file, but where the plan changes that file. Raises ``InputError``."""
-    from railweave.deploy import status_file
+def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> Network:
+    """The network of a fabric file as if its inventory had another text. Nothing of it is written."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / fabric.name
+        write_file(place, fabric.read_text(encoding="utf-8"))
+        if inventory:
+            write_file(companion(place, INVENTORY), inventory)
+        lock = read_lock(companion(fabric, "lock"))
+        return design_file(place, lock, hardware=path_of(hardware))[0]
 
-    if plan is None or plan.drain is None:
+
+INVENTORY = "inventory.csv"
+"""What the name of an inventory ends with."""
+
+
+def network_of_plan(fabric: Path, plan: Plan | None, hardware: Path | str | None) -> Network:
+    """The network that a plan leads to: that of the fabric file, but where the plan changes that file or the inventory. Raises ``InputError``."""
+    from railweave.deploy import file_change
+
+    if plan is None or (change := file_change.change_of(plan)) is None:
         return load(fabric, hardware=hardware)
-    status_file.check(fabric, plan.drain)
-    return designed_as(fabric, plan.drain.after, hardware)
+    file_change.check(change)
+    if plan.drain is not None:
+        return designed_as(fabric, plan.drain.after, hardware)
+    return designed_with(fabric, change.after, hardware)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli import deploy_drain, deploy_upgrade
+from railweave.cli import deploy_drain, deploy_replace, deploy_upgrade
 from railweave.cli.deploy_output import line, planned, show_revision, when
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, telling
@@ -54,6 +54,7 @@ _OUTPUT = typer.Option(..., "--output", "-o", help="File of the plan. It holds c
 app.command(short_help="The plan that takes a switch, link, path color or server out of use.")(deploy_drain.drain)
 app.command(short_help="The plan that brings it back.")(deploy_drain.undrain)
 app.command(short_help="The plan that installs another release on switches.")(deploy_upgrade.upgrade)
+app.command(short_help="The plan of what follows from a replaced switch, server or NIC.")(deploy_replace.replace)
 
 
 @app.callback()

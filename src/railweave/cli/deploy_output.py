@@ -28,7 +28,7 @@ def planned(found: Plan, output: Path, *, as_json: bool) -> None:
     else:
         for line in found.lines():
             typer.echo(line)
-        if (found.changed or found.drain or (found.upgrade and found.waves)) and not found.refused:
+        if (found.changed or found.drain or found.replacement or (found.upgrade and found.waves)) and not found.refused:
             typer.echo(f"apply it: railweave deploy apply {os.fspath(output)} --digest {found.digest}")
     if found.refused:
         raise typer.Exit(1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.deploy import status_file
+from railweave.deploy import file_change
 from railweave.deploy.device import Device
 from railweave.deploy.filling import given
 from railweave.deploy.making import make_plan
@@ -165,13 +165,13 @@ def _rollout(rows: Journal, revision: Revision, site: Site, how: How, secrets: M
 
 
 async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: How) -> None:
-    """The whole of a plan: the fabric file's ``status:``, the waves, and the end of traffic. Raises ``StoppedError``."""
-    drain = rollout.plan.drain
-    if drain is None:
+    """The whole of a plan: the fabric file's ``status:`` or the inventory, the waves, and the end of traffic. Raises ``StoppedError``."""
+    change = file_change.change_of(rollout.plan)
+    if change is None:
         await rollout.run()
         return
     await rollout.rehearse()
-    status_file.write(Path(rollout.plan.fabric), drain)
+    file_change.write(change)
     try:
         await rollout.waves()
     except StoppedError as stopped:
@@ -182,9 +182,9 @@ async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: How) ->
 
 async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: How, *, again: bool) -> None:
     """The rest of a plan that was interrupted. Raises ``StoppedError``."""
-    drain = rollout.plan.drain
-    if drain is not None and again:
-        status_file.write(Path(rollout.plan.fabric), drain)
+    change = file_change.change_of(rollout.plan)
+    if change is not None and again:
+        file_change.write(change)
     try:
         await unfinished(rollout, rows.steps(rollout.revision), again=again)
     except StoppedError as stopped:
@@ -197,11 +197,11 @@ async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: How, *, aga
 
 
 def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
-    """The fabric file as it was, where every switch is as it was, too."""
-    drain = rollout.plan.drain
+    """The file that a plan changes as it was, where every device is as it was, too."""
+    change = file_change.change_of(rollout.plan)
     kept = any(one.verb == "confirm" for one in rows.steps(rollout.revision))
-    if drain is not None and back and not kept:
-        status_file.put_back(Path(rollout.plan.fabric), drain)
+    if change is not None and back and not kept:
+        file_change.put_back(change)
 
 
 async def _quiet(rollout: Rollout, site: Site, how: How) -> None:

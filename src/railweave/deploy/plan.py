@@ -12,6 +12,7 @@ from railweave.config.secret import REFERENCE
 from railweave.counting import counted
 from railweave.deploy.changes import DeviceChange
 from railweave.deploy.drain import Drain, difference
+from railweave.deploy.replacement import Replacement, differences
 from railweave.deploy.upgrade import Upgrade
 from railweave.deploy.waves import Wave
 from railweave.errors import FileLine, Problem, SpecError
@@ -27,6 +28,7 @@ class Plan:
     ``live``: it was made from what devices said themselves, without secrets taken out, so that it can be applied. ``silent`` are devices of
     which nothing is known, with the reason: they are not in the plan. ``back_to`` is the revision that it brings back.
     ``drain``: it takes something out of use, or brings it back. ``upgrade``: it installs another release, and changes no configuration.
+    ``replacement``: hardware was replaced, so that the inventory changes.
     """
 
     fabric: str
@@ -39,6 +41,7 @@ class Plan:
     back_to: int | None = None
     drain: Drain | None = None
     upgrade: Upgrade | None = None
+    replacement: Replacement | None = None
 
     @property
     def digest(self) -> str:
@@ -57,7 +60,8 @@ class Plan:
         found += [f"wave {number}: {why}" for number, wave in enumerate(self.waves, 1) for why in wave.refused]
         found += self.drain.refused if self.drain else ()
         found += self.upgrade.refused if self.upgrade else ()
-        if not self.devices and self.drain is None and self.upgrade is None:
+        found += self.replacement.refused if self.replacement else ()
+        if not self.devices and self.drain is None and self.upgrade is None and self.replacement is None:
             found.append("no switch answered")
         if not self.live:
             found.append(
@@ -84,6 +88,7 @@ class Plan:
             "back_to": self.back_to,
             **({} if self.drain is None else {"drain": self.drain.to_json()}),
             **({} if self.upgrade is None else {"upgrade": self.upgrade.to_json()}),
+            **({} if self.replacement is None else {"replacement": self.replacement.to_json()}),
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -94,6 +99,10 @@ class Plan:
         """The whole for a person: waves with their risk, then each device with what changes."""
         if self.upgrade:
             text = list(self.upgrade.lines)
+        elif self.replacement:
+            one = self.replacement
+            text = [*differences(one.before, one.after, Path(one.file).name), *one.lines]
+            text += [] if self.changed else ["no device is changed by this plan"]
         elif self.drain:
             text = [*difference(self.drain, Path(self.fabric).name), *self.drain.lines]
             text += [] if self.changed else ["no switch changes"]
@@ -132,6 +141,7 @@ def plan_of(found: Any) -> Plan:  # noqa: ANN401 - JSON
         found["back_to"],
         Drain.of_json(found["drain"]) if "drain" in found else None,
         Upgrade.of_json(found["upgrade"]) if "upgrade" in found else None,
+        Replacement.of_json(found["replacement"]) if "replacement" in found else None,
     )
 
 

@@ -80,7 +80,7 @@ class Upgrading:
             self._batch(number, wave, only_back=finish and not begun & {"install", "restart", "return"})
             if not finish:
                 self.say(
-                    f"wave {number} of {len(self.plan.waves)}: {', '.join(wave.devices)} run {self.upgrade.image.release}, as before"
+                    f"wave {number} of {len(self.plan.waves)}: {', '.join(wave.devices)}: release {self.upgrade.image.release}, as before"
                 )
 
     def _batch(self, number: int, wave: Wave, *, only_back: bool) -> None:
