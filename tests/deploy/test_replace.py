@@ -54,7 +54,7 @@ def inventory(network: Changing) -> Path:
 def test_a_switch_that_was_replaced_gets_its_configuration_and_its_serial_number(network: Changing) -> None:
     wanted = sorted(network.boxes["spine2"].running)
     box = network.boxes["spine2"]
-    box.running = [line for line in box.running if not line.startswith("set protocols bgp")]
+    box.running = [line for line in box.running if not line.startswith("set class-of-service")]
     box.candidate, box.history = list(box.running), [list(box.running)]
     plan = deploy_replace(network.fabric, "spine2", serial="NEW-1", access=network.access)
     assert not plan.refused

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import Argument, InputError, Option, Problem
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from collections.abc import Iterator, Mapping
 
     from railweave.network.model import Network
