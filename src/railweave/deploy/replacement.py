@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from railweave.errors import Argument, InputError, Option, Problem
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from railweave.network.model import Network
 

@@ -53,24 +53,26 @@ class Router:
     async def restart(self) -> None:
         """End its daemons, and start them from the folder that was noted."""
         try:
-            await asyncio.to_thread(self._again)
+            await asyncio.to_thread(again, self.lab, self.device)
         except LabError as error:
             raise RefusedError(str(error)) from None
 
-    def _again(self) -> None:
-        place, config = self.lab.place, self.lab.plan.configs[self.device]
-        pids = [pid for one in rootfs.DAEMONS if (pid := routers.daemon_pid(place, self.device, one)) is not None]
-        for pid in pids:
-            os.kill(pid, signal.SIGTERM)
-        end = monotonic() + _END_S
-        while any(alive(pid) for pid in pids):
-            if monotonic() > end:
-                raise LabError(f"{self.device}: its daemons have not ended after {_END_S:g} s")
-            sleep(0.05)
-        frr = routers.frr_of(place, self.lab.frr, self.device)
-        for folder in routers.FOLDERS:
-            for one in (place.router(self.device) / folder, *(place.router(self.device) / folder).rglob("*")):
-                if not one.is_symlink():
-                    shutil.chown(one, frr.user, frr.group)
-        routers.start(place, self.lab.frr, [config], lambda _: None)
-        routers.solicit(place, [config])
+
+def again(lab: Running, device: str) -> None:
+    """End the daemons of a router, and start them with the configuration that is saved. Raises ``LabError``."""
+    place, config = lab.place, lab.plan.configs[device]
+    pids = [pid for one in rootfs.DAEMONS if (pid := routers.daemon_pid(place, device, one)) is not None]
+    for pid in pids:
+        os.kill(pid, signal.SIGTERM)
+    end = monotonic() + _END_S
+    while any(alive(pid) for pid in pids):
+        if monotonic() > end:
+            raise LabError(f"{device}: its daemons have not ended after {_END_S:g} s")
+        sleep(0.05)
+    frr = routers.frr_of(place, lab.frr, device)
+    for folder in routers.FOLDERS:
+        for one in (place.router(device) / folder, *(place.router(device) / folder).rglob("*")):
+            if not one.is_symlink():
+                shutil.chown(one, frr.user, frr.group)
+    routers.start(place, lab.frr, [config], lambda _: None)
+    routers.solicit(place, [config])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.counting import counted
 from railweave.network.status import absent_words
+from railweave.runbook.day_two import day_two
 from railweave.runbook.markdown import block, table
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def document(network: Network, config: DeviceConfig, routes: Routes, system: Run
     for place, check in enumerate(system.checks(network, config, routes), 2):
         lines += _check(place, check)
     lines += ["## Cable labels", "", *_labels(network, config)]
+    lines += ["", "## Once it is in use", "", *day_two(switch)]
     return "\n".join(lines) + "\n"
 
 
