@@ -138,6 +138,23 @@ def test_a_rollback_of_a_drain_brings_the_fabric_file_back_too(network: Changing
     assert network.fabric.read_text() == text
 
 
+def test_what_came_half_way_is_ended_by_the_same_again(network: Changing) -> None:
+    text, before = network.fabric.read_text(), running(network)
+    apply(network, drain(network, "spine2"))
+    drained, name = running(network), next(iter(drain(network, "spine2").devices)).device
+    box = network.boxes[name]
+    box.running, box.candidate, box.history = before[name], list(before[name]), [list(before[name])]
+    again = drain(network, "spine2")
+    assert set(again.changed) == {name}
+    apply(network, again)
+    assert running(network) == drained
+    network.fabric.write_text(text)  # as an end of the drain that kept nothing but the file
+    back = deploy_undrain(network.fabric, ["spine2"], again=True, access=network.access)
+    apply(network, back)
+    assert running(network) == before
+    assert network.fabric.read_text() == text
+
+
 def test_a_server_is_drained_without_a_change_of_any_switch(network: Changing) -> None:
     text = network.fabric.read_text()
     plan = drain(network, "gpu-1", force=False)

@@ -39,20 +39,23 @@ def deploy_drain(
     Nothing is changed; the plan has the fabric file's ``status:`` as it will be. Raises ``InputError`` for an unknown name, ``LabError`` where the lab is not up.
     """
     from railweave.deploy.drain import named
-    from railweave.intent.status_lines import with_drained
+    from railweave.intent.status_lines import with_drained, without_drained
 
     fabric = Path(fabric)
     before = load(fabric, hardware=hardware)
     found = [named(before, word) for word in what]
     text = fabric.read_text(encoding="utf-8")
-    wanted = [pattern for one in found for pattern in one.patterns if not _is_drained(before, pattern)]
+    patterns = [pattern for one in found for pattern in one.patterns]
+    wanted = [pattern for pattern in patterns if not _is_drained(before, pattern)]
     after = designed_as(fabric, with_drained(text, wanted), hardware)
+    in_use = before if len(wanted) == len(patterns) else designed_as(fabric, without_drained(text, patterns), hardware)
     return _planned(
         fabric,
         (before, after),
         found,
         text,
         with_drained(text, wanted),
+        other=in_use,
         back=False,
         lab=lab,
         access=access,
@@ -65,20 +68,24 @@ def deploy_undrain(
     fabric: Path | str,
     what: Sequence[str],
     *,
+    again: bool = False,
     lab: bool = False,
     access: Path | str | None = None,
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Plan:
-    """The plan that brings back into use what was drained. Arguments and errors are those of ``deploy_drain``; what is not drained is an error."""
+    """The plan that brings back into use what was drained. Arguments and errors are those of ``deploy_drain``; what is not drained is an error.
+
+    - ``again``: it is none; switches that still run what a drain told them, for the end of it came no further, are brought back.
+    """
     from railweave.deploy.drain import named
-    from railweave.intent.status_lines import with_active, without_drained
+    from railweave.intent.status_lines import with_active, with_drained, without_drained
 
     fabric = Path(fabric)
     before = load(fabric, hardware=hardware)
     found = [named(before, word) for word in what]
     wanted = [pattern for one in found for pattern in one.patterns if _is_drained(before, pattern)]
-    if not wanted:
+    if not wanted and not again:
         fix = "`status:` of the fabric file says what is"
         raise InputError([Problem(Argument("what"), f"{', '.join(what)}: not drained", fix)])
     text = fabric.read_text(encoding="utf-8")
@@ -86,12 +93,14 @@ def deploy_undrain(
     if left := [one for one in wanted if _is_drained(designed_as(fabric, changed, hardware), one)]:
         changed = with_active(changed, left)  # a line for several says so
     after = designed_as(fabric, changed, hardware)
+    patterns = [pattern for one in found for pattern in one.patterns]
     return _planned(
         fabric,
         (before, after),
         found,
         text,
         changed,
+        other=before if wanted else designed_as(fabric, with_drained(text, patterns), hardware),
         back=True,
         lab=lab,
         access=access,
@@ -115,12 +124,14 @@ def _planned(
     text: str,
     changed: str,
     *,
+    other: Network,
     back: bool,
     lab: bool,
     access: Path | str | None,
     force: bool,
     progress: Callable[[str], None],
 ) -> Plan:
+    """The plan from one network to another; ``other`` says which switches a drain touches at all, also where the file has it already."""
     from railweave.deploy import drain as draining
     from railweave.deploy.left import capacity, gone, still_used
     from railweave.deploy.making import make_plan
@@ -129,7 +140,7 @@ def _planned(
     links = frozenset(link for one in found for link in one.links)
     with in_force(after.catalog):
         site = site_of(fabric, after, lab=lab, access=access)
-        former = site_of(fabric, before, lab=lab, access=access).configs
+        former = site_of(fabric, other, lab=lab, access=access).configs
         affected = [name for name, config in site.configs.items() if former.get(name) != config]
         running, silent_ones = (
             site.running(affected, lambda one: progress(f"{one.device}: {one.status}")) if affected else ({}, {})
@@ -152,7 +163,8 @@ def _planned(
             lines += [f"forced: {one}" for one in lost] if force else []
             refused += [] if force else [f"{one} (--force takes it out all the same)" for one in lost]
             refused += still_used(after, site.configs, links)
-        refused += [line for name in affected for line in draining.by_hand(former[name], site.configs[name])]
+        stood = former if other is before else site_of(fabric, before, lab=lab, access=access).configs
+        refused += [line for name in affected for line in draining.by_hand(stood[name], site.configs[name])]
         watched = {} if back else draining.ports(after, site.configs, links)
     names = tuple(pattern for one in found for pattern in one.patterns)
     drain = draining.Drain(names, back, text, changed, watched, tuple(lines), tuple(refused))

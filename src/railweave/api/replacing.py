@@ -86,7 +86,7 @@ def deploy_replace(
             f"{device} does not answer yet: its configuration is not in this plan; when it does, "
             f"`railweave deploy plan FABRIC --live --only {device}{' --servers' if device in site.servers else ''}` has it"
         )
-    if device in {one.name for one in after.switches} or device in site.servers:
+    if what == device:
         lines.append(
             f"{device} may show another host key: take the old one from known_hosts, and compare the new one there"
         )

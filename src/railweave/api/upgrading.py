@@ -180,11 +180,11 @@ def shifting(
         upgrade = next(one for one in rows.under_way() if rows.plan(one.number).upgrade is not None)
         network = load(fabric, hardware=hardware)
         wanted = [name for name in names if name in network.drained]
-        if back and not wanted:
-            return
         told = rows.plan(upgrade.number).upgrade
         plan = (
-            deploy_undrain(fabric, wanted, lab=lab, access=access, hardware=hardware, progress=how.say)
+            deploy_undrain(
+                fabric, wanted or names, again=True, lab=lab, access=access, hardware=hardware, progress=how.say
+            )
             if back
             else deploy_drain(
                 fabric,
@@ -196,6 +196,8 @@ def shifting(
                 progress=how.say,
             )
         )
+        if back and not wanted and not plan.changed and not plan.refused:
+            return
         applying.may_be_applied(plan, secrets)
         found = network_of_plan(fabric, plan, hardware)
         with in_force(found.catalog):

@@ -22,7 +22,11 @@ def day_two(switch: Switch) -> list[str]:
             (
                 f"railweave deploy drain FABRIC {name}{' --force' if leaf else ''} --access access.yaml -o drain.json",
                 f"railweave deploy undrain FABRIC {name} --access access.yaml -o back.json",
-                *(_upgrade(name, by_release=installs.BY_RELEASE, leaf=leaf) if installs and not installs.BY_HAND else ()),
+                *(
+                    _upgrade(name, by_release=installs.BY_RELEASE, leaf=leaf)
+                    if installs and not installs.BY_HAND
+                    else ()
+                ),
                 f"railweave deploy replace FABRIC {name} --serial SERIAL --access access.yaml -o new.json",
             )
         ),
