@@ -26,9 +26,12 @@ HEAD = [
 
 
 def split(pairs: list[QueuePair]) -> tuple[list[QueuePair], list[QueuePair]]:
-    """Those of the server, and the others."""
-    own = [one for one in pairs if f"{SERVER}:" in f"{one.src} {one.dst}"]
-    return own, [one for one in pairs if one not in own]
+    """Those of the server with one other, and those of the two that are left: nobody both sends and is sent to in both."""
+
+    def between(*servers: str) -> list[QueuePair]:
+        return [one for one in pairs if {one.src.partition(":")[0], one.dst.partition(":")[0]} == set(servers)]
+
+    return between(SERVER, "H100-03"), between("H100-02", "H100-04")
 
 
 def drained(fabric: Path, access: Path) -> tuple[str, list[str]]:
