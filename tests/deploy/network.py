@@ -96,15 +96,18 @@ def runs(fabric: Path) -> dict[str, list[str]]:
 
 
 @contextmanager
-def changing(fabric: Path, running: dict[str, list[str]], scale: float = 60) -> Iterator[Changing]:
-    """The switches of a fabric file as stand-ins that run given set lines."""
+def changing(
+    fabric: Path, running: dict[str, list[str]], scale: float = 60, files: Path | None = None
+) -> Iterator[Changing]:
+    """The switches of a fabric file as stand-ins that run given set lines; files are copied to a folder each of ``files``."""
     with stand_ins() as devices:
         boxes: dict[str, JunosBox] = {}
         state = State(fabric, boxes)
         found = Changing(fabric, fabric.with_name("access.yaml"), boxes, state)
         for name, lines in running.items():
             box = found.boxes[name] = JunosBox(lines, scale)
-            found.devices[name] = devices.ssh(Said(state, name), calls=box)
+            own = files and files / name
+            found.devices[name] = devices.ssh(Said(state, name), calls=box, files=own)
         access_to(fabric, found.devices)
         yield found
 

@@ -5,9 +5,11 @@ They prove our client, not the systems. A restart takes no time but that of a ti
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -96,7 +98,9 @@ def of_junos(network: Changing) -> Fleet:
                     "</system-uptime-information>", f"{booted}</system-uptime-information>"
                 )
             if name == "get-sha256-checksum-information":
-                return f"<checksum-information><file-checksum><checksum>{'0' * 64}</checksum></file-checksum></checksum-information>"
+                there = Path(f"{one.stand_in.files}/{''.join(asked.itertext()).strip()}")
+                found = hashlib.sha256(there.read_bytes()).hexdigest()
+                return f"<checksum-information><file-checksum><checksum>{found}</checksum></file-checksum></checksum-information>"
             if name == "request-package-add":
                 good = one.install("".join(asked.itertext()).strip())
                 said = "" if good else "<output>ERROR: validation failed</output>"
@@ -126,7 +130,9 @@ def of_eos(network: EosNetwork) -> Fleet:
             words = [one if isinstance(one, str) else str(one["cmd"]) for one in asked]
             if words == ["show version"]:
                 found = inner(asked, form)
-                return [{**found[0], "bootupTimestamp": one.boot + 0.25}] if form == "json" else found
+                if form == "json" and isinstance(found, list):
+                    found[0]["bootupTimestamp"] = one.boot + 0.25
+                return found
             if words[0].startswith("copy "):
                 return [{"output": "Copy completed successfully."}] if one.install(words[0]) else "copy failed"
             if words[0] == "configure":

@@ -180,6 +180,40 @@ def test_a_switch_that_refuses_the_image_is_brought_back_into_use(made: Make, fa
             deploy_rollback(fabric, 1, access=one.access)
 
 
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_file_is_copied_and_its_checksum_compared(fabric: Path, tmp_path: Path, changed: bool) -> None:
+    fabric.write_text(SMALL)
+    image, files = tmp_path / "new.iso", tmp_path / "files"
+    image.write_bytes(b"release" * 100_000)
+    for name in network.runs(fabric):
+        (files / name / "var/tmp").mkdir(parents=True)
+    with network.changing(fabric, network.runs(fabric), files=files) as found:
+        one = Upgraded(fabric, found.access, of_junos(found))
+        plan = one.plan(("spine1",), str(image))
+        assert plan.upgrade is not None
+        assert plan.upgrade.commands[0] == "request system software add /var/tmp/new.iso"
+        if changed:
+            (files / "spine1/var/tmp/new.iso").write_bytes(b"another" * 100_000)  # as long, and not the same
+            with pytest.raises(StoppedError, match=r"the SHA-256 of /var/tmp/new.iso there is \w+, not"):
+                one.apply(plan)
+            assert releases(one.fleet)["spine1"] == OLD
+            return
+        one.apply(plan)
+        assert (files / "spine1/var/tmp/new.iso").read_bytes() == image.read_bytes()
+        assert [Path(each).name for each in one.fleet["spine1"].images] == ["new.iso"]
+
+
+def test_an_image_that_is_another_since_the_plan_is_not_installed(fabric: Path, tmp_path: Path) -> None:
+    image = tmp_path / "new.iso"
+    image.write_bytes(b"release")
+    with junos(fabric) as one:
+        plan = one.plan(("spine1",), str(image))
+        image.write_bytes(b"another")
+        with pytest.raises(StoppedError, match="is another file than when the plan was made"):
+            one.apply(plan)
+        assert one.fleet["spine1"].images == []
+
+
 def test_what_is_gone_meanwhile_refuses_it_and_is_named_where_it_is_forced(fabric: Path) -> None:
     with junos(fabric) as one:
         plan = one.plan(force=False)

@@ -60,6 +60,8 @@ class StandIn:
     """Called with each command before it is run by ``shell``."""
     busy: int = 0
     """Commands that run by ``shell`` now."""
+    files: Path | None = None
+    """The folder that those who copy files to it see as its root."""
     port: int = 0
     asked: list[str] = field(default_factory=list)
     answered: int = 0
@@ -261,9 +263,13 @@ class StandIns:
             async def handle(process: asyncssh.SSHServerProcess) -> None:
                 await _handle(device, process)
 
+            def copies(channel: asyncssh.SSHServerChannel[bytes]) -> asyncssh.SFTPServer:
+                return asyncssh.SFTPServer(channel, chroot=str(device.files).encode())
+
             server = await asyncssh.listen(
                 "127.0.0.1",
                 0,
+                sftp_factory=copies if device.files else None,
                 server_host_keys=[device.key],
                 server_factory=lambda: _Login(device),
                 process_factory=handle,
