@@ -221,6 +221,21 @@ def test_what_is_gone_meanwhile_refuses_it_and_is_named_where_it_is_forced(fabri
         assert any("forced: path color green would be gone" in line for line in one.plan().lines())
 
 
+def test_servers_must_be_gone_before_their_leaf_is_drained(fabric: Path) -> None:
+    with junos(fabric) as one:
+        plan = one.plan(("stripe1-leaf1",))
+        assert plan.waves[0].servers == ("gpu-1", "gpu-2")
+        assert any("forced: 2 NICs would be cut off" in line for line in plan.lines())
+        path = fabric.with_name("plan.json")
+        write_file(path, json.dumps(plan.to_json()), private=True)
+        how = {"access": one.access, "settle": 0, "quiet": AT_ONCE, "patience": SHORT}
+        with pytest.raises(StoppedError, match="--wait-for ended with 1: wave 1 was not drained"):
+            deploy_apply(path, wait_for="false", **how)  # type: ignore[arg-type]
+        assert "drained" not in fabric.read_text()
+        assert one.resume() == "done"
+        assert one.fleet["stripe1-leaf1"].version == NEW
+
+
 def test_a_batch_takes_switches_of_one_kind_together(fabric: Path) -> None:
     two_of_each = "    paths_per_nic: 2\n    colors:"
     fabric.write_text(SMALL.replace("    colors:", two_of_each).replace("spines: 2", "spines: 4"))
