@@ -75,8 +75,9 @@ def deploy_upgrade(
         changes = restarts(site.network, names, release)
         plane = ControlPlane(site.configs.values(), site.network.absent)
         ordered = waves(site.network, plane, changes, most=max_unavailable, canary=True, at_once=batch)
-        lines = [f"{name} runs {versions[name]} already" for name in there]
-        lines += [f"{name} runs {versions[name] or 'an unknown release'}" for name in names]
+        lines = [f"{release} runs already on {', '.join(there)}"] if there else []
+        by_version = {versions[name]: [one for one in names if versions[one] == versions[name]] for name in names}
+        lines += [f"{version or 'no known release'} runs on {', '.join(some)}" for version, some in by_version.items()]
         drained = [name for name in names if name in network.drained]
         lost, refused = _losses(fabric, network, ordered, drained, force=force, hardware=hardware)
         refused += [f"{name} did not answer: {why}" for name, why in silent_ones.items()]

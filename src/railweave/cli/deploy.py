@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from railweave.cli import deploy_drain, deploy_replace, deploy_upgrade
-from railweave.cli.deploy_output import line, planned, show_revision, when
+from railweave.cli.deploy_output import HOW_TO_END, line, planned, show_revision, when
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, telling
 
@@ -176,6 +176,7 @@ def status(
     """Ask the switches of the last apply what they run, and lay it beside the journal. Nothing is changed. Exits 1 after an interruption."""
     from railweave.api.deploying import deploy_status
     from railweave.deploy.journal import who_is_at_work
+    from railweave.deploy.upgrade_status import Runs
 
     if who := who_is_at_work(fabric):
         typer.echo(f"{who} is at work on {fabric} now", err=True)
@@ -191,9 +192,7 @@ def status(
         for one in found:
             typer.echo(f"  {one.line()}")
         if newest.state == "running" and not who:
-            typer.echo(
-                "it was interrupted: `deploy resume` brings its last wave back and goes on; `deploy resume --back` only brings it back"
-            )
+            typer.echo(HOW_TO_END[any(isinstance(one, Runs) for one in found)])
     if newest is not None and newest.state == "running":
         raise typer.Exit(1)
 

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from railweave.deploy.plan import Plan
 
 
+HOW_TO_END = (
+    "it was interrupted: `deploy resume` brings its last wave back and goes on; `deploy resume --back` only brings it back",
+    "the upgrade was interrupted: `deploy resume` looks at its switches and goes on; `deploy resume --back` ends the wave that was begun, and stops",
+)
+"""What to do about an apply that was interrupted, and about an upgrade."""
+
+
 def planned(found: Plan, output: Path, *, as_json: bool) -> None:
     """Write a plan to its file, and show it. Exits 1 where it is refused."""
     from railweave.writing import write_file
