@@ -268,6 +268,9 @@ def test_wrong_input_is_refused(fabric: Path) -> None:
             one.plan(image="")
         with pytest.raises(InputError, match="cannot be read"):
             one.plan(image="nowhere.iso")
+        for bad in ("http://x/a b.iso", "http://x/a.iso\nreload now"):
+            with pytest.raises(InputError, match="is not one word"):
+                one.plan(image=bad)
         with pytest.raises(InputError, match="no such switch"):
             one.plan(("spine9",))
         one.fleet["spine1"].stand_in.gone = True

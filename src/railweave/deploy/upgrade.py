@@ -11,9 +11,10 @@ from railweave.config.compare import compare
 from railweave.counting import counted
 from railweave.deploy.changes import DeviceChange, Disruptive, statements
 from railweave.device.build import device_config
-from railweave.errors import InputError, Option, Problem
+from railweave.errors import InputError, Option, Problem, RenderError
 from railweave.systems import system
 from railweave.systems.installation import Image
+from railweave.systems.protocol import plain_word
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -73,6 +74,14 @@ class Upgrade:
 def image_of(given: str, release: str, nos: str) -> Image:
     """What ``--image`` names: a URL that switches fetch, or a file of this machine, which is read for its checksums. Raises ``InputError``."""
     installation = system(nos).upgrade
+    for option, text in (("--release", release), ("--image", given if "://" in given else Path(given).name)):
+        if option == "--image" and not given:
+            continue
+        try:
+            plain_word(text)
+        except RenderError as error:
+            what = f"{text!r} is not one word: {error.what}"
+            raise InputError([Problem(Option(option), what, "a switch is told it in a command line")]) from None
     if not given:
         if installation is not None and not installation.BY_RELEASE:
             what = f"{nos} installs an image, and none is given"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,6 +17,9 @@ from railweave.api.draining import deploy_drain, deploy_undrain
 from railweave.lab import life, logins
 from railweave.lab.faults.prober import Prober
 from railweave.lab.faults.traffic import QueuePair
+from railweave.lab.kernel.namespace import RUN
+from railweave.lab.names import namespace
+from railweave.lab.running import Running
 from tests.conftest import EXAMPLES, frr_root
 from tests.lab.day_two import drain
 
@@ -25,13 +32,41 @@ HEAD = [
 ]
 
 
+_SEND = """
+import socket, sys, time
+flows = []
+for at in range(1, len(sys.argv), 2):
+    one = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    one.bind((sys.argv[at], 0))
+    flows.append((one, sys.argv[at + 1]))
+while True:
+    for one, address in flows:
+        one.sendto(bytes(1000), (address, 9))
+    time.sleep(0.01)
+"""
+
+
 def split(pairs: list[QueuePair]) -> tuple[list[QueuePair], list[QueuePair]]:
-    """Those of the server with one other, and those of the two that are left: nobody both sends and is sent to in both."""
+    """Those that begin at the server, and those that have nothing to do with it."""
+    own = [one for one in pairs if one.src.startswith(f"{SERVER}:")]
+    return own, [one for one in pairs if f"{SERVER}:" not in f"{one.src} {one.dst}"]
 
-    def between(*servers: str) -> list[QueuePair]:
-        return [one for one in pairs if {one.src.partition(":")[0], one.dst.partition(":")[0]} == set(servers)]
 
-    return between(SERVER, "H100-03"), between("H100-02", "H100-04")
+@contextmanager
+def job(lab: Running, pairs: list[QueuePair]) -> Iterator[None]:
+    """A job on the server, which sends for so many seconds from each of its NICs, and is gone then."""
+    words = [text for one in pairs for text in (one.src_gid, one.dst_gid)]
+    inside = ["nsenter", f"--net={RUN / namespace(lab.place.lab, SERVER)}", sys.executable, "-c", _SEND, *words]
+    sending = subprocess.Popen(inside)
+    leaves = threading.Timer(GOES_S, sending.terminate)
+    leaves.start()
+    try:
+        yield
+        leaves.join()
+    finally:
+        leaves.cancel()
+        sending.kill()
+        sending.wait()
 
 
 def drained(fabric: Path, access: Path) -> tuple[str, list[str]]:
@@ -43,13 +78,10 @@ def drained(fabric: Path, access: Path) -> tuple[str, list[str]]:
         return "", wrong
     said: list[str] = []
     own, others = split(drain.crossing(fabric, frozenset())[0])
-    with life.attach(fabric)[1] as lab, Prober(lab, others) as rest, Prober(lab, own) as job:
+    with life.attach(fabric)[1] as lab, Prober(lab, others) as rest, job(lab, own):
         began = time.monotonic()
-        leaves = threading.Timer(GOES_S, job.stop)
-        leaves.start()
         deploy_apply(drain.saved(plan, fabric), lab=True, access=access, quiet=drain.QUIET, progress=said.append)
         took = time.monotonic() - began
-        leaves.join()
         kept = rest.stop()
     for line in said:
         drain.say(f"  {line}")
