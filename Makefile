@@ -28,7 +28,7 @@ help:
 	@echo "make try-wheel  install that wheel into a clean environment without a compiler, run the demo with it"
 	@echo "make check-matrix  draw FAULTS (600) faults for each operating system, and write what railweave check finds of them into docs/check.md"
 	@echo "make deploy-trial  bring a design onto a lab and back by deploy while packets flow (needs root and FRR); writes what each wave lost into docs/deploy.md"
-	@echo "make day-two-trial  drain, upgrade and replace parts of a lab while packets flow (needs root, FRR and make validators); writes what was lost into docs/day-two.md"
+	@echo "make day-two-trial  life after the first day in labs: drains, upgrades, replacements, first boots, failure campaigns (needs root, FRR, make validators, dnsmasq, udhcpc); writes figures into docs/day-two.md"
 	@echo "make bench-trial  carry out plans of benchmarks by perftest over Soft-RoCE, Open MPI and Slurm (needs root, QEMU, mmdebstrap, FRR, Open MPI); writes what came of them into docs/bench.md"
 	@echo "make watch-demo  watch a lab, cut a cable in it, and draw what the console shows into docs/images/console (needs root, FRR, Chromium)"
 	@echo "make watch-trial  watch a lab beside Prometheus, Alertmanager, VictoriaMetrics and node_exporter of Debian while a port fails (needs root and FRR); writes when who was told into docs/watch.md"

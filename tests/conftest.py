@@ -31,6 +31,7 @@ SMALL = sorted(path.stem for path in EXAMPLES.glob("*.yaml") if not path.stem.st
 
 KINDS = {
     "lab": (
+        "deploy/test_ztp_servers.py",
         "docs/test_howto.py",
         "fleet/test_lab.py",
         "host/test_apply.py",
@@ -59,6 +60,7 @@ KINDS = {
     "scale": ("golden/test_scale.py",),
     "slow": (
         "cli/test_init_sizing.py",
+        "deploy/test_campaign.py",
         "sizing/test_growth_cost.py",
         "sizing/test_grid.py",
         "outputs/test_stopped.py",

@@ -29,6 +29,7 @@ ALLOWED = {
     "host/commands.py": "/dev/null, after the reader of standard output has gone",
     "outputs/held.py": "the file that is locked; through no link",
     "outputs/write.py": "the staging folder, made in the output folder under a name that nobody can guess",
+    "deploy/ztp/serving.py": "lines at the end of the log of the folder that it serves",
     "deploy/journal.py": "the lock and the database in a folder of mode 700, made for their owner alone",
     "watch/store.py": "the store of samples: SQLite writes its own file, which is made through no link",
     "tune/search.py": "the database of a search: SQLite writes its own file, which is made through no link",

@@ -331,7 +331,7 @@ def entered(standing: Lines, typed: Lines) -> Lines:
         rest = line.removeprefix("no ")
         if rest != line and (gone := [one for one in standing if f"{one[0]} ".startswith(f"{rest} ")]):
             words = rest.split()
-            if words[0] == "neighbor" and words[2:3] == ["peer-group"]:
+            if words[0] == "neighbor" and (words[2:3] == ["peer-group"] or words[2:4] == ["interface", "remote-as"]):
                 standing = without(standing, f"neighbor {words[1]} ")
             standing = [one for one in standing if one not in gone]
             continue

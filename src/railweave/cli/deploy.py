@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli import deploy_drain, deploy_replace, deploy_upgrade
+from railweave.cli import deploy_campaign, deploy_drain, deploy_replace, deploy_upgrade, deploy_ztp
 from railweave.cli.deploy_output import HOW_TO_END, line, planned, show_revision, when
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, telling
@@ -55,6 +55,10 @@ app.command(short_help="The plan that takes a switch, link, path color or server
 app.command(short_help="The plan that brings it back.")(deploy_drain.undrain)
 app.command(short_help="The plan that installs another release on switches.")(deploy_upgrade.upgrade)
 app.command(short_help="The plan of what follows from a replaced switch, server or NIC.")(deploy_replace.replace)
+app.command(short_help="What new switches get at their first boot.")(deploy_ztp.ztp)
+app.command(short_help="Break on purpose what a scenario says, with a way back on each switch.")(
+    deploy_campaign.campaign
+)
 
 
 @app.callback()

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from railweave.deploy.site import Site
     from railweave.network.model import Network
 
+FAULT_LABEL = "railweave-_fault-{number}-{digest}"
+"""How a turn of a campaign is called: as no revision of a network is, whose name begins with a letter."""
+
 
 @dataclass(frozen=True)
 class How:
@@ -99,7 +102,10 @@ def resume(rows: Journal, site: Site, how: How, secrets: Mapping[str, str], *, b
     if newest is None:
         fix = "railweave deploy status FABRIC says how things are"
         raise InputError([Problem(Argument("resume"), "no apply was interrupted", fix)])
-    may_be_applied(rows.plan(newest.number), secrets)
+    if newest.label.startswith(FAULT_LABEL.partition("{")[0]):
+        back = True  # what a campaign broke is never broken again, nor kept
+    else:
+        may_be_applied(rows.plan(newest.number), secrets)
     if rows.plan(newest.number).upgrade is not None:
         return _upgraded(rows, newest, site, how, finish=back)
     rollout = _rollout(rows, newest, site, how, secrets)

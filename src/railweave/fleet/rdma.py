@@ -30,6 +30,9 @@ PORT = 18590
 COUNT = 20
 """Writes on each path."""
 
+INTERVAL_MS = 10
+"""Between two writes on a path, in milliseconds."""
+
 _WRITE_BYTES = 8
 
 
@@ -72,15 +75,20 @@ def ping(
     *,
     at_once: int,
     done: Callable[[Said], None],
+    count: int = COUNT,
+    interval_ms: int = INTERVAL_MS,
 ) -> list[Said]:
-    """Have servers ask each other, so many pairs at a time; in the order given. ``able``: the program on each server."""
+    """Have servers ask each other, so many pairs at a time; in the order given. ``able``: the program on each server.
+
+    ``count`` writes go over each path, one every ``interval_ms``.
+    """
 
     async def everything() -> list[Said]:
         free = asyncio.Semaphore(at_once)
 
         async def one(pair: Pair) -> Said:
             async with free:
-                said = await _asked(pair, targets, able)
+                said = await _asked(pair, targets, able, count, interval_ms)
                 done(said)
                 return said
 
@@ -89,11 +97,13 @@ def ping(
     return asyncio.run(everything())
 
 
-async def _asked(pair: Pair, targets: Mapping[str, Target], able: Mapping[str, str]) -> Said:
+async def _asked(
+    pair: Pair, targets: Mapping[str, Target], able: Mapping[str, str], count: int, interval_ms: int
+) -> Said:
     opened: list[asyncssh.SSHClientConnection] = []
     target = targets[pair.peer]
     try:
-        async with asyncio.timeout(target.connect_s + target.answer_s):
+        async with asyncio.timeout(target.connect_s + target.answer_s + count * interval_ms / 1000):
             there = await connected(target)
             opened += there
             here = await connected(targets[pair.server])
@@ -104,7 +114,8 @@ async def _asked(pair: Pair, targets: Mapping[str, Target], able: Mapping[str, s
             )
             async with there[-1].create_process(line) as listening:
                 await listening.stdout.readline()
-                words = [able[pair.server], pair.peer, "--port", str(pair.port), "--count", str(COUNT), "--json"]
+                words = [able[pair.server], pair.peer, "--port", str(pair.port), "--count", str(count)]
+                words += ["--interval", str(interval_ms), "--json"]
                 ran = await here[-1].run(shlex.join(words), check=False, stdin=asyncssh.DEVNULL)
                 listening.stdin.write_eof()
         text = str(ran.stdout or "")

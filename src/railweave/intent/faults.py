@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from railweave.intent.base import Mbps, Model, Picoseconds, Share, WrongValueError
 
-Runner = Literal["sim", "lab"]
+Runner = Literal["sim", "lab", "campaign"]
 """What runs a scenario."""
 
 FaultKind = Literal[
@@ -37,8 +37,8 @@ FaultKind = Literal[
 class Kind:
     """A kind of fault. ``needs`` are fields of ``Fault`` that it must have, besides ``at``; others it must not have.
 
-    ``lasts``: whether it may end, by ``until`` or ``for``. ``sim`` and ``lab`` say why that one cannot make it happen;
-    empty: it can.
+    ``lasts``: whether it may end, by ``until`` or ``for``. ``sim``, ``lab`` and ``campaign`` (of running switches) say why that one
+    cannot make it happen; empty: it can.
     """
 
     meaning: str
@@ -46,22 +46,28 @@ class Kind:
     lasts: bool = True
     sim: str = ""
     lab: str = ""
+    campaign: str = ""
 
     def refused_by(self, runner: Runner) -> str:
         """Why a runner cannot make it happen; empty: it can."""
-        return self.sim if runner == "sim" else self.lab
+        return {"sim": self.sim, "lab": self.lab, "campaign": self.campaign}[runner]
 
 
 NO_DAEMONS = "`sim` runs no daemons, only the routes that they settle on: `railweave lab fault` has them"
+NO_KNOB = "no switch has a command for it that takes itself back: `railweave lab fault` has it"
+NO_STORM = "a storm on a running network would not stay where it was made: `railweave sim` has it"
 NO_PFC = "the lab's links and hosts have no PFC and no line rate: `railweave sim` has them"
 
 KINDS: dict[FaultKind, Kind] = {
     "link-down": Kind("the link breaks for both ends", ("link",)),
     "link-flap": Kind(
-        "the link breaks `count` times, every `period`, for half of it", ("link", "period", "count"), lasts=False
+        "the link breaks `count` times, every `period`, for half of it",
+        ("link", "period", "count"),
+        lasts=False,
+        campaign=NO_KNOB,
     ),
-    "link-slow": Kind("the link runs at `rate`, both ways", ("link", "rate")),
-    "link-lossy": Kind("packets are lost on the link with this chance, both ways", ("link", "loss")),
+    "link-slow": Kind("the link runs at `rate`, both ways", ("link", "rate"), campaign=NO_KNOB),
+    "link-lossy": Kind("packets are lost on the link with this chance, both ways", ("link", "loss"), campaign=NO_KNOB),
     "nic-down": Kind("the NIC's link breaks", ("nic",)),
     "device-down": Kind("all links of a switch or server break", ("device",)),
     "device-reboot": Kind(
@@ -69,7 +75,9 @@ KINDS: dict[FaultKind, Kind] = {
         "configuration, and learn it again",
         ("device",),
     ),
-    "blackhole": Kind("the switch forwards nothing, and says nothing: its links and sessions stay up", ("device",)),
+    "blackhole": Kind(
+        "the switch forwards nothing, and says nothing: its links and sessions stay up", ("device",), campaign=NO_KNOB
+    ),
     "bgp-session-down": Kind("the BGP sessions between two switches end; links stay up", ("device", "neighbor")),
     "bgp-down": Kind(
         "all BGP sessions of a switch end, as where BGP is deactivated on it; its links stay up", ("device",)
@@ -79,9 +87,12 @@ KINDS: dict[FaultKind, Kind] = {
         "the leaf's router advertisements on this port stop",
         ("device", "port"),
         sim="`sim` takes addresses and gateways as given: `railweave lab fault` has router advertisements",
+        campaign=NO_KNOB,
     ),
-    "slow-receiver": Kind("the NIC takes data at `rate` only, and pauses its leaf", ("nic", "rate"), lab=NO_PFC),
-    "pfc-storm": Kind("the NIC pauses its leaf's data class without end", ("nic",), lab=NO_PFC),
+    "slow-receiver": Kind(
+        "the NIC takes data at `rate` only, and pauses its leaf", ("nic", "rate"), lab=NO_PFC, campaign=NO_STORM
+    ),
+    "pfc-storm": Kind("the NIC pauses its leaf's data class without end", ("nic",), lab=NO_PFC, campaign=NO_STORM),
 }
 
 

@@ -80,10 +80,11 @@ def scenario_reference() -> str:
     """The reference of the scenario file as Markdown, with the table of faults and of who can make them happen."""
     rows = [
         f"| `{name}` | {', '.join(f'`{field}`' for field in kind.needs)} | {kind.meaning} | "
-        f"{'no: ' + kind.sim if kind.sim else 'yes'} | {'no: ' + kind.lab if kind.lab else 'yes'} |"
+        f"{'no: ' + kind.sim if kind.sim else 'yes'} | {'no: ' + kind.lab if kind.lab else 'yes'} | {'no: ' + kind.campaign if kind.campaign else 'yes'} |"
         for name, kind in KINDS.items()
     ]
-    table = ["## Kinds of faults", "", "| kind | needs | meaning | `sim` | lab |", "|---|---|---|---|---|", *rows, ""]
+    head = ["| kind | needs | meaning | `sim` | lab | `deploy campaign` |", "|---|---|---|---|---|---|"]
+    table = ["## Kinds of faults", "", *head, *rows, ""]
     return SCENARIO_HEAD + "\n".join([*(_section(model) for model in _models(Scenario)), *table])
 
 

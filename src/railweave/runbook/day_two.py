@@ -1,4 +1,4 @@
-"""What is done to a switch once it is in use: the verbs that take it out, give it another release, or follow new hardware."""
+"""What is done to a switch before and after it is brought up: first boot, drain, another release, new hardware, a fault on purpose."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ def day_two(switch: Switch) -> list[str]:
     name, installs = switch.name, system(switch.nos).upgrade
     leaf = switch.role == "leaf"
     lines = [
+        f"New from its box, {name} can fetch by itself what lets `railweave deploy apply` reach it: `railweave deploy ztp FABRIC -o DIR`.",
+        "",
         "Each of these shows a plan and changes nothing; `railweave deploy apply PLAN --access access.yaml` carries it out.",
         "",
         *block(
@@ -34,6 +36,8 @@ def day_two(switch: Switch) -> list[str]:
     ]
     if leaf:
         lines.append("It is the only way to its servers' NICs: take their servers from jobs first.")
+    if system(switch.nos).transaction is not None:
+        lines.append("Broken on purpose, with a timer that restores it: `railweave deploy campaign FABRIC SCENARIO`.")
     if installs and installs.BY_HAND:
         lines.append(f"Another release: {installs.BY_HAND}.")
     return lines

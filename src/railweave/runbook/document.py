@@ -43,7 +43,7 @@ def document(network: Network, config: DeviceConfig, routes: Routes, system: Run
     for place, check in enumerate(system.checks(network, config, routes), 2):
         lines += _check(place, check)
     lines += ["## Cable labels", "", *_labels(network, config)]
-    lines += ["", "## Once it is in use", "", *day_two(switch)]
+    lines += ["", "## Before and after", "", *day_two(switch)]
     return "\n".join(lines) + "\n"
 
 

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from railweave.state.question import Question
     from railweave.state.telemetry import Column, Elements, Series, Subscription
     from railweave.state.values import Answers
+    from railweave.systems.first_boot import Options, Place, Says
     from railweave.systems.installation import Installation
+    from railweave.systems.outage import Outage
     from railweave.systems.transaction import Transaction
 
 
@@ -140,6 +142,22 @@ class System(Renderer, Protocol):
         name = f"{type(self).__module__}.upgrade"
         try:
             return cast("Installation", importlib.import_module(name))
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            return None
+
+    @property
+    def first_boot(self) -> FirstBoot:
+        """What a new device is given at its first boot: the module ``first_boot`` of its folder."""
+        return cast("FirstBoot", importlib.import_module(f"{type(self).__module__}.first_boot"))
+
+    @property
+    def outage(self) -> Outage | None:
+        """Outages that are commands; None: nothing here changes such a device. As most have it: the module ``outage`` of its folder."""
+        name = f"{type(self).__module__}.outage"
+        try:
+            return cast("Outage", importlib.import_module(name))
         except ModuleNotFoundError as error:
             if error.name != name:
                 raise
@@ -273,4 +291,31 @@ class Runbook(Protocol):
 
     def checks(self, network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
         """What to look at afterwards, in order."""
+        ...
+
+
+class FirstBoot(Protocol):
+    """What the module ``first_boot`` of a system's folder offers."""
+
+    @property
+    def SAYS(self) -> tuple[Says, ...]:  # noqa: N802 - a constant of the module
+        """How a device says its serial number by DHCP, any of them."""
+        ...
+
+    @property
+    def HEADERS(self) -> tuple[str, ...]:  # noqa: N802
+        """Headers of its HTTP requests that have its serial number; empty: it says none."""
+        ...
+
+    @property
+    def TAKES_IMAGE(self) -> bool:  # noqa: N802
+        """Whether it can be given an image to run."""
+        ...
+
+    def files(self, config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
+        """The files of a device by name, from those that the renderer made of the configuration it is to boot with."""
+        ...
+
+    def options(self, place: Place) -> Options:
+        """What DHCP tells the device."""
         ...

@@ -30,7 +30,7 @@ _INTERFACE = re.compile(r"^interface .*", re.MULTILINE)
 _COMPLAINT = re.compile(r"^line \d+: .*|^%(?! Configuration applied with notes:).*", re.MULTILINE)
 """What ``vtysh`` says of a line that FRR does not take. Of one that it takes, newer releases (10.7) print notes under a heading of that form."""
 
-_START = (
+START = (
     "umask 077\nRAILWEAVE_DEPLOY_FOLDER=/etc/frr/railweave\n"
     + FUNCTIONS
     + """PATH=/usr/lib/frr:$PATH
@@ -73,11 +73,11 @@ def _before(given: Given) -> str:
 
 
 async def _script(session: Session, text: str, label: str, *more: object) -> str:
-    return await script(session, _START + text, label, *more)
+    return await script(session, START + text, label, *more)
 
 
 async def _put(session: Session, label: str, name: str, text: str) -> None:
-    await put(session, _START, label, name, text)
+    await put(session, START, label, name, text)
 
 
 async def running(session: Session) -> dict[str, str]:
@@ -100,7 +100,7 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
     """Arm the timer, then give FRR the lines, one after another. A line that it refuses brings back what was."""
     await _put(session, given.label, "before.conf", _before(given))
     await _put(session, given.label, "change.conf", _lines(given.commands[_FILE]))
-    await _put(session, given.label, "back.sh", _BACK.format(_START))
+    await _put(session, given.label, "back.sh", _BACK.format(START))
     await _tried(session, given.label, "before.conf")
     await _script(session, _ARM, given.label, seconds)
     try:
@@ -122,7 +122,7 @@ def _raise_complaints(said: str) -> None:
 
 async def pending(session: Session) -> Pending | None:
     """The change whose way back is armed."""
-    return await machine_timer.pending(session, _START)
+    return await machine_timer.pending(session, START)
 
 
 async def confirm(session: Session, label: str) -> None:

@@ -1,0 +1,21 @@
+"""Outages of EOS: ``reload now``, and ``agent NAME terminate``, after which its process manager starts the agent again (Arista EOS user manual)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from railweave.systems.transaction import Session
+
+PORTS = False
+DAEMONS = {"bgpd": "Bgp", "zebra": "Rib"}
+
+
+async def reboot(session: Session) -> None:
+    """Restart the device."""
+    await session.tell("reload now")
+
+
+async def end(session: Session, daemon: str) -> None:
+    """End an agent."""
+    await session.tell(f"agent {DAEMONS[daemon]} terminate")

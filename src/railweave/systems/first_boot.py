@@ -1,0 +1,112 @@
+"""What a new device is given at its first boot: the vocabulary of the systems' modules ``first_boot``, whatever the system.
+
+A device that comes up without a configuration asks DHCP for an address (RFC 2131), says there who it is, and is told where its files are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Says:
+    """How a device says its serial number by DHCP: as the end of an option's text, after ``before``.
+
+    ``vendor`` is how its option 60 (vendor class identifier) begins; empty: it may have any. ``whole``: the option is the serial number alone.
+    """
+
+    option: int
+    before: str = ""
+    vendor: str = ""
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image of a system: its file's name, where it is fetched, its SHA-256 as hexadecimal digits."""
+
+    name: str
+    url: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the files of one device are: ``url`` of its folder, ``server`` and ``port`` in it, and the image to run, if one is given."""
+
+    url: str
+    server: str
+    port: int
+    path: str
+    image: Image | None = None
+
+
+@dataclass(frozen=True)
+class Options:
+    """What DHCP tells a device: 67 (``bootfile``), 66 (``server_name``), 150 (``tftp_server``, an address), and texts of option 43 by their code."""
+
+    bootfile: str = ""
+    server_name: str = ""
+    tftp_server: str = ""
+    vendor: Mapping[int, str] = field(default_factory=dict[int, str])
+
+
+class Login(Protocol):
+    """A user: ``role``, the reference of its password's hash, and its public keys."""
+
+    @property
+    def role(self) -> str:
+        """``super-user``, ``operator`` or ``read-only``."""
+        ...
+
+    @property
+    def password(self) -> str | None:
+        """``secret:NAME`` of a crypt(3) hash."""
+        ...
+
+    @property
+    def ssh_keys(self) -> tuple[str, ...]:
+        """As in authorized_keys."""
+        ...
+
+
+def quoted(text: str) -> str:
+    """A text as one word of a shell."""
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def logins(users: Mapping[str, Login], root_password: str | None, groups: str) -> str:
+    """Lines of a shell that make users on a Linux system, with their keys, by name; ``groups`` are those of a super-user."""
+    lines: list[str] = []
+    for name, user in users.items():
+        member = f" -G {groups}" if user.role == "super-user" and groups else ""
+        lines += [f"id {name} > /dev/null 2>&1 || useradd -m -s /bin/bash{member} {name}"]
+        if user.password:
+            lines += [f"usermod -p '<{user.password}>' {name}"]
+        if user.ssh_keys:
+            lines += [
+                f"home=$(getent passwd {name} | cut -d: -f6)",
+                f'install -d -m 700 -o {name} "$home/.ssh"',
+                f"printf '%s\\n' {' '.join(quoted(one) for one in user.ssh_keys)} > \"$home/.ssh/authorized_keys\"",
+                f'chown {name} "$home/.ssh/authorized_keys" && chmod 600 "$home/.ssh/authorized_keys"',
+            ]
+        if user.role == "super-user":
+            lines += [
+                f"echo '{name} ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/railweave-{name}",
+                f"chmod 440 /etc/sudoers.d/railweave-{name}",
+            ]
+    if root_password:
+        lines += [f"usermod -p '<{root_password}>' root"]
+    return "".join(f"{one}\n" for one in lines)
+
+
+def fetched(image: Image, to: str) -> str:
+    """Lines of a shell that fetch an image to a file, and end with 1 where its checksum is another."""
+    return (
+        f"curl -fsS -o {to} {quoted(image.url)} || exit 1\n"
+        f"echo '{image.sha256}  {to}' | sha256sum -c - || {{ rm -f {to}; echo 'the image has another checksum' >&2; exit 1; }}\n"
+    )

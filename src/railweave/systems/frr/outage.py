@@ -1,0 +1,57 @@
+"""Outages of a Linux router: a restart of the machine, and an end of FRRouting's processes, which ``watchfrr`` starts again (docs.frrouting.org).
+
+Ports are shut by the kernel: after ``shutdown`` and ``no shutdown`` FRRouting 10.3 sends no router advertisements on a port any more, and sessions
+that find each other by them do not come back (seen in the lab).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.frr.transaction import START
+from railweave.systems.machine_timer import put, script
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.systems.transaction import Session
+
+PORTS = True
+DAEMONS = {one: one for one in ("bgpd", "zebra", "bfdd", "isisd", "ospfd")}
+_NO_MACHINE = """if [ -n "$RAILWEAVE_LAB" ] || [ ! -d /run/systemd/system ]; then
+  echo 'this router has no machine of its own, and nothing that starts its daemons again' >&2; exit 1
+fi
+"""
+_BACK = """# Written by railweave deploy campaign.
+{}cd "$folder" && exec 9> lock && flock 9 || exit 1
+armed . || exit 0
+for one in $(cat ports); do ip link set "$one" up || exit 1; done
+rm -f armed
+"""
+_SHUT = """alone && cd "$folder" && nothing_waits && arm "$2" || exit 1
+for one in $(cat ports); do ip link set "$one" down || { sh back.sh "$label"; exit 1; }; done
+"""
+_OPEN = """if [ -e "$folder/back.sh" ]; then sh "$folder/back.sh" "$label" && disarm && rm -rf "$folder"; fi
+"""
+
+
+async def shut(session: Session, label: str, ports: Sequence[str], seconds: int) -> None:
+    """Set ports down, by the kernel."""
+    await put(session, START, label, "ports", "".join(f"{one}\n" for one in ports))
+    await put(session, START, label, "back.sh", _BACK.format(START))
+    await script(session, START + _SHUT, label, seconds)
+
+
+async def open(session: Session, label: str) -> None:  # noqa: A001 - as `Outage` has it
+    """Set them up."""
+    await script(session, START + _OPEN, label)
+
+
+async def reboot(session: Session) -> None:
+    """Restart the machine."""
+    await script(session, _NO_MACHINE + "systemd-run --quiet --collect --on-active=1 systemctl reboot")
+
+
+async def end(session: Session, daemon: str) -> None:
+    """Kill a process."""
+    await script(session, _NO_MACHINE + f"pkill -KILL -x {DAEMONS[daemon]}")

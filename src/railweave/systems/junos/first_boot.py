@@ -1,0 +1,37 @@
+"""First boot of Junos OS Evolved: DHCP options 43, 66, 67 and 150, and a text configuration that takes the place of the factory's.
+
+Sub-options of 43: 00 image, 01 configuration, 03 transfer mode, 05 port of HTTP (Juniper documentation, Zero Touch Provisioning DHCP Options for
+Junos OS Evolved). Option 60 is ``Juniper-MODEL-SERIAL``, on some models without the serial number, which is the host name (option 12) then.
+An image has the vendor's signature, which the device checks itself; DHCP has no place for a checksum.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.first_boot import Options, Place, Says
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.device.model import DeviceConfig
+
+SAYS = (Says(60, "-", "Juniper-"), Says(12, "", "Juniper-", whole=True))
+HEADERS: tuple[str, ...] = ()
+TAKES_IMAGE = True
+_FILE = "junos.conf"
+
+
+def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
+    """The configuration. That it is committed ends the provisioning: ``chassis auto-image-upgrade`` is not in it."""
+    del config, place
+    return {_FILE: rendered[_FILE]}
+
+
+def options(place: Place) -> Options:
+    """Paths on the HTTP server, and the server."""
+    path = f"{place.path}/{_FILE}"
+    vendor = {1: path, 3: "http", 5: str(place.port)}
+    if place.image is not None:
+        vendor = {0: "/" + place.image.url.split("/", 3)[3], **vendor}
+    return Options(path, place.server, place.server, vendor)

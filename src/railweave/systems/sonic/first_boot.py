@@ -1,0 +1,69 @@
+"""First boot of SONiC: option 67 names ``ztp.json``, whose sections are carried out in lexical order (sonic-net/SONiC, ``doc/ztp/ztp.md``).
+
+Option 61 is ``SONiC##PRODUCT##SERIAL``. Users are Linux's, and FRRouting's lines a file: a script makes both, before the tables are loaded,
+for loading them changes the address. With an image the switch restarts first, and goes on after that.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from railweave.systems.first_boot import Options, Place, Says, fetched, logins, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.device.model import DeviceConfig
+
+SAYS = (Says(61, "##"),)
+HEADERS = ("SERIAL-NUMBER",)
+TAKES_IMAGE = True
+_SCRIPT, _IMAGE, _TABLES, _ROUTING = "first-boot.sh", "image.sh", "config_db.json", "frr.conf"
+_HEAD = "#!/bin/sh\n# Written by railweave deploy ztp.\n"
+_ROUTES = """install -d /etc/sonic/frr
+curl -fsS -o /etc/sonic/frr/frr.conf {url} || exit 1
+"""
+
+
+def section(place: Place, script: str) -> dict[str, Any]:
+    """A section of ``ztp.json`` that carries out a script; where it fails, nothing after it is done."""
+    return {"plugin": {"url": {"source": f"{place.url}/{script}"}}, "halt-on-failure": True}
+
+
+def with_image(place: Place) -> tuple[dict[str, Any], dict[str, str]]:
+    """The section that installs the image, which the script checks first; none without an image."""
+    if place.image is None:
+        return {}, {}
+    file = "/tmp/railweave-image.bin"  # noqa: S108 - on the switch, where nobody else is yet
+    text = f"{_HEAD}sonic-installer list | grep -qF {quoted(place.image.name.removesuffix('.bin'))} && exit 0\n"
+    text += f"{fetched(place.image, file)}sonic-installer install -y {file} && rm -f {file}\n"
+    return {"01-image": {**section(place, _IMAGE), "reboot-on-success": True}}, {_IMAGE: text}
+
+
+def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
+    """``ztp.json``, the tables, FRRouting's lines, and the scripts."""
+    sections, found = with_image(place)
+    sections["02-logins"] = section(place, _SCRIPT)
+    destination = "/etc/sonic/config_db.json"
+    sections["03-configdb-json"] = {
+        "url": {"source": f"{place.url}/{_TABLES}", "destination": destination},
+        "halt-on-failure": True,
+    }
+    script = (
+        _HEAD
+        + _ROUTES.format(url=quoted(f"{place.url}/{_ROUTING}"))
+        + logins(config.management.users, config.management.root_password, "sudo,docker,redis")
+    )
+    return {
+        **found,
+        "ztp.json": json.dumps({"ztp": sections}, indent=2) + "\n",
+        _SCRIPT: script,
+        _TABLES: rendered[_TABLES],
+        _ROUTING: rendered[_ROUTING],
+    }
+
+
+def options(place: Place) -> Options:
+    """The address of ``ztp.json``."""
+    return Options(f"{place.url}/ztp.json")

@@ -1,0 +1,26 @@
+"""Outages of SONiC: ``reboot`` a second later, so that the command itself is answered, and an end of FRRouting's processes in their container.
+
+``supervisord`` ends the container with a critical process (sonic-buildimage, ``supervisor-proc-exit-listener``), and systemd starts it again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.machine_timer import script
+
+if TYPE_CHECKING:
+    from railweave.systems.transaction import Session
+
+PORTS = False
+DAEMONS = {one: one for one in ("bgpd", "zebra", "bfdd")}
+
+
+async def reboot(session: Session) -> None:
+    """Restart the device."""
+    await script(session, "setsid sh -c 'sleep 1; reboot' > /dev/null 2>&1 < /dev/null &")
+
+
+async def end(session: Session, daemon: str) -> None:
+    """Kill a process."""
+    await script(session, f"docker exec bgp pkill -KILL -x {DAEMONS[daemon]}")
