@@ -10,7 +10,7 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo check test lint format bench golden docs screenshot validate-all validators zipapp engine wheel try-wheel fuzz validation \
-	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix check-matrix-lab deploy-trial day-two-trial bench-trial watch-demo console-trial watch-trial clean
+	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix check-matrix-lab deploy-trial day-two-trial bench-trial tune-ray-trial watch-demo console-trial watch-trial clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -32,6 +32,7 @@ help:
 	@echo "make bench-trial  carry out plans of benchmarks by perftest over Soft-RoCE, Open MPI and Slurm (needs root, QEMU, mmdebstrap, FRR, Open MPI); writes what came of them into docs/bench.md"
 	@echo "make watch-demo  watch a lab, cut a cable in it, and draw what the console shows into docs/images/console (needs root, FRR, Chromium)"
 	@echo "make watch-trial  watch a lab beside Prometheus, Alertmanager, VictoriaMetrics and node_exporter of Debian while a port fails (needs root and FRR); writes when who was told into docs/watch.md"
+	@echo "make tune-ray-trial  run a study on workers of Ray, which it installs (240 MB) below .validators; writes what it took into docs/tune.md"
 	@echo "make console-trial  make 15 different faults in a lab, and see each in the console with its cause (needs root and FRR; a quarter of an hour)"
 	@echo "make screenshot  draw docs/images/report.png and those of the how-to in docs/images/howto; needs Chromium"
 	@echo "make plugin  build the NCCL/RCCL net plugin and railweave-rdma-ping into build/plugin; needs a C compiler and CMake"
@@ -134,6 +135,15 @@ day-two-trial: $(STAMP)
 # Root only: two virtual machines, a lab, and a Slurm of four nodes; the first time it makes their root folder, .validators/bench.
 bench-trial: $(STAMP)
 	$(BIN)/python -m tests.bench.trial
+
+# Ray is installed beside the virtual environment: it is too large for everybody's.
+RAY := .validators/ray
+$(RAY)/.installed: $(STAMP)
+	$(BIN)/python -m pip install --quiet --upgrade --target $(RAY) 'ray>=2.40,<3'
+	touch $@
+
+tune-ray-trial: $(RAY)/.installed
+	PYTHONPATH=$(CURDIR):$(CURDIR)/$(RAY) $(BIN)/python -m benchmarks.tune_ray
 
 # Root only: a lab, a browser.
 watch-demo: $(STAMP)

@@ -14,7 +14,8 @@ from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.network.model import Network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
+    from typing import Any
 
     from railweave.bench.plan import Plan, PlannedRun
     from railweave.bench.running.collective import Launcher
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from railweave.collect.access_file import AccessFile
     from railweave.fleet.running import Answer
     from railweave.store.records import Environment, Run
+
+END_S = 20
+"""For launchers to end that are told to, where something else ended their runs."""
 
 
 def bench_run(
@@ -48,6 +52,7 @@ def bench_run(
     dry_run: bool = False,
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
+    meanwhile: Callable[[], Awaitable[None]] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Carried:
     """Carry out a plan, and keep what comes of each run as soon as it has ended (docs/bench.md).
@@ -67,6 +72,7 @@ def bench_run(
     - ``outputs``: the folder for what programs print; beside the store, or beside the plan for PostgreSQL.
     - ``dry_run``: say what would be run; nothing is asked, nothing is written.
     - ``device``, ``hardware``: see ``load``. ``progress``: called with a few words on what is being done.
+    - ``meanwhile``: goes on beside the runs, in the same event loop; what it raises ends them at once, and is raised.
 
     A run that fails, that is refused or that does not end is a result. Raises ``InputError`` where the design is not the one that was planned
     for, or for an argument that cannot be; ``SpecError`` for files that cannot be read; ``OutputError`` where a result cannot be kept.
@@ -110,18 +116,39 @@ def bench_run(
 
     with opened(store, make=True) as there:
         keeper = Keeper(there, given.digest, place)
-        kept = asyncio.run(
-            carried_out(
-                todo.runs,
-                keeper,
-                Shells(targets, ways.access.attempts),
-                Ways(launch, perftest, at_once, timeout_s),
-                environment,
-                checked=checked,
-                done=done,
-            )
+        work = carried_out(
+            todo.runs,
+            keeper,
+            Shells(targets, ways.access.attempts),
+            Ways(launch, perftest, at_once, timeout_s),
+            environment,
+            checked=checked,
+            done=done,
         )
+        kept = asyncio.run(work if meanwhile is None else _beside(work, meanwhile))
         return Carried(given.digest, there.where, todo, tuple(kept), commands, notes)
+
+
+async def _beside(work: Coroutine[Any, Any, list[Run]], meanwhile: Callable[[], Awaitable[None]]) -> list[Run]:
+    """What the runs come to, with something else beside them: it ends with them, and they end with what it raises."""
+
+    async def watch() -> None:
+        await meanwhile()
+
+    runs, beside = asyncio.create_task(work), asyncio.create_task(watch())
+    try:
+        await asyncio.wait({runs, beside}, return_when=asyncio.FIRST_COMPLETED)
+        if beside.done() and not runs.done():
+            beside.result()
+        return await runs
+    finally:
+        for one in (runs, beside):
+            one.cancel()
+        # Who waits for this may have a network to take back: a launcher that does not end is not waited for.
+        ended, _ = await asyncio.wait({runs, beside}, timeout=END_S)
+        for one in ended:
+            if not one.cancelled():
+                one.exception()
 
 
 def _designed(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from railweave.tune.by_rule import Derived, Ruled
     from railweave.tune.result import Result
 
-DATABASE, JOURNAL, RESULT, PATCH = "study.db", "journal.jsonl", "result.json", "fabric.patch"
+JOURNAL, RESULT, PATCH = "journal.jsonl", "result.json", "fabric.patch"
 """Files of a study in its folder."""
 
 
@@ -30,34 +29,44 @@ def tune_run(
     *,
     output: Path | str | None = None,
     workers: int | None = None,
+    ray: str | None = None,
     trials: int | None = None,
     take: int | None = None,
     apply: bool = False,
     fresh: bool = False,
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
+    access: Path | str | None = None,
+    lab: bool = False,
+    secrets: Path | str | None = None,
     progress: Callable[[str], None] = silent,
 ) -> Result:
-    """Search for better values of a fabric file's fields by the simulator, or go on with a search (docs/tune.md).
+    """Search for better values of a fabric file's fields, or go on with a search (docs/tune.md).
+
+    The study says by what: the simulator, the network itself (each trial is taken back), or both.
 
     - ``study``: a study file; ``output``: its folder, ``NAME.tune`` beside it where that is left out. Trials are kept in it, and a study
       that was interrupted goes on. ``fresh``: begin again.
-    - ``workers``: processes, as many as there are cores where it is left out; the result does not depend on it.
+    - ``workers``: processes of the simulator, as many as there are cores where it is left out; the result does not depend on it.
+    - ``ray``: they are in this Ray cluster (``auto``, ``HOST:PORT``, ``ray://HOST:PORT``), or, ``local``, in one on this machine.
     - ``trials``: the budget in place of the file's. ``take``: the patch has the values of this trial, not of the best.
     - ``apply``: write the proposed values into the fabric file, where they are better.
     - ``device``, ``hardware``: see ``load``.
+    - ``access``, ``lab``, ``secrets``: how switches and servers are reached and changed where the study asks hardware, as of ``deploy_apply``.
 
     Writes ``result.json``, ``journal.jsonl`` and ``fabric.patch``, which is empty where nothing is proposed. Raises ``InputError`` for what
-    cannot be, with lines of the study file, ``OutputError``, and ``StoppedError`` where it is interrupted.
+    cannot be, with lines of the study file, ``OutputError``, ``StoppedError`` where it is interrupted, and that of deploy where
+    something could not be taken back from here.
     """
     import json
 
+    from railweave.api.evaluating import DATABASE, evaluated, one_by_one, simulator_of, way_of
     from railweave.intent.reading.source import read_source
     from railweave.intent.study import read_study
     from railweave.outputs.held import held
     from railweave.tune.result import result_of
-    from railweave.tune.run import digest_of, run_study
-    from railweave.tune.simulated import Simulated, Task
+    from railweave.tune.scoring import as_measured
+    from railweave.tune.simulated import Task
     from railweave.tune.space import space_of
     from railweave.writing import write_below, write_file
 
@@ -69,6 +78,8 @@ def tune_run(
     if trials is not None:
         asked = asked.model_copy(update={"search": asked.search.model_copy(update={"trials": trials})})
     folder = folder_of(path) if output is None else Path(output)
+    if asked.evaluator == "bench":
+        asked = one_by_one(as_measured(asked))
     text = file.fabric.read_text(encoding="utf-8")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -79,11 +90,8 @@ def tune_run(
             for end in ("", "-wal", "-shm"):
                 (folder / f"{DATABASE}{end}").unlink(missing_ok=True)
         task = Task(file, space, source, path_of(hardware), tuple(device))
-        evaluator = Simulated(task, workers or os.cpu_count() or 1)
-        try:
-            outcome = run_study(asked, space, evaluator, folder / DATABASE, digest_of(file), progress=progress)
-        finally:
-            evaluator.close()
+        way = way_of(task, folder, access, lab, secrets, progress)
+        outcome = evaluated(asked, task, folder, way, lambda: simulator_of(task, workers, ray), progress)
         values = None
         if take is not None:
             if take not in outcome.scores:

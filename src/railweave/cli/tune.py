@@ -27,7 +27,7 @@ def _tune() -> None:
     """Find better values for fields of the fabric file, and give them as a patch."""
 
 
-@app.command(short_help="Search by the simulator; the result is a patch.")
+@app.command(short_help="Search by simulator or hardware; gives a patch.")
 def run(
     study: Path = typer.Argument(..., help="Study file: goal, limits and knobs (docs/tune.md)."),
     output: Path | None = typer.Option(
@@ -36,16 +36,29 @@ def run(
     workers: int | None = typer.Option(
         None, min=1, max=1024, help="Processes; default: one a core. The result does not depend on it."
     ),
+    ray: str | None = typer.Option(
+        None, "--ray", help="Simulate on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, or local to start one here."
+    ),
     trials: int | None = typer.Option(None, min=1, max=100_000, help="Trials in place of the study file's number."),
     take: int | None = typer.Option(None, min=0, help="Make the patch of this trial, as of one of the frontier."),
     apply: bool = typer.Option(False, "--apply", help="Write the proposed values into the fabric file."),
     fresh: bool = typer.Option(False, "--fresh", help="Begin again: trials that the folder has are forgotten."),
+    access: Path | None = typer.Option(
+        None, "--access", help="access.yaml, where the study measures on hardware; default: names as in the design."
+    ),
+    lab: bool = typer.Option(False, "--lab", help="Hardware is the lab of this fabric file, which is up."),
+    secrets: Path | None = typer.Option(
+        None, "--secrets", help="Values of secrets, which switches are given with a trial: NAME: value."
+    ),
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Search for values of fabric file fields that make collectives or jobs faster, by the simulator; the result is a patch.
+    """Search for values of fabric file fields that make collectives or jobs faster; the result is a patch.
+
+    The study's `evaluator` says who measures: the simulator, which changes nothing anywhere; the network itself, where each trial is in force
+    with a timer on every device while its benchmarks run, and is taken back; or both.
 
     Ctrl-C keeps what was measured, and the same command goes on. The best values and the file's own are run again on
     fresh seeds: where they do not differ by more than chance, it says so and proposes nothing.
@@ -62,12 +75,16 @@ def run(
                 study,
                 output=output,
                 workers=workers,
+                ray=ray,
                 trials=trials,
                 take=take,
                 apply=apply,
                 fresh=fresh,
                 device=device,
                 hardware=hardware,
+                access=access,
+                lab=lab,
+                secrets=secrets,
                 progress=say,
             )
     except StoppedError as stopped:

@@ -85,7 +85,7 @@ def apply(
     revision = rows.begin(plan, f"railweave-{network.name}-{{number}}-{plan.digest[:6]}")
     if plan.upgrade is not None:
         return _upgraded(rows, revision, site, how)
-    rollout = _rollout(rows, revision, site, how, secrets)
+    rollout = rollout_of(rows, revision, site, how, secrets)
     _ended(rows, revision.number, rollout.rehearse() if dry_run else _carried_out(rollout, rows, site, how))
     rows.end(revision.number, "done", "tried only (--dry-run)" if dry_run else "")
     if not dry_run:
@@ -108,9 +108,13 @@ def resume(rows: Journal, site: Site, how: How, secrets: Mapping[str, str], *, b
         may_be_applied(rows.plan(newest.number), secrets)
     if rows.plan(newest.number).upgrade is not None:
         return _upgraded(rows, newest, site, how, finish=back)
-    rollout = _rollout(rows, newest, site, how, secrets)
-    _ended(rows, newest.number, _resumed(rollout, rows, site, how, again=not back))
-    rows.end(newest.number, "stopped" if back else "done", "ended after an interruption" if back else "")
+    rollout = rollout_of(rows, newest, site, how, secrets)
+    trial = rollout.plan.trial
+    _ended(rows, newest.number, _resumed(rollout, rows, site, how, again=not (back or trial)))
+    if trial:
+        rows.end(newest.number, "rolled back", f"a trial ({trial}), taken back after an interruption")
+    else:
+        rows.end(newest.number, "stopped" if back else "done", "ended after an interruption" if back else "")
     return rows.revision(newest.number)
 
 
@@ -152,7 +156,9 @@ def _upgraded(rows: Journal, revision: Revision, site: Site, how: How, *, finish
     return rows.revision(number)
 
 
-def _rollout(rows: Journal, revision: Revision, site: Site, how: How, secrets: Mapping[str, str]) -> Rollout:
+def rollout_of(rows: Journal, revision: Revision, site: Site, how: How, secrets: Mapping[str, str]) -> Rollout:
+    """What carries out a revision, or takes it back."""
+
     def say(line: str) -> None:
         rows.note(revision.number, line)
         how.say(line)

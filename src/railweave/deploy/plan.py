@@ -29,6 +29,7 @@ class Plan:
     which nothing is known, with the reason: they are not in the plan. ``back_to`` is the revision that it brings back.
     ``drain``: it takes something out of use, or brings it back. ``upgrade``: it installs another release, and changes no configuration.
     ``replacement``: hardware was replaced, so that the inventory changes.
+    ``trial``: what is tried, of a change that is never kept (``deploy.trial``).
     """
 
     fabric: str
@@ -42,6 +43,7 @@ class Plan:
     drain: Drain | None = None
     upgrade: Upgrade | None = None
     replacement: Replacement | None = None
+    trial: str = ""
 
     @property
     def digest(self) -> str:
@@ -89,6 +91,7 @@ class Plan:
             **({} if self.drain is None else {"drain": self.drain.to_json()}),
             **({} if self.upgrade is None else {"upgrade": self.upgrade.to_json()}),
             **({} if self.replacement is None else {"replacement": self.replacement.to_json()}),
+            **({"trial": self.trial} if self.trial else {}),
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -142,6 +145,7 @@ def plan_of(found: Any) -> Plan:  # noqa: ANN401 - JSON
         Drain.of_json(found["drain"]) if "drain" in found else None,
         Upgrade.of_json(found["upgrade"]) if "upgrade" in found else None,
         Replacement.of_json(found["replacement"]) if "replacement" in found else None,
+        found.get("trial", ""),
     )
 
 

@@ -63,11 +63,27 @@ async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[Tr
     return list(await asyncio.gather(*(one(name, device) for name, device in devices.items())))
 
 
+async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:
+    """Bring back every wave that was begun, the last first. Raises ``StoppedError``, when all were told to."""
+    failed: list[StoppedError] = []
+    for number in sorted({one.wave for one in steps if one.verb == "commit"}, reverse=True):
+        try:
+            await rollout.back(number, rollout.plan.waves[number - 1], why)
+        except StoppedError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
+
+
 async def unfinished(rollout: Rollout, steps: Sequence[Step], *, again: bool) -> None:
     """Bring the unfinished wave of an interrupted rollout to an end, then, ``again``, carry out what is left.
 
-    A wave whose devices had begun to confirm had passed its check: it is finished. Any other is brought back. Raises ``StoppedError``.
+    A wave whose devices had begun to confirm had passed its check: it is finished. Any other is brought back. Of a trial, which is never
+    kept, all are, and nothing is left. Raises ``StoppedError``.
     """
+    if rollout.plan.trial:
+        await taken_back(rollout, steps, "a trial was interrupted")
+        return
     number = max((one.wave for one in steps), default=0)
     if number:
         wave = rollout.plan.waves[number - 1]

@@ -121,10 +121,10 @@ class Rollout:
             self.say(f"wave {number}: waiting until {', '.join(wave.servers)} may be changed")
             if why := await self.drained(number, wave):
                 raise StoppedError(f"{why}: nothing of wave {number} was changed", number, back=True)
-        await self.gate.before(wave.devices, self._texts(number, done=False), self._texts(number, done=True))
+        await self.gate.before(wave.devices, self.texts(number, done=False), self.texts(number, done=True))
         self.say(f"wave {number}: {', '.join(wave.devices)}")
         try:
-            wrong = await self._changed(number, wave)
+            wrong = await self.changed(number, wave)
         except RailweaveError as error:  # whatever it is, the wave has been changed
             wrong = str(error)
         if wrong:
@@ -132,7 +132,7 @@ class Rollout:
             raise StoppedError(wrong, number, back=True)
         await self.confirm(number, wave)
 
-    async def _changed(self, number: int, wave: Wave) -> str:
+    async def changed(self, number: int, wave: Wave) -> str:
         """Change the devices of a wave; what is wrong afterwards that was not before, or nothing."""
         _, failed = await self._all(wave.devices, "commit", number, lambda one: one.commit(self.seconds))
         if failed:
@@ -145,7 +145,7 @@ class Rollout:
             self.journal.keep(self.revision, name, "after", text)
             if missing := device.missing(text, device.given.target):
                 return f"{name} does not run what it was given: {hidden(missing[0])}"
-        now, then = self._texts(number, done=False), self._texts(number, done=True)
+        now, then = self.texts(number, done=False), self.texts(number, done=True)
         wrong = await self.gate.after(wave.devices, now, then)
         return f"the check after the change failed: {'; '.join(wrong[:5])}" if wrong else ""
 
@@ -164,7 +164,7 @@ class Rollout:
             left = _named("not brought back from here, so that their timers must", failed)
             raise StoppedError(f"{why}; {left}", number, back=False) from None
 
-    def _texts(self, number: int, *, done: bool) -> dict[str, Mapping[str, str]]:
+    def texts(self, number: int, *, done: bool) -> dict[str, Mapping[str, str]]:
         """What the devices of the plan run: those of waves before this one, and of this one where it is ``done``, what they were given.
 
         One that then runs its design and nothing else is left out.

@@ -54,6 +54,15 @@ def _without(text: str) -> str:
     return json.dumps({name: one for name, one in json.loads(text).items() if name != AMISS}, indent=1) + "\n"
 
 
+def only_environment(one: str, other: str) -> bool:
+    """Whether two texts differ in the environment of jobs alone, or not at all: nothing of that is in a kernel, and a job may set it itself."""
+    kept, changed = (
+        {name: value for name, value in cast("dict[str, Any]", json.loads(text)).items() if name != "job"}
+        for text in (one, other)
+    )
+    return kept == changed
+
+
 def parsed(text: str) -> HostTree:
     """The tree of a ``host.json``; an empty text has no statement. Raises ``RenderError``."""
     try:

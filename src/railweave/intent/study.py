@@ -107,6 +107,59 @@ class Limits(Model):
     )
 
 
+class Guardrails(Model):
+    """What counters of switches may rise by while a trial is on hardware; one that rises further is rolled back at once, and has failed."""
+
+    drops: int | None = Field(
+        default=0, ge=0, description="packets that lossless classes drop, at most; `null`: drops are not watched"
+    )
+    pauses: int | None = Field(
+        default=None, ge=0, description="PFC frames that switches send, or get from servers, at most; empty: any number"
+    )
+    errors: int | None = Field(
+        default=0,
+        ge=0,
+        description="frames with bit errors, FEC codewords that were not corrected, and resource errors, at most; `null`: any number",
+    )
+    every: float = Field(default=5.0, gt=0, le=600, description="seconds from one reading of the counters to the next")
+
+
+class OnHardware(Model):
+    """How trials are brought onto hardware and measured there, with `evaluator: bench` or `both`."""
+
+    guardrails: Guardrails = Field(default=Guardrails(), description="when a trial is rolled back at once")
+    best: int = Field(
+        default=3,
+        ge=1,
+        le=100,
+        description="with `both`: how many of the best of the simulator are measured on hardware",
+    )
+    settle: float = Field(
+        default=60.0,
+        ge=0,
+        le=3600,
+        description="seconds that the network may take after a wave, as `deploy apply --settle`",
+    )
+    max_unavailable: float = Field(
+        default=0.5, gt=0, le=1, description="share of the network that a wave may take out, as `deploy plan` has it"
+    )
+    launcher: Literal["mpirun", "srun"] = Field(
+        default="mpirun", description="what starts collectives, as `bench run` has it"
+    )
+    launch_on: Line | None = Field(
+        default=None, description="the server that it is started on, or `here`; empty: as `bench run` has it"
+    )
+    ranks: Line | None = Field(default=None, description="what starts each rank, in place of `railweave host env`")
+    mpi_script: Line | None = Field(
+        default=None, description="a file beside the study file, in place of the `mpirun.sh` of `build`"
+    )
+    srun_options: tuple[Line, ...] = Field(default=(), max_length=64, description="more words for `srun`")
+    nccl_tests: Line = Field(
+        default="", description="folder of nccl-tests on servers, where they are not on their path"
+    )
+    timeout: int = Field(default=300, ge=1, le=86_400, description="seconds after which a run of a collective is ended")
+
+
 class Search(Model):
     """How values are looked for, and how long."""
 
@@ -172,7 +225,54 @@ class Study(Model):
     confirm: int = Field(
         default=5, ge=2, le=1000, description="fresh seeds on which the winner and the file's own values are run again"
     )
-    evaluator: Literal["sim"] = Field(default="sim", description="who measures: the simulator")
+    evaluator: Literal["sim", "bench", "both"] = Field(
+        default="sim",
+        description="who measures: the simulator; `bench`, the network itself; `both`: the simulator ranks, and the best few are measured on the network",
+    )
+    bench: OnHardware = Field(default=OnHardware(), description="how hardware is measured, with `bench` and `both`")
+
+    @model_validator(mode="after")
+    def _evaluator(self) -> Study:
+        if self.evaluator == "sim":
+            if "bench" in self.model_fields_set:
+                raise WrongValueError(
+                    "the simulator alone measures",
+                    "write `evaluator: bench` or `both`, or leave `bench:` out",
+                    ["bench"],
+                    ["evaluator"],
+                )
+            return self
+        if self.goal.job is not None:
+            raise WrongValueError(
+                "a step of a job is not measured on hardware",
+                "give `collectives:`, or `evaluator: sim`",
+                ["goal", "job"],
+                ["evaluator"],
+            )
+        for number, one in enumerate(self.goal.collectives):
+            if one.background is not None:
+                raise WrongValueError(
+                    "traffic of others is not made on hardware",
+                    "leave `background:` out, or write `evaluator: sim`",
+                    ["goal", "collectives", number, "background"],
+                )
+        if self.engine:
+            raise WrongValueError(
+                "no deploy brings the simulator's own parameters onto hardware",
+                "leave `engine:` out, or write `evaluator: sim`",
+                ["engine"],
+                ["evaluator"],
+            )
+        if self.evaluator == "bench":
+            if self.settings:
+                raise WrongValueError(
+                    "these are parameters of the simulator, which does not take part", "leave `set:` out", ["set"]
+                )
+            if "limits" in self.model_fields_set:
+                raise WrongValueError(
+                    "limits are the simulator's", "write them below `bench: {guardrails: …}`", ["limits"], ["evaluator"]
+                )
+        return self
 
     @model_validator(mode="after")
     def _knobs(self) -> Study:
@@ -201,6 +301,11 @@ class StudyFile:
         return self.path.parent / self.study.fabric
 
     @property
+    def mpi_script(self) -> Path | None:
+        """The script of the user's own that starts MPI, where there is one."""
+        return None if self.study.bench.mpi_script is None else self.path.parent / self.study.bench.mpi_script
+
+    @property
     def job(self) -> Path | None:
         """The job file, where there is one."""
         return None if self.study.goal.job is None else self.path.parent / self.study.goal.job
@@ -211,7 +316,8 @@ def read_study(path: Path) -> StudyFile:
     document = read_document(path)
     found = StudyFile(validate(Study, document), document, path)
     absent: list[Problem] = []
-    for location, file in ((("fabric",), found.fabric), (("goal", "job"), found.job)):
+    named = ((("fabric",), found.fabric), (("goal", "job"), found.job), (("bench", "mpi_script"), found.mpi_script))
+    for location, file in named:
         if file is not None and not file.is_file():
             fix = "the name counts from the folder of the study file"
             absent.append(document.problem(location, f"there is no file {file}", fix))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from railweave.bench.comparing.significance import chance_of_slower
-from railweave.tune.measuring import Sample, Wanted
-from railweave.tune.scoring import aims_of, over_seeds, scored, value_of
+from railweave.tune.measuring import Failed, Sample, Wanted
+from railweave.tune.scoring import Score, aims_of, best_first, over_seeds, scored, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from railweave.intent.scenario import Setting
     from railweave.intent.study import Study
     from railweave.tune.measuring import Evaluator
-    from railweave.tune.scoring import Score
 
 CHANCE = 0.05
 """A difference that chance alone makes more often than this is none."""
@@ -23,6 +22,36 @@ NO_LOSS = 0.005
 """A knob goes back to the file's own value where that costs less than this part of the first objective."""
 
 Verdict = Literal["better", "no significant difference", "worse", "the file's own values", "breaks a limit"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A trial that hardware is to confirm: its number, its values, and what the simulator found of it."""
+
+    number: int
+    values: Mapping[str, Setting]
+    simulated: Score
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What hardware said of a candidate: a score; or why it failed there, with the counter of the guardrail."""
+
+    candidate: Candidate
+    samples: tuple[Sample, ...]
+    score: Score | None
+    why: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "trial": self.candidate.number,
+            "values": dict(self.candidate.values),
+            "simulated": self.candidate.simulated.to_json(),
+            "measured": None if self.score is None else self.score.to_json(),
+            "why": self.why,
+            "samples": [one.to_json() for one in self.samples],
+        }
 
 
 @dataclass(frozen=True)
@@ -41,6 +70,8 @@ class Confirmed:
     best_score: Score
     chance: float
     verdict: Verdict
+    hardware: tuple[Seen, ...] = ()
+    """What hardware said of each of the best of the simulator, in the simulator's order; empty where it was not asked."""
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -51,6 +82,7 @@ class Confirmed:
             "needless": list(self.needless),
             "own": {**self.own_score.to_json(), "samples": [one.to_json() for one in self.own]},
             "best": {**self.best_score.to_json(), "samples": [one.to_json() for one in self.best]},
+            "hardware": [one.to_json() for one in self.hardware],
         }
 
 
@@ -62,13 +94,15 @@ def confirmed(
     evaluator: Evaluator,
 ) -> Confirmed:
     """Run both on fresh seeds, and put back what makes no difference, the least important first."""
-    seeds = range(study.seeds + 1, study.seeds + study.confirm + 1)
+    seeds = _fresh(study)
 
     def of(values: Mapping[str, Setting]) -> tuple[Sample, ...]:
-        found = evaluator.measure([Wanted(values, seed) for seed in seeds])
-        return tuple(one for one in found if isinstance(one, Sample))
+        return _samples(study, values, evaluator)[0]
 
-    before, after = of(own), of(winner)
+    before = of(own)
+    after, failed = _samples(study, winner, evaluator)
+    if failed:
+        return _broken(study, winner, before, failed)
     kept = dict(winner)
     needless: list[str] = []
     changed = [name for name, value in winner.items() if name in own and own[name] != value]
@@ -93,6 +127,52 @@ def confirmed(
         chance,
         _verdict(study, before, after, chance, same=same),
     )
+
+
+def on_hardware(
+    study: Study, own: Mapping[str, Setting], candidates: Sequence[Candidate], evaluator: Evaluator
+) -> Confirmed:
+    """Measure the best of the simulator and the file's own values on hardware; the best there is proposed.
+
+    The best of several looks better than it is: ``chance`` is that of one of them, times how many there are (Bonferroni).
+    """
+    before = _samples(study, own, evaluator)[0]
+    seen: list[Seen] = []
+    for one in candidates:
+        samples, why = _samples(study, one.values, evaluator)
+        seen.append(Seen(one, samples, None if why else scored(study.goal, study.limits, samples), why))
+    aims = aims_of(study.goal)
+    there = [(one, one.score) for one in seen if one.score is not None]
+    if not there:
+        return replace(_broken(study, candidates[0].values, before, seen[0].why), hardware=tuple(seen))
+    best, score = min(
+        there, key=lambda pair: (not pair[1].feasible, best_first(aims, pair[1]), pair[0].candidate.number)
+    )
+    values = best.candidate.values
+    chance = min(1.0, len(there) * _chance(study, before, best.samples))
+    same = all(own.get(name) == value for name, value in values.items())
+    verdict = _verdict(study, before, best.samples, chance, same=same)
+    own_score = scored(study.goal, study.limits, before)
+    return Confirmed(values, (), before, best.samples, own_score, score, chance, verdict, tuple(seen))
+
+
+def _fresh(study: Study) -> range:
+    """Seeds that the search has not seen."""
+    return range(study.seeds + 1, study.seeds + study.confirm + 1)
+
+
+def _samples(study: Study, values: Mapping[str, Setting], evaluator: Evaluator) -> tuple[tuple[Sample, ...], str]:
+    """What values get on fresh seeds; and why they failed on hardware, or nothing."""
+    found = evaluator.measure([Wanted(values, seed) for seed in _fresh(study)])
+    failed = next((one.why for one in found if isinstance(one, Failed)), "")
+    return tuple(one for one in found if isinstance(one, Sample)), failed
+
+
+def _broken(study: Study, winner: Mapping[str, Setting], before: tuple[Sample, ...], why: str) -> Confirmed:
+    """What is said of values that failed on hardware."""
+    score = Score(tuple(one.hopeless for one in aims_of(study.goal)), ((why, 1.0),))
+    own = scored(study.goal, study.limits, before)
+    return Confirmed(winner, (), before, (), own, score, 1.0, "breaks a limit")
 
 
 def _as_good(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> bool:

@@ -1,8 +1,9 @@
-"""What measures a combination of values, and what it says: the simulator today, hardware by the same protocol."""
+"""What measures a combination of values, and what it says: the simulator and hardware, by the same protocol."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from math import exp, log
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -48,6 +49,13 @@ class Refused:
 
 
 @dataclass(frozen=True)
+class Failed:
+    """A combination that was on hardware and is not to be there again, and why: a guardrail, with its counter; a device that refused; a run that failed."""
+
+    why: str
+
+
+@dataclass(frozen=True)
 class Wanted:
     """A run that is asked for: values of knobs by name, and a seed."""
 
@@ -58,11 +66,11 @@ class Wanted:
 class Evaluator(Protocol):
     """Measures runs. The answers are in the order of the questions, and do not depend on who else was asked.
 
-    One on hardware would bring a combination onto the switches with a way back armed, run benchmarks, watch counters
-    meanwhile, and leave the file's own values behind: a study does not know the difference.
+    ``simulated`` asks the simulator; ``hardware`` brings a combination onto the switches with a way back armed, runs benchmarks, watches
+    counters meanwhile, and leaves the file's own values behind: a study does not know the difference.
     """
 
-    def measure(self, wanted: Sequence[Wanted]) -> list[Sample | Refused]:
+    def measure(self, wanted: Sequence[Wanted]) -> Sequence[Sample | Refused | Failed]:
         """The answers. Raises ``InputError`` for a goal that cannot be run."""
         ...
 
@@ -75,3 +83,10 @@ def jain(shares: Sequence[float]) -> float:
     """Jain's index of fairness: 1 where all are equal, 1/n where one has everything (R. Jain, D. Chiu, W. Hawe, 1984)."""
     squares = sum(one * one for one in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
+
+
+def mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    """The weighted geometric mean; 0 where one of them is."""
+    if min(values) <= 0:
+        return 0.0
+    return exp(sum(weight * log(value) for value, weight in zip(values, weights, strict=True)) / sum(weights))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.collectives.sizes import written
 from railweave.tune.patch import amended, unified
 from railweave.tune.scoring import aims_of, over_seeds
-from railweave.tune.space import short_names
+from railweave.tune.space import short_names, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from railweave.tune.scoring import Aim
 
 MEANING = {
-    "better": "the proposed values are better than the fabric file's own, on seeds that the search has not seen",
+    "better": "the proposed values are better than the fabric file's own, on {fresh} that the search has not seen",
     "no significant difference": "no significant difference: the fabric file's own values are kept",
-    "worse": "the best of the search is worse on fresh seeds: the fabric file's own values are kept",
+    "worse": "the best of the search is worse on fresh {fresh}: the fabric file's own values are kept",
     "the file's own values": "nothing that was tried is better than the fabric file's own values, which are kept",
-    "breaks a limit": "the best of the search breaks a limit on fresh seeds: the fabric file's own values are kept",
+    "breaks a limit": "the best of the search breaks a limit on fresh {fresh}: the fabric file's own values are kept",
     "nothing": "no trial kept to the limits: the fabric file's own values are kept",
 }
-"""What a verdict says."""
+"""What a verdict says; ``fresh`` are seeds of the simulator or runs on hardware."""
+MOST_FAILED = 5
+"""Failed trials that a text names."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,20 @@ class Result:
         return "nothing" if check is None else check.verdict
 
     @property
+    def fresh(self) -> str:
+        """On what the winner was confirmed."""
+        return "seeds" if self.outcome.study.evaluator == "sim" else "runs on hardware"
+
+    @property
+    def meaning(self) -> str:
+        """The verdict as a sentence."""
+        return MEANING[self.verdict].format(fresh=self.fresh)
+
+    @property
     def parts(self) -> list[tuple[str, float, float]]:
         """Of each collective (GB/s) or job (ms) what it got on fresh seeds with the file's own values and with the proposed ones."""
         check = self.outcome.confirmed
-        if check is None or not check.own:
+        if check is None or not check.own or not check.best:
             return []
         goal = self.outcome.study.goal
         names = [f"{one.collective} {written(one.size)}" for one in goal.collectives]
@@ -71,8 +83,14 @@ class Result:
         found, check = self.outcome, self.outcome.confirmed
         pruned = sum(one.state == "pruned" for one in found.trials)
         refused = sum(one.state == "refused" for one in found.trials)
-        head = f"study {found.study.name}: {len(found.trials)} trials ({pruned} given up early, {refused} that no network can have), "
+        failed = [one for one in found.trials if one.state == "failed"]
+        states = [f"{pruned} given up early", f"{refused} that no network can have"]
+        states += [f"{len(failed)} taken back from hardware"] if failed else []
+        head = f"study {found.study.name}: {len(found.trials)} trials ({', '.join(states)}), "
         lines = [f"{head}{found.runs} runs of {found.space.size:,} combinations on {found.study.seeds} seeds"]
+        lines += [
+            f"  trial {one.number} ({self._words(found.values(one.number))}): {one.why}" for one in failed[:MOST_FAILED]
+        ]
         if check is not None:
             short = short_names([one.name for one in found.space.knobs])
             lines += _table(
@@ -93,26 +111,47 @@ class Result:
             unit = "GB/s" if found.study.goal.job is None else "ms"
             if len(self.parts) > 1:
                 lines += [f"    {name}: {before:,.2f} -> {after:,.2f} {unit}" for name, before, after in self.parts]
+            lines += self._on_hardware()
             lines += [f"  now: {what}" for what, _ in check.own_score.broken]
             lines += [f"  proposed: {what}" for what, _ in check.best_score.broken]
             if len(found.frontier) > 1:
                 lines.append(f"  frontier: {len(found.frontier)} trials, {', '.join(map(str, found.frontier[:12]))}")
-        lines.append(f"  {MEANING[self.verdict]}")
+        lines.append(f"  {self.meaning}")
         if self.beside:
             said = ", ".join(f"{name}={value}" for name, value in self.beside.items())
             lines.append(f"  no fabric file has these, set them where they belong: {said}")
         return "\n".join(lines)
 
+    def _words(self, values: Mapping[str, Setting]) -> str:
+        """Values that are not the file's own."""
+        own = {one.name: value for one, value in zip(self.outcome.space.knobs, self.outcome.space.own, strict=True)}
+        changed = {name: value for name, value in values.items() if own.get(name) != value}
+        return shown(changed, list(own)) or "the file's own values"
+
+    def _on_hardware(self) -> list[str]:
+        """What hardware said of each of the best of the simulator."""
+        check = self.outcome.confirmed
+        aim = aims_of(self.outcome.study.goal)[0]
+        lines: list[str] = []
+        for one in check.hardware if check is not None else ():
+            said = f"{aim.title} {one.candidate.simulated.values[0]:,.2f} in the simulator, "
+            said += f"{one.score.values[0]:,.2f} {aim.unit} on hardware" if one.score is not None else one.why
+            lines.append(f"  trial {one.candidate.number} ({self._words(one.candidate.values)}): {said}")
+        return lines
+
     def _before_and_after(self, aim: Aim, own: Sequence[Sample], best: Sequence[Sample]) -> str:
         tail = self.outcome.study.goal.tail
         if not own or not best:
-            return f"{aim.title}: no network can have the values of the file"
+            why = "no network can have the values of the file" if not own else "the proposed values failed"
+            return f"{aim.title}: {why}"
         before, after = over_seeds(aim, tail, own), over_seeds(aim, tail, best)
         unit = f" {aim.unit}" if aim.unit else ""
         change = f" ({after / before - 1:+.1%})" if before else ""
         check = self.outcome.confirmed
         sure = f", by chance {check.chance:.1%}" if check and aim == aims_of(self.outcome.study.goal)[0] else ""
-        return f"{aim.title}, {tail} of {len(own)} fresh seeds: {before:,.2f} -> {after:,.2f}{unit}{change}{sure}"
+        return (
+            f"{aim.title}, {tail} of {len(own)} fresh {self.fresh}: {before:,.2f} -> {after:,.2f}{unit}{change}{sure}"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object (docs/tune.md)."""
@@ -121,7 +160,8 @@ class Result:
             "study": found.study.name,
             "fabric": str(self.fabric),
             "verdict": self.verdict,
-            "meaning": MEANING[self.verdict],
+            "evaluator": found.study.evaluator,
+            "meaning": self.meaning,
             "objectives": [
                 {"objective": one.objective, "title": one.title, "unit": one.unit, "more_is_better": one.more}
                 for one in aims_of(found.study.goal)

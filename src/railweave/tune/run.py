@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
-from railweave.tune.confirming import Confirmed, confirmed
-from railweave.tune.measuring import Refused, Sample, Wanted
-from railweave.tune.scoring import Score, aims_of, best_first, dominated, over_seeds, scored
+from railweave.tune.confirming import Candidate, Confirmed, confirmed, on_hardware
+from railweave.tune.measuring import Failed, Refused, Sample, Wanted
+from railweave.tune.scoring import Score, aims_of, as_measured, best_first, dominated, over_seeds, scored
 from railweave.tune.search import Searcher, Trial
 
 if TYPE_CHECKING:
@@ -81,8 +81,9 @@ def run_study(
     digest: str,
     *,
     progress: Callable[[str], None] = lambda _: None,
+    hardware: Callable[[], Evaluator] | None = None,
 ) -> Outcome:
-    """Run a study, or go on with one, and confirm what it found. Raises ``StoppedError`` where it is interrupted, and ``InputError`` for a goal that cannot be run."""
+    """Run a study, or go on with one, and confirm what it found; on ``hardware`` where that is given. Raises ``StoppedError`` where it is interrupted, and ``InputError`` for a goal that cannot be run."""
     searcher = Searcher(database, study, space, digest)
     own_values = {one.name: value for one, value in zip(space.knobs, space.own, strict=True) if value is not None}
     try:
@@ -90,7 +91,7 @@ def run_study(
         asked = [Wanted(own_values, seed) for seed in range(1, study.seeds + 1)]
         own = [one for one in evaluator.measure(asked) if isinstance(one, Sample)]
         _search(study, space, evaluator, searcher, own, progress)
-        return _outcome(study, space, evaluator, searcher, own, own_values, progress)
+        return _outcome(study, space, evaluator, searcher, own, own_values, progress, hardware)
     except KeyboardInterrupt:
         raise StoppedError(sum(one.state != "open" for one in searcher.trials())) from None
 
@@ -104,11 +105,13 @@ def _search(
     progress: Callable[[str], None],
 ) -> None:
     """Ask, measure, tell, until the budget is spent. What was measured before is not measured again."""
-    measured: dict[tuple[Chosen, int], Sample | Refused] = {}
+    measured: dict[tuple[Chosen, int], Sample | Refused | Failed] = {}
     for one in searcher.trials():
         measured |= {(one.chosen, sample.seed): sample for sample in one.samples}
         if one.state == "refused":
             measured[one.chosen, 1] = Refused(one.why)
+        elif one.state == "failed":
+            measured |= {(one.chosen, seed): Failed(one.why) for seed in range(1, study.seeds + 1)}
     if space.own_choice is not None:
         measured |= {(space.own_choice, one.seed): one for one in own}
     while batch := searcher.ask():
@@ -116,7 +119,8 @@ def _search(
         found = _batch(study, space, evaluator, batch, told, measured)
         with _uninterrupted():
             for trial in found:
-                score = None if trial.state == "refused" else scored(study.goal, study.limits, trial.samples)
+                bad = trial.state in {"refused", "failed"}
+                score = None if bad else scored(study.goal, study.limits, trial.samples)
                 searcher.tell(trial, score)
         progress(_line(study, [*told, *found]))
 
@@ -129,6 +133,7 @@ def _outcome(
     own: Sequence[Sample],
     own_values: Mapping[str, Setting],
     progress: Callable[[str], None],
+    hardware: Callable[[], Evaluator] | None,
 ) -> Outcome:
     """What a search that has ended found, confirmed on fresh seeds."""
     aims = aims_of(study.goal)
@@ -141,10 +146,17 @@ def _outcome(
     runs = len({(one.chosen, sample.seed) for one in trials for sample in one.samples})
     check: Confirmed | None = None
     if best is not None:
-        progress("running the best values and the file's own again, on fresh seeds")
+        if hardware is None:
+            progress("running the best values and the file's own again, on fresh seeds")
         winner = space.values(trials[best].chosen)
         importance = searcher.importance()
-        check = confirmed(study, own_values, winner, importance, evaluator)
+        if hardware is None:
+            check = confirmed(study, own_values, winner, importance, evaluator)
+        else:
+            chosen = _best(study, scores, trials, good)
+            candidates = [Candidate(number, space.values(trials[number].chosen), scores[number]) for number in chosen]
+            progress(f"measuring the best {len(candidates)} and the file's own values on hardware")
+            check = on_hardware(as_measured(study), own_values, candidates, hardware())
     return Outcome(
         study,
         space,
@@ -176,16 +188,26 @@ def _frontier(
     return tuple(sorted(kept, key=lambda one: (best_first(aims, scores[one]), one)))
 
 
+def _best(study: Study, scores: Mapping[int, Score], trials: Sequence[Trial], good: Sequence[int]) -> list[int]:
+    """Trials that hardware is to confirm, the best first, each combination once."""
+    aims = aims_of(study.goal)
+    first: dict[Chosen, int] = {}
+    for number in sorted(good, key=lambda one: (best_first(aims, scores[one]), one)):
+        first.setdefault(trials[number].chosen, number)
+    return list(first.values())[: study.bench.best]
+
+
 def _batch(
     study: Study,
     space: Space,
     evaluator: Evaluator,
     batch: Sequence[Trial],
     told: Sequence[Trial],
-    measured: dict[tuple[Chosen, int], Sample | Refused],
+    measured: dict[tuple[Chosen, int], Sample | Refused | Failed],
 ) -> list[Trial]:
     """Measure a batch: seed by seed where trials may be given up, which only earlier batches decide."""
-    pruning = study.search.prune and len(aims_of(study.goal)) == 1 and study.search.sampler != "grid"
+    simulated = study.evaluator != "bench"  # on hardware all runs of a combination are made while it is in force
+    pruning = simulated and study.search.prune and len(aims_of(study.goal)) == 1 and study.search.sampler != "grid"
     rounds = [[seed] for seed in range(1, study.seeds + 1)] if pruning else [list(range(1, study.seeds + 1))]
     found = {one.number: one for one in batch}
     for seeds in rounds:
@@ -206,6 +228,9 @@ def _batch(
                 found[one.number] = replace(one, state="refused", why=first.why)
                 continue
             more = [measured[one.chosen, seed] for seed in seeds]
+            if bad := next((answer for answer in more if isinstance(answer, Failed)), None):
+                found[one.number] = replace(one, state="failed", why=bad.why)
+                continue
             taken = (*one.samples, *(sample for sample in more if isinstance(sample, Sample)))
             last = len(taken) == study.seeds
             given_up = pruning and not last and _hopeless(study, taken, told)

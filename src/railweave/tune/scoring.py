@@ -6,11 +6,25 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
+from railweave.intent.study import Limits
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.intent.study import Goal, Limits, Objective
+    from railweave.intent.study import Goal, Objective, Study
     from railweave.tune.measuring import Sample
+
+
+ANY = 1 << 62
+"""A limit that nothing breaks."""
+
+
+def as_measured(study: Study) -> Study:
+    """A study whose limits are its guardrails, for samples of hardware."""
+    rails = study.bench.guardrails
+    return study.model_copy(
+        update={"limits": Limits(drops=ANY if rails.drops is None else rails.drops, pauses=rails.pauses)}
+    )
 
 
 @dataclass(frozen=True)

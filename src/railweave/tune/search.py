@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import warnings
 from dataclasses import dataclass
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from railweave.tune.scoring import Score
     from railweave.tune.space import Chosen, Space
 
-State = Literal["open", "complete", "pruned", "refused"]
-"""Of a trial: asked for and not told, measured with every seed, given up after a seed, or no network can have it."""
+State = Literal["open", "complete", "pruned", "refused", "failed"]
+"""Of a trial: asked for and not told, measured with every seed, given up after a seed, no network can have it, or it was taken back from hardware."""
 
 MOST_REPEATS = 3
 """Trials are asked for up to so many times the budget: a sampler may propose what was measured, which costs nothing."""
@@ -157,7 +158,7 @@ class Searcher:
         return known.RandomSampler(seed=seed)
 
     def tell(self, trial: Trial, score: Score | None) -> None:
-        """Keep what was found of a trial. ``score`` is None where no network can have its values."""
+        """Keep what was found of a trial. ``score`` is None where no network can have its values, or it failed on hardware."""
         asked = self._open.pop(trial.number)
         asked.set_user_attr("samples", [one.to_json() for one in trial.samples])
         asked.set_user_attr("state", trial.state)
@@ -183,9 +184,11 @@ class Searcher:
                 )
                 measured.add_trial(made)
         try:
-            found = self._optuna.importance.get_param_importances(
-                measured, evaluator=self._optuna.importance.PedAnovaImportanceEvaluator()
-            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of few or equal trials it says that all knobs count the same
+                found = self._optuna.importance.get_param_importances(
+                    measured, evaluator=self._optuna.importance.PedAnovaImportanceEvaluator()
+                )
         except (ValueError, RuntimeError):  # fewer trials than it can tell anything from
             return {}
         return {name: float(value) for name, value in found.items()}

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import signal
 import threading
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, log
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from railweave.catalog import in_force
-from railweave.errors import DesignError, InputError, Option, SpecError
-from railweave.garbage import uncollected
-from railweave.intent.fabric import FabricFile
+from railweave.errors import InputError, Option
 from railweave.intent.scenario import RunOverrides, Scenario, Step
-from railweave.outputs.steps import design_source
 from railweave.simulation.conditions import bed_of, conditions_of
 from railweave.simulation.job_fabric import job_network
 from railweave.simulation.job_run import run_job
 from railweave.simulation.settings import texts
 from railweave.simulation.training.question import predict_training
-from railweave.tune.measuring import Refused, Sample, Wanted, jain
-from railweave.tune.patch import with_values
+from railweave.tune.designing import designed
+from railweave.tune.measuring import Refused, Sample, Wanted, jain, mean
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -69,7 +62,7 @@ class Simulated:
                 for _ in range(workers):
                     self._pool.submit(_nothing)
         else:
-            self._bench = _Bench(task)
+            self._bench = InProcess(task)
 
     def measure(self, wanted: Sequence[Wanted]) -> list[Sample | Refused]:
         """The answers, in order. Raises ``InputError`` for a goal that cannot be run, at the line of the study file."""
@@ -102,28 +95,19 @@ def placed(study: StudyFile, error: InputError) -> list[Any]:
     return found
 
 
-class _Bench:
-    """Measures combinations in this process."""
+class InProcess:
+    """The simulator in this process."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
         self._network = lru_cache(DESIGNS_KEPT)(self._designed)
 
     def _designed(self, in_file: tuple[tuple[tuple[str, ...], Setting], ...]) -> Network | Refused:
-        source = self._task.source
-        document = replace(source.document, value=with_values(source.document.value, dict(in_file)))
-        try:
-            spec = FabricFile.model_validate(document.value)
-            with uncollected():
-                changed = replace(source, spec=spec, document=document, lock=copy.deepcopy(source.lock))
-                network, _ = design_source(changed, device=self._task.device, hardware=self._task.hardware)
-                return job_network(network, self._task.study.study.on)
-        except ValidationError as error:
-            return Refused("; ".join(str(one.get("ctx", {}).get("error", one["msg"])) for one in error.errors()))
-        except (DesignError, SpecError) as error:
-            return Refused("; ".join(one.what for one in error.problems))
+        network = designed(self._task.source, dict(in_file), self._task.device, self._task.hardware)
+        return network if isinstance(network, Refused) else job_network(network, self._task.study.study.on)
 
     def measure(self, wanted: Wanted) -> Sample | Refused:
+        """The answer to one run. Raises ``InputError`` for a goal that cannot be run."""
         space, study = self._task.space, self._task.study.study
         network = self._network(tuple(sorted(space.in_file(wanted.values).items())))
         if isinstance(network, Refused):
@@ -138,7 +122,7 @@ class _Bench:
         return Sample(
             seed=wanted.seed,
             parts=speeds,
-            speed=_mean(speeds, weights),
+            speed=mean(speeds, weights),
             drops=sum(one.drops or 0 for one in parts),
             pauses=sum(one.pauses or 0 for one in parts),
             marks=sum(one.marks or 0 for one in parts),
@@ -172,25 +156,18 @@ def _of_jobs(network: Network, file: Path, settings: Mapping[str, Setting], seed
     return Sample(
         seed=seed,
         parts=times,
-        speed=_mean(times, [1.0] * len(times)),
+        speed=mean(times, [1.0] * len(times)),
         fairness=jain(kept) if len(kept) > 1 else None,
         complete=found.complete,
     )
 
 
-def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    """The weighted geometric mean; 0 where one of them is."""
-    if min(values) <= 0:
-        return 0.0
-    return exp(sum(weight * log(value) for value, weight in zip(values, weights, strict=True)) / sum(weights))
-
-
-_here: list[_Bench] = []
+_here: list[InProcess] = []
 """In a worker: what it measures with."""
 
 
 def _begin(task: Task) -> None:
-    _here.append(_Bench(task))
+    _here.append(InProcess(task))
 
 
 def _nothing() -> None:

@@ -10,7 +10,6 @@ from railweave.report.prediction.page import line_colors, table
 from railweave.report.shell import html_page, section
 from railweave.report.terms import TUNING, glossary, linked
 from railweave.tune.page.charts import course, frontier, parallel
-from railweave.tune.result import MEANING
 from railweave.tune.scoring import aims_of, over_seeds
 from railweave.tune.space import short_names
 
@@ -19,6 +18,13 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 400
 """Trials that the table has."""
+
+WHERE = {
+    "sim": "of the simulator. Nothing was measured on hardware.",
+    "bench": "on hardware.",
+    "both": "of the simulator; its best were measured on hardware.",
+}
+"""Where a study was measured, as the end of a sentence."""
 
 
 def tuning_html(found: Result) -> str:
@@ -31,7 +37,7 @@ def tuning_html(found: Result) -> str:
     )
     header = [
         element("h1", text(title), " ", element("span", text(found.verdict), class_=kind)),
-        element("p", text(f"{MEANING[found.verdict][0].upper()}{MEANING[found.verdict][1:]}."), class_="verdict"),
+        element("p", text(f"{found.meaning[0].upper()}{found.meaning[1:]}."), class_="verdict"),
         element("p", text(_lead(found)), class_="lead"),
         element("ul", *_tiles(found), class_="tiles"),
     ]
@@ -68,7 +74,7 @@ def _lead(found: Result) -> str:
     about = f"{study.description} " if study.description else ""
     return (
         f"{about}This page shows a search over {outcome.space.size:,} combinations of {len(outcome.space.knobs)} knobs of {found.fabric.name}, "
-        f"by {outcome.runs:,} runs of the simulator. Nothing was measured on hardware."
+        f"by {outcome.runs:,} runs {WHERE[study.evaluator]}"
     )
 
 
