@@ -6,6 +6,7 @@ import asyncio
 import datetime as dt
 import os
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from railweave import api
 from railweave.api.bench_run import bench_run
 from railweave.bench.plan import NcclTests, Plan
+from railweave.bench.running import shells
 from railweave.bench.running.carrying import rounds_of, waiting
 from railweave.bench.running.collective import Launch, launched
 from railweave.bench.running.keeping import Keeper, made
@@ -191,3 +193,24 @@ def test_what_is_printed_stays_in_its_folder(plan: Plan, tmp_path: Path) -> None
     assert Path(again.file) == tmp_path / "outputs/out/there.2.txt"
     assert kept.failures == ("it printed no result",)
     assert kept.notes[-1].endswith("hello")
+
+
+def test_what_does_not_end_when_it_is_asked_to_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that ``timeout`` runs is in a group of its own, and holds the pipes that are waited for."""
+    monkeypatch.setattr(shells, "GRACE_S", 0.2)
+    mark = tmp_path / "pid"
+    script = f"timeout 300 sh -c 'trap \"\" TERM; echo $$ >{mark}; while :; do sleep 1; done' & wait"
+
+    async def run() -> None:
+        async with shells._here(script):
+            while not mark.exists():
+                await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+    pid = int(mark.read_text())
+    end = time.monotonic() + 10
+    while (
+        Path(f"/proc/{pid}/stat").exists()
+        and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    ):
+        assert time.monotonic() < end

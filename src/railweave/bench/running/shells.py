@@ -9,6 +9,7 @@ import shlex
 import signal
 from collections import defaultdict
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
@@ -191,6 +192,15 @@ async def _here(script: str) -> AsyncGenerator[_Running]:
             async with asyncio.timeout(GRACE_S * 2):
                 await process.wait()
         except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            _kill_session(process.pid)
             await process.wait()
+
+
+def _kill_session(leader: int) -> None:
+    """Kill every process of a session. ``timeout`` leads a group of its own in it, and what it runs holds the pipes that are waited for."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                after_name = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+                if int(after_name[3]) == leader:  # state, parent, group, session (proc_pid_stat(5))
+                    os.kill(int(entry.name), signal.SIGKILL)
