@@ -18,7 +18,7 @@ from railweave.api.living import check, collect, fill_inventory, questions_of, s
 from railweave.api.predicting import simulate, simulate_grid, simulate_training
 from railweave.api.saved import adopt, drift, running
 from railweave.api.sources import load, load_pair
-from railweave.api.tuning import tune_headroom, tune_run, tune_watchdog
+from railweave.api.tuning import tune_diagnose, tune_headroom, tune_run, tune_watchdog
 
 __all__ = [
     "adopt",
@@ -46,6 +46,7 @@ __all__ = [
     "simulate_grid",
     "simulate_training",
     "states",
+    "tune_diagnose",
     "tune_headroom",
     "tune_run",
     "tune_watchdog",

@@ -11,8 +11,11 @@ from railweave.errors import InputError, Option, OutputError, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from railweave.intent.scenario import Setting
     from railweave.network.model import Network
     from railweave.tune.by_rule import Derived, Ruled
+    from railweave.tune.diagnosing import Diagnosis
+    from railweave.tune.measuring import Refused, Sample
     from railweave.tune.result import Result
 
 JOURNAL, RESULT, PATCH = "journal.jsonl", "result.json", "fabric.patch"
@@ -165,3 +168,93 @@ def _by_rule(
             raise OutputError(f"{source} was changed meanwhile; nothing was written to it")
         write_file(source, found.amended)
     return found
+
+
+MOST_REHEARSED = 64
+"""GPUs of a rehearsal, at most, where nobody says how many servers take part: packet by packet each costs time."""
+REHEARSED_SEEDS = 3
+
+
+def tune_diagnose(
+    fabric: Path | str,
+    capture: Path | str,
+    *,
+    since: Path | str,
+    slow_jobs: bool = False,
+    rehearse: bool = True,
+    collective: str = "all-to-all",
+    size: int = 16 << 20,
+    servers: int | None = None,
+    apply: bool = False,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+    progress: Callable[[str], None] = silent,
+) -> Diagnosis:
+    """What counters that rose between two captures say of buffers and ECN: one next step, as a patch (docs/tune.md).
+
+    - ``capture``, ``since``: folders that ``collect`` wrote, the later and the earlier one.
+    - ``slow_jobs``: jobs are slower than predicted, so that marks without pauses are a symptom too.
+    - ``rehearse``: run ``collective`` of ``size`` bytes on the first ``servers`` servers in the simulator, with the file's values and with
+      the step; as many as have 64 GPUs where ``servers`` is left out.
+    - ``apply``: write the step into the fabric file, unless the simulator says that it is worse.
+    - ``device``, ``hardware``: see ``load``.
+
+    Raises ``InputError`` for captures that are not of this network, or were taken the other way round, and ``OutputError``.
+    """
+    from railweave.api.living import check
+    from railweave.api.sources import load
+    from railweave.intent.reading.source import read_source
+    from railweave.state.capture import read_capture
+    from railweave.tune.diagnosing import ORDER, diagnosed, symptoms
+    from railweave.tune.patch import read_plain
+    from railweave.writing import write_file
+
+    path = Path(fabric)
+    later, earlier = (read_capture(Path(one)).meta.taken for one in (capture, since))
+    if later is not None and earlier is not None and later < earlier:
+        what = f"{capture} was taken before {since}"
+        raise InputError(
+            [
+                Problem(
+                    Option("--since", str(since)), what, "give the later capture first, and the earlier one by --since"
+                )
+            ]
+        )
+    network = load(path, device=device, hardware=hardware)
+    progress("comparing counters")
+    rules = [one.id for one in ORDER]
+    found = check(path, capture, since=since, only=rules, device=device, hardware=hardware).findings
+    source = read_source(path)
+    text = source.path.read_text(encoding="utf-8")
+    seen = symptoms(network, read_plain(text, str(source.path)), found, slow_jobs=slow_jobs)
+    taking = servers or _rehearsed(network)
+    said = f"{collective} of {size:,} bytes on the first {taking} of {len(network.servers)} servers, {REHEARSED_SEEDS} seeds"
+
+    def run(values: dict[tuple[str, ...], Setting]) -> list[Sample] | Refused:
+        from railweave.catalog import in_force
+        from railweave.intent.study import TunedCollective
+        from railweave.simulation.job_fabric import job_network
+        from railweave.tune.designing import designed
+        from railweave.tune.measuring import Refused
+        from railweave.tune.simulated import of_collective
+
+        progress(f"rehearsing {'the step' if values else 'the values of the file'}")
+        made = designed(source, values, device, path_of(hardware))
+        if isinstance(made, Refused):
+            return made
+        asked = TunedCollective.model_validate({"collective": collective, "size": size, "hosts": str(taking)})
+        with in_force(made.catalog):
+            on = job_network(made, None)
+            return [of_collective(on, asked, {"seed": seed}) for seed in range(1, REHEARSED_SEEDS + 1)]
+
+    result = diagnosed(source.path, text, seen, run if rehearse else None, said)
+    if apply and result.recommended:
+        if source.path.read_text(encoding="utf-8") != text:
+            raise OutputError(f"{source.path} was changed meanwhile; nothing was written to it")
+        write_file(source.path, result.amended)
+    return result
+
+
+def _rehearsed(network: Network) -> int:
+    gpus = max((len(one.nics) for one in network.servers), default=8)  # as many as there are NICs, or fewer
+    return max(2, min(len(network.servers), MOST_REHEARSED // max(1, gpus)))

@@ -144,6 +144,54 @@ def watchdog(
     _shown(found, as_json=as_json, applied=apply)
 
 
+@app.command(short_help="The next value of one field, from counters of two captures.")
+def diagnose(
+    fabric: Path = FABRIC,
+    capture: Path = typer.Argument(..., help="Folder that `railweave collect` wrote after the load."),
+    since: Path = typer.Option(..., "--since", help="An earlier capture: counters are compared with it."),
+    slow_jobs: bool = typer.Option(
+        False, "--slow-jobs", help="Jobs are slower than predicted: ECN marks without PFC are a symptom too."
+    ),
+    rehearse: bool = typer.Option(True, "--rehearse/--no-rehearse", help="Run the step in the simulator first."),
+    collective: str = typer.Option("all-to-all", help="What is run in the simulator."),
+    size: str = typer.Option("16M", help="Its size, as nccl-tests counts it."),
+    servers: int | None = typer.Option(None, min=2, help="How many servers take part; default: those of 64 GPUs."),
+    apply: bool = typer.Option(False, "--apply", help="Write the step, unless the simulator says that it is worse."),
+    device: list[str] = DEVICE,
+    hardware: Path | None = HARDWARE,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Read what counters of lossless classes rose by, and propose one next step: drops first, then PFC, then ECN. Exits 1 where --apply was not done."""
+    from railweave.api.tuning import tune_diagnose
+    from railweave.collectives.sizes import size_of
+
+    with telling(quiet=quiet or as_json) as say:
+        found = tune_diagnose(
+            fabric,
+            capture,
+            since=since,
+            slow_jobs=slow_jobs,
+            rehearse=rehearse,
+            collective=collective,
+            size=size_of(size),
+            servers=servers,
+            apply=apply,
+            device=device,
+            hardware=hardware,
+            progress=say,
+        )
+    if as_json:
+        print_json(found.to_json())
+    else:
+        typer.echo(found.to_text())
+        if found.patch:
+            typer.echo(found.patch, nl=False)
+            typer.echo(f"wrote {found.fabric}" if apply and found.recommended else "nothing was changed; --apply does")
+    if apply and found.step is not None and not found.recommended:
+        raise typer.Exit(1)
+
+
 def _shown(found: Ruled, *, as_json: bool, applied: bool) -> None:
     if as_json:
         print_json(found.to_json())

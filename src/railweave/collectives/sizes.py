@@ -16,8 +16,8 @@ def sizes(text: str) -> list[int]:
     found: list[int] = []
     for part in text.split(","):
         first, dots, last = part.partition("..")
-        begin = _size(first)
-        end = _size(last) if dots else begin
+        begin = size_of(first)
+        end = size_of(last) if dots else begin
         if end < begin:
             raise InputError(
                 [Problem(Option("--size"), f"{part!r} ends before it begins", "give the smaller size first")]
@@ -28,7 +28,8 @@ def sizes(text: str) -> list[int]:
     return found
 
 
-def _size(text: str) -> int:
+def size_of(text: str) -> int:
+    """One size, as ``16M``. Bytes. Raises ``InputError``."""
     try:
         size = MESSAGE_BYTES.parse(text)
     except ValueError:

@@ -265,9 +265,14 @@ def in_file(document: Any, found: Sequence[Derived]) -> dict[tuple[str, ...], in
     for one in found:
         if one.wanted is None or one.wanted == one.have:
             continue
-        path = ("fabrics", one.fabric, *_stated(at_path(document, ("fabrics", one.fabric)), one.role), *one.path)
+        path = place_in_file(document, one.fabric, one.role, one.path)
         values[path] = max(one.wanted, values.get(path, one.wanted))
     return values
+
+
+def place_in_file(document: Any, fabric: str, role: RoleName, path: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ANN401 - plain YAML
+    """Where a fabric file states a field of a role: at the role, at the one that it is like, or at the fabric."""
+    return ("fabrics", fabric, *_stated(at_path(document, ("fabrics", fabric)), role), *path)
 
 
 def _stated(fabric: Any, role: RoleName) -> tuple[str, ...]:  # noqa: ANN401 - plain YAML

@@ -116,7 +116,7 @@ class InProcess:
         with in_force(network.catalog):
             if self._task.study.job is not None:
                 return _of_jobs(network, self._task.study.job, settings, wanted.seed)
-            parts = [_of_collective(network, one, settings) for one in study.goal.collectives]
+            parts = [of_collective(network, one, settings) for one in study.goal.collectives]
         weights = [one.weight for one in study.goal.collectives]
         speeds = tuple(one.speed for one in parts)
         return Sample(
@@ -130,7 +130,8 @@ class InProcess:
         )
 
 
-def _of_collective(network: Network, asked: TunedCollective, settings: Mapping[str, Setting]) -> Sample:
+def of_collective(network: Network, asked: TunedCollective, settings: Mapping[str, Setting]) -> Sample:
+    """A run of one collective packet by packet, with its counters. Raises ``InputError`` where it cannot be run."""
     step = Step(collective=asked.collective, size=asked.size, qps=asked.qps, nccl=asked.nccl)
     scenario = Scenario(traffic=(step,), overrides=RunOverrides(set=dict(settings)))  # pyright: ignore[reportCallIssue]
     bed = bed_of(network, None, None, asked.tenant, None, order=asked.hosts)
