@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -106,12 +107,20 @@ def test_what_changes_under_a_lab_is_named_by_the_assertion_of_that_part(tmp_pat
         with running.vty(leaf, "bgpd") as vty:
             vty.configure([f"router bgp {bgp.asn}", f"neighbor {port.name} shutdown"])
         assert any(line.startswith(f"{leaf} {port.name} to spine1: ") for line in _failures(running, "bgp-sessions"))
-        assert any(line.startswith(f"{leaf} sends ") for line in _failures(running, "fib-equals-routes", 5))
+        assert any(line.startswith(f"{leaf} sends ") for line in _until_failed(running, "fib-equals-routes"))
         # Prefixes of that color take another uplink now, and so do the queue pairs.
-        crossing = _failures(running, "queue-pair-links")
+        crossing = _until_failed(running, "queue-pair-links")
         assert any("by green" in line and f"and not {port.link}" in line for line in crossing)
 
 
-def _failures(running: Running, name: str, wait_s: float = 0) -> list[str]:
-    [outcome] = assertions.run(running, only=[name], patience_s=wait_s)
+def _until_failed(running: Running, name: str) -> list[str]:
+    """What an assertion says once the kernels have followed the daemons."""
+    end = time.monotonic() + 20
+    while not (found := _failures(running, name)):
+        assert time.monotonic() < end, name
+    return found
+
+
+def _failures(running: Running, name: str) -> list[str]:
+    [outcome] = assertions.run(running, only=[name], patience_s=0)
     return list(outcome.failures)
