@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,18 +108,18 @@ def test_what_changes_under_a_lab_is_named_by_the_assertion_of_that_part(tmp_pat
         with running.vty(leaf, "bgpd") as vty:
             vty.configure([f"router bgp {bgp.asn}", f"neighbor {port.name} shutdown"])
         assert any(line.startswith(f"{leaf} {port.name} to spine1: ") for line in _failures(running, "bgp-sessions"))
-        assert any(line.startswith(f"{leaf} sends ") for line in _until_failed(running, "fib-equals-routes"))
+        _until_said(running, "fib-equals-routes", lambda line: line.startswith(f"{leaf} sends "))
         # Prefixes of that color take another uplink now, and so do the queue pairs.
-        crossing = _until_failed(running, "queue-pair-links")
-        assert any("by green" in line and f"and not {port.link}" in line for line in crossing)
+        _until_said(running, "queue-pair-links", lambda line: "by green" in line and f"and not {port.link}" in line)
 
 
-def _until_failed(running: Running, name: str) -> list[str]:
-    """What an assertion says once the kernels have followed the daemons."""
+def _until_said(running: Running, name: str, wanted: Callable[[str], bool]) -> None:
+    """Wait until an assertion says so: kernels follow the daemons, and these their neighbors."""
     end = time.monotonic() + 20
-    while not (found := _failures(running, name)):
-        assert time.monotonic() < end, name
-    return found
+    found = _failures(running, name)
+    while not any(map(wanted, found)):
+        assert time.monotonic() < end, found
+        found = _failures(running, name)
 
 
 def _failures(running: Running, name: str) -> list[str]:
