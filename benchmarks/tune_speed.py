@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -31,7 +32,9 @@ confirm: 2
 
 def bed() -> str:
     """The bed with 64 GPUs of nobody in particular."""
-    text = re.sub(r"    overlay:.*\n    tenants:\n(?:      .*\n)+", "", BED.read_text())
+    text = re.sub(r"    overlay:.*\n    tenants:\n(?:      .*\n)+", "", BED.read_text()).replace(
+        "links_per_spine: 2", "links_per_spine: 4"
+    )
     return text.replace("H100-[01-02]", "H100-[01-04]").replace("H100-[03-04]", "H100-[05-08]")
 
 
@@ -43,19 +46,20 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     given = parser.parse_args()
     journals: list[str] = []
-    for workers in given.workers:
-        with tempfile.TemporaryDirectory() as place:
-            folder = Path(place)
-            (folder / "bed.yaml").write_text(bed())
-            (folder / "speed.yaml").write_text(STUDY.format(size=given.size, trials=given.trials))
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)  # one place for every study: the journal holds the file's path
+        (folder / "bed.yaml").write_text(bed())
+        (folder / "speed.yaml").write_text(STUDY.format(size=given.size, trials=given.trials))
+        for workers in given.workers:
             begun = time.monotonic()
             found = tune_run(folder / "speed.yaml", workers=workers)
             took = time.monotonic() - begun
             journals.append((folder / "speed.tune" / "journal.jsonl").read_text())
-        print(
-            f"{workers} worker(s): {len(found.outcome.trials)} trials, {found.outcome.runs} runs in {took:.0f} s",
-            flush=True,
-        )
+            shutil.rmtree(folder / "speed.tune")
+            print(
+                f"{workers} worker(s): {len(found.outcome.trials)} trials, {found.outcome.runs} runs in {took:.0f} s",
+                flush=True,
+            )
     if len(journals) > 1:
         print("the same study" if len(set(journals)) == 1 else "the studies DIFFER")
 

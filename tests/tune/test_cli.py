@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from railweave.api import load
+from railweave.api import load, tune_run
 from railweave.cli import main
+from railweave.errors import DesignError
 from tests.chromium import browser, program
 from tests.tune.studies import STUDY, study
 
@@ -114,3 +115,12 @@ def test_the_page_fits_its_window_and_says_nothing_wrong(
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert page.evaluate("document.querySelectorAll('.trial').length") >= 3
             assert page.evaluate("document.querySelectorAll('#frontier .dot').length") >= 3
+
+
+def test_a_fabric_that_cannot_be_built_is_an_error_at_its_own_lines(tmp_path: Path) -> None:
+    path = study(tmp_path)
+    bed = tmp_path / "bed.yaml"
+    bed.write_text(bed.read_text().replace("H100-[01-02]", "H100-[01-04]").replace("H100-[03-04]", "H100-[05-08]"))
+    with pytest.raises(DesignError, match=r"oversubscription is 2\.00:1"):
+        tune_run(path, workers=1)
+    assert not (tmp_path / "small.tune").exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.api.sources import path_of, silent
+from railweave.api.sources import load, path_of, silent
 from railweave.errors import InputError, Option, OutputError, Problem
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def tune_run(
 
     path = Path(study)
     file = read_study(path)
+    load(file.fabric, device=device, hardware=hardware)  # a file that cannot be built is an error at its own lines
     source = read_source(file.fabric)
     space = space_of(file, source.document, source.spec)
     asked = file.study
@@ -153,7 +154,6 @@ def _by_rule(
     device: Sequence[str],
     hardware: Path | str | None,
 ) -> Ruled:
-    from railweave.api.sources import load
     from railweave.intent.reading.source import read_source
     from railweave.tune.by_rule import ruled
     from railweave.tune.patch import read_plain
@@ -202,7 +202,6 @@ def tune_diagnose(
     Raises ``InputError`` for captures that are not of this network, or were taken the other way round, and ``OutputError``.
     """
     from railweave.api.living import check
-    from railweave.api.sources import load
     from railweave.intent.reading.source import read_source
     from railweave.state.capture import read_capture
     from railweave.tune.diagnosing import ORDER, diagnosed, symptoms
