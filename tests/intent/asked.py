@@ -473,6 +473,7 @@ CONTEXT: dict[str, Given] = {
     "fabrics.*.qos.classes.*.ecn.*": Given(
         (25,), beside={f"{F}.qos.classes.no-loss.ecn": {"min_fill": 10, "max_fill": 30, "max_probability": 50}}
     ),
+    "fabrics.*.qos.buffers.egress": Given(("system",)),
     "fabrics.*.qos.buffers.dedicated_*": Given((50,)),
     "fabrics.*.qos.buffers.ingress_dynamic_threshold": Given((5,)),
     "fabrics.*.qos.buffers.*": Given((5,), beside=SHARES),
@@ -609,6 +610,7 @@ CONTEXT: dict[str, Given] = {
     "overrides.devices.*.buffers.ingress_dynamic_threshold": Given(
         (5,), beside={"overrides.devices.stripe1-leaf1.buffers": SHARES[f"{F}.qos.buffers"]}
     ),
+    "overrides.devices.*.buffers.egress": Given(("system",), now="designed"),
     "overrides.devices.*.buffers.dedicated_*": Given((50,)),
     "overrides.devices.*.buffers.*": Given(
         (5,), beside={"overrides.devices.stripe1-leaf1.buffers": SHARES[f"{F}.qos.buffers"]}

@@ -11,7 +11,7 @@ from railweave.design.limits.devices import tunnel_overhead_bytes
 from railweave.device.classes import TrafficClass, Watchdog
 from railweave.device.qos import on_queues
 from railweave.intent.balancing import LoadBalancing
-from railweave.intent.qos import DEFAULT_CLASSES, Qos
+from railweave.intent.qos import DEFAULT_CLASSES, SYSTEM_EGRESS, Qos
 from railweave.intent.qos import Watchdog as WatchdogIntent
 from railweave.intent.tenants import Overlay
 from railweave.intent.topology import Mtu
@@ -90,6 +90,8 @@ def _qos(found: QosConfig, config: DeviceConfig, model: str) -> dict[str, Any]:
         rest = 100 - sum(getattr(found.buffers, one) for one in others)
         if getattr(found.buffers, pool) > rest:  # the text says the others only
             buffers[pool] = rest
+    if found.buffers.egress == "system":
+        buffers = {key: value for key, value in buffers.items() if key not in SYSTEM_EGRESS}
     if buffers:
         made["buffers"] = buffers
     pfc: dict[str, Any] = {}

@@ -50,11 +50,15 @@ class TrafficClass:
 
 @dataclass(frozen=True, slots=True)
 class Buffers:
-    """Partition of the shared packet buffer, percent; ``dedicated_*`` are percent of the default, None: unchanged."""
+    """Partition of the shared packet buffer, percent; ``dedicated_*`` are percent of the default, None: unchanged.
+
+    ``egress`` ``system``: the egress partition is not configured, and ``egress_*`` are what the system has by itself.
+    """
 
     lossless: int = 80
     headroom: int = 10
     lossy: int = 10
+    egress: Literal["designed", "system"] = "designed"
     egress_lossless: int = 80
     egress_lossy: int = 10
     egress_multicast: int = 10

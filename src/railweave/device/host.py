@@ -17,14 +17,16 @@ from railweave.device.host_model import (
     HostQos,
     HostRoute,
     HostRule,
+    LosslessClass,
     Versions,
 )
 from railweave.device.host_scope import HostScope, host_scope
 from railweave.device.host_sysctl import sysctl
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from railweave.intent.qos import Qos
     from railweave.network.devices import Nic
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network
@@ -35,11 +37,12 @@ LOSSY_PRIORITY = 3
 CNP_DSCP = 48
 """DSCP of congestion notification packets where no class is theirs (Thor2 guide, section 2.2.1.3)."""
 
-CNP_PRIORITIES = (7, 6)
-"""Priorities of congestion notification packets, where the NIC's own choice is taken by the data."""
+CNP_PRIORITIES = range(7, 0, -1)
+"""Priorities of congestion notification packets, where the NIC's own choice is taken by data."""
 
 NIC_SHARE = 50
-"""Share of RDMA data in a NIC's scheduler where the file says none, percent (Thor2 guide, section 2.2.1.3: ROCE_BW=50)."""
+"""Share of RDMA data that is not lossless in a NIC's scheduler where the file says none, percent (Thor2 guide, section 2.2.1.3:
+ROCE_BW=50)."""
 
 ECT0 = 2
 """The ECN code point that marks a packet as ECN-capable (RFC 3168, section 5)."""
@@ -238,8 +241,15 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
     dscp = data.dscp[0] if data and data.dscp else 0
     priority = 0 if data is None else LOSSY_PRIORITY if data.pfc_priority is None else data.pfc_priority
     given = dict.fromkeys(data.dscp if data else (), priority)
+    lossless = data is not None and data.lossless and qos.pfc.pauses("server")
+    asked = scope.hosts.roce_bandwidth
+    shares = qos.nic_shares(asked)
+    others = _other_lossless(qos, shares) if lossless else ()
+    for one in others:
+        given |= dict.fromkeys(one.dscp, one.priority)
+    paused = (priority, *(one.priority for one in others))
     # Congestion notification must not wait behind the data that it is about.
-    cnp_priority = next(one for one in (model.cnp_priority, *CNP_PRIORITIES) if one != priority)
+    cnp_priority = next(one for one in (model.cnp_priority, *CNP_PRIORITIES) if one not in paused)
     cnp_dscp = cnp.dscp if cnp and cnp.dscp else (CNP_DSCP,)
     given |= dict.fromkeys(cnp_dscp, cnp_priority)
     clear = scope.hosts.job.clear_to_send_dscp
@@ -248,14 +258,25 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
         dscp=dscp,
         priority=priority,
         traffic_class=dscp * 4 + ECT0,
-        lossless=data is not None and data.lossless and qos.pfc.pauses("server"),
+        lossless=lossless,
         cnp_dscp=cnp_dscp[0],
         cnp_priority=cnp_priority,
-        bandwidth_percent=scope.hosts.roce_bandwidth or (data.nic_share if data else None) or NIC_SHARE,
+        bandwidth_percent=next(iter(shares.values()), None) or asked or (data.nic_share if data else None) or NIC_SHARE,
         adaptive_routing=fabric.load_balancing.group_mode() in {"dlb-per-packet", "spray"},
         ecn=data is not None and data.ecn is not None,
-        priorities=tuple(given.get(one, _other(one, priority, cnp_priority)) for one in range(64)),
+        priorities=tuple(given.get(one, _other(one, *paused, cnp_priority)) for one in range(64)),
         clear_to_send_traffic_class=None if clear is None else clear * 4 + ECT0,
+        other_lossless=others,
+    )
+
+
+def _other_lossless(qos: Qos, shares: Mapping[str, int]) -> tuple[LosslessClass, ...]:
+    """The lossless classes after the first, which is RDMA data."""
+    _, *others = ((name, one) for name, one in qos.classes.items() if one.lossless)
+    return tuple(
+        LosslessClass(name, one.dscp, one.pfc_priority, one.ecn is not None, shares[name])
+        for name, one in others
+        if one.pfc_priority is not None
     )
 
 

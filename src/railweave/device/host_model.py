@@ -114,12 +114,27 @@ class HostRule:
 
 
 @dataclass(frozen=True, slots=True)
+class LosslessClass:
+    """A lossless class beside RDMA data, such as storage: its DSCPs, its priority, and its share of the NIC, percent.
+
+    ``ecn`` says whether switches mark it.
+    """
+
+    name: str
+    dscp: tuple[int, ...]
+    priority: int
+    ecn: bool
+    bandwidth_percent: int
+
+
+@dataclass(frozen=True, slots=True)
 class HostQos:
     """What the NICs of a fabric must agree on with its switches.
 
     ``traffic_class`` is the IPv4 TOS or IPv6 traffic class byte of RDMA data: DSCP x 4, plus ECT(0). ``bandwidth_percent``
     is the share of the lossless traffic class in the NIC's own scheduler. ``ecn`` says whether switches mark the data, so
     that NICs slow down by it. ``clear_to_send_traffic_class`` None: that of the data. ``priorities`` is the NIC's priority of every DSCP, 0 to 63.
+    ``other_lossless`` are classes that switches pause beside that of the data.
     """
 
     fabric: str
@@ -134,6 +149,7 @@ class HostQos:
     ecn: bool
     priorities: tuple[int, ...]
     clear_to_send_traffic_class: int | None = None
+    other_lossless: tuple[LosslessClass, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,10 @@ class TrafficClass(Model):
         return self
 
 
+SYSTEM_EGRESS = {"egress_lossless": 50, "egress_lossy": 31, "egress_multicast": 19}
+"""How Junos partitions the egress buffer by itself, percent (Juniper's reference, buffer-partition (Egress), table 1)."""
+
+
 class Buffers(Model):
     """Partition of the shared packet buffer, percent of it."""
 
@@ -139,6 +143,11 @@ class Buffers(Model):
         default=10, ge=0, le=100, description="ingress pool that absorbs what arrives after a PFC pause is sent"
     )
     lossy: Percent = Field(default=10, ge=0, le=100, description="ingress pool of lossy classes")
+    egress: Literal["designed", "system"] = Field(
+        default="designed",
+        exclude_if=lambda value: value == "designed",
+        description="`system` leaves the egress partition to the system's default, where it has one (Junos: lossless 50, lossy 31, multicast 19)",
+    )
     egress_lossless: Percent = Field(default=80, ge=0, le=100, description="egress pool of lossless classes")
     egress_lossy: Percent = Field(default=10, ge=0, le=100, description="egress pool of lossy unicast")
     egress_multicast: Percent = Field(default=10, ge=0, le=100, description="egress pool of multicast")
@@ -154,6 +163,17 @@ class Buffers(Model):
     dedicated_egress: Percent | None = Field(
         default=None, ge=0, le=100, description="dedicated buffer, percent of its default; empty: unchanged"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_system(cls, data: Any) -> Any:  # noqa: ANN401 - raw input
+        whole = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+        if whole.get("egress") != "system":
+            return cast("object", data)
+        for key, value in SYSTEM_EGRESS.items():
+            if whole.get(key, value) != value:
+                raise WrongValueError(f"{key} beside `egress: system`", "leave one of them out", [key], ["egress"])
+        return {**whole, **SYSTEM_EGRESS}
 
     @model_validator(mode="after")
     def _sums(self) -> Buffers:
@@ -324,6 +344,18 @@ class Qos(Model):
     def lossless_class(self) -> TrafficClass | None:
         """The first lossless class, which carries RDMA data; none where the role is lossy throughout."""
         return next((one for one in self.classes.values() if one.lossless), None)
+
+    def nic_shares(self, data: int | None = None) -> dict[str, int]:
+        """The share of each lossless class in a NIC's scheduler, percent, by name: the first is RDMA data, which ``data`` is for.
+
+        Classes of which the file says nothing divide what is left with everything that is not lossless.
+        """
+        given = {name: one.nic_share for name, one in self.classes.items() if one.lossless}
+        if data is not None and given:
+            given[next(iter(given))] = data
+        said = sum(share or 0 for share in given.values())
+        rest = max(1, (100 - said) // (1 + list(given.values()).count(None)))
+        return {name: share or rest for name, share in given.items()}
 
     def rdma_class(self) -> TrafficClass | None:
         """The class of RDMA data: the lossless one; where the role is lossy, the first that has a DSCP and is marked."""

@@ -200,7 +200,7 @@ def _qos(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str, 
     if nic["driver"] == "mlx5_core":
         _mlx5_settings(parts, nic, address, fabric)
         if vendor_tools:
-            parts.say(forms.mlnx_qos(roce, cnp), "mlnx_qos", "-i", dev)
+            parts.say(forms.mlnx_qos(fabric), "mlnx_qos", "-i", dev)
     if nic["driver"] == "bnxt_en":
         parts.files["/etc/bnxt_re/bnxt_re.conf"] = (
             f"ENABLE_FC=1\nFC_MODE=3\nROCE_PRI={roce['priority']}\nROCE_DSCP={roce['dscp']}\n"
@@ -210,27 +210,28 @@ def _qos(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str, 
         for name, value in nic["firmware"].items():
             parts.say(f"{name} = {value}\n", "niccli", "--dev", address, "nvm", "--getoption", name)
         if vendor_tools:
-            parts.say(forms.niccli(roce, cnp), "niccli", "--dev", address, "qos", "--ets", "--show")
-    classes = forms.classes(roce, cnp)
-    share = roce["bandwidth_percent"] if roce["lossless"] else 0
-    parts.say(json.dumps({"pfc_cap": 8, "macsec_bypass": False, "delay": 0, "prio_pfc": [one == 1 for one in classes]}),
+            parts.say(forms.niccli(fabric), "niccli", "--dev", address, "qos", "--ets", "--show")
+    classes, shares, paused = forms.classes(fabric), forms.shares(fabric), forms.lossless(fabric)
+    parts.say(json.dumps({"pfc_cap": 8, "macsec_bypass": False, "delay": 0, "prio_pfc": [one in paused for one in range(8)]}),
               "dcb", "-j", "pfc", "show", "dev", dev)  # fmt: skip
-    parts.say(json.dumps({"dscp_prio": [[roce["dscp"], roce["priority"]], [cnp["dscp"], cnp["priority"]]]}),
+    parts.say(json.dumps({"dscp_prio": [[dscp, one] for dscp, one in forms.dscps(fabric).items()]}),
               "dcb", "-j", "app", "show", "dev", dev)  # fmt: skip
-    parts.say(json.dumps({"willing": False, "ets_cap": 8, "cbs": False, "tc_bw": [100 - share, share, *[0] * 6],
-                          "tc_tsa": ["ets", "ets", *["strict"] * 6], "prio_tc": classes}),
+    parts.say(json.dumps({"willing": False, "ets_cap": 8, "cbs": False, "tc_bw": shares,
+                          "tc_tsa": ["ets", "ets", *("ets" if one else "strict" for one in shares[2:])], "prio_tc": classes}),
               "dcb", "-j", "ets", "show", "dev", dev)  # fmt: skip
 
 
 def _mlx5_settings(parts: Parts, nic: dict[str, Any], address: str, fabric: dict[str, Any]) -> None:
     ecn = f"/sys/class/net/{nic['netdev']}/ecn"
     roce, cnp = fabric["roce"], fabric["cnp"]
+    others = fabric.get("other_lossless", {}).values()
     for side in ("roce_np", "roce_rp"):
-        parts.files[f"{ecn}/{side}/enable/{roce['priority']}"] = str(int(roce["ecn"]))
+        for one in (roce, *others):
+            parts.files[f"{ecn}/{side}/enable/{one['priority']}"] = str(int(one["ecn"]))
     parts.files[f"{ecn}/roce_np/cnp_dscp"] = str(cnp["dscp"])
     parts.files[f"{ecn}/roce_np/cnp_802p_prio"] = str(cnp["priority"])
     port = f"/sys/class/infiniband/{nic['rdma']}/tc/{nic['rdma_port']}"
-    parts.files[f"{port}/traffic_class"] = f"Global tclass={roce['traffic_class']}"
+    parts.files[f"{port}/traffic_class"] = "" if others else f"Global tclass={roce['traffic_class']}"
     settings = "".join(f"         {name:<40} {_shown(name, value)}\n" for name, value in nic["firmware"].items())
     parts.say(f"Device #1:\n----------\nDevice type:        ConnectX7\nDevice:             {address}\n\n"
               f"Configurations:                              Next Boot\n{settings}", "mlxconfig", "-d", address, "query")  # fmt: skip

@@ -136,9 +136,9 @@ def counters(driver: str, priority: int) -> str:
     return "NIC statistics:\n" + "".join(f"     {one}: {values.get(one, 0)}\n" for one in [*rings, *port])
 
 
-def mlnx_qos(roce: Json, cnp: Json) -> str:
+def mlnx_qos(fabric: Json) -> str:
     """``mlnx_qos -i NIC``: DSCPs from high to low, with a comma at the end; classes without members have no line of them."""
-    mine = {roce["dscp"]: roce["priority"], cnp["dscp"]: cnp["priority"]}
+    mine = dscps(fabric)
     priorities: dict[int, list[int]] = {}
     for dscp in range(63, -1, -1):
         priorities.setdefault(mine.get(dscp, dscp // 8 if dscp // 8 not in mine.values() else 0), []).append(dscp)
@@ -151,34 +151,34 @@ def mlnx_qos(roce: Json, cnp: Json) -> str:
         "Receive buffer size (bytes): 130944,130944,0,0,0,0,0,0,max_buffer_size=262016",
         "Cable len: 7",
     ]
-    pause = "   ".join("1" if i == roce["priority"] and roce["lossless"] else "0" for i in range(8))
+    paused = lossless(fabric)
+    pause = "   ".join("1" if i in paused else "0" for i in range(8))
     lines += [
         "PFC configuration:",
         "\tpriority    0   1   2   3   4   5   6   7",
         f"\tenabled     {pause}   ",
         f"\tbuffer      {pause}   ",
     ]
-    share = roce["bandwidth_percent"] if roce["lossless"] else 0
-    kinds = [f"ets, bw: {100 - share}%", f"ets, bw: {share}%" if roce["lossless"] else "strict", *["strict"] * 6]
-    for number, kind in enumerate(kinds):
+    percent = shares(fabric)
+    for number in range(8):
+        kind = f"ets, bw: {percent[number]}%" if percent[number] else "strict"
         lines.append(f"tc: {number} ratelimit: unlimited, tsa: {kind}")
-        lines += [f"\t priority:  {one}" for one, at in enumerate(classes(roce, cnp)) if at == number]
+        lines += [f"\t priority:  {one}" for one, at in enumerate(classes(fabric)) if at == number]
     return "\n".join(lines) + "\n"
 
 
-def niccli(roce: Json, cnp: Json) -> str:
+def niccli(fabric: Json) -> str:
     """``niccli --dev PCI qos --ets --show``: an application's three values stand in lines of their own."""
-    share = roce["bandwidth_percent"] if roce["lossless"] else 0
-    pause = str(roce["priority"]) if roce["lossless"] else "none"
-    applications = [
-        (cnp["priority"], 5, f"DSCP: {cnp['dscp']}"),
-        (roce["priority"], 5, f"DSCP: {roce['dscp']}"),
-        (roce["priority"], 3, "UDP or DCCP: 4791"),
-    ]
+    percent = shares(fabric)
+    last = max(2, *(number for number in range(8) if percent[number]))
+    pause = " ".join(map(str, lossless(fabric))) or "none"
+    applications = [(priority, 5, f"DSCP: {dscp}") for dscp, priority in dscps(fabric).items()]
+    applications.append((fabric["roce"]["priority"], 3, "UDP or DCCP: 4791"))
     return (
         "\nIEEE 8021QAZ ETS Configuration TLV:\n"
-        f"         PRIO_MAP: {' '.join(f'{i}:{one}' for i, one in enumerate(classes(roce, cnp)))}\n"
-        f"         TC Bandwidth: {100 - share}% {share}% 0%\n         TSA_MAP: 0:ets 1:ets 2:strict\n"
+        f"         PRIO_MAP: {' '.join(f'{i}:{one}' for i, one in enumerate(classes(fabric)))}\n"
+        f"         TC Bandwidth: {' '.join(f'{one}%' for one in percent[: last + 1])}\n"
+        f"         TSA_MAP: {' '.join(f'{i}:strict' if i == 2 else f'{i}:ets' for i in range(last + 1))}\n"
         f"IEEE 8021QAZ PFC TLV:\n         PFC enabled: {pause}\nIEEE 8021QAZ APP TLV:\n"
         + "".join(
             f"         APP#{number}:\n          Priority: {priority}\n          Sel: {selector}\n          {what}\n\n"
@@ -188,9 +188,34 @@ def niccli(roce: Json, cnp: Json) -> str:
     )
 
 
-def classes(roce: Json, cnp: Json) -> list[int]:
-    """The traffic class of each priority."""
-    return [2 if i == cnp["priority"] else int(i == roce["priority"] and roce["lossless"]) for i in range(8)]
+def dscps(fabric: Json) -> dict[int, int]:
+    """The priority of each DSCP that is designed."""
+    others = fabric.get("other_lossless", {}).values()
+    return {
+        fabric["cnp"]["dscp"]: fabric["cnp"]["priority"],
+        fabric["roce"]["dscp"]: fabric["roce"]["priority"],
+        **{dscp: one["priority"] for one in others for dscp in one["dscp"]},
+    }
+
+
+def lossless(fabric: Json) -> dict[int, int]:
+    """The share of each lossless priority, percent."""
+    one = [fabric["roce"]] if fabric["roce"]["lossless"] else []
+    return {each["priority"]: each["bandwidth_percent"] for each in (*one, *fabric.get("other_lossless", {}).values())}
+
+
+def classes(fabric: Json) -> list[int]:
+    """The traffic class of each priority: 1 data, 2 congestion notification, from 3 on other lossless classes, 0 the rest."""
+    numbers = dict(zip(lossless(fabric), (1, 3, 4, 5, 6, 7), strict=False)) | {fabric["cnp"]["priority"]: 2}
+    return [numbers.get(priority, 0) for priority in range(8)]
+
+
+def shares(fabric: Json) -> list[int]:
+    """The share of each traffic class, percent; 0 for those that are served strictly."""
+    percent = [100 - sum(lossless(fabric).values()), *[0] * 7]
+    for priority, share in lossless(fabric).items():
+        percent[classes(fabric)[priority]] = share
+    return percent
 
 
 def lldp(plan: Json) -> str:

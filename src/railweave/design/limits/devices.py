@@ -55,14 +55,6 @@ CNP_NO_CLASS = Rule(
     why="they wait with everything else, and senders slow down late",
     fix="keep the class cnp",
 )
-LOSSLESS_ON_SERVERS = Rule(
-    id="lossless-on-servers",
-    severity="warning",
-    applies="design",
-    says="several lossless classes; servers' NICs are set up for the first",
-    why="the servers' NICs are set up to be paused for one of them only",
-    fix="keep one lossless class, or set the NICs up by hand",
-)
 KERNEL_MAX_ADDRESSES = Rule(
     id="kernel-max-addresses",
     severity="warning",
@@ -191,17 +183,17 @@ def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool
 def _check_host_qos(context: Context, layout: Layout, base: Location, qos: Qos) -> None:
     """What the servers' NICs cannot follow."""
     data, cnp = qos.rdma_class(), qos.cnp_class()
-    lossless = [name for name, one in qos.classes.items() if one.lossless]
     at = (*base, "classes")
     if data is not None and not data.dscp:
         context.finding(RDMA_NO_DSCP, layout.name, at, "the class of RDMA data has no DSCP")
     if cnp is None or not cnp.dscp:
         what = "no class takes congestion notification packets: there is no `cnp` class with a DSCP"
         context.finding(CNP_NO_CLASS, layout.name, at, what)
-    if len(lossless) > 1:
-        what = f"{len(lossless)} classes are lossless: {', '.join(lossless)}"
-        why = f"the servers' NICs are set up to be paused for {lossless[0]} only"
-        context.finding(LOSSLESS_ON_SERVERS, layout.name, at, what, why=why)
+    shares = qos.nic_shares(context.source.spec.hosts.roce_bandwidth)
+    if sum(shares.values()) > 99:
+        said = ", ".join(f"{name} {share} %" for name, share in shares.items())
+        what = f"the lossless classes take all of a NIC's link: {said}"
+        context.problem(at, what, "make their `bandwidth` (and `hosts.roce_bandwidth`) at most 99 together")
 
 
 def _check_mtu(context: Context, layout: Layout, kind: Equipment) -> None:

@@ -22,7 +22,7 @@ _WRAP = 1 << 32
 class _Group(NamedTuple):
     """Counters of one meaning: by vendor, those of the RDMA device and of ethtool.
 
-    ``{p}`` is the priority of data, ``{o}`` every other one.
+    ``{p}`` is each lossless priority (that of data where none is), ``{o}`` every other one.
     """
 
     mlx5: tuple[str, ...]
@@ -30,12 +30,13 @@ class _Group(NamedTuple):
 
     def names(self, nic: WantedNic) -> list[str]:
         """Their names on a NIC."""
-        own = nic.traffic.priority if nic.traffic else 0
-        others = [one for one in range(8) if one != own]
+        data = nic.traffic.priority if nic.traffic else 0
+        paused = {data} | (nic.traffic.paused if nic.traffic else set[int]())
+        rest = [one for one in range(8) if one not in paused]
         return [
-            one.replace("{p}", str(own)).replace("{o}", str(other))
+            one.replace("{p}", str(priority)).replace("{o}", str(priority))
             for one in (self.mlx5 if nic.mlx5 else self.bnxt)
-            for other in (others if "{o}" in one else (own,))
+            for priority in (rest if "{o}" in one else sorted(paused) if "{p}" in one else (data,))
         ]
 
 

@@ -55,16 +55,17 @@ def trust(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-dscp",
-    what="RDMA data and congestion notification have the planned priorities by their DSCP.",
+    what="RDMA data, congestion notification and other lossless classes have the planned priorities by their DSCP.",
     why="Switches and NICs must agree on the priority that is paused; a CNP in it waits behind what it should slow down.",
     how="as qos-trust",
     source="Thor2 guide, section 2.6, check 2; host.json fabrics",
 )
 def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare the priority of both DSCPs."""
+    """Compare the priority of each DSCP."""
     wanted, qos = _wanted(nic), qos_of(server, nic)
     have = _known(qos.priority_of, qos.tool, "a DSCP map")
     pairs = {wanted.dscp: wanted.priority, wanted.cnp_dscp: wanted.cnp_priority}
+    pairs |= {dscp: one.priority for one in wanted.others.values() for dscp in one.dscp}
     wrong = [
         f"DSCP {one} in priority {have.get(one, 'none')}"
         for one, priority in pairs.items()
@@ -79,7 +80,7 @@ def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-pfc",
-    what="Priority flow control (PFC) is on for the priority of RDMA data, and for no other.",
+    what="Priority flow control (PFC) is on for the priority of RDMA data and of other lossless classes, and for no other.",
     why="Without, the lossless class loses packets; on another priority it can stop traffic that nobody meant.",
     how="as qos-trust",
     source="Thor2 guide, section 2.6, check 2; host.json fabrics.NAME.roce",
@@ -88,7 +89,7 @@ def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare the set of priorities."""
     wanted, qos = _wanted(nic), qos_of(server, nic)
     have = _known(qos.pause, qos.tool, "PFC")
-    right = frozenset({wanted.priority} if wanted.lossless else ())
+    right = wanted.paused
     seen, should = (", ".join(map(str, sorted(one))) or "none" for one in (have, right))
     if have == right:
         yield ok(f"on for {seen}")
@@ -99,7 +100,8 @@ def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-scheduling",
-    what="RDMA data has a traffic class of its own with its share, and congestion notification leaves strictly first.",
+    what="RDMA data and each other lossless class have a traffic class of their own with its share, and congestion notification "
+    "leaves strictly first.",
     why="In one class with other traffic, data waits for it; a CNP that waits comes too late.",
     how="as qos-trust",
     source="Thor2 guide, section 2.6, check 2; host.json fabrics.NAME.roce.bandwidth_percent",
@@ -113,16 +115,19 @@ def scheduling(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     cnp = classes.get(wanted.cnp_priority, -1)
     if kinds.get(cnp) != "strict":
         wrong.append(f"congestion notification in class {cnp}, {kinds.get(cnp, 'of no kind')}")
-    if wanted.lossless:
-        data = classes.get(wanted.priority, -1)
-        others = [one for one, number in classes.items() if number == data and one != wanted.priority]
-        share = (qos.share_of or {}).get(data)
+    alone = {"data": (wanted.priority, wanted.bandwidth_percent)} if wanted.lossless else {}
+    alone |= {name: (one.priority, one.bandwidth_percent) for name, one in wanted.others.items()}
+    for name, (priority, percent) in alone.items():
+        own = classes.get(priority, -1)
+        others = [one for one, number in classes.items() if number == own and one != priority]
+        share = (qos.share_of or {}).get(own)
         if others:
-            wrong.append(f"data shares class {data} with priorities {', '.join(map(str, others))}")
-        if share is not None and share != wanted.bandwidth_percent:
-            wrong.append(f"data has {share} %")
+            wrong.append(f"{name} shares class {own} with priorities {', '.join(map(str, others))}")
+        if share is not None and share != percent:
+            wrong.append(f"{name} has {share} %")
     if wrong:
-        right = f"data alone in its class with {wanted.bandwidth_percent} %, congestion notification strict"
+        designed = (f"{name} alone in its class with {percent} %" for name, (_, percent) in alone.items())
+        right = ", ".join((*designed, "congestion notification strict"))
         yield failed("; ".join(wrong), right, f"host.json fabrics.{nic.plan.fabric}", _FIRMWARE)
     else:
         yield ok("as planned")
@@ -160,9 +165,17 @@ def global_pause(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def congestion_control(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare with the design."""
     wanted, machine = _wanted(nic), server.machine
+    should: dict[str, bool] = {}
     if nic.mlx5:
-        folder = f"/sys/class/net/{nic.netdev}/ecn"
-        have = {one: machine.text(f"{folder}/{one}/enable/{wanted.priority}") for one in ("roce_np", "roce_rp")}
+        folder, sides = f"/sys/class/net/{nic.netdev}/ecn", ("roce_np", "roce_rp")
+        have = {one: machine.text(f"{folder}/{one}/enable/{wanted.priority}") for one in sides}
+        for other in wanted.others.values():
+            more = {
+                f"{one} of priority {other.priority}": machine.text(f"{folder}/{one}/enable/{other.priority}")
+                for one in sides
+            }
+            have |= more
+            should |= dict.fromkeys(more, other.ecn)
     elif nic.bnxt:
         address = reading.pci_of(machine, nic.netdev)
         have = {"enable_cc": machine.text(f"/sys/kernel/debug/bnxt_re/{address}/cc_config/enable_cc")}
@@ -173,10 +186,17 @@ def congestion_control(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     on = {one: str(value).split()[-1] not in {"0", "0x0"} for one, value in have.items()}
     say = {True: "on", False: "off"}
     seen = ", ".join(f"{one} {say[value]}" for one, value in on.items())
-    if all(value == wanted.ecn for value in on.values()):
+    right = {one: should.get(one, wanted.ecn) for one in on}
+    if on == right:
         yield ok(seen)
     else:
-        yield failed(seen, say[wanted.ecn], f"host.json fabrics.{nic.plan.fabric}.roce.ecn", _REMEDY)
+        planned = ", ".join(f"{one} {say[value]}" for one, value in right.items())
+        yield failed(
+            seen,
+            planned if wanted.others else say[wanted.ecn],
+            f"host.json fabrics.{nic.plan.fabric}.roce.ecn",
+            _REMEDY,
+        )
 
 
 @of_nic(
@@ -221,7 +241,8 @@ def _either(server: Server, path: str, other: str) -> int | None:
 
 @of_nic(
     "qos-traffic-class",
-    what="Queue pairs get the planned traffic class, whatever their application asks for (NVIDIA's own driver).",
+    what="Queue pairs get the planned traffic class, whatever their application asks for (NVIDIA's own driver); with several "
+    "lossless classes, the one that they ask for.",
     why="A program that forgets it sends RDMA in best effort, beside the lossless class.",
     how="/sys/class/infiniband/DEVICE/tc/PORT/traffic_class",
     source="NVIDIA, RoCE: tclass; host.json fabrics.NAME.roce.traffic_class",
@@ -234,10 +255,20 @@ def traffic_class(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         yield not_applicable("this driver has none for all queue pairs; NCCL_IB_TC sets it for jobs")
         return
     found = reading.list_of_numbers(text)
-    if found[:1] == [wanted.traffic_class]:
+    origin = f"host.json fabrics.{nic.plan.fabric}.roce.traffic_class"
+    if wanted.others:
+        if "Global tclass=" in text:
+            yield failed(
+                text,
+                "none: applications ask for theirs",
+                origin.replace("roce.traffic_class", "other_lossless"),
+                _REMEDY,
+            )
+        else:
+            yield ok("applications ask for theirs")
+    elif found[:1] == [wanted.traffic_class]:
         yield ok(found[0])
     else:
-        origin = f"host.json fabrics.{nic.plan.fabric}.roce.traffic_class"
         yield failed(text or "none", wanted.traffic_class, origin, _REMEDY)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..failure import HostInputError
 
@@ -12,6 +12,15 @@ if TYPE_CHECKING:
 
     from ..host_file import HostFile, Nic
     from ..machine import Machine
+
+
+class LosslessClass(NamedTuple):
+    """A lossless class beside RDMA data. ``bandwidth_percent`` is its share of the NIC, ``ecn`` says whether switches mark it."""
+
+    dscp: tuple[int, ...]
+    priority: int
+    ecn: bool
+    bandwidth_percent: int
 
 
 @dataclass(frozen=True)
@@ -27,6 +36,12 @@ class Traffic:
     adaptive_routing: bool
     cnp_dscp: int
     cnp_priority: int
+    others: Mapping[str, LosslessClass] = field(default_factory=dict[str, LosslessClass])
+
+    @property
+    def paused(self) -> frozenset[int]:
+        """The priorities that switches pause."""
+        return frozenset((self.priority, *(one.priority for one in self.others.values())) if self.lossless else ())
 
 
 @dataclass(frozen=True)
@@ -139,6 +154,12 @@ class _Values:
     def mapping(self, key: str) -> Mapping[str, Any]:
         return cast("Mapping[str, Any]", self._get(key, dict, {}))
 
+    def numbers(self, key: str) -> tuple[int, ...]:
+        found = self._get(key, list, [])
+        if not all(type(one) is int for one in found):
+            raise HostInputError(f"{self.where}: {key} is not a list of numbers")
+        return tuple(found)
+
     def list(self, key: str) -> list[_Values]:
         return [_Values(one, f"{self.where}: {key}[{i}]") for i, one in enumerate(self._get(key, list, []))]
 
@@ -169,6 +190,12 @@ def _traffic(fabric: _Values) -> Traffic:
         roce.flag("adaptive_routing"),
         cnp.number("dscp"),
         cnp.number("priority"),
+        {
+            name: LosslessClass(
+                one.numbers("dscp"), one.number("priority"), one.flag("ecn"), one.number("bandwidth_percent")
+            )
+            for name, one in fabric.objects("other_lossless").items()
+        },
     )
 
 

@@ -44,15 +44,24 @@ amd_cards() {
         # shellcheck disable=SC2086  # a list of numbers
         run nicctl update qos dscp-to-priority --dscp "$(amd_ranges ${own[$priority]})" --priority "$priority" || true
     done
+    local paused="" weighted="" weights="" limits=0 remaining=$((100 - SHARE))
+    if [[ $LOSSLESS == yes ]]; then
+        paused=$PRIORITY weighted=$PRIORITY weights=$SHARE
+        for pair in $OTHERS; do
+            paused+=" ${pair%:*}" weighted+=",${pair%:*}" weights+=",${pair#*:}" limits+=",0" remaining=$((remaining - ${pair#*:}))
+        done
+    fi
     while read -r priority; do
-        [[ $LOSSLESS == yes && $priority == "$PRIORITY" ]] ||
+        [[ " $paused " == *" $priority "* ]] ||
             run nicctl update qos pfc --priority "$priority" --no-drop disable || true
     done < <(amd_no_drop)
     if [[ $LOSSLESS == yes ]]; then
-        run nicctl update qos pfc --priority "$PRIORITY" --no-drop enable || true
-        # The third is served strictly, up to a tenth of the link: AMD's own value for notification packets.
-        run nicctl update qos scheduling --priority "$PRIORITY,0,$CNP_PRIORITY" --dwrr "$SHARE,$((100 - SHARE)),0" \
-            --rate-limit 0,0,10 || true
+        for priority in $paused; do
+            run nicctl update qos pfc --priority "$priority" --no-drop enable || true
+        done
+        # The last is served strictly, up to a tenth of the link: AMD's own value for notification packets.
+        run nicctl update qos scheduling --priority "$weighted,0,$CNP_PRIORITY" --dwrr "$weights,$remaining,0" \
+            --rate-limit "$limits,0,10" || true
     else
         run nicctl update qos scheduling --priority "0,$CNP_PRIORITY" --dwrr 100,0 --rate-limit 0,10 || true
     fi
@@ -80,7 +89,7 @@ apply_amd() {
         problem "nicctl is missing (AMD Pensando host software): nothing set on $dev"
         return
     fi
-    design="$LOSSLESS $PRIORITY $SHARE $CNP_PRIORITY $DESIGNED"
+    design="$LOSSLESS $PRIORITY $SHARE $OTHERS $CNP_PRIORITY $DESIGNED"
     if [[ -z $AMD_DONE ]]; then
         amd_cards
         AMD_DONE=$design

@@ -15,20 +15,33 @@ broadcom_file() {
     fi
 }
 
+# The priorities that a text names: "3 4" of "4, 3", and "none".
+priorities() {
+    local i found=""
+    for i in {0..7}; do
+        [[ $1 != *"$i"* ]] || found+="${found:+ }$i"
+    done
+    say "${found:-none}"
+}
+
 # What the NIC itself says. Where it is not what was set, firmware DCBX or LLDP is in charge.
 broadcom_check() {
-    local dev=$1 now pfc=none want="$CNP_PRIORITY:2"
+    local dev=$1 now one tc=3 pfc=none want="$CNP_PRIORITY:2"
     if ! have niccli; then
         say "$dev: not checked, niccli is missing (Broadcom's package)"
         return
     fi
     if [[ $LOSSLESS == yes ]]; then
         pfc=$PRIORITY want="$PRIORITY:1 $want"
+        for one in $OTHERS; do
+            pfc+=" ${one%:*}" want+=" ${one%:*}:$tc" tc=$((tc + 1))
+        done
+        pfc=$(priorities "$pfc")
     fi
     now=$(niccli --dev "$(pci_of "$dev")" qos --ets --show 2>/dev/null) || true
     local pair map enabled
     map=$(sed -n 's/.*PRIO[_ ]MAP: *//p' <<<"$now")
-    enabled=$(sed -n 's/.*PFC enabled: *\([^ ]*\).*/\1/p' <<<"$now")
+    enabled=$(priorities "$(sed -n 's/.*PFC enabled: *//p' <<<"$now")")
     if [[ -z $map ]]; then
         problem "$dev: niccli says nothing about QoS: ${now##*$'\n'}"
         return
@@ -46,6 +59,9 @@ apply_broadcom() {
     broadcom_file
     if [[ $IN_FILE == no ]]; then
         problem "$dev: bnxt_re.conf, one file for all Broadcom NICs, holds the QoS of another fabric: whenever the driver is loaded $dev gets that, until this script runs again"
+    fi
+    if [[ -n $OTHERS ]]; then
+        say "$dev: bnxt_re.conf has words for one RoCE class: the driver, when it is loaded, leaves out the others, until this script runs again"
     fi
     pause_off "$dev"
     dcb_qos "$dev" "$DESIGNED"

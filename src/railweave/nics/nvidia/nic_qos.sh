@@ -3,7 +3,7 @@
 
 # Sets the QoS by mlnx_qos, which comes with the vendor's packages. It takes one DSCP a call: only what differs is set.
 mlnx_qos_qos() {
-    local dev=$1 now pair i classes=(0 0 0 0 0 0 0 0) pause=(0 0 0 0 0 0 0 0)
+    local dev=$1 now pair i tc=3 classes=(0 0 0 0 0 0 0 0) pause=(0 0 0 0 0 0 0 0)
     if ! now=$(mlnx_qos -i "$dev" 2>&1); then
         problem "mlnx_qos -i $dev failed, nothing set there: ${now##*$'\n'}"
         return
@@ -22,12 +22,16 @@ mlnx_qos_qos() {
         [[ ${has[$i]:-} == "${MAP[i]}" ]] || run mlnx_qos -i "$dev" --dscp2prio "set,$i,${MAP[i]}" || true
     done
     classes[CNP_PRIORITY]=2
-    local kinds=ets,strict shares=100,0
+    local kinds=(ets strict strict strict strict strict strict strict) shares=(100 0 0 0 0 0 0 0)
     if [[ $LOSSLESS == yes ]]; then
-        classes[PRIORITY]=1 pause[PRIORITY]=1 kinds=ets,ets shares=$((100 - SHARE)),$SHARE
+        classes[PRIORITY]=1 pause[PRIORITY]=1 kinds[1]=ets shares[0]=$((100 - SHARE)) shares[1]=$SHARE
+        for pair in $OTHERS; do
+            i=${pair%:*}
+            classes[i]=$tc pause[i]=1 kinds[tc]=ets shares[tc]=${pair#*:} shares[0]=$((shares[0] - ${pair#*:})) tc=$((tc + 1))
+        done
     fi
-    run mlnx_qos -i "$dev" --prio_tc "$(commas "${classes[@]}")" --tcbw "$shares,0,0,0,0,0,0" \
-        --tsa "$kinds,strict,strict,strict,strict,strict,strict" || true
+    run mlnx_qos -i "$dev" --prio_tc "$(commas "${classes[@]}")" --tcbw "$(commas "${shares[@]}")" \
+        --tsa "$(commas "${kinds[@]}")" || true
     run mlnx_qos -i "$dev" --pfc "$(commas "${pause[@]}")" || true
 }
 
@@ -40,13 +44,20 @@ commas() {
 # The vendor's driver has it in sysfs. The kernel's own has it in debugfs, where the priorities are those of the firmware's
 # mask (nic-nvm.sh).
 congestion_control() {
-    local dev=$1 pci=$2 on=0 side folder="$SYSFS/class/net/$1/ecn" parameters="$DEBUGFS/mlx5/$2/cc_params"
+    local dev=$1 pci=$2 on=0 side one mark folder="$SYSFS/class/net/$1/ecn" parameters="$DEBUGFS/mlx5/$2/cc_params"
     if [[ $ECN == yes ]]; then
         on=1
     fi
     if [[ -d $folder ]]; then
         for side in roce_np roce_rp; do
             put "$on" "$folder/$side/enable/$PRIORITY"
+            for one in $OTHERS; do
+                mark=0
+                if [[ " $MARKED " == *" ${one%:*} "* ]]; then
+                    mark=1
+                fi
+                put "$mark" "$folder/$side/enable/${one%:*}"
+            done
         done
         put "$CNP_DSCP" "$folder/roce_np/cnp_dscp"
         put "$CNP_PRIORITY" "$folder/roce_np/cnp_802p_prio"
@@ -114,9 +125,13 @@ apply_nvidia() {
         dcb_qos "$dev" "${pairs[*]}"
     fi
     congestion_control "$dev" "$pci"
-    # The class of every queue pair, whatever its application asks for. Only the vendor's driver has it.
-    if [[ -e $SYSFS/class/infiniband/$rdma/tc/$port/traffic_class ]]; then
-        put "$CLASS" "$SYSFS/class/infiniband/$rdma/tc/$port/traffic_class"
+    # The class of every queue pair, whatever its application asks for. Only the vendor's driver has it. With several lossless
+    # classes applications ask for theirs, and a class that is forced on all (a number of 0 or more is) goes.
+    local class="$SYSFS/class/infiniband/$rdma/tc/$port/traffic_class"
+    if [[ -e $class && -z $OTHERS ]]; then
+        put "$CLASS" "$class"
+    elif grep -qs '^Global tclass=' "$class"; then
+        put -1 "$class"
     fi
     adaptive_routing "$dev" "$pci"
 }

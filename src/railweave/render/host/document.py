@@ -61,6 +61,20 @@ class Cnp(TypedDict):
 
 
 @described
+class LosslessClass(TypedDict):
+    """A lossless class beside RDMA data."""
+
+    dscp: list[int]
+    """DSCPs"""
+    priority: int
+    """PFC priority"""
+    ecn: bool
+    """whether the switches mark it"""
+    bandwidth_percent: int
+    """its share in the NIC's own scheduler"""
+
+
+@described
 class Fabric(TypedDict):
     """What the NICs of a fabric must agree on with its switches."""
 
@@ -70,6 +84,8 @@ class Fabric(TypedDict):
     """RDMA data"""
     cnp: Cnp
     """congestion notification packets"""
+    other_lossless: NotRequired[dict[str, LosslessClass]]
+    """lossless classes beside RDMA data, by name; absent: none"""
 
 
 @described

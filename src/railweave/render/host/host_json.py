@@ -106,11 +106,22 @@ def _fabric(qos: HostQos, bfd_detection_ms: int | None) -> Fabric:
     }
     if qos.clear_to_send_traffic_class is not None:
         roce["clear_to_send_traffic_class"] = qos.clear_to_send_traffic_class
-    return {
+    fabric: Fabric = {
         "bfd_detection_ms": bfd_detection_ms,
         "roce": roce,
         "cnp": {"dscp": qos.cnp_dscp, "priority": qos.cnp_priority},
     }
+    if qos.other_lossless:
+        fabric["other_lossless"] = {
+            one.name: {
+                "dscp": list(one.dscp),
+                "priority": one.priority,
+                "ecn": one.ecn,
+                "bandwidth_percent": one.bandwidth_percent,
+            }
+            for one in qos.other_lossless
+        }
+    return fabric
 
 
 def _job(job: Iterable[Variable]) -> TenantJob:

@@ -51,7 +51,9 @@ def nic_qos(config: HostConfig) -> str:
 
 
 def _design(qos: HostQos) -> list[str]:
-    own = {qos.cnp_priority, qos.priority} if qos.lossless else {qos.cnp_priority}
+    own = {qos.cnp_priority, *(one.priority for one in qos.other_lossless)}
+    if qos.lossless:
+        own.add(qos.priority)
     designed = " ".join(f"{dscp}:{priority}" for dscp, priority in enumerate(qos.priorities) if priority in own)
     if qos.lossless:
         line = f"# RDMA data: DSCP {qos.dscp}, priority {qos.priority}, never dropped (PFC)"
@@ -62,6 +64,7 @@ def _design(qos: HostQos) -> list[str]:
         f"PRIORITY={qos.priority} LOSSLESS={_yes(qos.lossless)} ECN={_yes(qos.ecn)}",
         f"# share of the link in percent, where other traffic wants it too; class byte: DSCP {qos.dscp} x 4 + ECT(0)",
         f"SHARE={qos.bandwidth_percent} CLASS={qos.traffic_class}",
+        *_others(qos),
         "# congestion notification packets",
         f"CNP_DSCP={qos.cnp_dscp} CNP_PRIORITY={qos.cnp_priority}",
         f"# the fabric {'sprays packets' if qos.adaptive_routing else 'keeps the packets of a flow in order'}",
@@ -69,6 +72,20 @@ def _design(qos: HostQos) -> list[str]:
         "# priority of every DSCP, and those that are designed",
         f"MAP=({' '.join(str(priority) for priority in qos.priorities)})",
         f"DESIGNED={shlex.quote(designed)}",
+    ]
+
+
+def _others(qos: HostQos) -> list[str]:
+    lines = [
+        f"# {one.name}: DSCP {', '.join(map(str, one.dscp)) or 'none'}, priority {one.priority}, never dropped either"
+        for one in qos.other_lossless
+    ]
+    pairs = " ".join(f"{one.priority}:{one.bandwidth_percent}" for one in qos.other_lossless)
+    marked = " ".join(str(one.priority) for one in qos.other_lossless if one.ecn)
+    return [
+        *lines,
+        "# lossless classes beside RDMA data, priority:share of the link, and the priorities of those that switches mark",
+        f"OTHERS={shlex.quote(pairs)} MARKED={shlex.quote(marked)}",
     ]
 
 

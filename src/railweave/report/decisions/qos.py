@@ -170,7 +170,8 @@ def _partitions(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[
             role if len(models) == 1 else f"{role} {switch.model}",
             f"{model.buffer.shared_mb:g} MB" if model else "not known",
             f"{buffers.lossless} / {buffers.headroom} / {buffers.lossy} %",
-            f"{buffers.egress_lossless} / {buffers.egress_lossy} / {buffers.egress_multicast} %",
+            f"{buffers.egress_lossless} / {buffers.egress_lossy} / {buffers.egress_multicast} %"
+            + (" (the system's default)" if buffers.egress == "system" else ""),
             f"{buffers.ingress_dynamic_threshold} (alpha {2.0 ** (buffers.ingress_dynamic_threshold - 7):g})",
         )
         found[row] = None

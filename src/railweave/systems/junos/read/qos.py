@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal
 
 from railweave.device.classes import Buffers, Ecn, TrafficClass
 from railweave.device.model import QosConfig
+from railweave.intent.qos import SYSTEM_EGRESS
 from railweave.systems.junos.names import BUILT_IN_CLASSES
 from railweave.systems.junos.read.pfc import code_point, profiles
 from railweave.systems.junos.read.ports import PORT
@@ -218,6 +220,8 @@ def _ecn(cos: Word, name: str) -> Ecn | None:
 def _buffers(cos: Word) -> Buffers:
     """The partitions of the shared buffer, and dedicated buffers; what is not printed is as Junos has it."""
     plain = Buffers()
+    if cos.at_path("shared-buffer") is not None and cos.at_path("shared-buffer", "egress") is None:
+        plain = replace(plain, egress="system", **SYSTEM_EGRESS)
 
     def part(side: str, name: str, usual: int, word: str = "percent") -> int:
         entry = cos.at_path("shared-buffer", side, "buffer-partition", name)
@@ -228,9 +232,14 @@ def _buffers(cos: Word) -> Buffers:
         lossless=part("ingress", "lossless", plain.lossless),
         headroom=part("ingress", "lossless-headroom", plain.headroom),
         lossy=part("ingress", "lossy", plain.lossy),
+        egress=plain.egress,
         egress_lossless=part("egress", "lossless", plain.egress_lossless),
         egress_lossy=part("egress", "lossy", plain.egress_lossy),
-        egress_multicast=part("egress", "multicast", 0 if "shared-buffer" in cos.below else plain.egress_multicast),
+        egress_multicast=part(
+            "egress",
+            "multicast",
+            0 if "shared-buffer" in cos.below and plain.egress == "designed" else plain.egress_multicast,
+        ),
         ingress_dynamic_threshold=part("ingress", "lossless", plain.ingress_dynamic_threshold, "dynamic-threshold"),
         dedicated_ingress=cos.number("dedicated-buffer", "ingress", "percent"),
         dedicated_egress=cos.number("dedicated-buffer", "egress", "percent"),

@@ -114,7 +114,9 @@ def _shared_buffer(qos: QosConfig) -> Statement | None:
             block("buffer-partition multicast", leaf("percent", buffers.egress_multicast))
             if buffers.egress_multicast
             else None,
-        ),
+        )
+        if buffers.egress == "designed"
+        else None,
     )
 
 

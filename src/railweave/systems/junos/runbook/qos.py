@@ -61,6 +61,7 @@ def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[Check]:
                     (
                         f"egress: lossless {buffers.egress_lossless} %, lossy {buffers.egress_lossy} %, "
                         f"multicast {buffers.egress_multicast} %"
+                        + (" (the system's default)" if buffers.egress == "system" else "")
                     ),
                 ),
             )

@@ -114,6 +114,8 @@ def _qos(config: DeviceConfig, qos: QosConfig) -> Iterator[Finding]:
     buffers = qos.buffers
     if buffers.egress_multicast:
         yield rules.MULTICAST_POOL.finding(config.name)
+    if buffers.egress == "system":
+        yield rules.EGRESS_POOLS.finding(config.name)
     dedicated = [one for one in qos.classes.values() if one.buffer_percent is not None]
     if dedicated or buffers.dedicated_ingress is not None or buffers.dedicated_egress is not None:
         yield rules.DEDICATED_BUFFER.finding(config.name)

@@ -172,6 +172,13 @@ MULTICAST_POOL = Rule(
     "multicast has no egress pool of its own: its share is in that of lossy classes",
     "SONiC's queues of multicast follow the platform",
 )
+EGRESS_POOLS = Rule(
+    "sonic-egress-pools",
+    "info",
+    "rendering",
+    "egress pools are configured with the sizes that Junos has by itself (`egress: system`)",
+    "SONiC has no pools but those that are configured",
+)
 DEDICATED_BUFFER = Rule(
     "sonic-dedicated-buffer",
     "info",

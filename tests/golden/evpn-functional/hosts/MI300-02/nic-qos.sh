@@ -24,6 +24,8 @@ design() {
         PRIORITY=3 LOSSLESS=yes ECN=yes
         # share of the link in percent, where other traffic wants it too; class byte: DSCP 26 x 4 + ECT(0)
         SHARE=85 CLASS=106
+        # lossless classes beside RDMA data, priority:share of the link, and the priorities of those that switches mark
+        OTHERS='' MARKED=''
         # congestion notification packets
         CNP_DSCP=48 CNP_PRIORITY=7
         # the fabric keeps the packets of a flow in order
@@ -168,9 +170,10 @@ connection_manager() {
 }
 
 # The in-kernel interface (iproute2, dcb(8)), which drivers of both vendors speak.
-# Traffic class 0 is everything else, 1 is RDMA data, 2 is congestion notification, served strictly before both.
+# Traffic class 0 is everything else, 1 is RDMA data, 2 is congestion notification, served strictly before all; from 3 on the
+# other lossless classes.
 dcb_qos() {
-    local dev=$1 map=$2
+    local dev=$1 map=$2 one tc=3 rest=$((100 - SHARE)) kinds=() shares=() classes=() pauses=()
     if ! have dcb; then
         problem "dcb is missing (package iproute2, 5.11 or newer): nothing set on $dev"
         return
@@ -178,9 +181,13 @@ dcb_qos() {
     # shellcheck disable=SC2086  # the map is a list of words
     run dcb app replace dev "$dev" dscp-prio $map || true
     if [[ $LOSSLESS == yes ]]; then
-        run dcb ets set dev "$dev" tc-tsa all:strict 0:ets 1:ets tc-bw all:0 "0:$((100 - SHARE))" "1:$SHARE" \
-            prio-tc all:0 "$PRIORITY:1" "$CNP_PRIORITY:2" || true
-        run dcb pfc set dev "$dev" prio-pfc all:off "$PRIORITY:on" || true
+        for one in $OTHERS; do
+            kinds+=("$tc:ets") shares+=("$tc:${one#*:}") classes+=("${one%:*}:$tc") pauses+=("${one%:*}:on")
+            rest=$((rest - ${one#*:})) tc=$((tc + 1))
+        done
+        run dcb ets set dev "$dev" tc-tsa all:strict 0:ets 1:ets "${kinds[@]}" tc-bw all:0 "0:$rest" "1:$SHARE" "${shares[@]}" \
+            prio-tc all:0 "$PRIORITY:1" "$CNP_PRIORITY:2" "${classes[@]}" || true
+        run dcb pfc set dev "$dev" prio-pfc all:off "$PRIORITY:on" "${pauses[@]}" || true
     else
         run dcb ets set dev "$dev" tc-tsa all:strict 0:ets tc-bw all:0 0:100 prio-tc all:0 "$CNP_PRIORITY:2" || true
         run dcb pfc set dev "$dev" prio-pfc all:off || true
@@ -221,20 +228,33 @@ broadcom_file() {
     fi
 }
 
+# The priorities that a text names: "3 4" of "4, 3", and "none".
+priorities() {
+    local i found=""
+    for i in {0..7}; do
+        [[ $1 != *"$i"* ]] || found+="${found:+ }$i"
+    done
+    say "${found:-none}"
+}
+
 # What the NIC itself says. Where it is not what was set, firmware DCBX or LLDP is in charge.
 broadcom_check() {
-    local dev=$1 now pfc=none want="$CNP_PRIORITY:2"
+    local dev=$1 now one tc=3 pfc=none want="$CNP_PRIORITY:2"
     if ! have niccli; then
         say "$dev: not checked, niccli is missing (Broadcom's package)"
         return
     fi
     if [[ $LOSSLESS == yes ]]; then
         pfc=$PRIORITY want="$PRIORITY:1 $want"
+        for one in $OTHERS; do
+            pfc+=" ${one%:*}" want+=" ${one%:*}:$tc" tc=$((tc + 1))
+        done
+        pfc=$(priorities "$pfc")
     fi
     now=$(niccli --dev "$(pci_of "$dev")" qos --ets --show 2>/dev/null) || true
     local pair map enabled
     map=$(sed -n 's/.*PRIO[_ ]MAP: *//p' <<<"$now")
-    enabled=$(sed -n 's/.*PFC enabled: *\([^ ]*\).*/\1/p' <<<"$now")
+    enabled=$(priorities "$(sed -n 's/.*PFC enabled: *//p' <<<"$now")")
     if [[ -z $map ]]; then
         problem "$dev: niccli says nothing about QoS: ${now##*$'\n'}"
         return
@@ -252,6 +272,9 @@ apply_broadcom() {
     broadcom_file
     if [[ $IN_FILE == no ]]; then
         problem "$dev: bnxt_re.conf, one file for all Broadcom NICs, holds the QoS of another fabric: whenever the driver is loaded $dev gets that, until this script runs again"
+    fi
+    if [[ -n $OTHERS ]]; then
+        say "$dev: bnxt_re.conf has words for one RoCE class: the driver, when it is loaded, leaves out the others, until this script runs again"
     fi
     pause_off "$dev"
     dcb_qos "$dev" "$DESIGNED"

@@ -18,6 +18,8 @@ design() {
         PRIORITY=3 LOSSLESS=yes ECN=yes
         # share of the link in percent, where other traffic wants it too; class byte: DSCP 26 x 4 + ECT(0)
         SHARE=85 CLASS=106
+        # lossless classes beside RDMA data, priority:share of the link, and the priorities of those that switches mark
+        OTHERS='' MARKED=''
         # congestion notification packets
         CNP_DSCP=48 CNP_PRIORITY=6
         # the fabric keeps the packets of a flow in order
@@ -31,6 +33,8 @@ design() {
         PRIORITY=3 LOSSLESS=yes ECN=yes
         # share of the link in percent, where other traffic wants it too; class byte: DSCP 26 x 4 + ECT(0)
         SHARE=85 CLASS=106
+        # lossless classes beside RDMA data, priority:share of the link, and the priorities of those that switches mark
+        OTHERS='' MARKED=''
         # congestion notification packets
         CNP_DSCP=48 CNP_PRIORITY=6
         # the fabric keeps the packets of a flow in order
@@ -173,9 +177,10 @@ connection_manager() {
 }
 
 # The in-kernel interface (iproute2, dcb(8)), which drivers of both vendors speak.
-# Traffic class 0 is everything else, 1 is RDMA data, 2 is congestion notification, served strictly before both.
+# Traffic class 0 is everything else, 1 is RDMA data, 2 is congestion notification, served strictly before all; from 3 on the
+# other lossless classes.
 dcb_qos() {
-    local dev=$1 map=$2
+    local dev=$1 map=$2 one tc=3 rest=$((100 - SHARE)) kinds=() shares=() classes=() pauses=()
     if ! have dcb; then
         problem "dcb is missing (package iproute2, 5.11 or newer): nothing set on $dev"
         return
@@ -183,9 +188,13 @@ dcb_qos() {
     # shellcheck disable=SC2086  # the map is a list of words
     run dcb app replace dev "$dev" dscp-prio $map || true
     if [[ $LOSSLESS == yes ]]; then
-        run dcb ets set dev "$dev" tc-tsa all:strict 0:ets 1:ets tc-bw all:0 "0:$((100 - SHARE))" "1:$SHARE" \
-            prio-tc all:0 "$PRIORITY:1" "$CNP_PRIORITY:2" || true
-        run dcb pfc set dev "$dev" prio-pfc all:off "$PRIORITY:on" || true
+        for one in $OTHERS; do
+            kinds+=("$tc:ets") shares+=("$tc:${one#*:}") classes+=("${one%:*}:$tc") pauses+=("${one%:*}:on")
+            rest=$((rest - ${one#*:})) tc=$((tc + 1))
+        done
+        run dcb ets set dev "$dev" tc-tsa all:strict 0:ets 1:ets "${kinds[@]}" tc-bw all:0 "0:$rest" "1:$SHARE" "${shares[@]}" \
+            prio-tc all:0 "$PRIORITY:1" "$CNP_PRIORITY:2" "${classes[@]}" || true
+        run dcb pfc set dev "$dev" prio-pfc all:off "$PRIORITY:on" "${pauses[@]}" || true
     else
         run dcb ets set dev "$dev" tc-tsa all:strict 0:ets tc-bw all:0 0:100 prio-tc all:0 "$CNP_PRIORITY:2" || true
         run dcb pfc set dev "$dev" prio-pfc all:off || true
@@ -214,7 +223,7 @@ show_common() {
 
 # Sets the QoS by mlnx_qos, which comes with the vendor's packages. It takes one DSCP a call: only what differs is set.
 mlnx_qos_qos() {
-    local dev=$1 now pair i classes=(0 0 0 0 0 0 0 0) pause=(0 0 0 0 0 0 0 0)
+    local dev=$1 now pair i tc=3 classes=(0 0 0 0 0 0 0 0) pause=(0 0 0 0 0 0 0 0)
     if ! now=$(mlnx_qos -i "$dev" 2>&1); then
         problem "mlnx_qos -i $dev failed, nothing set there: ${now##*$'\n'}"
         return
@@ -233,12 +242,16 @@ mlnx_qos_qos() {
         [[ ${has[$i]:-} == "${MAP[i]}" ]] || run mlnx_qos -i "$dev" --dscp2prio "set,$i,${MAP[i]}" || true
     done
     classes[CNP_PRIORITY]=2
-    local kinds=ets,strict shares=100,0
+    local kinds=(ets strict strict strict strict strict strict strict) shares=(100 0 0 0 0 0 0 0)
     if [[ $LOSSLESS == yes ]]; then
-        classes[PRIORITY]=1 pause[PRIORITY]=1 kinds=ets,ets shares=$((100 - SHARE)),$SHARE
+        classes[PRIORITY]=1 pause[PRIORITY]=1 kinds[1]=ets shares[0]=$((100 - SHARE)) shares[1]=$SHARE
+        for pair in $OTHERS; do
+            i=${pair%:*}
+            classes[i]=$tc pause[i]=1 kinds[tc]=ets shares[tc]=${pair#*:} shares[0]=$((shares[0] - ${pair#*:})) tc=$((tc + 1))
+        done
     fi
-    run mlnx_qos -i "$dev" --prio_tc "$(commas "${classes[@]}")" --tcbw "$shares,0,0,0,0,0,0" \
-        --tsa "$kinds,strict,strict,strict,strict,strict,strict" || true
+    run mlnx_qos -i "$dev" --prio_tc "$(commas "${classes[@]}")" --tcbw "$(commas "${shares[@]}")" \
+        --tsa "$(commas "${kinds[@]}")" || true
     run mlnx_qos -i "$dev" --pfc "$(commas "${pause[@]}")" || true
 }
 
@@ -251,13 +264,20 @@ commas() {
 # The vendor's driver has it in sysfs. The kernel's own has it in debugfs, where the priorities are those of the firmware's
 # mask (nic-nvm.sh).
 congestion_control() {
-    local dev=$1 pci=$2 on=0 side folder="$SYSFS/class/net/$1/ecn" parameters="$DEBUGFS/mlx5/$2/cc_params"
+    local dev=$1 pci=$2 on=0 side one mark folder="$SYSFS/class/net/$1/ecn" parameters="$DEBUGFS/mlx5/$2/cc_params"
     if [[ $ECN == yes ]]; then
         on=1
     fi
     if [[ -d $folder ]]; then
         for side in roce_np roce_rp; do
             put "$on" "$folder/$side/enable/$PRIORITY"
+            for one in $OTHERS; do
+                mark=0
+                if [[ " $MARKED " == *" ${one%:*} "* ]]; then
+                    mark=1
+                fi
+                put "$mark" "$folder/$side/enable/${one%:*}"
+            done
         done
         put "$CNP_DSCP" "$folder/roce_np/cnp_dscp"
         put "$CNP_PRIORITY" "$folder/roce_np/cnp_802p_prio"
@@ -325,9 +345,13 @@ apply_nvidia() {
         dcb_qos "$dev" "${pairs[*]}"
     fi
     congestion_control "$dev" "$pci"
-    # The class of every queue pair, whatever its application asks for. Only the vendor's driver has it.
-    if [[ -e $SYSFS/class/infiniband/$rdma/tc/$port/traffic_class ]]; then
-        put "$CLASS" "$SYSFS/class/infiniband/$rdma/tc/$port/traffic_class"
+    # The class of every queue pair, whatever its application asks for. Only the vendor's driver has it. With several lossless
+    # classes applications ask for theirs, and a class that is forced on all (a number of 0 or more is) goes.
+    local class="$SYSFS/class/infiniband/$rdma/tc/$port/traffic_class"
+    if [[ -e $class && -z $OTHERS ]]; then
+        put "$CLASS" "$class"
+    elif grep -qs '^Global tclass=' "$class"; then
+        put -1 "$class"
     fi
     adaptive_routing "$dev" "$pci"
 }

@@ -1,0 +1,58 @@
+"""An egress partition that is left to the system's default, and two lossless classes: rendered and read back on every system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from railweave.adopt import adopt
+from railweave.device.build import device_config
+from railweave.errors import InputError
+from railweave.network.model import Network
+from railweave.systems import system
+from tests.conftest import designed
+from tests.dual_stack import FABRICS
+from tests.systems.test_pfc_ports import MODELS
+from tests.systems.there_and_back import lost, one_of_each_role
+
+BY_SYSTEM = "{buffers: {egress: system}}"
+TWO = (
+    "{classes: {no-loss: {bandwidth: 50}, best-effort: {bandwidth: 10}, "
+    "storage: {queue: 5, dscp: [18], lossless: true, pfc_priority: 4, bandwidth: 30, ecn: {}}}}"
+)
+
+
+def network(folder: Path, qos: str, nos: str = "junos") -> Network:
+    text = FABRICS["plain"].replace(
+        "load_balancing: {mode: ecmp}", f"qos: {qos}\n        load_balancing: {{mode: ecmp}}"
+    )
+    if nos != "junos":
+        for model in ("qfx5240-64od", "qfx5240-64qd"):
+            text = text.replace(f"{{device: {model}, release: 23.4X100-D31", "{device: " + MODELS[nos])
+    return designed(folder, text)[0]
+
+
+@pytest.mark.parametrize("nos", ["junos", *MODELS])
+@pytest.mark.parametrize("qos", [BY_SYSTEM, TWO])
+def test_there_and_back(tmp_path: Path, qos: str, nos: str) -> None:
+    found = network(tmp_path, qos, nos)
+    for name in one_of_each_role(found):
+        config = device_config(found, name)
+        assert config.nos == nos
+        assert lost(config) == []
+
+
+def test_junos_has_no_egress_partition_then(tmp_path: Path) -> None:
+    config = device_config(network(tmp_path, BY_SYSTEM), "stripe1-leaf1")
+    text = system("junos").files(config)["junos.conf"]
+    partition = text.split("shared-buffer {")[1].split("forwarding-classes")[0]
+    assert "ingress {" in partition
+    assert "egress {" not in partition
+    assert config.qos is not None
+    assert (config.qos.buffers.egress_lossless, config.qos.buffers.egress_lossy) == (50, 31)
+
+
+def test_a_share_of_the_egress_buffer_beside_it_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="egress_lossless beside `egress: system`"):
+        network(tmp_path, "{buffers: {egress: system, egress_lossless: 70}}")
