@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from railweave.adopt import adopt
 from railweave.device.build import device_config
 from railweave.errors import InputError
 from railweave.network.model import Network
