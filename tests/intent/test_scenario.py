@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.conftest import EXAMPLES
 WHOLE = SCENARIO_HEAD.partition("```yaml\n")[2].partition("```")[0]
 EXAMPLE: dict[str, Any] = {
     "link": "stripe1-leaf1--spine2",
+    "plane": "plane2",
     "device": "spine1",
     "neighbor": "stripe1-leaf1",
     "daemon": "bgpd",
@@ -118,6 +120,7 @@ def test_the_lab_refuses_what_needs_pfc(tmp_path: Path) -> None:
 
 TARGET_MISTAKES = [
     ("{at: 1ms, kind: device-down, device: spine9}", "there is no switch 'spine9'"),
+    ("{at: 1ms, kind: plane-down, plane: plane2}", "there is no plane 'plane2'"),
     ("{at: 1ms, kind: link-down, link: stripe1-leaf1--stripe1-leaf2}", "there is no link"),
     ("{at: 1ms, kind: nic-down, nic: 'H100-01:gpu9_eth'}", "there is no NIC 'H100-01:gpu9_eth'"),
     ("{at: 1ms, kind: bgp-session-down, device: spine1, neighbor: spine2}", "spine1 has no link to a switch 'spine2'"),
@@ -134,6 +137,22 @@ def test_names_that_are_not_on_the_network_name_their_line(fault: str, what: str
     (problem,) = caught.value.problems
     assert (problem.place.line, problem.fix != "") == (3, True)
     assert what in problem.what
+
+
+def test_a_plane_stands_for_its_switches(tmp_path: Path) -> None:
+    network = railweave.load(EXAMPLES / "two-planes.yaml")
+
+    def devices(text: str) -> tuple[str, ...]:
+        path = written(tmp_path, f"name: x\nfaults:\n- {{at: 1ms, kind: plane-down, plane: {text}}}\n")
+        return fault_targets(network, read_scenario(path, "lab"))[0].devices
+
+    own = tuple(one.name for one in network.switches if one.plane == "plane2")
+    assert len(own) == 6
+    assert devices("plane2") == devices("backend/plane2") == own
+    for text, fix in (("plane3", "plane[12]"), ("frontend/plane2", "planes")):
+        with pytest.raises(SpecError, match="there is no plane") as caught:
+            devices(text)
+        assert re.search(fix, caught.value.problems[0].fix)
 
 
 def test_links_of_targets_by_either_end_first(tmp_path: Path) -> None:

@@ -63,6 +63,17 @@ def test_h100_rlb_behaves_as_designed_and_goes_without_a_trace(tmp_path: Path) -
     assert status.labs(fabric) == []
 
 
+def test_a_dead_plane_takes_nothing_from_the_other(tmp_path: Path) -> None:
+    with lab(tmp_path / "planes.yaml", example("two-planes"), "rails=1,9,spines=2") as (made, running):
+        assert (made.routers, made.servers) == (8, 4)
+        [fault] = [one for one in matrix.every_single(running) if one.get("plane") == "backend/plane2"]
+        [measured] = play(running, matrix.targets(running, [fault]), lambda _: None)
+        assert measured.passed, measured
+        # Half of the ports have a path, as their plane lives, and lose nothing; the others have none.
+        assert 0 < measured.kept == measured.should_keep == measured.asked // 2
+        assert 0 < measured.lost <= measured.sent
+
+
 def test_every_single_fault_of_a_slice_goes_as_designed(tmp_path: Path) -> None:
     with lab(tmp_path / "slice.yaml", example("h100-rlb"), "rails=1,spines=2") as (made, running):
         assert (made.routers, made.servers, made.links) == (4, 4, 8)

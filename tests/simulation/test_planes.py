@@ -122,8 +122,11 @@ def test_a_dead_plane_costs_exactly_its_share(count: int, dead: int, how: str) -
     assert part.time_ps == pytest.approx(whole.time_ps * share, rel=0.02)
 
 
+@pytest.mark.parametrize("fault", ["device-down, device: stripe1-leaf2", "plane-down, plane: plane2"])
 @pytest.mark.parametrize("engine", ["packet", "flow"])
-def test_a_plane_that_dies_leaves_its_share_to_the_other(engine: Literal["packet", "flow"], tmp_path: Path) -> None:
+def test_a_plane_that_dies_leaves_its_share_to_the_other(
+    engine: Literal["packet", "flow"], fault: str, tmp_path: Path
+) -> None:
     scenario = tmp_path / "s.yaml"
     scenario.write_text(
         "name: a plane dies\ntraffic:\n"
@@ -131,7 +134,7 @@ def test_a_plane_that_dies_leaves_its_share_to_the_other(engine: Literal["packet
         "  - {collective: all-reduce, size: 16M, compute: 50us}\n"
         "  - {collective: all-reduce, size: 16M, compute: 30ms}\n"
         "reroute: 1ms\nfaults:\n"
-        "  - {at: 10us, kind: device-down, device: stripe1-leaf2, for: 20ms}\n"
+        f"  - {{at: 10us, kind: {fault}, for: 20ms}}\n"
     )
     network = planes(2)
     job = railweave.simulate(network, scenario=scenario, engine=engine)

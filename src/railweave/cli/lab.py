@@ -181,7 +181,7 @@ def fault(
         [], "--fault", help='A fault: "link-down link=A--B for=2s"; several come one after another.'
     ),
     all_single: bool = typer.Option(
-        False, "--all-single", help="Each link, NIC and switch down, and every other kind at a leaf and a spine."
+        False, "--all-single", help="Each link, NIC, switch and plane down, and every other kind at a leaf and a spine."
     ),
     page: Path | None = typer.Option(None, help="Write what was measured as an HTML page, too."),
     as_json: bool = JSON,

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FaultTarget:
-    """A fault with the links it is aimed at, as ``Cable.name``: those of ``link``, of ``nic``, of the sessions, or none."""
+    """A fault with the links it is aimed at, as ``Cable.name``: those of ``link``, of ``nic``, of the sessions, or none.
+
+    ``devices`` are the switches and servers that ``device`` or ``plane`` stands for.
+    """
 
     fault: Fault
     links: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
 
 
 class _UnknownError(ValueError):
@@ -57,25 +61,50 @@ def _target(network: Network, fault: Fault) -> FaultTarget:
             names = [f"{server.name}:{nic.name}" for server in network.servers for nic in server.nics]
             raise _UnknownError("nic", f"there is no NIC {fault.nic!r} with a cable", _near(fault.nic, names))
         return FaultTarget(fault, links)
+    if fault.plane is not None:
+        return FaultTarget(fault, devices=_plane(network, fault.plane))
     device = fault.device or ""
     servers = [server.name for server in network.servers] if fault.kind == "device-down" else []
     if device not in switches and device not in servers:
         raise _UnknownError("device", f"there is no switch {device!r}", _near(device, switches + servers))
     if fault.kind == "bgp-down":
-        return FaultTarget(fault, tuple(one.name for one in network.cables_of(device) if one.kind == "fabric"))
+        return FaultTarget(
+            fault, tuple(one.name for one in network.cables_of(device) if one.kind == "fabric"), (device,)
+        )
     if fault.neighbor is not None:
         links = _between(network, device, fault.neighbor)
         if fault.neighbor not in switches or not links:
             beside = [name for cable in network.cables_of(device) for name in (cable.a.device, cable.b.device)]
             fix = _near(fault.neighbor, [name for name in switches if name in beside and name != device])
             raise _UnknownError("neighbor", f"{device} has no link to a switch {fault.neighbor!r}", fix)
-        return FaultTarget(fault, links)
+        return FaultTarget(fault, links, (device,))
     if fault.port is not None:
         ports = {end.port for cable in network.cables_of(device) for end in (cable.a, cable.b) if end.device == device}
         if fault.port not in ports:
             fix = _near(fault.port, sorted(ports))
             raise _UnknownError("port", f"no cable is on port {fault.port!r} of {device}", fix)
-    return FaultTarget(fault)
+    return FaultTarget(fault, devices=(device,))
+
+
+def _plane(network: Network, text: str) -> tuple[str, ...]:
+    """The switches of a plane, ``plane2`` or ``FABRIC/plane2``."""
+    fabric, _, name = text.rpartition("/")
+    planes: dict[str, list[str]] = {}
+    for switch in network.switches:
+        if switch.plane and fabric in {"", switch.fabric}:
+            planes.setdefault(f"{switch.fabric}/{switch.plane}", []).append(switch.name)
+    if not planes:
+        raise _UnknownError(
+            "plane", f"there is no plane {text!r}", "no fabric here has planes: name a switch by `device`"
+        )
+    found = [one for one in planes if one.rpartition("/")[2] == name]
+    if not found:
+        raise _UnknownError(
+            "plane", f"there is no plane {text!r}", _near(name, [one.rpartition("/")[2] for one in planes])
+        )
+    if len(found) > 1:
+        raise _UnknownError("plane", f"several fabrics have a plane {name!r}", f"write {' or '.join(found)}")
+    return tuple(planes[found[0]])
 
 
 def _links(network: Network, text: str) -> tuple[str, ...]:

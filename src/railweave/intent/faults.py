@@ -22,6 +22,7 @@ FaultKind = Literal[
     "link-lossy",
     "nic-down",
     "device-down",
+    "plane-down",
     "device-reboot",
     "blackhole",
     "bgp-session-down",
@@ -56,6 +57,7 @@ class Kind:
 NO_DAEMONS = "`sim` runs no daemons, only the routes that they settle on: `railweave lab fault` has them"
 NO_KNOB = "no switch has a command for it that takes itself back: `railweave lab fault` has it"
 NO_STORM = "a storm on a running network would not stay where it was made: `railweave sim` has it"
+ONE_BY_ONE = "a campaign breaks what can be taken back link by link: name the switches by `device-down`"
 NO_PFC = "the lab's links and hosts have no PFC and no line rate: `railweave sim` has them"
 
 KINDS: dict[FaultKind, Kind] = {
@@ -70,6 +72,11 @@ KINDS: dict[FaultKind, Kind] = {
     "link-lossy": Kind("packets are lost on the link with this chance, both ways", ("link", "loss"), campaign=NO_KNOB),
     "nic-down": Kind("the NIC's link breaks", ("nic",)),
     "device-down": Kind("all links of a switch or server break", ("device",)),
+    "plane-down": Kind(
+        "all links of every switch of a plane break: each NIC's port in a network of several planes, or the NICs of a rail",
+        ("plane",),
+        campaign=ONE_BY_ONE,
+    ),
     "device-reboot": Kind(
         "a switch loses its links and all that its daemons knew; at the end it boots: they start, read their "
         "configuration, and learn it again",
@@ -109,6 +116,10 @@ class Fault(Model):
         default=None, description="A:port--B:port as in cabling.csv, or A--B: all links between the two"
     )
     device: str | None = Field(default=None, description="a switch; for device-down also a server")
+    plane: str | None = Field(
+        default=None,
+        description="a plane, as `cabling.csv` and names of spines have it: plane2; FABRIC/plane2 where several have one",
+    )
     neighbor: str | None = Field(default=None, description="the switch at the other end of the sessions")
     daemon: str | None = Field(default=None, description="a daemon of the device: bgpd, zebra, bfdd, …")
     port: str | None = Field(default=None, description="a port of the device")
@@ -143,7 +154,7 @@ class Fault(Model):
         return self.until if self.lasts is None else self.at + self.lasts
 
 
-TARGETS = ("link", "device", "neighbor", "daemon", "port", "nic", "rate", "loss", "period", "count")
+TARGETS = ("link", "device", "plane", "neighbor", "daemon", "port", "nic", "rate", "loss", "period", "count")
 """Fields that say what a fault is aimed at."""
 
 

@@ -163,7 +163,7 @@ def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
     found: list[tuple[int, str]] = []
     for one in faults:
         fault = one.fault
-        what = f"{fault.kind} {fault.link or fault.nic or fault.device}"
+        what = f"{fault.kind} {fault.link or fault.nic or fault.plane or fault.device}"
         found.append((fault.at, what))
         if fault.end_ps is not None:
             found.append((fault.end_ps, f"{what} ends"))

@@ -46,7 +46,7 @@ class Effect:
     def name(self) -> str:
         """What it is aimed at, for people."""
         fault = self.target.fault
-        words = [fault.link, fault.nic, fault.device, fault.daemon, fault.port]
+        words = [fault.link, fault.nic, fault.plane, fault.device, fault.daemon, fault.port]
         text = " ".join(word for word in words if word)
         text += f" to {fault.neighbor}" if fault.neighbor else ""
         if fault.rate:
@@ -65,6 +65,9 @@ def effect(lab: Running, target: FaultTarget) -> Effect:
     if fault.kind == "device-down":
         links = tuple(links_of(lab, device))
         return _links_down(lab, target, links, (device,) if device in lab.plan.configs else links)
+    if fault.kind == "plane-down":
+        links = tuple(dict.fromkeys(link for one in target.devices for link in links_of(lab, one)))
+        return _links_down(lab, target, links, target.devices)
     if fault.kind == "link-slow":
         rate = (fault.rate or 0) * 1_000_000
         return _shaped(lab, target, lambda: shaping.slow(lab, target.links, rate), ())

@@ -51,7 +51,7 @@ def of_words(lab: Running, texts: Iterable[str], *, every: bool) -> list[FaultTa
 
 
 def every_single(lab: Running) -> list[Words]:
-    """Each link, NIC and switch down; and at one leaf and one spine, or a link between them, each of the other kinds."""
+    """Each link, NIC, switch and plane down; and at one leaf and one spine, or a link between them, each of the other kinds."""
     return [{"at": "0s", **words} for words in _all(lab)]
 
 
@@ -65,6 +65,8 @@ def _all(lab: Running) -> Iterator[Words]:
             yield {"kind": "nic-down", "nic": f"{cable.a.device}:{cable.a.port}"}
     for name in configs:
         yield {"kind": "device-down", "device": name}
+    for plane in dict.fromkeys(f"{one.fabric}/{one.plane}" for one in network.switches if one.plane):
+        yield {"kind": "plane-down", "plane": plane}
     one_each = [next((name for name, one in configs.items() if one.role == role), "") for role in ("leaf", "spine")]
     for name in filter(None, one_each):
         for kind in ("blackhole", "device-reboot", "bgp-down"):

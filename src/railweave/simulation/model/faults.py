@@ -68,8 +68,8 @@ def _outages(target: FaultTarget) -> Iterable[Outage]:
     fault = target.fault
     if fault.kind in {"link-down", "nic-down"}:
         return [Outage(link, fault.at, fault.end_ps) for link in target.links]
-    if fault.kind in {"device-down", "device-reboot"}:
-        return [Outage(str(fault.device), fault.at, fault.end_ps)]
+    if fault.kind in {"device-down", "device-reboot", "plane-down"}:
+        return [Outage(device, fault.at, fault.end_ps) for device in target.devices]
     if fault.kind == "blackhole":
         return [Outage(str(fault.device), fault.at, fault.end_ps, "forwarding")]
     if fault.kind in {"bgp-session-down", "bgp-down"}:
