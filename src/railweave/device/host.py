@@ -24,9 +24,8 @@ from railweave.device.host_scope import HostScope, host_scope
 from railweave.device.host_sysctl import sysctl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from railweave.intent.qos import Qos
     from railweave.network.devices import Nic
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network
@@ -244,7 +243,11 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
     lossless = data is not None and data.lossless and qos.pfc.pauses("server")
     asked = scope.hosts.roce_bandwidth
     shares = qos.nic_shares(asked)
-    others = _other_lossless(qos, shares) if lossless else ()
+    others = tuple(
+        LosslessClass(name, one.dscp, one.pfc_priority, one.ecn is not None, shares[name])
+        for name, one in qos.classes.items()
+        if lossless and one is not data and one.pfc_priority is not None
+    )
     for one in others:
         given |= dict.fromkeys(one.dscp, one.priority)
     paused = (priority, *(one.priority for one in others))
@@ -267,16 +270,6 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
         priorities=tuple(given.get(one, _other(one, *paused, cnp_priority)) for one in range(64)),
         clear_to_send_traffic_class=None if clear is None else clear * 4 + ECT0,
         other_lossless=others,
-    )
-
-
-def _other_lossless(qos: Qos, shares: Mapping[str, int]) -> tuple[LosslessClass, ...]:
-    """The lossless classes after the first, which is RDMA data."""
-    _, *others = ((name, one) for name, one in qos.classes.items() if one.lossless)
-    return tuple(
-        LosslessClass(name, one.dscp, one.pfc_priority, one.ecn is not None, shares[name])
-        for name, one in others
-        if one.pfc_priority is not None
     )
 
 

@@ -24,3 +24,7 @@ BUILT_IN_CLASSES = {"best-effort": 0, "network-control": 7}
 def class_name(name: str) -> str:
     """A class's name on the switch: built-in ones as Junos writes them, others in capitals as its examples do."""
     return name if name in BUILT_IN_CLASSES else name.upper()
+
+
+EGRESS_PARTITION = {"egress_lossless": 50, "egress_lossy": 31, "egress_multicast": 19}
+"""The egress buffer where nothing is configured, percent (Juniper's reference, buffer-partition (Egress), table 1)."""

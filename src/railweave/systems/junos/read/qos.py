@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.device.classes import Buffers, Ecn, TrafficClass
 from railweave.device.model import QosConfig
-from railweave.intent.qos import SYSTEM_EGRESS
-from railweave.systems.junos.names import BUILT_IN_CLASSES
+from railweave.systems.junos.names import BUILT_IN_CLASSES, EGRESS_PARTITION
 from railweave.systems.junos.read.pfc import code_point, profiles
 from railweave.systems.junos.read.ports import PORT
 from railweave.systems.junos.read.words import Word, whole
@@ -221,7 +220,7 @@ def _buffers(cos: Word) -> Buffers:
     """The partitions of the shared buffer, and dedicated buffers; what is not printed is as Junos has it."""
     plain = Buffers()
     if cos.at_path("shared-buffer") is not None and cos.at_path("shared-buffer", "egress") is None:
-        plain = replace(plain, egress="system", **SYSTEM_EGRESS)
+        plain = replace(plain, egress="system", **EGRESS_PARTITION)
 
     def part(side: str, name: str, usual: int, word: str = "percent") -> int:
         entry = cos.at_path("shared-buffer", side, "buffer-partition", name)
