@@ -65,6 +65,7 @@ def test_labs_are_told_apart_by_their_path_and_not_by_how_it_is_written(tmp_path
     one, other = tmp_path / "a.yaml", tmp_path / "b.yaml"
     assert names.lab_id(one) != names.lab_id(other)
     assert names.lab_id(one) == names.lab_id(tmp_path / "x" / ".." / "a.yaml")
+    assert names.lab_id(Path(names.lab_id(one))) == names.lab_id(one)  # as `lab status` shows it
 
 
 def test_a_lab_that_does_not_fit_is_refused_with_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,9 @@ from railweave.errors import InputError, Option, Problem
 app = typer.Typer(no_args_is_help=True, help="Run the designed network on routing daemons here, test it and break it.")
 
 FABRIC = typer.Argument(..., help="Fabric file or build folder.")
+LAB = typer.Argument(
+    ..., help="Fabric file or build folder, also one that is gone; or the lab's name, as `lab status` shows it."
+)
 
 
 @app.command(short_help="Bring up the network as FRR routers in network namespaces.")
@@ -107,7 +110,7 @@ def status(
 
 
 @app.command(short_help="Take a lab down.")
-def down(fabric: Path = FABRIC, as_json: bool = JSON, quiet: bool = QUIET) -> None:
+def down(fabric: Path = LAB, as_json: bool = JSON, quiet: bool = QUIET) -> None:
     """Take a lab down, also one that came up in part: its processes, namespaces and links, and nothing else."""
     from dataclasses import asdict
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 FOLDER = Path("/run/railweave/lab")
@@ -12,8 +13,17 @@ MARK = "RAILWEAVE_LAB"
 """The environment variable by which a process is known as a lab's."""
 
 
+NAME = re.compile(r"rw[0-9a-f]{8}")
+"""How labs are called."""
+
+
 def lab_id(fabric: Path) -> str:
-    """The name of the lab of a fabric file or build folder: the same for the same path, whether it is there or not."""
+    """The name of the lab of a fabric file or build folder: the same for the same path, whether it is there or not.
+
+    What is such a name already, and no file, stays as it is.
+    """
+    if NAME.fullmatch(str(fabric)) and not fabric.exists():
+        return str(fabric)
     return "rw" + hashlib.sha256(str(fabric.resolve()).encode()).hexdigest()[:8]
 
 
