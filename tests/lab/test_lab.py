@@ -64,8 +64,8 @@ def test_h100_rlb_behaves_as_designed_and_goes_without_a_trace(tmp_path: Path) -
 
 
 def test_a_dead_plane_takes_nothing_from_the_other(tmp_path: Path) -> None:
-    with lab(tmp_path / "planes.yaml", example("two-planes"), "rails=1,9,spines=2") as (made, running):
-        assert (made.routers, made.servers) == (8, 4)
+    with lab(tmp_path / "planes.yaml", example("two-planes"), "rails=8-9,spines=2") as (made, running):
+        assert (made.routers, made.servers) == (8, 4)  # rail 8 is the last of one plane, rail 9 the first of the other
         [fault] = [one for one in matrix.every_single(running) if one.get("plane") == "backend/plane2"]
         [measured] = play(running, matrix.targets(running, [fault]), lambda _: None)
         assert measured.passed, measured

@@ -123,11 +123,12 @@ def _policy(network: Network, fabric: Fabric, switch: Switch, form: Form, *, red
     if switch.role == "leaf":
         own = leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
         return with_sites(own) if fabric.interconnect and not fabric.dci else own
+    has_loopback = redistribute and fabric.overlay is not None
     if switch.role == "super-spine":
-        return super_spine_policy(fabric, form)
+        return super_spine_policy(fabric, form, redistribute=has_loopback)
     if switch.role == "dci":
         return dci_policy(fabric, form)
-    own = spine_policy(fabric, form, redistribute=redistribute and fabric.overlay is not None)
+    own = spine_policy(fabric, form, redistribute=has_loopback)
     return with_super_spines(own) if fabric.super_spine else with_dci(own) if fabric.dci else own
 
 

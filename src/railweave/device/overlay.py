@@ -70,7 +70,7 @@ def overlay_config(network: Network, fabric: Fabric, switch: Switch, *, large: b
             TunnelEndpoint(Address(one.address), None if one.color is None else fabric.color_name(one.color))
             for one in switch.endpoints
         ),
-        reflects=switch.role == "spine",
+        reflects=switch.role != "leaf",
         from_spine=from_spine if large else standard(from_spine),
         bfd=bfd if bfd.enabled else None,
         tunnel_dscp=bool(switch.endpoints) and "tunnel-dscp" in catalog().switches[switch.model].needs,

@@ -97,11 +97,10 @@ def leaf_policy(
         imports = [Policy(f"from-{color.name}", _prefer(color, form)) for color in colors.values()]
         by_color = {index: f"from-{color.name}" for index, color in colors.items()}
     transit = [Term("no-transit", listed, Action(accept=False)), _reject_rest()]
-    source = [Policy("connected", (Term("own", listed, Action(accept=True)), _reject_rest()))] if redistribute else []
     return RoutingPolicy(
         imports=by_color,
         exports=dict.fromkeys(by_color, "to-spines"),
-        policies=(*source, Policy("to-spines", (*export, *transit)), *imports),
+        policies=(*_connected(redistribute), Policy("to-spines", (*export, *transit)), *imports),
         prefix_lists=lists,
         communities=_communities(fabric, form),
         fabric_advertise=_advertised(colors, own) if form == "dpf" else (),
@@ -122,11 +121,10 @@ def spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> R
     else:
         imports = [Policy(f"from-{color.name}", (returned, *_prefer(color, form))) for color in fabric.colors]
         by_color = {color.index: f"from-{color.name}" for color in fabric.colors}
-    source = [Policy("connected", (Term("own", listed, Action(accept=True)), _reject_rest()))] if redistribute else []
     return RoutingPolicy(
         imports=by_color,
         exports=dict.fromkeys(by_color, "to-leaves"),
-        policies=(*source, Policy("to-leaves", (forward, _reject_rest())), *imports),
+        policies=(*_connected(redistribute), Policy("to-leaves", (forward, _reject_rest())), *imports),
         prefix_lists=_local(fabric),
         communities=_communities(fabric, form),
         redistribute="connected" if redistribute else None,
@@ -182,8 +180,8 @@ def with_sites(policy: RoutingPolicy) -> RoutingPolicy:
     return replace(policy, policies=policies)
 
 
-def super_spine_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
-    """What a super-spine advertises and accepts. It does not look at colors."""
+def super_spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> RoutingPolicy:
+    """What a super-spine advertises and accepts. It does not look at colors. ``redistribute``: as of a spine."""
     listed = Match(prefix_list=LOCAL, orlonger=True)
     forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
     returned = Term("returned", Match(community=LOCAL), Action(accept=False))
@@ -191,9 +189,10 @@ def super_spine_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
     return RoutingPolicy(
         imports={None: "from-spines"},
         exports={None: "to-spines"},
-        policies=(Policy("to-spines", (forward, _reject_rest())), Policy("from-spines", terms)),
+        policies=(*_connected(redistribute), Policy("to-spines", (forward, _reject_rest())), Policy("from-spines", terms)),
         prefix_lists=_local(fabric),
         communities=_communities(fabric, form),
+        redistribute="connected" if redistribute else None,
     )
 
 
@@ -210,6 +209,12 @@ def _prefer(color: Color, form: Form) -> tuple[Term, ...]:
         Term("other", listed, other),
         _reject_rest(),
     )
+
+
+def _connected(redistribute: bool) -> tuple[Policy, ...]:
+    """What a system that originates by redistribution takes of its own prefixes: those in the fabric's list."""
+    own = Term("own", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True))
+    return (Policy("connected", (own, _reject_rest())),) if redistribute else ()
 
 
 def _reject_rest() -> Term:

@@ -24,7 +24,7 @@ HOW = "write --slice rails=1-2,spines=4,servers=1-8: a number N stands for the f
 class Slice:
     """Which part. A range is first and last, counted from 1; a word that is absent takes all.
 
-    Rails are taken by number; stripes, spines (of each fabric) and servers (of those on the rails and stripes taken) by order.
+    Rails are taken by number; stripes, spines (of each fabric, or of each plane, or pod) and servers (of those on the rails and stripes taken) by order.
     """
 
     ranges: dict[str, tuple[int, int]]
@@ -52,9 +52,12 @@ def sliced(network: Network, part: Slice) -> Network:
     """
     stripes = set(_some(list(dict.fromkeys(one.stripe for one in network.switches if one.stripe)), part, "stripes"))
     spines: set[str] = set()
-    for fabric in network.fabrics:
-        of_fabric = [one.name for one in network.switches if one.role == "spine" and one.fabric == fabric.name]
-        spines.update(_some(of_fabric, part, "spines"))
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for one in network.switches:
+        if one.role == "spine":
+            groups.setdefault((one.fabric, one.plane, one.pod), []).append(one.name)
+    for names in groups.values():
+        spines.update(_some(names, part, "spines"))
     low, high = part.ranges.get("rails", (1, 1 << 30))
     leaves = {
         one.name
@@ -70,7 +73,8 @@ def sliced(network: Network, part: Slice) -> Network:
     ports = {(server.name, nic.name) for server in servers for nic in server.nics}
     if not leaves or not servers:
         raise InputError([Problem(Option("--slice"), "no leaf with a server is in this slice", HOW)])
-    switches = leaves | spines
+    above = {one.b.device for one in network.cables if one.kind == "fabric" and one.a.device in spines}
+    switches = leaves | spines | above
     return replace(
         network,
         switches=tuple(one for one in network.switches if one.name in switches),

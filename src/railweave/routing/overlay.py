@@ -78,7 +78,7 @@ class OverlayPlane:
         if not self._origins:
             return dict(fibs), {}, Shared()
         live = {name: local(name) for name in self._configs if name in fibs}
-        spines = {name: {one for one in self._neighbors(name, fibs) if self._reflects(one)} for name in live}
+        reflectors = self._joined({name: self._reflecting(name, fibs) for name in live})
         holds: Holds = {}
         result: dict[str, Fib] = {}
         received_from: dict[str, set[str]] = {}
@@ -90,7 +90,7 @@ class OverlayPlane:
             known = np.ones(self._size, dtype=np.bool_)
             if config.overlay.endpoints:
                 known[self._tenant] = False
-                senders = {leaf for leaf in live if leaf != name and not spines[leaf].isdisjoint(spines[name])}
+                senders = {leaf for leaf in live if leaf != name and not reflectors[leaf].isdisjoint(reflectors[name])}
                 received_from[name] = senders
                 for vrf in config.vrfs:
                     held = self._held(name, vrf, live, senders)
@@ -98,6 +98,21 @@ class OverlayPlane:
                     known |= held
             result[name] = self._with_tenants(fib, known, live[name])
         return result, holds, shared(self._configs, received_from, down)
+
+    def _reflecting(self, name: str, fibs: Mapping[str, Fib]) -> set[str]:
+        return {one for one in self._neighbors(name, fibs) if self._reflects(one)}
+
+    def _joined(self, reflecting: Mapping[str, set[str]]) -> dict[str, set[str]]:
+        """By device, one of each set of reflecting switches that its routes get to: they pass them on to each other, over all tiers."""
+        first: dict[str, str] = {}
+        for name in reflecting:
+            if self._reflects(name) and name not in first:
+                todo = [name]
+                while todo:
+                    one = todo.pop()
+                    if first.setdefault(one, name) == name:
+                        todo += [far for far in reflecting.get(one, ()) if far not in first]
+        return {name: {first[one] for one in near if one in first} for name, near in reflecting.items()}
 
     def _neighbors(self, name: str, fibs: Mapping[str, Fib]) -> set[str]:
         """The devices that overlay sessions of one are up to: configured on both ends, loopbacks reachable both ways."""

@@ -35,10 +35,6 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
     overlay = spec.evpn()
     if overlay is None:
         return (), {}
-    if layout.super_spines:
-        what = "tenants need leaves and spines only: their overlay does not reach over super-spines"
-        context.problem(("fabrics", name, "topology"), what, "use rail planes, or a fabric of two tiers")
-        context.check()
     slots = context.lock.allot(f"{name}/tenants", spec.tenants)
     networks = virtual_networks(context, layout, overlay)
     first, last = overlay.vni
