@@ -189,7 +189,11 @@ def super_spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False
     return RoutingPolicy(
         imports={None: "from-spines"},
         exports={None: "to-spines"},
-        policies=(*_connected(redistribute), Policy("to-spines", (forward, _reject_rest())), Policy("from-spines", terms)),
+        policies=(
+            *_connected(redistribute),
+            Policy("to-spines", (forward, _reject_rest())),
+            Policy("from-spines", terms),
+        ),
         prefix_lists=_local(fabric),
         communities=_communities(fabric, form),
         redistribute="connected" if redistribute else None,

@@ -57,9 +57,13 @@ class CommonRules(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """How a device decides, apart from its name, its AS numbers and its neighbors."""
+    """How a device decides, apart from its name, its AS numbers and its neighbors.
+
+    ``exports_connected``: export policies see its own prefixes in the routing table; else BGP has those that ``redistribute`` lets in.
+    """
 
     common: CommonRules
+    exports_connected: bool
     redistribute: Resolved | None
     advertise: tuple[FabricAdvertise, ...]
 
@@ -88,7 +92,7 @@ def rules_of(config: DeviceConfig, policies: PolicyEngine, memo: Memo) -> Rules:
     """The rules of a device; equal ones are one object."""
     bgp = config.bgp
     if bgp is None:
-        return memo("no rules", lambda: Rules(CommonRules((), compare_aigp=False), None, ()))
+        return memo("no rules", lambda: Rules(CommonRules((), compare_aigp=False), False, None, ()))
 
     def of_group(group: BgpGroup) -> GroupRules:
         imports, exports = policies.resolved(bgp, group.import_policy), policies.resolved(bgp, group.export_policy)
@@ -98,6 +102,7 @@ def rules_of(config: DeviceConfig, policies: PolicyEngine, memo: Memo) -> Rules:
     connected = bgp.redistribute_connected
     rules = Rules(
         memo(("common rules", common), lambda: common),
+        bgp.default_accept,
         None if connected is None else policies.resolved(bgp, connected),
         bgp.fabric_advertise,
     )
@@ -181,6 +186,8 @@ class Decisions:
             own = np.where(local, self._direct_id, np.int32(NONE)).astype(np.int32)
             if rules.redistribute is not None:
                 own = self._policies.apply(rules.redistribute, own, local, places)
+            elif not rules.exports_connected:
+                own[:] = NONE
             best = np.where(local, own, best).astype(np.int32)
         own = () if isinstance(places, slice) else (id(rules), places.tobytes(), local.tobytes())
         key = ("passed", id(common), own, best.tobytes())
