@@ -9,7 +9,7 @@ from railweave.nics import definitions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.catalog.hardware import Hardware, NicGroup, SwitchModel
+    from railweave.catalog.hardware import Hardware, NicGroup, ServerModel, SwitchModel
     from railweave.catalog.models import Catalog
 
 Contradiction = tuple[tuple[str | int, ...], str, str]
@@ -30,6 +30,8 @@ def contradictions(own: Hardware, known: Catalog) -> Iterator[Contradiction]:
     for name, server in own.servers.items():
         for group, nics in server.nics.items():
             yield from _of_nics(("servers", name, "nics", group), nics, known)
+            if nics.further_ports_of:
+                yield from _of_further_ports(("servers", name, "nics", group, "further_ports_of"), server, group)
 
 
 def _of_switch(at: tuple[str, str], model: SwitchModel, known: Catalog) -> Iterator[Contradiction]:
@@ -77,3 +79,23 @@ def _of_nics(at: tuple[str | int, ...], group: NicGroup, known: Catalog) -> Iter
         yield (*at, "names"), what, "name the first ports of all NICs, then the second ports"
     if len(set(group.names)) != len(group.names):
         yield (*at, "names"), "two NICs have the same name", "name each once"
+
+
+def _of_further_ports(at: tuple[str | int, ...], server: ServerModel, kind: str) -> Iterator[Contradiction]:
+    """A set whose NICs are ports of another set's cards."""
+    own = server.nics[kind]
+    first = server.nics.get(own.further_ports_of)
+    others = ", ".join(one for one in server.nics if one != kind)
+    if first is None or first is own:
+        yield at, f"the server has no other NICs {own.further_ports_of!r}", f"its other sets: {others or 'none'}"
+    elif first.further_ports_of:
+        yield at, f"{own.further_ports_of} are further ports themselves", f"name {first.further_ports_of}"
+    elif (first.nic, first.adapters) != (own.nic, own.adapters):
+        what = f"{own.adapters} {own.nic} are not the cards of {first.adapters} {first.nic}"
+        yield at, what, "give both sets the same NIC model, and as many NICs"
+    elif [one.further_ports_of for one in server.nics.values()].count(own.further_ports_of) > 1:
+        yield (
+            at,
+            f"two sets are the ports after those of {own.further_ports_of}",
+            "name one of them; a card is in two fabrics at most",
+        )

@@ -207,6 +207,11 @@ class NicGroup(Model):
         description="ports of each NIC, which collective libraries merge into one device; names and rdma have the first ports "
         "of all NICs, then the second ones",
     )
+    further_ports_of: str = Field(
+        default="",
+        description="another set of the server's NICs: these are the ports after its own ports, of the same cards in the same order, "
+        "so that a card is in two fabrics",
+    )
     per_gpu: bool = Field(
         default=False, description="they are the GPUs' own, in the same order: one beside each, or one beside several"
     )
@@ -261,6 +266,19 @@ class ServerModel(Model):
     power_w: int | None = Field(default=None, description="watts that it draws at most")
     power_source: str = ""
     source: str
+
+    def card(self, kind: str, rail: int) -> tuple[str, int]:
+        """What tells the card apart that a NIC, or port, of a set is on: the set of the card's first port, and its place there from 0."""
+        group = self.nics[kind]
+        return group.further_ports_of or kind, (rail - 1) % group.adapters
+
+    def own_ports(self, kind: str) -> range | None:
+        """Which ports of its cards a set has, from 1; None where no other set has ports of them."""
+        group = self.nics[kind]
+        before = self.nics[group.further_ports_of].ports if group.further_ports_of else 0
+        if not before and all(one.further_ports_of != kind for one in self.nics.values()):
+            return None
+        return range(before + 1, before + group.ports + 1)
 
 
 class Optic(Model):

@@ -108,7 +108,7 @@ def _versions(scope: HostScope, nics: Sequence[HostNic]) -> Versions:
 def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
     server, group = scope.server, scope.model.nics[fabric.nics]
     model = catalog().nics[group.nic]
-    options = firmware(model, qos)
+    options = firmware(model, qos, scope.model.own_ports(fabric.nics))
     found: list[HostNic] = []
     table = fabric.first_table
     first = next((nic for nic in server.nics if nic.fabric == fabric.name and nic.addresses), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from railweave.device.host_model import FirmwareOption
@@ -11,8 +12,12 @@ if TYPE_CHECKING:
     from railweave.device.host_model import HostQos
 
 
-def firmware(model: NicModel, qos: HostQos) -> tuple[FirmwareOption, ...]:
-    """The settings of a NIC model on a fabric, in the catalog's order."""
+_OF_PORT = re.compile(r"_P(\d+)$")
+"""How a setting of one port of a card ends (NVIDIA's ``CNP_DSCP_P2``)."""
+
+
+def firmware(model: NicModel, qos: HostQos, ports: range | None = None) -> tuple[FirmwareOption, ...]:
+    """The settings of a NIC model on a fabric, in the catalog's order; of a card in two fabrics those of the ``ports`` on this one."""
     return tuple(
         FirmwareOption(
             one.name,
@@ -21,5 +26,10 @@ def firmware(model: NicModel, qos: HostQos) -> tuple[FirmwareOption, ...]:
             one.why,
         )
         for one in model.firmware
-        if qos.adaptive_routing or not one.spraying
+        if (qos.adaptive_routing or not one.spraying) and _is_of(one.name, ports)
     )
+
+
+def _is_of(setting: str, ports: range | None) -> bool:
+    port = _OF_PORT.search(setting)
+    return ports is None or port is None or int(port[1]) in ports

@@ -95,12 +95,12 @@ def _devices(network: Network) -> list[Item]:
         entry = known.servers.get(model)
         watts = entry.power_w if entry else None
         items.append(Item("server", model, count, entry.description if entry else "", "by others", watts))
+    kinds = {fabric.name: fabric.nics for fabric in network.fabrics}
     nics: Counter[str] = Counter()
-    groups = {fabric.name: fabric.nics for fabric in network.fabrics}
     for server in network.servers:
-        model = known.servers.get(server.model)
-        for nic in server.nics if model else ():
-            nics[model.nics[groups[nic.fabric]].nic if model else ""] += 1
+        if model := known.servers.get(server.model):
+            cards = {model.card(kinds[nic.fabric], nic.rail): kinds[nic.fabric] for nic in server.nics}
+            nics.update(model.nics[kind].nic for kind in cards.values())
     for name, count in sorted(nics.items()):
         entry = known.nics.get(name)
         items.append(Item("NIC", name, count, f"{entry.vendor} {entry.description}" if entry else "", "in the servers"))

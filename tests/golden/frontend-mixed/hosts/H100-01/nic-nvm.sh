@@ -7,11 +7,21 @@ set -euo pipefail
 # interface, vendor, its list of settings
 NICS=(
     'mgmt_eth NVIDIA OPTIONS_1'
-    'stor0_eth NVIDIA OPTIONS_1'
+    'stor0_eth NVIDIA OPTIONS_2'
 )
 
 # setting, wanted value (- is only shown), whether each PCI function has its own, why
 OPTIONS_1=(
+    'LINK_TYPE_P2 2 device Ethernet (2), not InfiniBand (1)'
+    'ROCE_CC_PRIO_MASK_P2 255 device congestion control is allowed on every priority; the driver turns it on for the designed one'
+    'CNP_DSCP_P2 48 device congestion notification packets carry the DSCP that the switches classify; the operator'"'"'s default is 4'
+    'CNP_802P_PRIO_P2 6 device congestion notification packets leave by the strict traffic class'
+    'LLDP_NB_DCBX_P2 0 device the firmware takes no QoS from the switch by DCBX; it is set by nic-qos.sh'
+    'LLDP_NB_RX_MODE_P2 0 device LLDP reaches the operating system, which checks cabling by it, rather than end in the firmware'
+    'LLDP_NB_TX_MODE_P2 0 device the switch sees one LLDP neighbor, the server, not two'
+    'PCI_WR_ORDERING - device per_mkey (0) lets NCCL ask for relaxed ordering where it is safe; force_relax (1) imposes it on every application'
+)
+OPTIONS_2=(
     'LINK_TYPE_P1 2 device Ethernet (2), not InfiniBand (1)'
     'ROCE_CC_PRIO_MASK_P1 255 device congestion control is allowed on every priority; the driver turns it on for the designed one'
     'CNP_DSCP_P1 48 device congestion notification packets carry the DSCP that the switches classify; the operator'"'"'s default is 4'

@@ -6,7 +6,7 @@ set -euo pipefail
 
 # interface, RDMA device, its port, vendor, fabric
 NICS=(
-    'mgmt_eth mlx5_7 1 NVIDIA frontend'
+    'mgmt_eth mlx5_2 1 NVIDIA frontend'
     'stor0_eth mlx5_1 1 NVIDIA storage'
 )
 
