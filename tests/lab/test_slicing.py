@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
 from railweave.device.build import device_config
@@ -11,6 +14,7 @@ from railweave.network.model import Network
 from railweave.routing.control_plane import ControlPlane
 from tests.conftest import example
 from tests.lab.machine import part_of
+from tests.systems.test_tenants_over_super_spines import pods
 
 
 def _leaves(network: Network) -> list[str]:
@@ -66,3 +70,15 @@ def test_what_is_no_slice_is_refused_with_the_form(text: str) -> None:
 def test_a_slice_without_servers_is_refused() -> None:
     with pytest.raises(InputError, match="no leaf with a server"):
         part_of(example("h100-rlb"), "rails=9-10")
+
+
+def test_spines_are_taken_of_every_plane_and_pod_and_super_spines_with_them(tmp_path: Path) -> None:
+    planes = part_of(example("two-planes"), "rails=8-9,spines=2")  # the last rail of one plane, the first of the other
+    assert Counter((one.role, one.plane) for one in planes.switches) == {
+        ("leaf", "plane1"): 2, ("leaf", "plane2"): 2, ("spine", "plane1"): 2, ("spine", "plane2"): 2,
+    }  # fmt: skip
+    found = part_of(pods(tmp_path), "spines=1")
+    assert [one.name for one in found.switches if one.role != "leaf"] == [
+        "pod1-spine1", "pod2-spine1", "plane1-super1", "plane1-super2",
+    ]  # fmt: skip
+    assert found.dangling() == ""

@@ -31,6 +31,7 @@ from railweave.network.model import Network
 from tests.conftest import ROOT, example
 from tests.dual_stack import dual
 from tests.lab.machine import lab, needs_lab, part_of
+from tests.systems.test_tenants_over_super_spines import pods
 
 TYPED, LEAKING, MIXING = "stripe1-leaf1", "stripe2-leaf1", "stripe2-leaf2"
 PART = "spines=2"
@@ -93,6 +94,22 @@ def test_gpus_of_one_server_are_in_tenants_that_are_kept_apart(tmp_path: Path) -
         assert measured[1].kept < measured[1].asked
         swept = sweep(running, links=[running.plan.wires[0].link, running.plan.wires[-1].link])
         assert [one.failures for one in swept if not one.passed] == []
+
+
+@needs_lab
+@pytest.mark.skipif(not _new_enough(), reason="no FRR with tunnels: neither a folder of it nor mmdebstrap")
+def test_tenants_reach_over_super_spines(tmp_path: Path) -> None:
+    with _of_its_own_frr(tmp_path / "pods.yaml", pods(tmp_path)) as running:
+        outcomes = {one.id: one for one in assertions.run(running)}
+        assert {name: one.failures for name, one in outcomes.items() if not one.passed} == {}
+        assert outcomes["bgp-sessions"].evidence == "64 ends of sessions established, 32 of EVPN"
+        faults = [
+            {"at": "0s", "kind": "device-down", "device": "plane1-super1"},
+            {"at": "0s", "kind": "device-down", "device": "pod2-spine2"},
+        ]
+        measured = play(running, matrix.targets(running, faults), lambda _: None)
+        assert [(one.kind, one.target, one.unexpected) for one in measured if not one.passed] == []
+        assert [one.kept == one.asked > 0 for one in measured] == [True, True]
 
 
 def _differing(fabric: Path, network: Network) -> list[str]:

@@ -24,7 +24,7 @@ HOW = "write --slice rails=1-2,spines=4,servers=1-8: a number N stands for the f
 class Slice:
     """Which part. A range is first and last, counted from 1; a word that is absent takes all.
 
-    Rails are taken by number; stripes, spines (of each fabric, or of each plane, or pod) and servers (of those on the rails and stripes taken) by order.
+    Rails are taken by number; stripes, spines (of each fabric, or of each plane or pod) and servers (of those on the rails and stripes taken) by order.
     """
 
     ranges: dict[str, tuple[int, int]]
@@ -52,10 +52,10 @@ def sliced(network: Network, part: Slice) -> Network:
     """
     stripes = set(_some(list(dict.fromkeys(one.stripe for one in network.switches if one.stripe)), part, "stripes"))
     spines: set[str] = set()
-    groups: dict[tuple[str, str, str], list[str]] = {}
+    groups: dict[tuple[str, str], list[str]] = {}
     for one in network.switches:
         if one.role == "spine":
-            groups.setdefault((one.fabric, one.plane, one.pod), []).append(one.name)
+            groups.setdefault((one.fabric, one.pod or one.plane), []).append(one.name)
     for names in groups.values():
         spines.update(_some(names, part, "spines"))
     low, high = part.ranges.get("rails", (1, 1 << 30))
