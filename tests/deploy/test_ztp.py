@@ -104,7 +104,7 @@ def test_the_least_configuration_is_read_back_and_has_no_routing(tmp_path: Path,
 
 @pytest.mark.parametrize("nos", ["junos", "eos", "sonic"])
 def test_after_its_first_boot_a_switch_can_be_brought_to_its_design(tmp_path: Path, nos: str) -> None:
-    """And what only the first boot gave it stays: eAPI, by which EOS is told."""
+    """EOS is told by eAPI, which its design switches on and a change never switches off."""
     booted = leaf_of(made_of(tmp_path, nos))
     network = api.load(tmp_path / "fabric.yaml")
     config = device_config(network, LEAF)

@@ -117,7 +117,9 @@ def managed(config: DeviceConfig, source: str) -> list[Packet]:
     def packet(what: str, protocol: str, sent_from: int, sent_to: int, *, begins: bool = False) -> Packet:
         return Packet(what, "management", protocol, source, here, sent_from, sent_to, begins, management=True)
 
+    eapi = [packet("eAPI", "tcp", EPHEMERAL, 443, begins=True)] if config.nos == "eos" else []
     return [
+        *eapi,
         packet("ssh", "tcp", EPHEMERAL, 22, begins=True),
         packet("answer of TACACS+", "tcp", 49, EPHEMERAL),
         packet("answer of NTP", "udp", 123, 123),

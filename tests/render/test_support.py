@@ -37,6 +37,7 @@ LINES = {
     "syslog": "logging vrf",
     "snmp": "snmp-server community",
     "netconf": "management api netconf",
+    "eapi": "management api http-commands",
     "grpc": "management api gnmi",
     "isis": "isis enable",
     "networks": "ip address virtual",

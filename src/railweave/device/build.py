@@ -45,6 +45,13 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
         return _device_config(network, network.switch(name), nos)
 
 
+def _management(network: Network, system: System) -> Management:
+    """The management plane, without the services that the system does not know."""
+    found = own_type(Management, network.management)
+    eapi = network.management.services.eapi and "eapi" in system.capabilities
+    return replace(found, services=replace(found.services, eapi=eapi))
+
+
 def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceConfig:
     name, fabric = switch.name, network.fabric(switch.fabric)
     target = nos or switch.nos
@@ -106,7 +113,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
         model=switch.model,
         nos=target,
         release=release,
-        management=own_type(Management, network.management),
+        management=_management(network, system),
         management_address=InterfaceAddress(switch.management_address),
         management_gateway=Address(switch.management_gateway),
         loopback=Address(switch.router_id).prefix,

@@ -56,12 +56,13 @@ class Snmp:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Services that are switched on: NETCONF over SSH (RFC 6242), and gRPC where ``grpc_certificate`` refers to a certificate."""
+    """Services that are switched on: NETCONF over SSH (RFC 6242), Arista's eAPI, and gRPC where ``grpc_certificate`` refers to a certificate."""
 
     netconf: bool = True
     netconf_rfc_compliant: bool = False
     grpc_certificate: str | None = None
     grpc_port: int = 32767
+    eapi: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,7 @@ def _services(config: DeviceConfig, managers: Sources) -> Iterator[ControlRule]:
     wanted = config.management
     own: dict[str, int] = {"ssh": 22}
     own |= {"netconf": 830} if wanted.services.netconf else {}
+    own |= {"eapi": 443} if wanted.services.eapi else {}
     own |= {"grpc": wanted.services.grpc_port} if wanted.services.grpc_certificate else {}
     family, number = managers.family, _NUMBER[managers.family]
     for name, port in own.items():

@@ -82,6 +82,11 @@ class Services(Model):
         description="answers of NETCONF hold strictly to RFC 4741 and 6241 (Junos rfc-compliant); most tools expect "
         "Junos without it",
     )
+    eapi: bool = Field(
+        default=True,
+        exclude_if=lambda value: value,
+        description="Arista's eAPI over HTTPS in the management VRF, by which railweave reaches EOS; other systems have none",
+    )
     grpc_certificate: str | None = Field(
         default=None,
         description="secret:NAME of a PEM certificate with its key; turns gNMI/gRPC telemetry on; empty: off",

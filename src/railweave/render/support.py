@@ -197,6 +197,7 @@ FEATURES = (
     Feature("syslog", "Syslog", ("syslog", "management"), _managed),
     Feature("snmp", "SNMP", ("snmp", "management"), _managed),
     Feature("netconf", "NETCONF", ("netconf", "management"), _managed),
+    Feature("eapi", "eAPI", without="Arista's own"),
     Feature("grpc", "gNMI telemetry", ("grpc", "management"), _managed),
     Feature("control-plane", "Filter of what may reach the switch itself", ("control-plane",), _guarded),
     Feature("extra", "The operator's own statements, merged", ("extra",)),

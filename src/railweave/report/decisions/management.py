@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
 from railweave.intent.management import Management
 from railweave.report.decisions.statement import Decision
 
@@ -21,6 +22,8 @@ def management_decision(network: Network) -> Decision:
     logs = ", ".join(f"{one.host}:{one.port} from {one.severity} on" for one in management.syslog)
     users = ", ".join(f"{name} ({one.role})" for name, one in management.users.items())
     services = ["SSH", *(["NETCONF over SSH"] if management.services.netconf else [])]
+    known = any("eapi" in catalog().systems[one].capabilities for one in {switch.nos for switch in network.switches})
+    services += ["eAPI"] if management.services.eapi and known else []
     services += [f"gNMI on port {management.services.grpc_port}"] if management.services.grpc_certificate else []
     missing = [
         word

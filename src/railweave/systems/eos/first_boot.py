@@ -1,7 +1,6 @@
 """First boot of EOS: option 67 names a startup configuration or, where an image is given, a script (Arista EOS user manual, Initial Switch Access).
 
-Option 60 is ``Arista;MODEL;VERSION;SERIAL``. The switch restarts after the download. ``deploy`` speaks eAPI, which the design's configuration
-does not switch on: it stays a statement of the switch's own.
+Option 60 is ``Arista;MODEL;VERSION;SERIAL``. The switch restarts after the download.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ SAYS = (Says(60, ";", "Arista;"),)
 HEADERS = ("X-Arista-Serial", "X-Arista-Serialnum", "X-Arista-Serialnumber")
 TAKES_IMAGE = True
 _FILE, _SCRIPT = "eos.conf", "first-boot.sh"
-_EAPI = "!\nmanagement api http-commands\n   no shutdown\n   vrf MGMT\n      no shutdown\n"
 _INSTALL = """#!/bin/bash
 # Written by railweave deploy ztp: fetches the image, checks it, and leaves the startup configuration. The switch restarts then.
 {fetched}echo 'SWI=flash:/{name}' > /mnt/flash/boot-config
@@ -28,10 +26,9 @@ curl -fsS -o /mnt/flash/startup-config {config} || exit 1
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-    """The startup configuration with eAPI, and the script where an image is given."""
+    """The startup configuration, and the script where an image is given."""
     del config
-    text = rendered[_FILE].rstrip().removesuffix("end").rstrip().removesuffix("!").rstrip()
-    found = {_FILE: f"{text}\n{_EAPI}!\nend\n"}
+    found = {_FILE: rendered[_FILE]}
     if place.image is not None:
         name = place.image.name
         found[_SCRIPT] = _INSTALL.format(

@@ -53,6 +53,8 @@ def management(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
     found |= snmp_lists(wanted.snmp)
     if wanted.snmp:
         found["snmp_server"] = _snmp(wanted.snmp)
+    if wanted.services.eapi:
+        found["management_api_http"] = {"enable_vrfs": [{"name": MANAGEMENT_VRF}]}
     if wanted.services.netconf:
         raw += ["management api netconf", "   transport ssh default", f"      vrf {MANAGEMENT_VRF}"]
     return {**found, **_logins(wanted, raw), **_logging(wanted), **_telemetry(wanted), **_security(config)}

@@ -129,6 +129,8 @@ def _snmp(taking: Taking) -> Snmp | None:
 
 def _services(taking: Taking) -> Services:
     netconf = list(taking.each("management api netconf", "transport ssh *"))
+    eapi = list(taking.each("management api http-commands", "no shutdown"))
+    list(taking.each("management api http-commands", "vrf *", "no shutdown"))
     certificate: str | None = None
     port = Services().grpc_port
     for header in taking.each("management api gnmi"):
@@ -140,7 +142,7 @@ def _services(taking: Taking) -> Services:
                 taking.leave(given)
             port = value or _GNMI
             certificate = UNKNOWN_SECRET if profile else certificate
-    return Services(netconf=bool(netconf), grpc_certificate=certificate, grpc_port=port)
+    return Services(netconf=bool(netconf), grpc_certificate=certificate, grpc_port=port, eapi=bool(eapi))
 
 
 def _banner(taking: Taking) -> str:

@@ -130,6 +130,8 @@ def _apis(config: DeviceConfig) -> Iterator[Section]:
     )
     if wanted.services.netconf:
         yield section("management api netconf", section("transport ssh default", f"vrf {MANAGEMENT_VRF}"))
+    if wanted.services.eapi:
+        yield section("management api http-commands", "no shutdown", section(f"vrf {MANAGEMENT_VRF}", "no shutdown"))
     profiles = list(key_profile(config))
     if wanted.services.grpc_certificate:
         certificate = f"certificate {SSL_PROFILE}.pem key {SSL_PROFILE}.key"
