@@ -160,6 +160,22 @@ def test_checks_take_what_is_absent_for_neither_a_dead_session_nor_a_lost_color(
     assert link not in {one.where for one in single_fault.run(subject)}
 
 
+PODS = """
+name: t
+fabrics:
+  f:
+    topology: {stripes: 4, spines: 2, stripes_per_pod: 2, super_spines: 2, links_per_super_spine: 2, link_speed: 400G}
+    leaf: {device: qfx5240-64od}
+servers:
+  - {names: "a[1-4]", model: dgx-h100-2gpu}
+"""
+
+
+@pytest.mark.parametrize("absent", ["pod1-spine2: failed", "pod1-spine2: drained", '"plane2-super[1-2]": planned'])
+def test_a_color_that_another_pod_has_lost_is_no_wrong_color(tmp_path: Path, absent: str) -> None:
+    assert list(path_color.run(Subject.of(_network(tmp_path, PODS + f"status: {{{absent}}}\n")))) == []
+
+
 def test_one_fault_more_that_cuts_servers_off_is_a_warning_until_all_is_active(tmp_path: Path) -> None:
     network = _network(tmp_path, BASE + 'status: {"spine[2-4]": planned, "stripe*-leaf2": active}\n')
     found = list(single_fault.run(Subject.of(network)))

@@ -65,6 +65,7 @@ def path_color(subject: Subject) -> Iterator[Found]:
     """A prefix of a path color leaves every other leaf by that color's uplinks, all of them and no others."""
     network, routes = subject.present, subject.routes
     cut, elsewhere = _cut_colors(subject)
+    apart = _Apart(subject) if subject.network.absent else None
     for leaf, remote in subject.remote.items():
         fabric = network.fabric(network.switch(leaf).fabric)
         group = routes.fibs[leaf].group[remote.places]
@@ -74,6 +75,8 @@ def path_color(subject: Subject) -> Iterator[Found]:
             if (leaf, color.index) in cut or (subject.network.absent and not wanted):
                 continue
             mine = (remote.colors == color.index) & checked
+            if apart:
+                mine &= ~np.isin(remote.places, apart.places(leaf, color.index))
             for number in cast("list[int]", np.unique(group[mine]).tolist()):
                 found = set(routes.groups[number]) if number >= 0 else wanted
                 if found == wanted:
@@ -85,6 +88,39 @@ def path_color(subject: Subject) -> Iterator[Found]:
                     f"{routes.prefixes[places[0]]}{more} ({color.name}) leave by {', '.join(sorted(found))} "
                     f"instead of {', '.join(sorted(wanted))}",
                 )
+
+
+class _Apart:
+    """Which leaves a path color joins no more, while parts are absent by ``status:``: no spine of the color is above both, and no super-spine.
+
+    What joins sites counts as one.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        network, index = subject.present, subject.routes.index
+        links = [one for one in network.cables if one.kind == "fabric"]
+        above: dict[str, set[str]] = {}
+        for one in links:
+            if one.color is None:
+                top = one.b.device if network.switch(one.b.device).role == "super-spine" else "between sites"
+                above.setdefault(one.a.device, set()).add(top)
+        tops: dict[tuple[str, int], set[str]] = {}
+        for one in links:
+            if one.color is not None:
+                tops.setdefault((one.a.device, one.color), set()).update({one.b.device}, above.get(one.b.device, ()))
+        self._tops = {key: frozenset(found) for key, found in tops.items()}
+        self._places: dict[tuple[int, frozenset[str]], list[int]] = {}
+        for segment in network.segments:
+            for subnet in segment.subnets:
+                if subnet.color is not None and subnet.routed_by in index:
+                    found = self._tops.get((segment.leaf, subnet.color), frozenset())
+                    self._places.setdefault((subnet.color, found), []).append(index[subnet.routed_by])
+
+    def places(self, leaf: str, color: int) -> list[int]:
+        """The prefixes of a color to which it does not lead from a leaf."""
+        mine = self._tops.get((leaf, color), frozenset())
+        groups = (places for (other, tops), places in self._places.items() if other == color and mine.isdisjoint(tops))
+        return [one for places in groups for one in places]
 
 
 def _cut_colors(subject: Subject) -> tuple[set[tuple[str, int]], NDArray[np.int64]]:
