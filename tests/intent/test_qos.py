@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from railweave.intent.qos import DEFAULT_CLASSES, Qos, TrafficClass
+from railweave.intent.qos import DEFAULT_CLASSES, Qos
+from railweave.intent.traffic_class import TrafficClass
 
 
 def qos(**classes: object) -> Qos:

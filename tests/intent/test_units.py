@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from railweave.intent import base
-from railweave.intent.addressing import NumberRange, Prefix
+from railweave.intent.addresses import NumberRange, Prefix
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from ipaddress import ip_network
 
 from railweave.device.build import device_config
 from railweave.device.management import Services
-from railweave.intent.addressing import Addressing, Pools
+from railweave.intent.addressing import Addressing
+from railweave.intent.pools import Pools
 from railweave.intent.tenants import Overlay
 from railweave.systems import system
 from tests.conftest import example

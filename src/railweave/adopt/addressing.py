@@ -10,7 +10,8 @@ from railweave.adopt.prefixes import Cut, rule, with_own_pools
 from railweave.adopt.server_models import rails_of
 from railweave.adopt.wiring import End
 from railweave.config.addresses import BITS
-from railweave.intent.addressing import Addressing, Pools
+from railweave.intent.addressing import Addressing
+from railweave.intent.pools import Pools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

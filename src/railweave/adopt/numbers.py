@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from railweave.adopt.order import as_number
 from railweave.design.addresses.identity import FIRST_MANAGEMENT_HOST
-from railweave.intent.addressing import MOST_NUMBER, Pools
+from railweave.intent.addresses import MOST_NUMBER
+from railweave.intent.pools import Pools
 from railweave.intent.tenants import Overlay
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from railweave.design.limits.devices import tunnel_overhead_bytes
 from railweave.device.classes import TrafficClass, Watchdog
 from railweave.device.qos import on_queues
 from railweave.intent.balancing import LoadBalancing
-from railweave.intent.qos import DEFAULT_CLASSES, SYSTEM_EGRESS, Qos
+from railweave.intent.buffers import SYSTEM_EGRESS
+from railweave.intent.qos import DEFAULT_CLASSES, Qos
 from railweave.intent.qos import Watchdog as WatchdogIntent
 from railweave.intent.tenants import Overlay
 from railweave.intent.topology import Mtu
@@ -163,7 +164,7 @@ def _ecn(found: QosConfig, name: str, one: TrafficClass, system: System) -> dict
         return own | ({"max_probability": marking.probability} if marking.probability != 100 else {})
     if one.ecn is None:
         return None
-    from railweave.intent.qos import Ecn
+    from railweave.intent.traffic_class import Ecn
 
     return given(one.ecn, Ecn())
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
-from railweave.intent.addressing import ManagementAddress
+from railweave.intent.addresses import ManagementAddress
 from railweave.intent.base import Model, WrongValueError
 from railweave.intent.secrets import secret_reference
 

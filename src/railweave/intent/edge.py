@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from railweave.intent.addressing import Prefix
+from railweave.intent.addresses import Prefix
 from railweave.intent.base import Gbps, Line, Model, WrongValueError
 from railweave.intent.names import Name
 

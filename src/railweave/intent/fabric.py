@@ -6,14 +6,16 @@ from typing import Any, Literal, cast
 
 from pydantic import Field, field_validator
 
-from railweave.intent.addressing import Addressing, ColorName, Pools
+from railweave.intent.addressing import Addressing
 from railweave.intent.balancing import LoadBalancing
 from railweave.intent.base import Line, Model, WrongValueError
+from railweave.intent.colors import ColorName
 from railweave.intent.edge import EdgePort
 from railweave.intent.hosts import HostRouting, Hosts
 from railweave.intent.management import Management
 from railweave.intent.names import Name, check_most, count_of, expand_all, repeated_name
 from railweave.intent.overrides import Overrides
+from railweave.intent.pools import Pools
 from railweave.intent.qos import Qos
 from railweave.intent.racks import Racks
 from railweave.intent.status import Pattern, Status

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from railweave.intent.addressing import ManagementAddress, Prefix
+from railweave.intent.addresses import ManagementAddress, Prefix
 from railweave.intent.base import Line, Model, WrongValueError
 from railweave.intent.names import Name, check_name
 from railweave.intent.secrets import secret_reference

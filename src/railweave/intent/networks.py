@@ -8,7 +8,7 @@ from typing import Annotated, cast
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from railweave.intent.addressing import Prefix
+from railweave.intent.addresses import Prefix
 from railweave.intent.base import Gbps, Line, Model, WrongValueError
 from railweave.intent.names import check_most, check_name, count_of, expand, repeated_name
 

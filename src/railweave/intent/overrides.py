@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ipaddress
 from functools import cached_property
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
-from railweave.intent.addressing import Address, ManagementAddress, RouterId
+from railweave.intent.addresses import Address, ManagementAddress, RouterId
 from railweave.intent.base import Metres, Model, WrongValueError
+from railweave.intent.buffers import Buffers
 from railweave.intent.names import check_most, count_of, expand
-from railweave.intent.qos import Buffers, Qos
 from railweave.intent.topology import PortRange, Release, Role
+
+if TYPE_CHECKING:
+    from railweave.intent.qos import Qos
 
 
 def _link_address(value: str) -> str:

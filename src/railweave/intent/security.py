@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from railweave.intent.access import Aaa, EdgePorts, Login
-from railweave.intent.addressing import Prefix
+from railweave.intent.addresses import Prefix
 from railweave.intent.base import Model
 
 

@@ -6,11 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from railweave.intent.addressing import AddressLists, NumberRange, Prefix
+from railweave.intent.addresses import NumberRange, Prefix
 from railweave.intent.base import Line, Model, WrongValueError
 from railweave.intent.formula import DistinguisherFormula, LoopbackFormula, TargetFormula
 from railweave.intent.names import Name, naming_pattern
 from railweave.intent.networks import ExternalRouter, Members, VirtualNetwork
+from railweave.intent.pools import AddressLists
 from railweave.intent.underlay import Bfd
 
 

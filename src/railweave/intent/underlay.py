@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from railweave.intent.addressing import Prefix
+from railweave.intent.addresses import Prefix
 from railweave.intent.base import Milliseconds, Model, Seconds, WrongValueError
 from railweave.intent.secrets import secret_reference
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from railweave.config.addresses import Address, Family, Prefix
-from railweave.intent.qos import Buffers
+from railweave.intent.buffers import Buffers
 from railweave.intent.status import Status
 from railweave.network.fabric import RoleName
 from railweave.network.overlay import EDGE, Endpoint, Rare

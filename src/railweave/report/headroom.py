@@ -16,7 +16,7 @@ from railweave.design.limits.headroom import THIN_HEADROOM
 if TYPE_CHECKING:
     from railweave.catalog.hardware import SwitchModel
     from railweave.catalog.models import Physics
-    from railweave.intent.qos import Buffers
+    from railweave.intent.buffers import Buffers
     from railweave.network.fabric import Fabric, RoleName
     from railweave.network.model import Network
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.intent.buffers import Buffers
 from railweave.intent.inventory import template
-from railweave.intent.qos import Buffers
 from railweave.intent.topology import DEFAULT_SYSTEM
 from railweave.sizing.headroom import headroom_percent
 from railweave.sizing.words import TITLES, switches

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.addressing import AddressLists
+    from railweave.intent.pools import AddressLists
     from railweave.intent.reading.document import Location
     from railweave.network.devices import Server
     from railweave.network.fabric import RoleName

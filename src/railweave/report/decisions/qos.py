@@ -13,7 +13,8 @@ from railweave.report.figures import models_of, plural, roles, switches_of
 from railweave.report.headroom import headroom
 
 if TYPE_CHECKING:
-    from railweave.intent.qos import Qos, TrafficClass
+    from railweave.intent.qos import Qos
+    from railweave.intent.traffic_class import TrafficClass
     from railweave.network.fabric import Fabric, RoleName
     from railweave.network.model import Network
     from railweave.report.headroom import Headroom

@@ -9,7 +9,8 @@ from railweave.report.figures import switches_of
 
 if TYPE_CHECKING:
     from railweave.catalog.hardware import SwitchModel
-    from railweave.intent.qos import Buffers, Ecn
+    from railweave.intent.buffers import Buffers
+    from railweave.intent.traffic_class import Ecn
     from railweave.network.fabric import Fabric, RoleName
     from railweave.network.model import Network
 
