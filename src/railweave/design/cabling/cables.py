@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from railweave.catalog.optics import Need
 from railweave.design.cabling.optic_pairs import settled
 from railweave.design.cabling.optics import UNKNOWN, choose
-from railweave.design.cabling.panels import Owner, Panel, port_named
-from railweave.design.cabling.ports import slowed
-from railweave.design.cabling.ranges import port_ranges
+from railweave.design.cabling.switch_ports import SwitchPorts
 from railweave.design.positions import cable_length
 from railweave.design.shape.interconnect import peers
 from railweave.design.shape.tiers import pod_number
@@ -19,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.design.cabling.overrides import CableOverrides, Fixed
-    from railweave.design.cabling.ports import Port, PortKind
+    from railweave.design.cabling.ports import PortKind
     from railweave.design.context import Context
-    from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.placing import PlacedServer
     from railweave.design.shape.tiers import Leaf
     from railweave.design.shape.topology import Layout
@@ -40,22 +37,11 @@ class _Tier(NamedTuple):
     kind: Literal["fabric", "interconnect"] = "fabric"
 
 
-_KINDS: tuple[PortKind, ...] = ("server_ports", "leaf_ports", "uplink_ports")
-
-
 class _Place(NamedTuple):
     """A switch, and its place among those that a switch of the other tier has links to; it decides the port there."""
 
     name: str
     place: int
-
-
-class _Spot(NamedTuple):
-    """A port of a range, which every switch of a kind has at the same place, with its name and its electrical lanes."""
-
-    port: Port
-    name: str
-    lanes: str
 
 
 class _Length(NamedTuple):
@@ -95,11 +81,7 @@ class _Cabler:
         self.colors = colors
         self.layout = layout
         self.overrides = overrides
-        self.panels: dict[str, Panel] = {}
-        self.short: set[tuple[Equipment, PortKind]] = set()
-        self.overlaps: dict[Equipment, list[str]] = {}
-        self.ranges = port_ranges(context, layout)
-        self.spots: dict[tuple[Equipment, PortKind, int, int, int, int | None], _Spot | None] = {}
+        self.ports = SwitchPorts(context, layout)
         self.optics: dict[tuple[str, int, int, float, bool], str] = {}
         self.needs: dict[tuple[str, str], Need] = {}
 
@@ -127,8 +109,7 @@ class _Cabler:
                 made += self._up(supers, _Place(spine.name, pod_number(spine.pod)), planes[spine.plane])
         if layout.borders and topology.interconnect:
             made += self._interconnect(topology.interconnect)
-        self._check_overlaps()
-        self._check_silicon()
+        self.ports.check()
         self.context.check()
         return settled(self.context, layout.name, [cable for cable in made if cable], self.needs)
 
@@ -155,38 +136,16 @@ class _Cabler:
         links = range(1, tier.links + 1)
         return [self._fabric_cable(tier, lower, upper, link) for upper in uppers for link in links]
 
-    def _check_overlaps(self) -> None:
-        """Ports that two ranges of a switch gave out are one mistake, however many."""
-        for equipment, overlaps in self.overlaps.items():
-            ranges = [(kind, self.ranges[equipment, kind]) for kind in _KINDS if (equipment, kind) in self.ranges]
-            named = [f"{kind} {own.first} to {own.last}" for kind, own in ranges]
-            more = f", and {len(overlaps) - 1} more" if len(overlaps) > 1 else ""
-            self.context.problem(
-                equipment.place(ranges[0][0]),
-                f"{' and '.join(named)} overlap: {overlaps[0]}{more}",
-                "move the ranges apart",
-            )
-
-    def _check_silicon(self) -> None:
-        for panel in self.panels.values():
-            limit = panel.model.limits.ports
-            if limit is not None and len(panel.owners) > limit:
-                self.context.problem(
-                    ("fabrics", self.layout.name),
-                    f"{panel.device} would have {len(panel.owners)} ports in use, its silicon has {limit}",
-                    "split fewer ports",
-                )
-
     def _server_cable(self, server: PlacedServer, nic: str, rail: int, leaf: Leaf) -> Cable | None:
         fixed = self.overrides.take(f"{server.name}:{nic}", leaf.name)
         here, each = leaf.rails.index(rail), len(leaf.rails)
-        default = self._spot(leaf.name, "server_ports", server.slot, here, each)
+        default = self.ports.spot(leaf.name, "server_ports", server.slot, here, each)
         speed = self.layout.nic_speeds[server.stripe]
-        end = self._end(leaf.name, "server_ports", default, f"{server.name}:{nic}", fixed, speed)
+        end = self.ports.take(leaf.name, "server_ports", default, f"{server.name}:{nic}", fixed, speed)
         if end is None:
             if default is None:
                 most = max(s.slot for s in self.layout.servers if s.stripe == leaf.stripe)
-                self._too_few(leaf.name, "server_ports", f"servers of {leaf.stripe}", most, each)
+                self.ports.too_few(leaf.name, "server_ports", f"servers of {leaf.stripe}", most, each)
             return None
         intent = self.layout.spec.cabling.server
         port = end.port
@@ -215,17 +174,17 @@ class _Cabler:
         across = self.layout.spec.topology.interconnect if tier.kind == "interconnect" else None
         below: PortKind = "uplink_ports" if across else "leaf_ports"  # routers of two sites are each other's equals
         speed = across.link_speed if across else self.layout.link_speed(lower.name, upper.name)
-        up = self._spot(lower.name, "uplink_ports", upper.place, link - 1, tier.links, speed)
-        down = self._spot(upper.name, below, lower.place, link - 1, tier.links, speed)
-        a = self._end(lower.name, "uplink_ports", up, f"{upper.name} link {link}", fixed, speed)
-        b = self._end(upper.name, below, down, f"{lower.name} link {link}", fixed, speed)
+        up = self.ports.spot(lower.name, "uplink_ports", upper.place, link - 1, tier.links, speed)
+        down = self.ports.spot(upper.name, below, lower.place, link - 1, tier.links, speed)
+        a = self.ports.take(lower.name, "uplink_ports", up, f"{upper.name} link {link}", fixed, speed)
+        b = self.ports.take(upper.name, below, down, f"{lower.name} link {link}", fixed, speed)
         if a is None or b is None:
             if up is None:
                 most = self._most_above(tier.upper)
-                self._too_few(lower.name, "uplink_ports", "uplinks", most, tier.links)
+                self.ports.too_few(lower.name, "uplink_ports", "uplinks", most, tier.links)
             if down is None:
                 most = self._most_below(tier.lower)
-                self._too_few(upper.name, below, f"{tier.lower} links", most, tier.links)
+                self.ports.too_few(upper.name, below, f"{tier.lower} links", most, tier.links)
             return None
         intent: CableIntent = getattr(self.layout.spec.cabling, tier.kind)
         length = self._length(intent, fixed, (lower.name, a.name), (upper.name, b.name))
@@ -246,25 +205,6 @@ class _Cabler:
             color=self.colors.get((upper.name, link)) if tier.upper == "spine" else None,
             delay_us=across.delay if across else None,
         )
-
-    def _spot(
-        self, device: str, kind: PortKind, slot: int, link: int, links: int, speed: int | None = None
-    ) -> _Spot | None:
-        """The place of a link in a range; one between switches, which is slower than the range, takes a place all the same."""
-        equipment = self.layout.equipment[device]
-        key = (equipment, kind, slot, link, links, speed)
-        if key not in self.spots:
-            ports = self.ranges[equipment, kind]
-            port = ports.port(slot, link, links)
-            if port is not None and speed is not None and speed != ports.speed_gbps:
-                port = slowed(port, speed)
-            self.spots[key] = None if port is None else self._named(equipment, port)
-        return self.spots[key]
-
-    def _named(self, equipment: Equipment, port: Port) -> _Spot:
-        system = self.context.catalog.systems[equipment.role.nos]
-        name = system.name_of(port.physical, port.channel, port.lane, port.group.lanes, equipment.model.cards)
-        return _Spot(port, name, port.lanes)
 
     def _most_above(self, role: RoleName) -> int:
         """The highest place of a spine among those a leaf sees, or of a super-spine in its plane."""
@@ -338,52 +278,3 @@ class _Cabler:
         if asked is None and found != UNKNOWN:  # where there is none, every cable says so
             self.optics[key] = found
         return found
-
-    def _end(
-        self, device: str, kind: PortKind, spot: _Spot | None, owner: str, fixed: Fixed | None, speed: int
-    ) -> _Spot | None:
-        """The port of a cable at a switch, taken for it; None, and a problem noted, where there is none for it."""
-        fixed_at = None
-        if fixed and device in fixed.override.ports:
-            fixed_at = (*fixed.at, "ports", device)
-            equipment = self.layout.equipment[device]
-            intent, model, name = equipment.role, equipment.model, fixed.override.ports[device]
-            system = self.context.catalog.systems[intent.nos]
-            port = port_named(self.context, fixed_at, intent.device, model, system, name, speed)
-            spot = None if port is None else self._named(equipment, port)
-        if spot is None:
-            return None
-        panel = self.panels.get(device)
-        if panel is None:
-            panel = self.panels[device] = Panel(device, self.layout.equipment[device].model)
-        conflict = panel.take(spot.port, Owner(owner, fixed_at, kind))
-        if conflict is None:
-            return spot
-        equipment = self.layout.equipment[device]
-        text, where = f"{device} {spot.name} for {owner} {conflict.text}", fixed_at or conflict.other.fixed_at
-        if where is None and conflict.other.kind == kind:
-            fix = "use `fill: spread`, so that links of unlike speed share no port"
-            self.context.problem(equipment.place(kind), text, fix)
-        elif where is None:
-            self.overlaps.setdefault(equipment, []).append(text)
-        else:
-            self.context.problem(where, text, "choose another port, or move the ranges apart")
-        return None
-
-    def _too_few(self, device: str, kind: PortKind, wanted: str, neighbors: int, links: int) -> None:
-        equipment = self.layout.equipment[device]
-        if (equipment, kind) in self.short:
-            return
-        self.short.add((equipment, kind))
-        ports = self.ranges[equipment, kind]
-        need, have, spread = neighbors * links, ports.size, ""
-        fix = "widen the range, use a finer breakout, fill: pack, or fewer neighbors"
-        if ports.spread:
-            need, have = neighbors * -(-links // ports.channels), ports.last - ports.first + 1
-            spread, fix = ", one neighbor a port,", "widen the range, use fill: pack, or fewer neighbors"
-        self.context.problem(
-            equipment.place(kind),
-            f"too few ports: {wanted}{spread} need {need} of {device}'s ports {ports.first} to {ports.last}, which "
-            + (f"are {have}" if ports.spread else f"give {have}"),
-            fix,
-        )

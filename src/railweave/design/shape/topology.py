@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from railweave.design.shape.equipment import equipment_of, role_equipment
 from railweave.design.shape.extent import check_extent
 from railweave.design.shape.interconnect import borders_of, check_sites
 from railweave.design.shape.names import switch_name
+from railweave.design.shape.oversubscription import check_oversubscription
 from railweave.design.shape.placing import PlacedServer, place, room_of
 from railweave.design.shape.ports import check_ports
 from railweave.design.shape.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
@@ -196,7 +196,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
     )
     context.check()
     _check_speeds(context, layout)
-    _check_oversubscription(context, layout)
+    check_oversubscription(context, layout)
     context.check()
     return layout
 
@@ -303,51 +303,3 @@ def _check_speeds(context: Context, layout: Layout) -> None:
             )
             break
     context.check()
-
-
-def _check_oversubscription(context: Context, layout: Layout) -> None:
-    if not layout.spines:
-        return
-    topology = layout.spec.topology
-    servers = Counter(server.stripe for server in layout.servers)
-    loads = [
-        (servers[leaf.stripe] * len(leaf.rails) * layout.nic_speeds[leaf.stripe], _bandwidth_up(layout, leaf))
-        for leaf in layout.leaves
-    ]
-    down, up = max(loads, key=lambda one: one[0] / (one[1] or 1))
-    asked = topology.oversubscription
-    if up and down / up > asked + 1e-9:
-        context.problem(
-            (*_at(layout.name), "topology", "oversubscription"),
-            f"oversubscription is {down / up:.2f}:1 ({down} Gb/s of servers over {up} Gb/s of uplinks on a leaf), "
-            f"more than the {asked:g}:1 asked for",
-            "add spines or links_per_spine, put fewer servers in a stripe, or accept it with `oversubscription:`",
-        )
-    if layout.super_spines:
-        below, above = max(
-            (_bandwidth_of(layout, spine) for spine in layout.spines), key=lambda one: one[0] / (one[1] or 1)
-        )
-        if above and below / above > asked + 1e-9:
-            context.problem(
-                (*_at(layout.name), "topology", "oversubscription"),
-                f"oversubscription is {below / above:.2f}:1 ({below} Gb/s of leaves over {above} Gb/s of super-spines on a "
-                f"spine), more than the {asked:g}:1 asked for",
-                "add super_spines or links_per_super_spine, put fewer stripes in a pod, or accept it with `oversubscription:`",
-            )
-
-
-def _bandwidth_up(layout: Layout, leaf: Leaf) -> int:
-    """What a leaf's uplinks carry together, Gb/s."""
-    spines = (spine for spine in layout.spines if spine.block == leaf.block)
-    return layout.spec.topology.links_per_spine * sum(layout.link_speed(leaf.name, one.name) for one in spines)
-
-
-def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
-    """What a spine's links to the leaves that there may be below it carry, and those to super-spines, Gb/s."""
-    topology = layout.spec.topology
-    leaves = [leaf for leaf in layout.leaves if leaf.block == spine.block]
-    most = max(layout.link_speed(leaf.name, spine.name) for leaf in leaves)
-    places = max(leaf.place for leaf in layout.leaves) - len(leaves)
-    below = sum(layout.link_speed(leaf.name, spine.name) for leaf in leaves) + places * most
-    above = sum(layout.link_speed(spine.name, one.name) for one in layout.super_spines if one.plane == spine.plane)
-    return below * topology.links_per_spine, above * topology.links_per_super_spine
