@@ -26,6 +26,8 @@ MOST_DEPTH = 64
 MOST_VALUES = 250_000
 """Of a YAML file, with those that aliases repeat, and with the names that host lists stand for."""
 
+_CLOSE = "close the brackets"
+
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 """What no text holds: it would end a line, or move about on a terminal."""
 
@@ -109,11 +111,7 @@ def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML 
             depth += isinstance(event, yaml.CollectionStartEvent)
             if depth > MOST_DEPTH or values > MOST_VALUES:
                 what = "nested too deeply" if depth > MOST_DEPTH else f"more than {MOST_VALUES:,} values"
-                fix = (
-                    "close the brackets"
-                    if depth > MOST_DEPTH
-                    else "write names as host lists, for example H100-[01-64]"
-                )
+                fix = _CLOSE if depth > MOST_DEPTH else "write names as host lists, for example H100-[01-64]"
                 line = event.start_mark.line + 1 if event.start_mark else 0
                 raise SpecError([Problem(FileLine(file, line), what, fix)])
 
@@ -122,6 +120,8 @@ def _malformed(file: str, error: MarkedYAMLError) -> Problem:
     """What the YAML reader says. Where it misses an end it stops late, so the beginning of what it was in is named too."""
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 0
+    if error.problem and "nesting depth" in error.problem:  # libyaml 0.2.6, which looks ahead further than _measure
+        return Problem(FileLine(file, line), "nested too deeply", _CLOSE)
     begin = error.context_mark.line + 1 if error.context_mark and "expected" in str(error.problem) else line
     fix = "" if begin == line else f"what is read here began on line {begin}: close its quotes and brackets"
     return Problem(FileLine(file, line), f"not valid YAML: {error.problem or error.context}", fix)
