@@ -110,6 +110,15 @@ def test_planes_are_as_many_as_ports(planes: int, ports: int, said: str, tmp_pat
         network_of_planes(tmp_path, planes, ports=ports)
 
 
+@pytest.mark.parametrize("planes", [2, 4])
+def test_a_slice_of_a_server_has_every_port_of_its_nics(planes: int, tmp_path: Path) -> None:
+    more = 'tenant_slices: {servers: ["gpu-[1-4]"], gpus: 1}\n    load_balancing: {mode: dlb-flowlet}'
+    network = network_of_planes(tmp_path, planes, more=more)
+    for server in network.servers:
+        own = {nic.name: nic.tenant for nic in server.nics}
+        assert own == {f"gpu{gpu}_p{port}": f"tenant-{gpu + 1}" for port in range(planes) for gpu in range(2)}
+
+
 def test_leaves_of_a_plane_share_its_rails(tmp_path: Path) -> None:
     with pytest.raises(DesignError, match="3 leaves cannot share 2 rails equally"):
         network_of_planes(tmp_path, leaves=3)

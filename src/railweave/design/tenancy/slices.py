@@ -54,15 +54,18 @@ def _made(context: Context, spec: FabricFile, fabric_name: str, fabric: Fabric) 
 def _nics(
     context: Context, at: Location, wanted: TenantSlices, group: ServerGroup, server: str, kind: str
 ) -> list[tuple[str, ...]]:
-    """The NICs of each slice of a server."""
+    """The NICs of each slice of a server, every one with all of its ports."""
     model = context.catalog.servers.get(group.model)
     if model is None or kind not in model.nics:
         return []  # said where servers are placed
-    names = model.nics[kind].names
+    nics = model.nics[kind]
     slices = model.gpus // wanted.gpus if model.gpus else 0
-    if not slices or model.gpus % wanted.gpus or len(names) % slices:
-        what = f"{server} has {model.gpus} GPUs and {len(names)} NICs, which do not divide into slices of {wanted.gpus} GPUs"
+    if not slices or model.gpus % wanted.gpus or nics.adapters % slices:
+        what = f"{server} has {model.gpus} GPUs and {nics.adapters} NICs, which do not divide into slices of {wanted.gpus} GPUs"
         context.problem((*at, "gpus"), what, "use a number that divides both")
         return []
-    each = len(names) // slices
-    return [names[place * each : (place + 1) * each] for place in range(slices)]
+    each = nics.adapters // slices
+    return [
+        tuple(name for place, name in enumerate(nics.names) if place % nics.adapters // each == number)
+        for number in range(slices)
+    ]
