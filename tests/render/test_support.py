@@ -79,6 +79,7 @@ def test_what_a_renderer_says_is_missing_is_not_native() -> None:
     assert cells["ra-routes"] == Cell("not expressible", "EOS's router advertisements have none")
     assert {name for name, cell in cells.items() if cell.kind == "not expressible"} == {
         "ra-routes",
+        "ipv6-over-ipv4",
         "path-color-dpf",
         "selective-dlb",
         "global-load-balancing",

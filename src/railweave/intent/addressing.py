@@ -94,6 +94,10 @@ class OtherLink(Model):
             raise WrongValueError(what, "give one IPv4 and one IPv6 pool", ["dual_stack", "server_pool"])
         return self
 
+    def pools(self) -> tuple[str, ...]:
+        """Their pools: one of each address family that they have."""
+        return (self.server_pool,) if self.dual_stack is None else (self.server_pool, self.dual_stack.server_pool)
+
     def beside(self, usual: Addressing) -> Addressing:
         """The addressing of these servers, in a fabric whose others have ``usual``."""
         length = self.prefix_length

@@ -147,6 +147,11 @@ FEATURES = (
     Feature("ra-interval", "Router advertisements: longest and shortest interval", ("ra-interval",)),
     Feature("ra-routes", "Router advertisements: routes", ("ra-routes",), _routes_advertised),
     Feature("unnumbered-bgp", "BGP neighbors found on a link (RFC 8950)", ("unnumbered-bgp",)),
+    Feature(
+        "ipv6-over-ipv4",
+        "IPv6 routes over links that have IPv4 addresses alone",
+        without="no public document shows next hops that it takes: give links addresses of an IPv6 pool",
+    ),
     Feature("peer-as-list", "A list of AS numbers that found neighbors may have", ("peer-as-list",)),
     Feature("path-color", "Path colors", ("path-color",)),
     Feature("path-color-dpf", "Path colors by deterministic path forwarding", without="path colors take another form"),

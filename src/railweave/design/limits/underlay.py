@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import TYPE_CHECKING
 
 from railweave.findings.registry import Rule
@@ -20,6 +21,25 @@ DPF_RELEASE = Rule(
     says="`path_color: dpf` on a release before the first that documents agree on",
     why="it is rendered because the fabric file asks for it by name; a release that lacks it refuses the commit",
     fix="check one leaf and one spine with `commit check`, or leave `path_color` at auto",
+)
+
+IPV6_OVER_IPV4 = Rule(
+    id="ipv6-over-ipv4-links",
+    severity="warning",
+    applies="design",
+    says="switches are to exchange IPv6 routes over links that have IPv4 addresses alone",
+    why="the next hop of such a route is the IPv4 address written as an IPv6 one, which is on no link: Junos ignores the route, and no "
+    "public document shows what other systems do",
+    fix="give `pools.fabric_links` an IPv6 prefix, or use `peering: auto-discovered`: IPv4 routes then have IPv6 next hops (RFC 8950)",
+)
+
+LINKS_AMONG_SERVERS = Rule(
+    id="links-among-servers",
+    severity="warning",
+    applies="design",
+    says="links between switches have addresses of a pool of servers",
+    why="a leaf originates what its ports have of these pools: on Junos it then advertises its links, too",
+    fix="give `pools.fabric_links` a prefix of its own",
 )
 
 
@@ -67,6 +87,7 @@ def check_systems(context: Context, name: str, fabric: Fabric, equipment: Iterab
     equipment = list(equipment)
     if fabric.underlay.path_color == "dpf" and fabric.load_balancing.mode == "rlb":
         _note_dpf(context, name, equipment)
+    _note_links(context, name, fabric, equipment)
     if fabric.underlay.protocol != "isis":
         return
     for one in equipment:
@@ -88,3 +109,29 @@ def _note_dpf(context: Context, name: str, equipment: Iterable[Equipment]) -> No
         said.add(release)
         what = f"`path_color: dpf` on {system.description} {release}, which may not have it ({entry.source})"
         context.finding(DPF_RELEASE, name, ("fabrics", name, "underlay", "path_color"), what)
+
+
+def _note_links(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
+    """Note links with addresses of servers, and IPv6 routes that would go over sessions of IPv4, where that is not known to work."""
+    underlay, overlay, links = fabric.underlay, fabric.evpn(), fabric.pools.fabric_links
+    if underlay.protocol != "bgp" or underlay.peering != "numbered":
+        return
+    own = [fabric.addressing, *fabric.addressing.other_links.values()]
+    pools = [pool for one in own for pool in one.pools()] if overlay is None else []
+    around = next((pool for pool in pools if _overlap(pool, links)), None)
+    if around is not None:
+        what = f"links have addresses of {links}, and servers of {around}"
+        context.finding(LINKS_AMONG_SERVERS, name, ("fabrics", name, "pools", "fabric_links"), what)
+    routed = [":" in pool for pool in pools] if overlay is None else [overlay.vtep == "ipv6"]
+    if ":" in links or not any(routed):
+        return
+    systems = dict.fromkeys(one.role.nos for one in equipment)
+    lacking = [one for one in systems if not context.catalog.systems[one].has("ipv6-over-ipv4")]
+    if lacking:
+        what = f"links have IPv4 addresses alone, and {' and '.join(lacking)} switches are to exchange IPv6 routes over them"
+        context.finding(IPV6_OVER_IPV4, name, ("fabrics", name, "pools", "fabric_links"), what)
+
+
+def _overlap(one: str, other: str) -> bool:
+    mine, theirs = ipaddress.ip_network(one), ipaddress.ip_network(other)
+    return mine.version == theirs.version and mine.overlaps(theirs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.junos.names import SELECTIVE_FILTER, SPRAYING_FILTER
+from railweave.systems.junos.names import FAMILIES, SELECTIVE_FILTER, SPRAYING_FILTER
 from railweave.systems.junos.parse import merge
 from railweave.systems.junos.render.interfaces import MANAGEMENT_PORT
 from railweave.systems.junos.tree import block, choices, entry, leaf
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
     from railweave.systems.junos.tree import Statement
 
-FAMILIES: dict[Family, str] = {"ipv4": "inet", "ipv6": "inet6"}
 _NEXT_HEADER: dict[Family, str] = {"ipv4": "protocol", "ipv6": "next-header"}
 _HOP_LIMIT: dict[Family, str] = {"ipv4": "ttl", "ipv6": "hop-limit"}
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
+from railweave.systems.junos.names import FAMILIES
 from railweave.systems.junos.render.access import STORM_PROFILE
+from railweave.systems.junos.render.families import of_link
 from railweave.systems.junos.render.selective import input_filter
 from railweave.systems.junos.render.spraying import spraying_filter
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.config.addresses import Addressed
+    from railweave.config.addresses import Addressed, Family
     from railweave.device.model import DeviceConfig, Gateway, Interface, Split, Vrf
     from railweave.systems.junos.tree import Statement
 
@@ -116,25 +118,23 @@ def _port(
     config: DeviceConfig, port: Interface, gateway: Gateway | None, split: Split | None, chosen: Statement | None
 ) -> Statement | None:
     more: list[Statement | None] = []
-    family: Statement | None = None
+    family: list[Statement | None] = []
     if port.kind == "external":
         return _external(port, split)
     if gateway is not None:
         more = [leaf("proxy-arp", "unrestricted")] if gateway.proxy_arp else []
         more += _addressed(gateway, chosen)
     elif port.kind == "server":
-        family = block(
+        bridged = block(
             "family ethernet-switching",
             leaf("interface-mode", "access" if port.native_vlan is None and not port.tagged else "trunk"),
             block("vlan", _members(config, port)),
             leaf("storm-control", STORM_PROFILE) if config.storm_control() else None,
             chosen,
         )
-    elif port.addresses:
-        addresses = [entry("address", address) for address in port.addresses]
-        family = block(("family", _family(port.addresses[0])), chosen, addresses)
+        family = [bridged]
     else:
-        family = block("family inet6", chosen, keep=True)
+        family = [_routed(port, one, deepcopy(chosen)) for one in of_link(config, port)]
     shut = None if port.enabled else leaf("disable")
     if port.kind == "server" and gateway is None and not (port.vlan or port.tagged):  # it waits for a tenant
         return block((port.name,), leaf("description", port.description), shut, leaf("mtu", port.mtu))
@@ -151,6 +151,11 @@ def _port(
         leaf("mtu", port.mtu),
         block("unit 0", more, family, block("family iso", keep=True) if runs_isis else None),
     )
+
+
+def _routed(port: Interface, family: Family, chosen: Statement | None) -> Statement | None:
+    addresses = [entry("address", address) for address in port.addresses if address.family == family]
+    return block(("family", FAMILIES[family]), chosen, addresses, keep=True)
 
 
 def _members(config: DeviceConfig, port: Interface) -> Statement | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.systems.junos.names import FAMILIES
 from railweave.systems.junos.render.sessions import liveness
 from railweave.systems.junos.tree import block, leaf
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from railweave.systems.junos.tree import Statement
 
 _UNUSED = {"ipv4": "no-ipv4-routing", "ipv6": "no-ipv6-routing"}
-_FAMILIES = {"ipv4": "inet", "ipv6": "inet6"}
 
 
 def isis(config: DeviceConfig) -> Statement | None:
@@ -50,5 +50,5 @@ def _port(found: Isis, port: IsisPort) -> Statement | None:
             *([_key("hello-authentication", found.key)] if found.key else []),
         ),
         leaf("point-to-point"),
-        [block(("family", _FAMILIES[family]), watched) for family in found.families] if watched else None,
+        [block(("family", FAMILIES[family]), watched) for family in found.families] if watched else None,
     )

@@ -19,7 +19,6 @@ FROM_SPINE = "from-spine-evpn"
 
 TO_NEIGHBORS = "evpn-to-neighbors"
 EXPORT = "tenant-prefixes"
-_FAMILIES = {"ipv4": "inet", "ipv6": "inet6"}
 
 
 def overlay_group(config: DeviceConfig) -> Statement | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.systems.junos.names import FAMILIES
 from railweave.systems.junos.render.access import storm_profile
 from railweave.systems.junos.render.overlay import (
     composite_next_hop,
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from railweave.systems.junos.tree import Statement
 
 LOAD_BALANCE_POLICY = "load-balance"
-_FAMILIES = {"ipv4": "inet", "ipv6": "inet6"}
 
 
 def bgp(config: DeviceConfig) -> Statement | None:
@@ -59,7 +59,7 @@ def _group(found: Bgp, group: BgpGroup) -> Statement | None:
         leaf("import", group.import_policy),
         [
             block(
-                ("family", _FAMILIES[family]),
+                ("family", FAMILIES[family]),
                 block(
                     "unicast",
                     leaf("aigp") if group.aigp else None,
@@ -184,7 +184,7 @@ def forwarding_options(config: DeviceConfig) -> Statement | None:
             _ecmp_dlb(config),
         ),
         storm_profile(config),
-        block("hash-key", [block(("family", _FAMILIES[family]), fields) for family in config.balancing.ether_types]),
+        block("hash-key", [block(("family", FAMILIES[family]), fields) for family in config.balancing.ether_types]),
         leaf("vxlan-tos-copy-filter") if config.overlay and config.overlay.tunnel_dscp else None,
     )
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.junos.names import SELECTIVE_FILTER
+from railweave.systems.junos.names import FAMILIES, SELECTIVE_FILTER
+from railweave.systems.junos.render.families import of_link
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Gateway, Interface
     from railweave.systems.junos.tree import Statement
-
-_FAMILIES = {"ipv4": "inet", "ipv6": "inet6"}
 
 
 def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> Statement | None:
@@ -29,7 +28,7 @@ def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None)
     if config.role == "leaf":
         wanted = port.kind == "server"
     else:
-        wanted = config.overlay is None and not _families_of(port, gateway).isdisjoint(_families(config))
+        wanted = config.overlay is None and not _families_of(config, port, gateway).isdisjoint(_families(config))
     return block("filter", leaf("input", SELECTIVE_FILTER)) if wanted else None
 
 
@@ -58,20 +57,25 @@ def _bound(config: DeviceConfig) -> list[str]:
     ports = [(port, routed.get(port.name)) for port in config.interfaces]
     return list(
         dict.fromkeys(
-            one for port, own in ports if input_filter(config, port, own) for one in sorted(_families_of(port, own))
+            one
+            for port, own in ports
+            if input_filter(config, port, own)
+            for one in sorted(_families_of(config, port, own))
         )
     )
 
 
-def _families_of(port: Interface, gateway: Gateway | None) -> set[str]:
+def _families_of(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> set[str]:
     """The families of a port: two with dual stack."""
     if port.kind == "server" and gateway is None:
         return {"ethernet-switching"}
-    return {_FAMILIES[one.family] for one in (gateway.addresses if gateway else port.addresses)} or {"inet6"}
+    if gateway is not None:
+        return {FAMILIES[one.family] for one in gateway.addresses}
+    return {FAMILIES[one] for one in of_link(config, port)}
 
 
 def _families(config: DeviceConfig) -> list[str]:
-    return [_FAMILIES[family] for family in config.balancing.ether_types]
+    return [FAMILIES[family] for family in config.balancing.ether_types]
 
 
 def _filter(config: DeviceConfig, family: str) -> Statement | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.junos.names import SPRAYING_FILTER, SPRAYING_INSTANCE
+from railweave.systems.junos.names import FAMILIES, SPRAYING_FILTER, SPRAYING_INSTANCE
 from railweave.systems.junos.tree import block, choices, leaf
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 LB_POLICY = "lb-policy"
 ROCE_PORT = 4791
-_FAMILIES = {"ipv4": "inet", "ipv6": "inet6"}
 
 
 def spraying_firewall(config: DeviceConfig) -> Statement | None:
@@ -30,7 +29,7 @@ def spraying_firewall(config: DeviceConfig) -> Statement | None:
         "firewall",
         [
             block(
-                ("family", _FAMILIES[family]),
+                ("family", FAMILIES[family]),
                 block(
                     ("filter", SPRAYING_FILTER),
                     block(
@@ -76,7 +75,7 @@ def policies(config: DeviceConfig, plain: str) -> list[Statement | None]:
         return [block(("policy-statement", plain), block("then", leaf("load-balance", "per-packet")))]
     if not balancing.sprays_by_opcode:
         return [block(("policy-statement", LB_POLICY), block("then", leaf("load-balance", "random"), leaf("accept")))]
-    ribs = [f"{SPRAYING_INSTANCE}.{_FAMILIES[family]}.0" for family in balancing.ether_types]
+    ribs = [f"{SPRAYING_INSTANCE}.{FAMILIES[family]}.0" for family in balancing.ether_types]
     return [
         block(
             "policy-statement all-routes",
