@@ -51,6 +51,28 @@ def test_a_leaf_has_trunks_routed_ports_and_an_edge_port() -> None:
     }
 
 
+@pytest.mark.parametrize(("said", "length"), [("", 10), (", length: 25m", 25)])
+def test_an_edge_port_has_the_headroom_of_its_cable(said: str, length: int, tmp_path: Path) -> None:
+    old = "port: et-0/0/30, speed: 100G, prefixes: [10.90.1.0/31"
+    network = _changed(tmp_path, (old, old.replace("speed: 100G", f"speed: 100G{said}")))
+    leaf = device_config(network, "frontend-leaf1")
+    assert leaf.qos is not None
+    profile = next(one for one in leaf.qos.profiles if "et-0/0/30" in one.ports)
+    assert profile.cable_length_m == length
+
+
+def test_edge_ports_count_in_the_headroom_of_a_switch(tmp_path: Path) -> None:
+    tester2 = '      tester2: {leaf: frontend-leaf2, port: et-0/0/30, speed: 100G, prefixes: [10.90.2.0/31, "fd00:90:2::/127"]}'
+    more = "\n".join(
+        f"      more{n}: {{leaf: frontend-leaf1, port: et-0/0/{n}, speed: 400G, length: 2000m, prefixes: [10.91.{n}.0/31]}}"
+        for n in range(18, 30)
+    )
+    ports = ("server_ports: {first: 8, last: 29,", "server_ports: {first: 8, last: 17,")
+    headroom = {one.id for one in _changed(tmp_path, ports).findings}
+    with_more = {one.id for one in _changed(tmp_path, ports, (tester2, f"{tester2}\n{more}")).findings}
+    assert "headroom-short" in with_more - headroom
+
+
 @pytest.mark.parametrize("nos", ["junos", "eos", "sonic", "dell_sonic", "frr"])
 def test_mixed_ports_come_back(nos: str) -> None:
     network = api.load(FABRIC, device=[f":{nos}"])

@@ -11,9 +11,11 @@ from pydantic import BaseModel
 from railweave.device import balancing, classes, management, model, timers
 from railweave.device.own import own_type
 from railweave.intent import balancing as intent_balancing
+from railweave.intent import buffers as intent_buffers
 from railweave.intent import interconnect as intent_interconnect
 from railweave.intent import management as intent_management
 from railweave.intent import qos as intent_qos
+from railweave.intent import traffic_class as intent_class
 from railweave.intent import underlay as intent_underlay
 
 PAIRS: list[tuple[type[Any], type[BaseModel], set[str]]] = [
@@ -21,10 +23,10 @@ PAIRS: list[tuple[type[Any], type[BaseModel], set[str]]] = [
     (balancing.Reassignment, intent_balancing.Reassignment, set()),
     (balancing.Dlb, intent_balancing.Dlb, set()),
     (balancing.Hash, intent_balancing.Hash, set()),
-    (classes.Ecn, intent_qos.Ecn, set()),
+    (classes.Ecn, intent_class.Ecn, set()),
     # what a switch makes of it is in transmit_percent
-    (classes.TrafficClass, intent_qos.TrafficClass, {"bandwidth"}),
-    (classes.Buffers, intent_qos.Buffers, set()),
+    (classes.TrafficClass, intent_class.TrafficClass, {"bandwidth"}),
+    (classes.Buffers, intent_buffers.Buffers, set()),
     (classes.Watchdog, intent_qos.Watchdog, set()),
     (management.User, intent_management.User, set()),
     (management.Syslog, intent_management.Syslog, set()),
@@ -47,7 +49,7 @@ def test_the_same_fields_and_defaults(own: type[Any], given: type[BaseModel], le
 
 
 def test_every_value_is_taken() -> None:
-    given = intent_qos.TrafficClass(
+    given = intent_class.TrafficClass(
         queue=4,
         dscp=(26, 30),
         lossless=True,
@@ -56,7 +58,7 @@ def test_every_value_is_taken() -> None:
         transmit_percent=85,
         buffer_percent=20,
         dynamic_threshold=9,
-        ecn=intent_qos.Ecn(min_fill=10, max_fill=30, max_probability=20, min_bytes=1000, max_bytes=2000),
+        ecn=intent_class.Ecn(min_fill=10, max_fill=30, max_probability=20, min_bytes=1000, max_bytes=2000),
     )
     marked = classes.Ecn(10, 30, 20, 1000, 2000)
     assert own_type(classes.TrafficClass, given) == classes.TrafficClass(

@@ -85,6 +85,20 @@ def test_frames_by_address_family() -> None:
     assert "dcqcn.additive" not in ipv4.parameters
 
 
+@pytest.mark.parametrize(("tenant", "header"), [("tenant-1", "82"), ("tenant-2", "62")])
+def test_frames_are_those_of_the_tenant_that_sends(tenant: str, header: str, tmp_path: Path) -> None:
+    """The first NICs of the first server have no address, those of one tenant IPv6 ones, those of the other IPv4 ones."""
+    more = """load_balancing: {mode: ecmp}
+    addressing: {server_pool: "fd20::/32"}
+    tenants:
+      tenant-1: {members: ["n[1-2]:gpu[2-3]_eth"]}
+      tenant-2: {members: ["n[1-2]:gpu[4-5]_eth"], server_pools: [10.64.0.0/12]}"""
+    network, _ = designed(tmp_path, FABRIC.format(more=more, leaf=""))
+    plane = plane_of(network)
+    fabric = packet_fabric(network, plane.configs, plane.routes(), tenant=tenant)
+    assert fabric.parameters["host.header"] == header
+
+
 def test_notifications_of_connectx_are_limited_by_port_and_its_steps_grow_with_speed() -> None:
     """``MIN_TIME_BETWEEN_CNPS`` of mlxconfig is of the port; 5 and 50 Mb/s for each 25 Gb/s of 400."""
     own = bed("h100-rlb")[2].parameters

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Prefix
+from railweave.device.address_range import address_range
 from railweave.device.host_model import Variable
 from railweave.device.long_haul import environment
 
@@ -47,6 +47,7 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
     colored, own_plugin = _colored(used), uses_own_plugin(scope, used)
     first = used_addresses(used[0], wanted.address_family)
     family = first[0].address.family
+    rails = [used_addresses(nic, wanted.address_family)[0] for nic in used]
     far = scope.long_haul.get(one.fabric)
     found = [
         *(_path_colors(wanted, len(first)) if colored else _queue_pairs(wanted)),
@@ -54,7 +55,7 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
         *_devices(used, fabric, exact=library == "NCCL"),
         *(_merged(library, own_plugin=own_plugin) if fabric.adapters else []),
         *_traffic_class(one, by_color=bool(wanted.color_dscp) and own_plugin),
-        *_addresses(wanted, _pool(fabric, used[0].tenant, family), ipv6=family == "ipv6"),
+        *_addresses(wanted, address_range(fabric.pools_of(used[0].tenant), rails), ipv6=family == "ipv6"),
         *([] if colored else [_gid_index("NCCL_IB_GID_INDEX", library)]),
         *(_rccl() if library == "RCCL" else []),
         *_sockets(wanted, colored=colored),
@@ -98,12 +99,6 @@ def used_addresses(nic: HostNic, family: Family | None) -> list[HostAddress]:
     """The addresses of a NIC that a job uses: of one family, by default that of the first."""
     wanted = family or nic.addresses[0].address.family
     return [one for one in nic.addresses if one.address.family == wanted] or list(nic.addresses)
-
-
-def _pool(fabric: Fabric, tenant: str, family: Family) -> str:
-    """The pool that the addresses of a family are from."""
-    pools = fabric.pools_of(tenant)
-    return next((pool for pool in pools if Prefix(pool).family == family), pools[0])
 
 
 def uses_own_plugin(scope: HostScope, nics: Sequence[HostNic]) -> bool:

@@ -179,7 +179,7 @@ def edge_interfaces(
             speed_gbps=one.speed_gbps,
             lanes=_width(model, one),
             mtu=fabric.mtu.server_port,
-            length_m=0,
+            length_m=one.length_m,
             pauses=pauses,
         )
         for one in fabric.edge_ports

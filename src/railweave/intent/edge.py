@@ -8,12 +8,12 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from railweave.intent.addresses import Prefix
-from railweave.intent.base import Gbps, Line, Model, WrongValueError
+from railweave.intent.base import Gbps, Line, Metres, Model, WrongValueError
 from railweave.intent.names import Name
 
 
 class EdgePort(Model):
-    """A routed port without BGP. The leaf has the first address of each prefix, and tells the fabric of it."""
+    """A routed port without BGP. The leaf has the first address of each prefix, and advertises the prefixes."""
 
     leaf: str = Field(description="the leaf that it is on")
     port: str = Field(description="the leaf's port, for example et-0/0/31")
@@ -21,6 +21,11 @@ class EdgePort(Model):
         description="what is behind it, at most one prefix of each address family"
     )
     speed: Gbps | None = Field(default=None, description="its speed; empty: that of the whole port")
+    length: Metres | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="length of its cable, for PFC's headroom; empty: the planned length of cables to servers",
+    )
     tenant: Name | None = Field(default=None, description="the tenant whose VRF it is in, where the fabric has tenants")
     description: Line = Field(default="", description="free text")
 

@@ -58,6 +58,7 @@ class EdgePort:
     physical: int
     channel: int | None
     speed_gbps: int
+    length_m: float
 
     @property
     def link(self) -> str:

@@ -64,7 +64,7 @@ def bed_of(
     plane = ControlPlane(here, network.absent)
     routes = plane.routes() if fibs is None else read_fibs(fibs, network, plane.prefixes)
     there = present(network)
-    fabric = packet_fabric(there, plane.configs, routes, lb)
+    fabric = packet_fabric(there, plane.configs, routes, lb, tenant=tenant)
     if words := absent_sentence(network):
         fabric = replace(fabric, notes=(*fabric.notes, words))
     job, hosts = job_of(there, fabric.wiring, tenant, order, processes, lost=lost_nics(network))

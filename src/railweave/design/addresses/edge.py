@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
+    from railweave.intent.edge import EdgePort as EdgePortIntent
     from railweave.intent.reading.document import Location
     from railweave.network.devices import Cable
 
@@ -53,6 +54,11 @@ def _subnet(prefix: str) -> Subnet:
     return Subnet(prefix, str(first), None)
 
 
+def edge_length(layout: Layout, intent: EdgePortIntent) -> float:
+    """How long the cable of an edge port is, metres: as the file says, else as cables to servers are planned."""
+    return layout.spec.cabling.server.length if intent.length is None else intent.length
+
+
 def edge_ports(context: Context, layout: Layout, cables: Sequence[Cable]) -> tuple[EdgePort, ...]:
     """The edge ports of a fabric. Notes problems where a port is taken, or not there."""
     if not layout.spec.edge_ports:
@@ -71,6 +77,7 @@ def edge_ports(context: Context, layout: Layout, cables: Sequence[Cable]) -> tup
         if conflict is not None:
             what = f"{intent.leaf} {intent.port} for edge port {name} {conflict.text}"
             context.problem(at, what, "choose another port, or end the server or uplink ports before it")
-        found.append(EdgePort(name, intent.leaf, intent.port, port.physical, port.channel, speed))
+        length = edge_length(layout, intent)
+        found.append(EdgePort(name, intent.leaf, intent.port, port.physical, port.channel, speed, length))
     context.check()
     return tuple(found)

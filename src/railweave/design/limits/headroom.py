@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from railweave.catalog.headroom import headroom_bytes
+from railweave.design.addresses.edge import edge_length
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def check_headroom(
 ) -> None:
     """Findings where ports of a kind of switch need more headroom than there is, or nearly so.
 
-    ``ports`` are their cabled ports: the switch's name, and the cable; ``qos_at`` is where their QoS is given.
+    ``ports`` are their cabled ports: the switch's name, and the cable; edge ports count too. ``qos_at`` is where their QoS is given.
     """
     model, qos = kind.model, kind.role.qos or layout.spec.qos
     priorities = sum(1 for one in qos.classes.values() if one.lossless)
@@ -67,6 +68,12 @@ def check_headroom(
             mtu = layout.spec.mtu.fabric if cable.kind == "fabric" else layout.spec.mtu.server_port
             each = known[like] = headroom_bytes(context.catalog, cable.length_m, cable.speed_gbps, mtu)
         need[device] = need.get(device, 0) + priorities * each
+    if qos.pfc.pauses("server"):
+        for edge in layout.spec.edge_ports.values():
+            if layout.equipment.get(edge.leaf) is kind:
+                speed, length = edge.speed or model.ports[0].speed_gbps, edge_length(layout, edge)
+                each = headroom_bytes(context.catalog, length, speed, layout.spec.mtu.server_port)
+                need[edge.leaf] = need.get(edge.leaf, 0) + priorities * each
     if not need:
         return
     device, most = max(need.items(), key=lambda item: item[1])

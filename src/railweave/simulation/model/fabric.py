@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from railweave.device.host_model import HostConfig, HostNic
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
     from railweave.routing.table import Routes
@@ -161,23 +162,26 @@ class PacketFabric:
 
 
 def packet_fabric(
-    network: Network, configs: Mapping[str, DeviceConfig], routes: Routes, lb: str | None = None
+    network: Network,
+    configs: Mapping[str, DeviceConfig],
+    routes: Routes,
+    lb: str | None = None,
+    *,
+    tenant: str | None = None,
 ) -> PacketFabric:
     """The packet engine's view of a network that forwards by ``routes``. ``configs``: the configuration of each switch.
 
-    ``lb``: see ``railweave.simulation.model.balancing``. Raises ``InputError`` where that is wrong, or the network has no NICs.
+    ``lb``: see ``railweave.simulation.model.balancing``; ``tenant``: whose NICs send, where there are tenants. Raises ``InputError`` where that is wrong, or the network has no NICs.
     """
     wiring = wire(network)
     if not wiring.nics:
         fix = "servers of the fabric file need NICs on a fabric"
         raise InputError([Problem(NetworkPart(network.name), "there is no NIC to send by", fix)])
-    place = dict.fromkeys(nic.partition(":")[0] for nic in wiring.nics)
     taken = [network.fabric(name) for name in dict.fromkeys(network.switch(one).fabric for one in wiring.switches)]
     wanted = override(lb, colored=any(fabric.colors for fabric in taken))
     here = [configs[name] for name in wiring.switches]
     balance = tuple(_code(config, wanted) for config in here)
-    host = host_config(network, next(iter(place)))
-    nic = next(one for one in host.nics if f"{host.name}:{one.name}" in wiring.node)
+    host, nic = _sender(network, wiring, tenant)
     family = network.hosts.job.address_family
     sent = transport(nic, host.qos_of(nic.fabric), reordering=bool(REORDERING & set(balance)), family=family)
     notes = dict.fromkeys((WIRING_NOTE, *sent.notes, FAULTS_NOTE))
@@ -203,6 +207,16 @@ def packet_fabric(
         profile=profile,
         notes=tuple(notes),
     )
+
+
+def _sender(network: Network, wiring: Wiring, tenant: str | None) -> tuple[HostConfig, HostNic]:
+    """The NIC whose transport stands for all that send: the first of the tenant's that has an address, else the first at all."""
+    nics = [(server.name, nic) for server in network.servers for nic in server.nics]
+    nics = [(server, nic) for server, nic in nics if f"{server}:{nic.name}" in wiring.node]
+    own = [(server, nic) for server, nic in nics if nic.addresses and tenant in {None, nic.tenant}]
+    server, first = (own or nics)[0]
+    host = host_config(network, server)
+    return host, next(nic for nic in host.nics if nic.name == first.name)
 
 
 def _tunnel(network: Network, config: DeviceConfig) -> dict[str, str]:
