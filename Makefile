@@ -9,7 +9,7 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 # Bytecode is kept, whatever the environment says: tests start the program hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo check test lint format bench golden docs screenshot validate-all validators zipapp engine wheel try-wheel fuzz validation \
+.PHONY: help demo check test lint format bench golden docs screenshot validate-all validators test-programs zipapp engine wheel try-wheel fuzz validation \
 	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix check-matrix-lab deploy-trial day-two-trial bench-trial tune-ray-trial watch-demo console-trial watch-trial clean
 
 help:
@@ -40,6 +40,7 @@ help:
 	@echo "make test-nccl NCCL_SOURCE=DIR  NCCL's own core (checkouts of 2.28, 2.30) over the plugin, without a GPU; says why where it cannot"
 	@echo "make test-rxe  the plugin over Soft-RoCE between two QEMU guests; says why where it cannot"
 	@echo "make zipapp  write dist/railweave-host.pyz, railweave host as one file for servers"
+	@echo "make test-programs  install what tests run beside railweave: DHCP servers, sshd, snmpd, a browser (root, apt; starts none of them)"
 	@echo "make validators  fetch the outside validators: a root folder with FRR 10, libyang (need root), netplan"
 
 $(STAMP): pyproject.toml $(ENGINE)
@@ -62,7 +63,7 @@ check: $(STAMP)
 	tools/check.sh $(BIN)
 
 test: $(STAMP) plugin-test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -rs
 	cargo test --profile tests --quiet
 
 lint: $(STAMP) plugin-lint
@@ -179,6 +180,9 @@ validators: $(STAMP)
 	src/railweave/lab/frr/frr-root.sh .validators/frr-forky forky
 	tools/libyang.sh $(BIN)/python
 	tools/netplan.sh .validators/netplan
+
+test-programs:
+	tools/test-programs.sh
 
 FAULTS ?= 600
 
