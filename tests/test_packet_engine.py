@@ -329,6 +329,8 @@ WRONG = [
         {"profiles": [{}, {"buffer": "x"}], "profile": np.ones(12, np.uint16)},
         "profiles[1]: buffer: ",
     ),
+    ({"without_pfc": np.array([99], np.uint32)}, "without_pfc: row 0: it is 99, and there are 24 ports"),
+    ({"without_ecn": np.array([8, 0], np.uint32)}, "without_ecn: row 1: port 0 is a host's: give ports of switches"),
 ]
 
 

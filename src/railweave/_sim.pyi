@@ -121,6 +121,8 @@ class PacketEngine:
         parameters: Mapping[str, str] | None = None,
         profiles: Sequence[Mapping[str, str]] = (),
         profile: NDArray[np.uint16] | None = None,
+        without_pfc: NDArray[np.uint32] | None = None,
+        without_ecn: NDArray[np.uint32] | None = None,
     ) -> None:
         """An engine at time 0. Raises ``ValueError`` where an argument is wrong, with what would be right.
 
@@ -154,6 +156,9 @@ class PacketEngine:
         - ``dcqcn``: its parameter set, ``connectx``, ``hpcc`` or ``dcqcn-p``; None: no congestion control.
         - ``parameters``: names and values as ``--set`` takes them, in this order.
         - ``profiles``, ``profile``: switch n has ``profiles[profile[n]]`` besides.
+        - ``without_pfc``, ``without_ecn``: ports of switches, counted over all nodes. The first neither pause their neighbors
+          nor listen to them: what comes in by them in a lossless class takes from the lossy pool, and is dropped when it does
+          not fit. The second mark nothing.
         """
 
     def run(self, until_ps: int) -> None:
@@ -239,6 +244,8 @@ class FlowEngine:
         parameters: Mapping[str, str] | None = None,
         profiles: Sequence[Mapping[str, str]] = (),
         profile: NDArray[np.uint16] | None = None,
+        without_pfc: NDArray[np.uint32] | None = None,
+        without_ecn: NDArray[np.uint32] | None = None,
         efficiency: float = 1.0,
         tolerance: float = 0.01,
         fold: bool = True,
@@ -248,7 +255,7 @@ class FlowEngine:
         ``column``: the column of ``group`` by which each address is forwarded (left out: its own), so that those that switches
         forward alike take memory once; ``HERE`` tells them apart at the switch they are on. ``ROUTE`` is then of a column.
         Parameters that say what a message takes on the wire count, ``host.window`` and ``host.post-cost`` too; those of
-        queues and of congestion control have no effect. ``efficiency``: what part of a link's rate flows get. ``tolerance``:
+        queues and of congestion control have no effect, nor have ``without_pfc`` and ``without_ecn``. ``efficiency``: what part of a link's rate flows get. ``tolerance``:
         rates follow the beginning or end of a message after this part of its duration at the latest; 0: at once.
         ``fold``: whether what behaves the same is simulated once, which changes nothing but speed.
         """

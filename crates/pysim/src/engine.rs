@@ -30,6 +30,8 @@ pub struct Input {
     pub profiles: Vec<Config>,
     /// The profile of each node.
     pub of: Vec<u16>,
+    /// Ports of switches without PFC, and without marking.
+    pub without: [Vec<u32>; 2],
     pub topology: Topology,
     pub tables: Tables,
     pub traffic: Traffic,
@@ -49,19 +51,24 @@ impl Input {
         waits: traffic::Waits<'a, 'py>,
         changes: Perhaps<'a, 'py>,
         (dcqcn, parameters, profiles, profile): Parameters<'a, 'py>,
+        (without_pfc, without_ecn): (Perhaps<'a, 'py>, Perhaps<'a, 'py>),
     ) -> PyResult<Self> {
         let (topology, host_speed_mbps) = network::topology(kinds, cables)?;
         let (fib, entries) = network::fib(&topology, group, groups, members, column.is_some())?;
         let tables = network::columns(fib, column)?;
         let config = parameters::config(dcqcn, parameters, host_speed_mbps)?;
         let (profiles, of) = parameters::profiles(config, profiles, profile, topology.kinds.len())?;
+        let without = [
+            network::switch_ports("without_pfc", without_pfc, &topology)?,
+            network::switch_ports("without_ecn", without_ecn, &topology)?,
+        ];
         let known = (&topology, &tables, config.host.mtu);
         let (traffic, owners) = traffic::traffic(queue_pairs, limits, messages, waits, known)?;
         let timeline = match changes {
             Some(given) => changes::changes(given, &topology, (&tables.fib, &entries, &owners), &config.host)?,
             None => Vec::new(),
         };
-        Ok(Input { config, profiles, of, topology, tables, traffic, timeline })
+        Ok(Input { config, profiles, of, without, topology, tables, traffic, timeline })
     }
 }
 
@@ -79,7 +86,7 @@ pub struct PacketEngine {
 impl PacketEngine {
     #[new]
     #[pyo3(signature = (*, kinds, cables, group, groups, members, queue_pairs, messages, after_start=None, after=None, after_delay_ps=None, after_of=None,
-        limits=None, changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None))]
+        limits=None, changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None, without_pfc=None, without_ecn=None))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
         kinds: &Bound<'_, PyAny>,
@@ -99,18 +106,21 @@ impl PacketEngine {
         parameters: Option<&Bound<'_, PyDict>>,
         profiles: Vec<Bound<'_, PyDict>>,
         profile: Option<&Bound<'_, PyAny>>,
+        without_pfc: Option<&Bound<'_, PyAny>>,
+        without_ecn: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let Input { config, profiles, of, topology, tables, traffic, timeline } = Input::read(
+        let Input { config, profiles, of, without, topology, tables, traffic, timeline } = Input::read(
             (kinds, cables),
             (group, groups, members, None),
             (queue_pairs, limits, messages),
             (after_start, after, after_delay_ps, after_of),
             changes,
             (dcqcn, parameters, &profiles, profile),
+            (without_pfc, without_ecn),
         )?;
         let timeline = Timeline::new(timeline);
         let engine = Engine::with_profiles(config, profiles, &of, &topology, tables.fib, &traffic);
-        let engine = engine.with_changes(timeline);
+        let engine = engine.with_changes(timeline).without_pfc(&without[0]).without_ecn(&without[1]);
         let ports = topology.wires.len();
         Ok(PacketEngine { engine, ports, now: 0, collector: None, begin: Some((topology, traffic, config.host.mtu)) })
     }

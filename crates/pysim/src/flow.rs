@@ -21,7 +21,7 @@ pub struct FlowEngine {
 impl FlowEngine {
     #[new]
     #[pyo3(signature = (*, kinds, cables, group, groups, members, queue_pairs, messages, column=None, after_start=None, after=None,
-        after_delay_ps=None, after_of=None, changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None, efficiency=1.0, tolerance=0.01, fold=true))]
+        after_delay_ps=None, after_of=None, changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None, without_pfc=None, without_ecn=None, efficiency=1.0, tolerance=0.01, fold=true))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
         py: Python<'_>,
@@ -42,6 +42,8 @@ impl FlowEngine {
         parameters: Option<&Bound<'_, PyDict>>,
         profiles: Vec<Bound<'_, PyDict>>,
         profile: Option<&Bound<'_, PyAny>>,
+        without_pfc: Option<&Bound<'_, PyAny>>,
+        without_ecn: Option<&Bound<'_, PyAny>>,
         efficiency: f64,
         tolerance: f64,
         fold: bool,
@@ -52,13 +54,14 @@ impl FlowEngine {
         if !(0.0..=1.0).contains(&tolerance) {
             return Err(wrong("tolerance", format!("{tolerance} is not within 0 and 1")));
         }
-        let Input { config, profiles, of, topology, tables, traffic, timeline } = Input::read(
+        let Input { config, profiles, of, topology, tables, traffic, timeline, .. } = Input::read(
             (kinds, cables),
             (group, groups, members, column),
             (queue_pairs, None, messages),
             (after_start, after, after_delay_ps, after_of),
             changes,
             (dcqcn, parameters, &profiles, profile),
+            (without_pfc, without_ecn),
         )?;
         let options = Options { efficiency, post_cost: config.host.post_cost, tolerance, fold };
         let engine = py.detach(|| {

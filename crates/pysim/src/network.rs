@@ -9,7 +9,7 @@ use railweave_sim::input::topology_file::MOST_PORTS;
 use railweave_sim::routing::{Fib, Group, NO_GROUP, ONE_PORT};
 use railweave_sim::topology::{Cable, NodeKind, Topology};
 
-use crate::arrays::{Numbers, wrong};
+use crate::arrays::{Numbers, Perhaps, wrong};
 
 const HOST: u8 = 0;
 const SWITCH: u8 = 1;
@@ -72,6 +72,19 @@ pub fn topology(kinds: &Bound<'_, PyAny>, cables: &Bound<'_, PyAny>) -> PyResult
         return Err(wrong("cables", format!("node {node} has none")));
     }
     Ok((Topology::new(nodes, &cables), fastest))
+}
+
+/// Ports of switches, counted over all nodes.
+pub fn switch_ports(name: &'static str, given: Perhaps<'_, '_>, topology: &Topology) -> PyResult<Vec<u32>> {
+    let Some(given) = given else { return Ok(Vec::new()) };
+    let given = Numbers::<u32>::read(name, &[None], given)?;
+    for (row, &port) in given.slice().iter().enumerate() {
+        given.one_of(row, "it", port, topology.wires.len(), "ports")?;
+        if topology.kinds[topology.owner[port as usize] as usize] == NodeKind::Host {
+            return Err(given.wrong(row, format!("port {port} is a host's: give ports of switches")));
+        }
+    }
+    Ok(given.slice().to_vec())
 }
 
 /// What an entry of a forwarding table may be.

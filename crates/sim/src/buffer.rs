@@ -3,8 +3,11 @@
 //! Ingress ports and classes and egress queues each take from a pool, up to a share of what is free in it (dynamic
 //! thresholds, Choudhury and Hahne, IEEE/ACM ToN 1998). A lossless class that meets its ingress share pauses its sender
 //! and takes what still arrives into headroom (IEEE 802.1Qbb). A packet leaves the buffer when its transmission starts.
+//!
+//! What arrives in a lossless class by a port without PFC takes from the lossy pool of the ingress side, and is dropped
+//! when it does not fit; its queue is a lossless one all the same.
 
-use crate::config::{Ecn, LANES, SwitchConfig};
+use crate::config::{Ecn, LANES, LOSSLESS, LOSSY, SwitchConfig};
 use crate::packet::{Packet, Ps};
 use crate::port::Lane;
 
@@ -57,8 +60,9 @@ fn share(pool: u64, taken: u64, alpha: u64) -> u64 {
 }
 
 impl Buffer {
-    /// An empty buffer for so many lanes.
-    pub fn new(config: &SwitchConfig, lanes: usize) -> Self {
+    /// An empty buffer for so many lanes. `mixed`: some ports do not pause.
+    pub fn new(config: &SwitchConfig, lanes: usize, mixed: bool) -> Self {
+        let mixed = mixed && config.classes[..lanes].iter().any(|class| class.lossless);
         let part =
             |pool: u64, alpha| share(pool, pool / 2 + u64::from(u16::MAX), alpha).min(u64::from(u32::MAX)) as u32;
         let calm = |lane: usize| {
@@ -71,16 +75,23 @@ impl Buffer {
                 Ecn::Percent { max, .. } => u64::from(queue) * max < 100,
             };
             // what is marked even where nothing waits never passes unseen
-            let ingress = if marks_all { 0 } else { part(config.ingress_pool[pool], config.ingress_alpha[pool]) };
+            let of = |pool: usize| part(config.ingress_pool[pool], config.ingress_alpha[pool]);
+            let ingress = match (marks_all, mixed) {
+                (true, _) => 0,
+                (false, true) => of(pool).min(of(LOSSY)),
+                (false, false) => of(pool),
+            };
             Calm { pool: pool as u8, ingress, queue }
         };
         let calm: [Calm; LANES] = std::array::from_fn(calm);
         let limit = |pool: usize| {
             let own = calm[..lanes].iter().filter(|calm| usize::from(calm.pool) == pool);
             let lanes = own.map(|calm| u64::from(calm.ingress.saturating_sub(1).min(calm.queue)));
-            lanes
+            let least = lanes
                 .min()
-                .map_or(LEAST, |least| least.min(config.ingress_pool[pool] / 2).min(config.egress_pool[pool] / 2))
+                .map_or(LEAST, |least| least.min(config.ingress_pool[pool] / 2).min(config.egress_pool[pool] / 2));
+            // what takes from both egress pools can take from the one ingress pool
+            if mixed { least.min(config.ingress_pool[LOSSY] / 4) } else { least }
         };
         Buffer {
             limit: [limit(0), limit(1)],
@@ -112,10 +123,10 @@ impl Buffer {
     #[inline(always)]
     fn fits(&self, packet: &Packet, queue: u32, ingress: &Lane) -> bool {
         let calm = &self.calm[usize::from(packet.class) % LANES];
-        let pool = usize::from(calm.pool) % 2;
+        let (pool, from) = (usize::from(calm.pool) % 2, usize::from(ingress.pool) % 2);
         let bytes = u32::from(packet.bytes);
         ingress.headroom == 0
-            && self.taken_in[pool] <= self.calm_in[pool]
+            && self.taken_in[from] <= self.calm_in[from]
             && self.taken_out[pool] <= self.calm_out[pool]
             && ingress.used + bytes < calm.ingress
             && queue + bytes <= calm.queue
@@ -129,7 +140,7 @@ impl Buffer {
         }
         let class = usize::from(packet.class);
         let bytes = u64::from(packet.bytes);
-        let pool = usize::from(config.classes[class].lossless);
+        let pool = usize::from(ingress.pool);
         let after = (u64::from(ingress.used) + bytes).saturating_sub(config.reserved);
         let taken = self.taken_in[pool] + bytes;
         ingress.headroom == 0
@@ -202,7 +213,8 @@ impl Buffer {
         let bytes = u64::from(packet.bytes);
         let used = u64::from(ingress.used);
         ingress.used += u32::from(packet.bytes);
-        self.taken_in[pool] += (used + bytes).saturating_sub(config.reserved) - used.saturating_sub(config.reserved);
+        let more = (used + bytes).saturating_sub(config.reserved) - used.saturating_sub(config.reserved);
+        self.taken_in[usize::from(ingress.pool) % 2] += more;
         self.taken_out[pool] += bytes;
     }
 
@@ -236,8 +248,8 @@ impl Buffer {
     ) -> Admission {
         let class = usize::from(packet.class);
         let bytes = u64::from(packet.bytes);
-        let lossless = config.classes[class].lossless;
-        let pool = usize::from(lossless);
+        let pool = usize::from(ingress.pool);
+        let lossless = pool == LOSSLESS;
         if u64::from(queue) + bytes > self.egress_share(config, class) {
             return Admission::EgressFull;
         }
@@ -253,7 +265,7 @@ impl Buffer {
         } else {
             return Admission::IngressFull;
         }
-        self.taken_out[pool] += bytes;
+        self.taken_out[usize::from(config.classes[class].lossless)] += bytes;
         let shared = u64::from(ingress.used).saturating_sub(config.reserved);
         let over = ingress.headroom > 0 || shared >= limit(self.taken_in[pool]);
         if lossless && over && ingress.since == Ps::MAX {
@@ -267,19 +279,19 @@ impl Buffer {
     /// A packet's transmission starts. Returns for how long its sender was paused where it is to be resumed now.
     #[inline]
     pub fn release(&mut self, config: &SwitchConfig, packet: &Packet, ingress: &mut Lane, now: Ps) -> Option<Ps> {
-        let pool = usize::from(self.calm[usize::from(packet.class) % LANES].pool) % 2;
+        let (pool, from) = (self.pool(packet.class), usize::from(ingress.pool) % 2);
         let from_headroom = ingress.headroom.min(packet.bytes.into());
         ingress.headroom -= from_headroom;
         self.headroom -= u64::from(from_headroom);
         let before = u64::from(ingress.used).saturating_sub(config.reserved);
         ingress.used -= u32::from(packet.bytes) - from_headroom;
         let after = u64::from(ingress.used).saturating_sub(config.reserved);
-        self.taken_in[pool] -= before - after;
+        self.taken_in[from] -= before - after;
         self.taken_out[pool] -= u64::from(packet.bytes);
         if self.pausing == 0 || ingress.since == Ps::MAX || ingress.headroom > 0 {
             return None;
         }
-        let limit = share(config.ingress_pool[pool], self.taken_in[pool], config.ingress_alpha[pool]);
+        let limit = share(config.ingress_pool[from], self.taken_in[from], config.ingress_alpha[from]);
         if after != 0 && after + config.xon_offset > limit {
             return None;
         }

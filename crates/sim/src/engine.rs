@@ -19,6 +19,7 @@ use crate::wires::Wires;
 mod changes;
 mod view;
 mod windows;
+mod without;
 
 use windows::Windows;
 

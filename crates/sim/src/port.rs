@@ -60,13 +60,15 @@ pub struct Lane {
     pub used: u32,
     /// Ingress: bytes in headroom.
     pub headroom: u32,
+    /// Ingress: the pool that it takes from.
+    pub pool: u8,
     /// Ingress: since when the neighbor is paused; `Ps::MAX`: it is not.
     pub since: Ps,
 }
 
 impl Default for Lane {
     fn default() -> Self {
-        Lane { packets: Ring::default(), bytes: 0, used: 0, headroom: 0, since: Ps::MAX }
+        Lane { packets: Ring::default(), bytes: 0, used: 0, headroom: 0, pool: 0, since: Ps::MAX }
     }
 }
 

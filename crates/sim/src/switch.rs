@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use crate::balance::{BEST, Dlb, Flowset};
 use crate::buffer::Buffer;
-use crate::config::{Config, Ecn, LANES, SwitchConfig};
+use crate::config::{Config, Ecn, LANES, LOSSY, SwitchConfig};
 use crate::known::Known;
 use crate::packet::{Packet, Ps};
 use crate::port::{Port, Rest, pfc_frame};
@@ -40,6 +40,10 @@ pub struct Switch {
     first: usize,
     /// Which ports have a host behind them.
     edge: Vec<bool>,
+    /// Which ports pause their neighbors, and listen to them.
+    pfc: Vec<bool>,
+    /// Which ports mark what waits for them.
+    ecn: Vec<bool>,
     ports: Vec<Port>,
     rest: Vec<Rest>,
     buffer: Buffer,
@@ -108,7 +112,11 @@ impl Switch {
         let mark = |wire: &Wire| unmarked(mark_from[usize::from(line)], wire.ps_per_byte);
         let port = |wire: &Wire| {
             let unmarked = if late >> line & 1 == 1 { 0 } else { mark(wire) };
-            Port { unmarked, plain: unmarked, ..Port::default() }
+            let mut port = Port { unmarked, plain: unmarked, ..Port::default() };
+            for (lane, class) in port.lanes.iter_mut().zip(&config.switch.classes) {
+                lane.pool = class.lossless.into();
+            }
+            port
         };
         let behind = |port: usize| topology.kinds[topology.wires[port].peer_node as usize];
         Switch {
@@ -116,9 +124,11 @@ impl Switch {
             row,
             first,
             edge: own.clone().map(|port| behind(port) == NodeKind::Host).collect(),
+            pfc: vec![true; ports],
+            ecn: vec![true; ports],
             ports: topology.wires[own].iter().map(port).collect(),
             rest: vec![Rest::default(); ports],
-            buffer: Buffer::new(&config.switch, lanes),
+            buffer: Buffer::new(&config.switch, lanes, false),
             profile,
             strict,
             line,
@@ -134,6 +144,24 @@ impl Switch {
             next_look: Ps::MAX,
             capacity,
             flowsets: HashMap::new(),
+        }
+    }
+
+    /// A port neither pauses its neighbor nor listens to it. Said before anything is run; so many lanes are in use.
+    pub fn without_pfc(&mut self, config: &SwitchConfig, lanes: usize, number: usize) {
+        self.pfc[number] = false;
+        for lane in &mut self.ports[number].lanes {
+            lane.pool = LOSSY as u8;
+        }
+        self.buffer = Buffer::new(config, lanes, true);
+    }
+
+    /// A port marks nothing. Said before anything is run.
+    pub fn without_ecn(&mut self, number: usize) {
+        self.ecn[number] = false;
+        if self.late >> self.line & 1 == 0 {
+            self.ports[number].unmarked = Ps::MAX;
+            self.ports[number].refresh();
         }
     }
 

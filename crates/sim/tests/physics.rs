@@ -104,6 +104,49 @@ fn incast_into_a_lossless_class_drops_nothing_where_headroom_fits() {
 }
 
 #[test]
+fn what_comes_in_by_a_port_without_pfc_is_dropped_and_nobody_is_paused_by_it() {
+    let topology = star(3, US);
+    let mut config = without_control();
+    config.switch.ingress_pool = [1 << 20, 1 << 20];
+    config.host.timeout = 200 * US;
+    let traffic = Traffic::flows((1..3).map(|src| (src, 0, 4_000_000, 0)));
+    let run = |without: &[u32]| {
+        let engine = Engine::new(config, &topology, Fib::shortest(&topology), &traffic);
+        let mut engine = engine.without_pfc(without);
+        engine.run(Ps::MAX);
+        assert!(engine.arrivals().iter().all(|&at| at < Ps::MAX));
+        [engine.counters.dropped_ingress, engine.counters.pauses, engine.port_counters(4, Ps::MAX).pfc_tx]
+    };
+    let [dropped, pauses, _] = run(&[]);
+    assert!(dropped == 0 && pauses > 0);
+    // one sender of two is paused, the other is not; ports of the switch begin at 3
+    let [dropped, pauses, by_port] = run(&[4]);
+    assert!(dropped > 0 && pauses > 0 && by_port == 0);
+    let [dropped, pauses, _] = run(&[3, 4, 5]);
+    assert!(dropped > 0 && pauses == 0);
+}
+
+#[test]
+fn a_port_without_pfc_does_not_listen_and_one_without_ecn_does_not_mark() {
+    let topology = star(2, US);
+    let mut config = without_control();
+    config.switch.classes[3].ecn = Ecn::Bytes { min: 0, max: 0, most: 65536 };
+    let traffic = Traffic::flows([(0, 1, 4_000_000, 0)]);
+    let run = |pfc: &[u32], ecn: &[u32]| {
+        let storm = Timeline::new(vec![(0, Change::Storm(1, 3, true)), (900 * US, Change::Storm(1, 3, false))]);
+        let engine = Engine::new(config, &topology, Fib::shortest(&topology), &traffic).with_changes(storm);
+        let mut engine = engine.without_pfc(pfc).without_ecn(ecn);
+        engine.run(Ps::MAX);
+        (engine.arrivals()[0], engine.counters.marked)
+    };
+    let (paused, marked) = run(&[], &[]);
+    assert!(paused > 900 * US && marked > 0);
+    let (at, marked) = run(&[3], &[2]);
+    assert!(at < 200 * US && marked > 0);
+    assert_eq!(run(&[3], &[3]), (at, 0));
+}
+
+#[test]
 fn ecn_comes_before_pfc_with_sane_thresholds_and_after_it_with_bad_ones() {
     let topology = star(9, US);
     let traffic = Traffic::flows((0..8).map(|src| (src, 8, 4096 * 4000, 0)));

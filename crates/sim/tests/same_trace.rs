@@ -10,7 +10,7 @@ use railweave_sim::engine::Engine;
 use railweave_sim::fault::{Change, Timeline};
 use railweave_sim::packet::Ps;
 use railweave_sim::routing::{Fib, mix};
-use railweave_sim::topology::Topology;
+use railweave_sim::topology::{NodeKind, Topology};
 use railweave_sim::traffic::{Message, QueuePair, Traffic, Verb, Wait};
 use reference::Reference;
 
@@ -146,6 +146,16 @@ fn scenario(seed: u64) -> Scenario {
     (config, (vec![config, other], of), topology, balance, traffic, Timeline::new(changes))
 }
 
+/// Ports of switches without PFC, and without marking: in half of all scenarios there are none.
+fn without(seed: u64, topology: &Topology) -> [Vec<u32>; 2] {
+    let of_switch = |port: &u32| topology.kinds[topology.owner[*port as usize] as usize] == NodeKind::Switch;
+    let ports = || (0..topology.wires.len() as u32).filter(of_switch);
+    [1, 2].map(|what| {
+        let drawn = |port: &u32| mix(seed, what << 32 | u64::from(*port)) % 4 < mix(seed, what) % 4;
+        if seed.is_multiple_of(2) { Vec::new() } else { ports().filter(drawn).collect() }
+    })
+}
+
 #[test]
 fn the_engines_agree() {
     let mut sums = [0u64; 12];
@@ -154,12 +164,16 @@ fn the_engines_agree() {
     for seed in 0..seeds {
         let (config, (profiles, of), topology, balance, traffic, timeline) = scenario(seed);
         let fib = Fib::shortest(&topology).balanced(balance);
+        let [without_pfc, without_ecn] = without(seed, &topology);
         let mut fast = Engine::with_profiles(config, profiles.clone(), &of, &topology, fib.clone(), &traffic)
-            .with_changes(timeline.clone());
+            .with_changes(timeline.clone())
+            .without_pfc(&without_pfc)
+            .without_ecn(&without_ecn);
         // the reference has every list for itself
         let mut alone = traffic.clone();
         alone.messages.iter_mut().for_each(|message| message.after = message.after.iter().copied().collect());
-        let mut plain = Reference::new(config, (profiles, of), &topology, fib, &alone, timeline);
+        let plain = Reference::new(config, (profiles, of), &topology, fib, &alone, timeline);
+        let mut plain = plain.without(&without_pfc, &without_ecn);
         let limit: Ps = 20_000_000_000;
         fast.run(limit);
         plain.run(limit);

@@ -207,6 +207,8 @@ def _star(wiring: Wiring, hosts: NDArray[np.uint32], one: Rotation) -> FlowArgum
         parameters=given["parameters"],
         profiles=given["profiles"],
         profile=np.zeros(count + 1, np.uint16),
+        without_pfc=np.zeros(0, np.uint32),
+        without_ecn=np.zeros(0, np.uint32),
         column=np.arange(count, dtype=np.uint32),
     )
 

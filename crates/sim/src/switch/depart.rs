@@ -89,7 +89,8 @@ impl Switch {
         if port.idle() {
             self.active[number / 64] &= !(1 << (number % 64));
         }
-        if packet.flags & ECT != 0 && self.late >> packet.class & 1 == 1 && self.marks(context, &packet, left) {
+        let late = packet.flags & ECT != 0 && self.late >> packet.class & 1 == 1;
+        if late && self.ecn[number] && self.marks(context, &packet, left) {
             packet.flags |= self.mark(context, &packet, number);
         }
         self.transmit(context, number, &packet, start);

@@ -112,6 +112,9 @@ impl Switch {
         stop: bool,
         now: Ps,
     ) {
+        if !self.pfc[number] {
+            return;
+        }
         self.recall(context, number, now);
         self.settle(context, number, now);
         let rest = &mut self.rest[number];

@@ -79,6 +79,7 @@ impl Switch {
         let marked = packet.flags & ECT != 0
             && waiting >= self.mark_from[lane]
             && self.late >> lane & 1 == 0
+            && self.ecn[to]
             && self.marks(context, packet, waiting);
         let flags = packet.flags | if marked { self.mark(context, packet, to) } else { 0 };
         let port = &mut self.ports[to];

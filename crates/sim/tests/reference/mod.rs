@@ -30,6 +30,8 @@ enum What {
 
 #[derive(Default)]
 struct Port {
+    without_pfc: bool,
+    without_ecn: bool,
     acting: u8,
     wanted: u8,
     stuck: [u8; CLASSES],
@@ -159,6 +161,13 @@ impl<'a> Reference<'a> {
             idle: Vec::new(),
             counters: Counters::default(),
         }
+    }
+
+    /// Ports without PFC, and ports without marking.
+    pub fn without(mut self, pfc: &[u32], ecn: &[u32]) -> Self {
+        pfc.iter().for_each(|&port| self.ports[port as usize].without_pfc = true);
+        ecn.iter().for_each(|&port| self.ports[port as usize].without_ecn = true);
+        self
     }
 
     pub fn arrivals(&self) -> &[Ps] {
@@ -416,7 +425,10 @@ impl<'a> Reference<'a> {
             self.ports[port].queues[class].pop_front().expect("not empty")
         };
         let class = usize::from(packet.class);
-        if packet.kind != Kind::Pfc && self.of(node).switch.classes[class].ecn_at_dequeue {
+        if packet.kind != Kind::Pfc
+            && self.of(node).switch.classes[class].ecn_at_dequeue
+            && !self.ports[port].without_ecn
+        {
             let left = self.ports[port].queues[class].iter().map(|one| u64::from(one.bytes)).sum();
             self.mark(node, &mut packet, left);
         }
@@ -553,8 +565,8 @@ impl<'a> Reference<'a> {
     fn release(&mut self, node: usize, packet: Packet, now: Ps) {
         let config = self.of(node).switch;
         let (bytes, class) = (u64::from(packet.bytes), usize::from(packet.class));
-        let pool = usize::from(config.classes[class].lossless);
         let number = self.topology.first[node] as usize + usize::from(packet.ingress);
+        let pool = usize::from(config.classes[class].lossless && !self.ports[number].without_pfc);
         let ingress = &mut self.ports[number].ingress[class];
         let from_headroom = ingress.headroom.min(bytes);
         ingress.headroom -= from_headroom;
@@ -563,7 +575,7 @@ impl<'a> Reference<'a> {
         let after = ingress.used.saturating_sub(config.reserved);
         let (paused, headroom, since) = (ingress.paused, ingress.headroom, ingress.since);
         self.taken_in[node][pool] -= before - after;
-        self.taken_out[node][pool] -= bytes;
+        self.taken_out[node][usize::from(config.classes[class].lossless)] -= bytes;
         let low = after == 0 || after + config.xon_offset <= self.share_in(node, pool);
         if paused && headroom == 0 && low {
             self.ports[number].ingress[class].paused = false;
@@ -581,6 +593,9 @@ impl<'a> Reference<'a> {
 
     fn arrive(&mut self, node: usize, port: usize, mut packet: Packet, now: Ps) {
         let host = self.topology.kinds[node] == NodeKind::Host;
+        if packet.kind == Kind::Pfc && self.ports[port].without_pfc {
+            return;
+        }
         if packet.kind == Kind::Pfc {
             let bit = 1 << packet.class;
             let state = &mut self.ports[port];
@@ -669,7 +684,7 @@ impl<'a> Reference<'a> {
         if !self.admit(node, port, &packet, depth, now) {
             return;
         }
-        if !self.of(node).switch.classes[class].ecn_at_dequeue {
+        if !self.of(node).switch.classes[class].ecn_at_dequeue && !self.ports[to].without_ecn {
             self.mark(node, &mut packet, depth);
         }
         self.ports[to].queues[class].push_back(packet);
@@ -679,7 +694,7 @@ impl<'a> Reference<'a> {
     fn admit(&mut self, node: usize, port: usize, packet: &Packet, depth: u64, now: Ps) -> bool {
         let config = self.of(node).switch;
         let (bytes, class) = (u64::from(packet.bytes), usize::from(packet.class));
-        let lossless = config.classes[class].lossless;
+        let lossless = config.classes[class].lossless && !self.ports[port].without_pfc;
         let pool = usize::from(lossless);
         if depth + bytes > self.share_out(node, class) {
             self.counters.dropped_egress += 1;
@@ -698,7 +713,7 @@ impl<'a> Reference<'a> {
             self.counters.dropped_ingress += 1;
             return false;
         }
-        self.taken_out[node][pool] += bytes;
+        self.taken_out[node][usize::from(config.classes[class].lossless)] += bytes;
         let share = self.share_in(node, pool);
         let ingress = &mut self.ports[port].ingress[class];
         let full = ingress.headroom > 0 || ingress.used.saturating_sub(config.reserved) >= share;

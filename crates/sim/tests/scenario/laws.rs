@@ -42,7 +42,8 @@ fn agrees(scenario: &Scenario, engine: &Engine, limit: Ps) {
     let profiles = (vec![scenario.config], vec![0; scenario.topology.kinds.len()]);
     let timeline = Timeline::new(scenario.changes.clone());
     let (topology, fib) = (&scenario.topology, scenario.fib.clone());
-    let mut plain = Reference::new(scenario.config, profiles, topology, fib, &scenario.traffic, timeline);
+    let plain = Reference::new(scenario.config, profiles, topology, fib, &scenario.traffic, timeline);
+    let mut plain = plain.without(&scenario.without[0], &scenario.without[1]);
     plain.run(limit);
     assert_eq!(plain.counters, engine.counters, "the plain engine against slices");
     assert_eq!(plain.arrivals(), engine.arrivals(), "the plain engine against slices");

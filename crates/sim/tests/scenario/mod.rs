@@ -34,6 +34,8 @@ pub struct Scenario {
     pub changes: Vec<(Ps, Change)>,
     /// How far a slice of the run goes.
     pub slice: Ps,
+    /// Ports of switches without PFC, and without marking.
+    pub without: [Vec<u32>; 2],
 }
 
 impl Scenario {
@@ -47,12 +49,18 @@ impl Scenario {
         let traffic = traffic::traffic(&mut draw, topology.hosts().len() as u64, config.host.mtu);
         let changes = changes::changes(&mut draw, &topology, &config, &fib);
         let slice = 1 << draw.within(0, 30);
-        Scenario { config, topology, up_down, fib, traffic, changes, slice }
+        let without = [0; 2].map(|_| {
+            let some = draw.once_in(3);
+            network::switch_ports(&topology).filter(|_| some && draw.once_in(2)).collect()
+        });
+        Scenario { config, topology, up_down, fib, traffic, changes, slice, without }
     }
 
     /// An engine at the beginning of it.
     pub fn engine(&self) -> Engine {
         Engine::new(self.config, &self.topology, self.fib.clone(), &self.traffic)
             .with_changes(Timeline::new(self.changes.clone()))
+            .without_pfc(&self.without[0])
+            .without_ecn(&self.without[1])
     }
 }

@@ -69,3 +69,9 @@ fn laid_out(hosts: u32, switches: u32, cables: &[Cable]) -> Topology {
     let kind = |node| if node < hosts { NodeKind::Host } else { NodeKind::Switch };
     Topology::new((0..hosts + switches).map(|node| (format!("n{node}"), kind(node))).collect(), cables)
 }
+
+/// The ports of switches.
+pub fn switch_ports(topology: &Topology) -> impl Iterator<Item = u32> {
+    let of_switch = |port: &u32| topology.kinds[topology.owner[*port as usize] as usize] == NodeKind::Switch;
+    (0..topology.wires.len() as u32).filter(of_switch)
+}

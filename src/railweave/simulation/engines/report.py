@@ -60,10 +60,12 @@ def congestion_text(counters: dict[str, int] | None) -> str:
 def lossless_drops(counters: dict[str, int] | None, arguments: Arguments) -> tuple[str, ...]:
     """What dropped packets although the class of data is lossless everywhere: which pool, by which limit; empty where nothing did.
 
-    Congestion notifications and others' classes are few and are counted with them.
+    Where some ports do not pause there is no telling: what comes in by those may be dropped. Congestion notifications and others' classes are few and are counted with them.
     """
     profiles, data = arguments["profiles"], f"class.{arguments['parameters'].get('host.data-class', '3')}"
-    if counters is None or not profiles or any(one.get(f"{data}.lossless") != "yes" for one in profiles):
+    if counters is None or not profiles or len(arguments["without_pfc"]):
+        return ()
+    if any(one.get(f"{data}.lossless") != "yes" for one in profiles):
         return ()
     found: list[str] = []
     egress, ingress = counters["dropped_egress_full"], counters["dropped_ingress_full"]

@@ -50,18 +50,20 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
         notes.append(f"{config.model}: the catalog does not know its buffer: pools and headroom are the engine's own")
     else:
         found |= _pools(qos.buffers, model)
-        found["switch.headroom"] = str(_headroom(qos, model, cables, notes))
+        silent = set(unpaused(config))
+        paused = [cable for cable in cables if cable.name not in silent]
+        found["switch.headroom"] = str(_headroom(qos, model, paused, notes))
     found["switch.ingress-alpha-lossless"] = alpha(qos.buffers.ingress_dynamic_threshold)
     notes.append("switch.ingress-alpha-lossy, switch.reserved: not configured, the engine's own")
     if qos.xon_offset_cells is None or model is None:
         notes.append("switch.xon-offset: not configured, the engine's own")
     else:
         found["switch.xon-offset"] = str(qos.xon_offset_cells * model.buffer.cell_bytes)
-    if lossless and any(not one.pauses and one.between_sites for one in config.interfaces):
-        notes.append("PFC: links between sites are taken to be paused like the others; they are not")
-    for kind, words in (("server", "to servers"), ("fabric", "between switches")):
-        if lossless and any(not one.pauses and one.kind == kind and not one.between_sites for one in config.interfaces):
-            notes.append(f"PFC: ports {words} are taken to pause like the others; they do not")
+    if lossless and unpaused(config):
+        notes.append(
+            "PFC: what comes in by a port without it takes from the lossy pool of the ingress side (assumed), and is dropped "
+            "when it does not fit"
+        )
     if any(one.macsec for one in config.interfaces):
         notes.append("MACsec: what it adds to packets is not counted")
     if qos.watchdog is not None and lossless:
@@ -75,6 +77,11 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
     if any(one.buffer_percent is not None for one in qos.classes.values()) or _dedicated(qos.buffers):
         notes.append("dedicated buffers: not modelled")
     return found, notes
+
+
+def unpaused(config: DeviceConfig) -> list[str]:
+    """The links by whose ports a switch neither pauses its neighbor nor listens to it."""
+    return [one.link for one in config.interfaces if not one.pauses]
 
 
 def _class_of(qos: QosConfig, dscp: int, notes: list[str]) -> TrafficClass | None:
@@ -100,7 +107,7 @@ def _pools(buffers: Buffers, model: SwitchModel) -> dict[str, str]:
 
 
 def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: list[str]) -> int:
-    """Headroom of every port and lossless class: what the neediest port needs, as far as the partition goes round.
+    """Headroom of every port that pauses and lossless class: what the neediest needs, as far as the partition goes round.
 
     Others do not come to use more than their own need, so the sum of needs is what the partition must hold.
 

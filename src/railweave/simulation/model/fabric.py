@@ -22,7 +22,7 @@ from railweave.device.host import host_config
 from railweave.errors import InputError, NetworkPart, Problem
 from railweave.simulation.model.addresses import Addresses, addresses
 from railweave.simulation.model.balancing import MODES, REORDERING, Override, balancing_notes, dlb_parameters, override
-from railweave.simulation.model.buffers import switch_parameters
+from railweave.simulation.model.buffers import switch_parameters, unpaused
 from railweave.simulation.model.outages import REPAIR_PS, Change, Timeline, places_down
 from railweave.simulation.model.tables import Forwarding, by_address, joined_prefixes, nic_port
 from railweave.simulation.model.transport import transport
@@ -59,6 +59,8 @@ class Arguments(TypedDict):
     parameters: dict[str, str]
     profiles: list[dict[str, str]]
     profile: NDArray[np.uint16]
+    without_pfc: NDArray[np.uint32]
+    without_ecn: NDArray[np.uint32]
 
 
 class FlowArguments(Arguments):
@@ -72,6 +74,7 @@ class PacketFabric:
     """A network's numbers, routes and parameters. ``notes`` says what was assumed, or is not modelled.
 
     ``balance``, ``repairs``, ``joined``: see ``tables.Forwarding``. ``profiles`` are parameters of switches, ``profile`` the place of each node's among them (hosts have no use for theirs).
+    ``without_pfc``, ``without_ecn``: ports that do not pause, and ports that do not mark.
     """
 
     wiring: Wiring
@@ -84,6 +87,8 @@ class PacketFabric:
     dcqcn: str | None
     profiles: tuple[dict[str, str], ...]
     profile: NDArray[np.uint16]
+    without_pfc: NDArray[np.uint32]
+    without_ecn: NDArray[np.uint32]
     notes: tuple[str, ...]
 
     def queue_pairs(self, wanted: Iterable[tuple[str, str, int]]) -> NDArray[np.uint32]:
@@ -152,6 +157,8 @@ class PacketFabric:
             parameters=self.parameters,
             profiles=list(self.profiles),
             profile=self.profile,
+            without_pfc=self.without_pfc,
+            without_ecn=self.without_ecn,
         )
 
     def _down(self) -> list[Change]:
@@ -205,6 +212,8 @@ def packet_fabric(
         dcqcn=sent.dcqcn,
         profiles=tuple(dict(one) for one in profiles),
         profile=profile,
+        without_pfc=_ports(wiring, {config.name: unpaused(config) for config in here}),
+        without_ecn=_ports(wiring, {}),
         notes=tuple(notes),
     )
 
@@ -217,6 +226,14 @@ def _sender(network: Network, wiring: Wiring, tenant: str | None) -> tuple[HostC
     server, first = (own or nics)[0]
     host = host_config(network, server)
     return host, next(nic for nic in host.nics if nic.name == first.name)
+
+
+def _ports(wiring: Wiring, links: Mapping[str, Iterable[str]]) -> NDArray[np.uint32]:
+    """Ports of switches, in order, by the links that they are on; what no collective takes is left out."""
+    found = [
+        wiring.port(link, name) for name, own in links.items() for link in dict.fromkeys(own) if link in wiring.cable
+    ]
+    return np.array(sorted(found), np.uint32)
 
 
 def _tunnel(network: Network, config: DeviceConfig) -> dict[str, str]:

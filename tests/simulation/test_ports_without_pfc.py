@@ -1,0 +1,101 @@
+"""Ports that do not pause: a packet that comes in by them is dropped when it does not fit, and nobody waits for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from railweave.simulation.collective import predict
+from tests.conftest import designed
+from tests.simulation.test_parameters import of, small
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from railweave.simulation.model.fabric import PacketFabric
+    from railweave.simulation.prediction import Prediction
+
+CONGESTED = """
+name: small
+fabrics:
+  backend:
+    topology: {{stripes: 2, spines: 2, leaves_per_stripe: 1, links_per_spine: 2, oversubscription: 4}}
+    leaf: {{device: qfx5240-64od}}
+    load_balancing: {{mode: ecmp}}
+    qos: {{classes: {{no-loss: {{bandwidth: 50, ecn: null}}}}{more}}}
+servers: [{{names: "n[1-4]", model: h100-8gpu-cx7}}]
+{overrides}
+"""
+SIZE = 8 << 20
+UPLINKS = ("et-0/0/0:0", "et-0/0/0:1", "et-0/0/1:0", "et-0/0/1:1")
+
+
+def without(fabric: PacketFabric) -> set[tuple[str, str]]:
+    """Switch and the kind of its cable, of the ports that have no PFC."""
+    wiring = fabric.wiring
+    nodes = {number: name for name, number in wiring.node.items()}
+    found: set[tuple[str, str]] = set()
+    for port in fabric.without_pfc.tolist():
+        link = wiring.port_link(port)
+        node = next(name for name in nodes.values() if name in wiring.switches and _on(fabric, link, name) == port)
+        found.add((node, "server" if link.startswith("n") else "fabric"))
+    return found
+
+
+def _on(fabric: PacketFabric, link: str, name: str) -> int:
+    try:
+        return fabric.wiring.port(link, name)
+    except KeyError:
+        return -1
+
+
+@pytest.mark.parametrize(
+    ("ports", "wanted"),
+    [
+        ("all", set()),
+        ("fabric", {("stripe1-leaf1", "server"), ("stripe2-leaf1", "server")}),
+        ("server", {("stripe1-leaf1", "fabric"), ("stripe2-leaf1", "fabric")}),
+    ],
+)
+def test_the_engine_knows_which_ports_pause(ports: str, wanted: set[tuple[str, str]], tmp_path: Path) -> None:
+    """A spine of a fabric that pauses servers only has no lossless class at all."""
+    fabric = small(tmp_path, f"qos: {{pfc: {{ports: {ports}}}}}")
+    assert without(fabric) == wanted
+    assert of(fabric, "spine1")["class.3.lossless"] == ("no" if ports == "server" else "yes")
+    assert any("PFC: what comes in by a port without it" in note for note in fabric.notes) == bool(wanted)
+
+
+def test_headroom_is_for_ports_that_pause(tmp_path: Path) -> None:
+    """A server's cable of 10 m needs less than one of 50 m between switches."""
+    both = of(small(tmp_path), "stripe1-leaf1")
+    servers = of(small(tmp_path, "qos: {pfc: {ports: server}}"), "stripe1-leaf1")
+    assert 0 < int(servers["switch.headroom"]) < int(both["switch.headroom"])
+
+
+def run(folder: Path, more: str = "", overrides: str = "") -> Prediction:
+    network, _ = designed(folder, CONGESTED.format(more=more, overrides=overrides))
+    settings = {"buffer": "8MB", "host.timeout": "1ms"}
+    return predict(network, "all-to-all", SIZE, qps=1, settings=settings, engine="packet")
+
+
+def counted(found: Prediction) -> tuple[int, int]:
+    assert found.counters is not None
+    return found.counters["dropped_ingress_full"] + found.counters["dropped_egress_full"], found.counters["pfc_pauses"]
+
+
+def test_leaves_drop_what_servers_send_where_only_switches_pause(tmp_path: Path) -> None:
+    dropped, pauses = counted(run(tmp_path))
+    assert dropped == 0
+    assert pauses > 0
+    found = run(tmp_path, ", pfc: {ports: fabric}")
+    assert counted(found)[0] > 0
+    assert found.errors == (), "that is how it is configured"
+
+
+def test_single_ports_do_not_pause(tmp_path: Path) -> None:
+    off = ", ".join(f"{port}: {{pfc: false}}" for port in UPLINKS)
+    devices = ", ".join(
+        f"{name}: {{ports: {{{off}}}}}" for name in ("stripe1-leaf1", "stripe2-leaf1", "spine1", "spine2")
+    )
+    assert counted(run(tmp_path, overrides=f"overrides: {{devices: {{{devices}}}}}"))[0] > 0
