@@ -201,6 +201,7 @@ def predict(
         load=load,
         wall_s=time.perf_counter() - begin,
         notes=tuple(notes),
+        remarks=fabric.remarks,
         hosts=names,
         order=order_text(names, stripes(network, names), job.gpus_per_server // job.gpus_per_process),
         errors=lossless_drops(run.counters, by_address) if by_address is not None else (),

@@ -155,6 +155,7 @@ class JobPrediction:
             for one in self.steps
             if one.prediction.band is not None and one.prediction.band.outside
         )
+        lines += dict.fromkeys(f"note: {remark}" for one in self.steps for remark in one.prediction.remarks)
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:

@@ -41,6 +41,8 @@ class Prediction:
     """How long the prediction took."""
     notes: tuple[str, ...]
     """What was assumed or left out."""
+    remarks: tuple[str, ...] = ()
+    """Those of them that the text shows too: what the network has and nobody simulates."""
     hosts: tuple[str, ...] = ()
     """The servers, in the order of their ranks."""
     order: str = ""
@@ -83,6 +85,7 @@ class Prediction:
             f"  congestion     {congestion_text(self.counters)}\n"
             f"  engine         {engine_text(self.choice, self.steady)}"
             + "".join(f"\n  error          {error}" for error in self.errors)
+            + "".join(f"\n  note           {remark}" for remark in self.remarks)
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from railweave.catalog import catalog
 from railweave.catalog.headroom import headroom_bytes
 from railweave.catalog.shares import port_share_bytes
 from railweave.device.classes import SETS_LOSSLESS_QUEUES
+from railweave.simulation.model.classes import class_of, is_taken_off, unpaused
 from railweave.simulation.model.wiring import delay_ps
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
     """The parameters of one switch, and notes of what was assumed or left out. ``host``: what NICs send with."""
     qos = config.qos
     model = catalog().switches.get(config.model)
+    if is_taken_off(config):
+        return _best_effort(model, host)
     if qos is None:
         return {}, [f"{config.nos} has no QoS in the configuration: classes, buffers and ECN are the engine's own"]
     found: dict[str, str] = {}
@@ -79,17 +82,22 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
     return found, notes
 
 
-def unpaused(config: DeviceConfig) -> list[str]:
-    """The links by whose ports a switch neither pauses its neighbor nor listens to it."""
-    return [one.link for one in config.interfaces if not one.pauses]
+def _best_effort(model: SwitchModel | None, host: HostQos) -> tuple[dict[str, str], list[str]]:
+    """A switch whose quality of service is taken off: nothing is paused or marked, and one class has the whole buffer."""
+    pools = ("switch.ingress-pool-lossy", "switch.egress-pool-lossy")
+    found = {} if model is None else dict.fromkeys(pools, str(round(model.buffer.shared_mb * 1e6)))
+    for number in (host.priority, host.cnp_priority):
+        found |= _class(number, None, None, [], None, lossless=False, nos="")
+        found[f"class.{number}.egress-alpha"] = alpha(DEFAULT_THRESHOLD)
+    return found, [
+        "switches without quality of service: best effort has their whole buffer, a queue as much as is free (alpha 1, assumed)"
+    ]
 
 
 def _class_of(qos: QosConfig, dscp: int, notes: list[str]) -> TrafficClass | None:
-    """The class that a switch puts a DSCP into; that of DSCP 0 where none names it."""
-    found = next((one for one in qos.classes.values() if dscp in one.dscp), None)
-    if found is None:
+    if not any(dscp in one.dscp for one in qos.classes.values()):
         notes.append(f"no class of the switches has DSCP {dscp}: its packets are taken for best effort")
-    return found or next((one for one in qos.classes.values() if 0 in one.dscp), None)
+    return class_of(qos, dscp)
 
 
 def _dedicated(buffers: Buffers) -> bool:
@@ -150,7 +158,7 @@ def _queue_bytes(buffers: Buffers, model: SwitchModel, cables: list[Cable]) -> i
 def _class(
     number: int,
     one: TrafficClass | None,
-    qos: QosConfig,
+    qos: QosConfig | None,
     notes: list[str],
     queue_bytes: int | None,
     *,
@@ -158,7 +166,7 @@ def _class(
     nos: str,
 ) -> dict[str, str]:
     name = f"class.{number}"
-    if one is None:
+    if one is None or qos is None:
         return {f"{name}.lossless": "no", f"{name}.service": "1", f"{name}.ecn": "off"}
     strict = one.priority == "strict-high"
     if strict and one.transmit_percent is not None:

@@ -22,7 +22,8 @@ from railweave.device.host import host_config
 from railweave.errors import InputError, NetworkPart, Problem
 from railweave.simulation.model.addresses import Addresses, addresses
 from railweave.simulation.model.balancing import MODES, REORDERING, Override, balancing_notes, dlb_parameters, override
-from railweave.simulation.model.buffers import switch_parameters, unpaused
+from railweave.simulation.model.buffers import switch_parameters
+from railweave.simulation.model.classes import remarks, unbound, unpaused
 from railweave.simulation.model.outages import REPAIR_PS, Change, Timeline, places_down
 from railweave.simulation.model.tables import Forwarding, by_address, joined_prefixes, nic_port
 from railweave.simulation.model.transport import transport
@@ -74,6 +75,7 @@ class PacketFabric:
     """A network's numbers, routes and parameters. ``notes`` says what was assumed, or is not modelled.
 
     ``balance``, ``repairs``, ``joined``: see ``tables.Forwarding``. ``profiles`` are parameters of switches, ``profile`` the place of each node's among them (hosts have no use for theirs).
+    ``remarks`` are those of ``notes`` that every answer shows: what the network has and nobody simulates.
     ``without_pfc``, ``without_ecn``: ports that do not pause, and ports that do not mark.
     """
 
@@ -90,6 +92,7 @@ class PacketFabric:
     without_pfc: NDArray[np.uint32]
     without_ecn: NDArray[np.uint32]
     notes: tuple[str, ...]
+    remarks: tuple[str, ...]
 
     def queue_pairs(self, wanted: Iterable[tuple[str, str, int]]) -> NDArray[np.uint32]:
         """Rows of src, dst, to, back for source and destination NIC (``SERVER:NIC``) and which queue pair of theirs it is.
@@ -201,6 +204,7 @@ def packet_fabric(
         profile[number] = profiles.setdefault(tuple(own.items()), len(profiles))
         notes |= dict.fromkeys((*said, *balancing_notes(config.balancing)))
     notes |= dict.fromkeys(_others(network, wiring, sent))
+    told = tuple(remarks(here, host.qos_of(nic.fabric).dscp))
     return PacketFabric(
         wiring=wiring,
         addresses=addresses(network, wiring, {prefix: place for place, prefix in enumerate(routes.prefixes)}),
@@ -213,8 +217,9 @@ def packet_fabric(
         profiles=tuple(dict(one) for one in profiles),
         profile=profile,
         without_pfc=_ports(wiring, {config.name: unpaused(config) for config in here}),
-        without_ecn=_ports(wiring, {}),
-        notes=tuple(notes),
+        without_ecn=_ports(wiring, {config.name: unbound(config) for config in here}),
+        notes=tuple(dict.fromkeys((*told, *notes))),
+        remarks=told,
     )
 
 

@@ -254,7 +254,8 @@ class TrainingPrediction:
 
     def to_text(self) -> str:
         """Lines for people."""
-        return "\n\n".join(job.to_text() for job in self.jobs)
+        told = ["\n".join(f"note: {remark}" for remark in self.fabric.remarks)] if self.fabric.remarks else []
+        return "\n\n".join([*(job.to_text() for job in self.jobs), *told])
 
     def to_json(self) -> dict[str, Any]:
         """The documented object (docs/jobs.md)."""

@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import railweave
+from railweave.report.prediction.page import prediction_html
 from railweave.simulation.collective import predict
+from railweave.simulation.model.fabric import packet_fabric
 from tests.conftest import designed
-from tests.simulation.test_parameters import of, small
+from tests.simulation.beds import plane_of
+from tests.simulation.test_parameters import FABRIC, of, small
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from railweave.simulation.model.fabric import PacketFabric
@@ -27,6 +32,7 @@ fabrics:
 servers: [{{names: "n[1-4]", model: h100-8gpu-cx7}}]
 {overrides}
 """
+ALL = ("stripe1-leaf1", "stripe2-leaf1", "spine1", "spine2")
 SIZE = 8 << 20
 UPLINKS = ("et-0/0/0:0", "et-0/0/0:1", "et-0/0/1:0", "et-0/0/1:1")
 
@@ -95,7 +101,42 @@ def test_leaves_drop_what_servers_send_where_only_switches_pause(tmp_path: Path)
 
 def test_single_ports_do_not_pause(tmp_path: Path) -> None:
     off = ", ".join(f"{port}: {{pfc: false}}" for port in UPLINKS)
-    devices = ", ".join(
-        f"{name}: {{ports: {{{off}}}}}" for name in ("stripe1-leaf1", "stripe2-leaf1", "spine1", "spine2")
-    )
+    devices = ", ".join(f"{name}: {{ports: {{{off}}}}}" for name in ALL)
     assert counted(run(tmp_path, overrides=f"overrides: {{devices: {{{devices}}}}}"))[0] > 0
+
+
+def taken_off(*switches: str, ports: Sequence[str] = UPLINKS) -> str:
+    off = ", ".join(f"{port}: {{qos: false}}" for port in ports)
+    return f"overrides: {{devices: {{{', '.join(f'{name}: {{ports: {{{off}}}}}' for name in switches)}}}}}"
+
+
+def test_a_switch_without_quality_of_service_is_lossy_and_marks_nothing(tmp_path: Path) -> None:
+    """The defaults mark RDMA data; a port without quality of service has one class, which does not."""
+    network, _ = designed(tmp_path, CONGESTED.format(more="", overrides=taken_off(*ALL)))
+    plane = plane_of(network)
+    fabric = packet_fabric(network, plane.configs, plane.routes())
+    own, leaf = of(fabric, "spine1"), of(fabric, "stripe1-leaf1")
+    assert own["class.3.lossless"] == "no"
+    assert own["class.3.ecn"] == own["class.6.ecn"] == "off"
+    assert own["switch.egress-pool-lossy"] == own["switch.ingress-pool-lossy"] == "165000000"
+    assert leaf["class.3.lossless"] == "yes"
+    assert any(one.startswith("spine1, spine2: quality of service is off at all ports") for one in fabric.remarks)
+    found = run(tmp_path, overrides=taken_off(*ALL))
+    assert counted(found)[0] > 0
+    for remark in fabric.remarks:
+        assert f"note           {remark}" in found.to_text()
+        assert remark in found.to_json()["notes"]
+
+
+def test_ports_without_quality_of_service_do_not_mark(tmp_path: Path) -> None:
+    def marked(overrides: str) -> int:
+        own = CONGESTED.replace("ecn: null", "ecn: {{min_fill: 1, max_fill: 2}}")
+        network, _ = designed(tmp_path, own.format(more="", overrides=overrides))
+        found = predict(network, "all-to-all", SIZE, qps=1, settings={"host.timeout": "1ms"}, engine="packet")
+        assert found.counters is not None
+        assert bool(found.remarks) == bool(overrides)
+        if overrides:
+            assert "off at 4 ports (stripe1-leaf1 et-0/0/0:0, stripe1-leaf1 et-0/0/0:1, spine1" in found.remarks[0]
+        return found.counters["ecn_marked_packets"]
+
+    assert 0 < marked(taken_off("stripe1-leaf1", "spine1", ports=UPLINKS[:2])) < marked("")
