@@ -140,3 +140,19 @@ def test_ports_without_quality_of_service_do_not_mark(tmp_path: Path) -> None:
         return found.counters["ecn_marked_packets"]
 
     assert 0 < marked(taken_off("stripe1-leaf1", "spine1", ports=UPLINKS[:2])) < marked("")
+
+
+def test_a_second_lossless_class_is_not_simulated_and_the_answer_says_so(tmp_path: Path) -> None:
+    storage = "{queue: 5, dscp: [18], lossless: true, pfc_priority: 4, bandwidth: 30, ecn: {}}"
+    more = f"qos: {{classes: {{no-loss: {{bandwidth: 50}}, best-effort: {{bandwidth: 10}}, storage: {storage}}}}}"
+    assert small(tmp_path).remarks == ()
+    (remark,) = small(tmp_path, more).remarks
+    assert remark == (
+        "only RDMA data is simulated, in class no-loss (50 % of a port that is full); nothing is sent in storage, which is "
+        "lossless too, so data has the whole port"
+    )
+    network, _ = designed(tmp_path, FABRIC.format(more=more, leaf=""))
+    found = railweave.simulate(network, "all-to-all", "1M", qps=1)
+    assert f"  note           {remark}" in found.to_text()
+    assert remark in found.to_json()["notes"]
+    assert remark in prediction_html(network, [found])

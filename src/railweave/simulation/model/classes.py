@@ -58,6 +58,24 @@ def remarks(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
             f"quality of service is off at {counted(len(ports), 'port')} ({_some(ports)}): they neither pause nor mark; what comes "
             "in by them is taken to be in its class, and on the switch it is best effort"
         )
+    yield from _other_lossless(configs, data_dscp)
+
+
+def _other_lossless(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
+    """Lossless classes beside that of RDMA data: nobody sends in them."""
+    with_qos = [config.qos for config in configs if config.qos is not None]
+    own = [(name, one) for qos in with_qos for name, one in qos.classes.items() if one is class_of(qos, data_dscp)]
+    if not own:
+        return
+    name, data = next((pair for pair in own if pair[1].lossless), own[0])
+    lossless = dict.fromkeys(key for qos in with_qos for key, one in qos.classes.items() if one.lossless)
+    others = [key for key in lossless if key not in {mine for mine, _ in own}]
+    if others:
+        share = "what other classes leave" if data.transmit_percent is None else f"{data.transmit_percent} %"
+        yield (
+            f"only RDMA data is simulated, in class {name} ({share} of a port that is full); nothing is sent in {' and '.join(others)}, "
+            f"which {'is' if len(others) == 1 else 'are'} lossless too, so data has the whole port"
+        )
 
 
 def _some(names: Sequence[str]) -> str:
