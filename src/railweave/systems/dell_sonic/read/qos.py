@@ -1,4 +1,4 @@
-"""Traffic classes, PFC, marking and headroom. A class is known by its queue; its name is not printed."""
+"""Traffic classes, PFC, marking and headroom. A class is known by its queue; its name is printed in that of its WRED policy alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from railweave.device.classes import Buffers, Ecn, TrafficClass, Watchdog
 from railweave.device.model import Marking, PfcProfile, QosConfig
 from railweave.systems.dell_sonic.read.ports import fewest
 from railweave.systems.dell_sonic.read.words import number
-from railweave.systems.dell_sonic.render.qos import LOSSY_GROUP
+from railweave.systems.dell_sonic.render.qos import LOSSY_GROUP, NAME
 from railweave.systems.sonic.render.buffers import NO_OFFSET
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from railweave.systems.dell_sonic.read.ports import Lines, PortQos
     from railweave.systems.dell_sonic.read.qos_maps import Maps
 
+_CLASS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+"""The name of a class in a fabric file."""
 _PROFILE = re.compile(r"pg_lossless_(?P<speed>\d{1,7})_(?P<length>\d{1,6})m(?:_(?P<mru>\d{1,6}))?_profile")
 
 
@@ -77,19 +79,22 @@ def _used(own: Iterable[PortQos], kind: str) -> list[str]:
 
 
 def _names(found: Maps, own: Sequence[PortQos]) -> dict[int, str]:
-    """Classes by queue, named by what they do: as a fabric file calls them where it says nothing."""
+    """Classes by queue, named as their WRED policies say, or by what they do: as a fabric file calls them where it says nothing."""
     policy = _policy(found, own)
     queues = sorted(policy or set(found.of("tc-queue", ()).values()))
     held = set(_lossless(found, own).values())
     rest = found.of("tc-queue", _used(own, "tc-queue"))
     usual = found.of("dscp-tc", _used(own, "dscp-tc"))
     default = rest.get(usual.get(0, 0), usual.get(0, 0))
-    names: dict[int, str] = {}
-    for queue in queues:
+    policies = {queue: name for one in own for queue, name in one.wred.items() if name in found.marks}
+    told = {queue: name.removeprefix(f"{NAME}-") for queue, name in policies.items() if name.startswith(f"{NAME}-")}
+    names = {queue: name for queue, name in told.items() if queue in queues and list(told.values()).count(name) == 1}
+    names = {queue: name for queue, name in names.items() if _CLASS.fullmatch(name)}
+    for queue in (one for one in queues if one not in names):
         strict = policy.get(queue, {}).get("type") == "strict"
         name = "no-loss" if queue in held else "best-effort" if queue == default else "cnp" if strict else "class"
         names[queue] = name if name not in names.values() and name != "class" else f"queue-{queue}"
-    return names
+    return {queue: names[queue] for queue in queues}
 
 
 def _policy(found: Maps, own: Sequence[PortQos]) -> dict[int, dict[str, str]]:
