@@ -169,7 +169,7 @@ def _fabric(
     name_vlans(draft, configs, named)
     group_names(draft, own, configs, tiers)
     load_balancing(draft, configs, there.leaves, colored=bool(own))
-    qos(draft, tiers, configs, model)
+    qos(draft, tiers, configs, model, own_wiring)
     mtus(draft, configs, there)
     tenants(draft, there, configs, slots)
     for name, pools in alone.items():

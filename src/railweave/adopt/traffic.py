@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from railweave.adopt.parts import common, given, plain
+from railweave.adopt.pausing import exceptions, kinds_of_ports, only_lossy, pfc_ports, ports_that_pause
 from railweave.catalog import catalog
 from railweave.design.limits.devices import tunnel_overhead_bytes
 from railweave.device.classes import TrafficClass, Watchdog
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from railweave.adopt.draft import Draft
     from railweave.adopt.shape import Shape
+    from railweave.adopt.wiring import Wiring
     from railweave.catalog.systems import System
     from railweave.device.model import DeviceConfig, QosConfig
     from railweave.network.fabric import RoleName
@@ -39,10 +41,16 @@ _SAME_MTU = (0, 14, 18)
 
 
 def qos(
-    draft: Draft, tiers: Mapping[RoleName, Sequence[str]], configs: Mapping[str, DeviceConfig], model: Mapping[str, str]
+    draft: Draft,
+    tiers: Mapping[RoleName, Sequence[str]],
+    configs: Mapping[str, DeviceConfig],
+    model: Mapping[str, str],
+    wiring: Wiring,
 ) -> None:
-    """``qos`` of the fabric, of roles that differ, and buffers of single switches."""
+    """``qos`` of the fabric, of roles that differ, buffers of single switches, and ports that are exceptions."""
     by_role: dict[str, dict[str, Any]] = {}
+    kinds = kinds_of_ports(wiring, {name: role for role, names in tiers.items() for name in names})
+    usual = pfc_ports(ports_that_pause((configs[name] for name in tiers.get("leaf", ())), kinds), "all")
     for role, names in tiers.items():
         found = {name: _qos(config.qos, config, model[name]) for name in names if (config := configs[name]).qos}
         if not found and all(
@@ -51,6 +59,9 @@ def qos(
             found = dict.fromkeys(names, NO_QOS)
         if not found:
             continue
+        ports = pfc_ports(ports_that_pause((configs[name] for name in names), kinds), usual)
+        if ports != "all":
+            found = {name: _pausing(own, ports, configs[name]) for name, own in found.items()}
         most, others = common(list(found.values()))
         by_role[role] = most
         for name, own in found.items() if others else ():
@@ -70,9 +81,19 @@ def qos(
         whole = by_role["leaf"]
     if whole:
         draft.fabric["qos"] = whole
+    given_to = {name: whole for names in tiers.values() for name in names}
     for role, own in by_role.items() if others else ():
-        if own != whole:
+        names = tiers[cast("RoleName", role)]
+        if own != whole and not all(only_lossy(whole, own, configs[name]) for name in names):
             draft.at(role.replace("-", "_"))["qos"] = own
+            given_to |= dict.fromkeys(names, own)
+    exceptions(draft, given_to, configs, kinds, wiring.far())
+
+
+def _pausing(own: dict[str, Any], ports: str, config: DeviceConfig) -> dict[str, Any]:
+    """A switch's ``qos`` with the ports that pause; where no class is lossless, none does."""
+    lossless = config.qos is not None and any(one.lossless for one in config.qos.classes.values())
+    return {**own, "pfc": {**own.get("pfc", {}), "ports": ports}} if lossless else own
 
 
 def _qos(found: QosConfig, config: DeviceConfig, model: str) -> dict[str, Any]:

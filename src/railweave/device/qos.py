@@ -42,7 +42,7 @@ def qos_config(
     return QosConfig(
         classes=placed,
         default_class=_default_class(classes),
-        marking={name: _marking(one.ecn, system.marking) for name, one in classes.items() if one.ecn}
+        marking={name: marking_of(one.ecn, system.marking) for name, one in classes.items() if one.ecn}
         if system.marking
         else {},
         buffers=own_type(Buffers, qos.buffers),
@@ -79,7 +79,7 @@ def _default_class(classes: Mapping[str, TrafficClass]) -> str:
     return zero or lossy or next(iter(classes), "")
 
 
-def _marking(ecn: Ecn, default: SystemMarking) -> Marking:
+def marking_of(ecn: Ecn, default: SystemMarking) -> Marking:
     """Thresholds as the file gives them, else the system's with its probability: the file's goes with fill levels."""
     if ecn.min_bytes is None or ecn.max_bytes is None:
         return Marking(default.min_bytes, default.max_bytes, default.max_probability)
