@@ -12,13 +12,32 @@ import railweave
 from railweave.errors import FileLine, InputError, Option
 from railweave.routing.fib_file import read_fibs, write_fibs
 from railweave.simulation.compare import comparison
+from railweave.simulation.conditions import bed_of
 from railweave.simulation.job_fabric import job_network
 from railweave.simulation.job_run import JobPrediction
 from railweave.simulation.varied import values_of, variants
 from tests.conftest import SMALL as EXAMPLE_NAMES
-from tests.conftest import example
+from tests.conftest import designed, example
 
 MIB = 1 << 20
+
+OWN_SERVERS = """
+name: own-servers
+fabrics:
+  backend:
+    topology: {stripes: 1, leaves_per_stripe: 1}
+    leaf: {device: qfx5240-64od}
+  front:
+    nics: frontend
+    naming: {leaf: "front{number}"}
+    topology: {stripes: 1, leaves_per_stripe: 1}
+    leaf: {device: qfx5220-32cd, server_ports: {breakout: 1x100G}}
+    pools: {router_id: 10.254.0.0/24}
+    addressing: {server_pool: "fd02::/16"}
+servers: [{names: "gpu-[1-2]", model: ours}]
+hardware: {servers: {ours: {extends: dgx-h100-aidc}}}
+management: {root_password: secret:root, users: {ops: {role: super-user, password: secret:ops}}}
+"""
 SMALL: dict[str, Any] = {"collective": "all-reduce", "size": 8 * MIB, "qps": 4, "watch": False}
 
 
@@ -52,6 +71,14 @@ def test_every_example_is_predicted(name: str) -> None:
     assert found.time_ps > 0
     assert len(found.links["utilisation"]) == len(found.links["link"])
     assert 0 < max(found.links["utilisation"]) <= 1
+
+
+def test_a_job_on_own_server_models_runs_on_the_fabric_of_their_gpus(tmp_path: Path) -> None:
+    network = designed(tmp_path, OWN_SERVERS)[0]
+    assert [one.name for one in job_network(network).fabrics] == ["backend"]
+    assert bed_of(job_network(network)).job.ranks == 16
+    found = railweave.simulate(network, "all-reduce", MIB, engine="flow", watch=False)
+    assert found.complete
 
 
 def test_a_job_runs_on_one_of_several_fabrics() -> None:

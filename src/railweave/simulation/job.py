@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.catalog import catalog
 from railweave.collectives.job import Job, JobError, Nic, Server, gpu_link
 from railweave.errors import Argument, InputError, Option, Problem
 from railweave.simulation.model.addresses import NONE, ports_of_hosts
@@ -53,7 +52,7 @@ def job_of(
     known = {name: (own, gpus) for name, own, gpus in servers(network, wiring, whose)}
     for name in ordered(stripes(network, known), order):
         own, gpus = known[name]
-        model = catalog().servers.get(models[name])
+        model = network.catalog.servers.get(models[name])
         vendors.append(model.gpu_vendor if model else "NVIDIA")
         gpu = model.gpu if model else "H100"
         nics = tuple(_nic(wiring, host, ports[host], rails, rates) for host in own)

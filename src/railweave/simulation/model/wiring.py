@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave._sim import HOST, SWITCH
-from railweave.catalog import catalog
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,8 +85,8 @@ class Wiring:
 
 
 def nic_group(network: Network, server: Server, fabric: str) -> NicGroup | None:
-    """What the catalog says of the NICs by which a server is on a fabric; None where it does not know the model."""
-    model = catalog().servers.get(server.model)
+    """What the network's catalog says of the NICs by which a server is on a fabric; None where it does not know the model."""
+    model = network.catalog.servers.get(server.model)
     return model.nics.get(network.fabric(fabric).nics) if model else None
 
 
@@ -164,7 +163,7 @@ def servers(network: Network, wiring: Wiring, tenant: str = "") -> list[tuple[st
         first = {(one.fabric, network.fabric(one.fabric).nic_number(one.rail)): one for one in reversed(there)}
         wired = [first[key] for key in sorted(first)]
         hosts = [wiring.node[f"{server.name}:{nic.name}"] for nic in wired if nic.tenant == tenant]
-        model = catalog().servers.get(server.model)
+        model = network.catalog.servers.get(server.model)
         if hosts:
             gpus = model.gpus if model else len(wired)
             found.append((server.name, hosts, max(1, gpus * len(hosts) // len(wired))))
