@@ -144,6 +144,37 @@ def test_queue_pairs_take_ports_in_turn_and_then_path_colors() -> None:
 
 
 @pytest.mark.parametrize(
+    ("gone", "down", "expected"),
+    [
+        # of a NIC that has a port less than the other, NCCL has as many queue pairs as of the other
+        ('"gpu-1:gpu0_p1": failed', [], [("p0", 0), ("p0", 0), ("p0", 1), ("p0", 1), ("p0", 2), ("p0", 2)]),
+        ('"gpu-3:gpu0_p0": failed', [], [("p1", 0), ("p1", 0), ("p1", 1), ("p1", 1), ("p1", 2), ("p1", 2)]),
+        ('"stripe[1-2]-leaf2": failed', [], [("p0", 0), ("p0", 1), ("p0", 2), ("p0", 3), ("p0", 0), ("p0", 1)]),
+        ('"plane2-spine[1-2]": failed', [], [("p0", 0), ("p0", 0), ("p0", 1), ("p0", 1), ("p0", 2), ("p0", 2)]),
+        ("", ["plane1-spine1", "plane1-spine2"], [("p1", 0), ("p1", 0), ("p1", 1), ("p1", 1), ("p1", 2), ("p1", 2)]),
+    ],
+)
+def test_queue_pairs_of_a_port_without_a_path_go_by_the_other_ports(
+    gone: str, down: list[str], expected: list[tuple[str, int]], tmp_path: Path
+) -> None:
+    network = network_of_planes(tmp_path, last=f"status: {{{gone}}}" if gone else "")
+    plane = ControlPlane((device_config(network, switch.name) for switch in network.switches), network.absent)
+    src, dst = "gpu-1:gpu0_p0+gpu0_p1", "gpu-3:gpu0_p0+gpu0_p1"
+    found = queue_pair_paths(network, plane.routes(down), src, dst, 6)
+    assert [one.hops[0][0].link.partition("--")[0][-2:] for one in found] == [port for port, _ in expected]
+    fabric = network.fabrics[0]
+    colors = [fabric.color_name(one.color) for one in network.server("gpu-1").nics[0].addresses]
+    assert [colors.index(one.color) for one in found] == [color for _, color in expected]
+
+
+def test_without_any_living_port_there_is_no_path(tmp_path: Path) -> None:
+    network = network_of_planes(tmp_path, last='status: {"gpu-1:gpu0_p1": failed, "gpu-2:gpu0_p0": failed}')
+    plane = ControlPlane((device_config(network, switch.name) for switch in network.switches), network.absent)
+    found = queue_pair_paths(network, plane.routes(), "gpu-1:gpu0_p0+gpu0_p1", "gpu-2:gpu0_p0+gpu0_p1", 4)
+    assert not any(one.hops for one in found)
+
+
+@pytest.mark.parametrize(
     ("src", "dst", "said"),
     [
         ("gpu-01:gpu0_p0+gpu1_p1", "gpu-03:gpu0_p0", "gpu0_p0 and gpu1_p1 are not ports of one NIC"),

@@ -17,6 +17,7 @@ import railweave
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
 from railweave.collectives.queue_pairs import ALIGN, split
+from railweave.routing.paths import queue_pair_paths
 from railweave.simulation.collective import predict
 from railweave.simulation.conditions import bed_of
 from railweave.simulation.engines.traffic import traffic_of
@@ -100,6 +101,24 @@ def test_bytes_split_alike_over_living_planes(
     names, network = part.fabric.wiring.nics, planes(count)
     plane = {f"{one.name}:{nic.name}": network.plane_of(nic) for one in network.servers for nic in one.nics}
     assert all(plane[names[src]] == plane[names[dst]] for src, dst in found.pairs[:, :2].tolist())
+
+
+@pytest.mark.parametrize("gone", ['"gpu-1:gpu0_p1"', '"gpu-3:gpu0_p0"', '"plane2-spine[1-2]"'])
+def test_queue_pairs_move_to_living_ports_as_paths_shows_it(gone: str, tmp_path: Path) -> None:
+    network = network_of_planes(tmp_path, last=f"status: {{{gone}: failed}}")
+    fabric = bed_of(network).fabric
+    names = fabric.wiring.nics
+    src, dst = (
+        next(host for host, nic in enumerate(names) if nic.startswith(f"{server}:gpu0_"))
+        for server in ("gpu-1", "gpu-3")
+    )
+    here, there = np.full(8, src, np.uint32), np.full(8, dst, np.uint32)
+    lanes = fabric.addresses.lanes(here, there, usable(fabric, Timeline()))
+    rows = fabric.addresses.merged(here, there, np.arange(8, dtype=np.uint32), 2, lanes)
+    shown = queue_pair_paths(network, fabric.routes, "gpu-1:gpu0_p0+gpu0_p1", "gpu-3:gpu0_p0+gpu0_p1", 8)
+    text = fabric.addresses.text
+    assert [(text[back], text[to]) for _, _, to, back in rows.tolist()] == [(one.src_gid, one.dst_gid) for one in shown]
+    assert all(one.hops for one in shown)
 
 
 @pytest.mark.parametrize("how", ["absent", "leaves die", "spines die"])

@@ -53,7 +53,7 @@ def paths(
     from railweave.api import running as saved
     from railweave.network.status import absent_sentence
     from railweave.routing.headers import walk
-    from railweave.routing.paths import queue_pair_paths
+    from railweave.routing.paths import ports_without_path, queue_pair_paths
 
     wanted = _family(family)
     with waiting(f"reading and designing {fabric}, and working out routes", quiet=quiet or as_json):
@@ -68,6 +68,8 @@ def paths(
     else:
         if said := absent_sentence(network):
             typer.echo(said)
+        for port in ports_without_path(network, tables, src, dst, wanted):
+            typer.echo(f"{port} has no path to {dst}: the NIC's other ports take its queue pairs (port failover)")
         for place, path in enumerate(found):
             _print(path, walks[place] if walks else None)
     if any(not path.hops for path in found):

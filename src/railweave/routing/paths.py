@@ -88,7 +88,8 @@ def queue_pair_paths(
     """The path of each of ``qps`` queue pairs from NIC ``src`` to NIC ``dst`` (``SERVER:NIC``).
 
     Of NICs with several ports ``SERVER:PORT+PORT`` names those that are one device to the job: queue pair q takes port q mod
-    N, and there path color q div N.
+    N, and there path color q div N. Those of a port that has no path go by the ports that are left, on the same path color, as
+    port failover has it; N is without ports that are absent by ``status:``.
 
     ``family`` is the address family of their GIDs; None: the one that jobs use. Raises ``InputError`` for an unknown or
     unconnected NIC, and one without an address of the family.
@@ -128,9 +129,9 @@ def queue_pair_paths(
     fabric = network.fabric(source.fabric)
     result: list[QueuePairPath] = []
     wanted = family or network.hosts.job.address_family
+    lanes = _Lanes(network, routes, (source_host, target_host), both, wanted)
     for qp in range(qps):
-        turn, port = divmod(qp, len(both))
-        source, target = both[port]
+        turn, (source, target) = lanes.of(qp)
         sending = source.addresses_of(wanted)
         answering = target.addresses_of(sending[0].family)
         here = sending[turn % len(sending)]
@@ -149,6 +150,55 @@ def queue_pair_paths(
     return result
 
 
+def ports_without_path(network: Network, routes: Routes, src: str, dst: str, family: Family | None = None) -> list[str]:
+    """The ports of ``src`` (``SERVER:PORT``) whose queue pairs go by other ports of the NIC: absent, or without a path."""
+    (source, sources), (target, targets) = find_ports(network, src), find_ports(network, dst)
+    both = port_pairs(network, sources, targets)
+    lanes = _Lanes(network, routes, (source, target), both, family or network.hosts.job.address_family)
+    return [f"{source}:{here.name}" for here, there in both if (here, there) not in lanes.pairs]
+
+
+class _Lanes:
+    """Which ports the queue pairs of a connection take, of those that it has on both NICs: what is without a path takes none.
+
+    So the simulator has it too (``simulation.model.addresses``). Where no port has a path all stand as they were named.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        routes: Routes,
+        servers: tuple[str, str],
+        both: list[tuple[Nic, Nic]],
+        family: Family | None,
+    ) -> None:
+        self.pairs, self._ports = both, len(both)
+        if len(both) > 1:
+            self.pairs = [pair for pair in both if _reaches(network, routes, servers, pair, family)] or both
+            counts = [
+                sum(_link(one, pair[side]) not in network.absent for pair in both) for side, one in enumerate(servers)
+            ]
+            self._ports = max(counts) or len(both)  # as NCCL has it: the number of the NIC that has more of them
+
+    def of(self, qp: int) -> tuple[int, tuple[Nic, Nic]]:
+        """A queue pair's path color, as the turn that it takes among those of the port, and its ports at both ends."""
+        turn, lane = divmod(qp, self._ports)
+        return turn, self.pairs[lane % len(self.pairs)]
+
+
+def _reaches(
+    network: Network, routes: Routes, servers: tuple[str, str], pair: tuple[Nic, Nic], family: Family | None
+) -> bool:
+    source, target = pair
+    there = target.addresses_of(source.addresses_of(family)[0].family)[0]
+    return bool(_hops(network, routes, (servers[0], source), (servers[1], target), there))
+
+
+def _link(server: str, nic: Nic) -> str:
+    """The link of a NIC to its leaf."""
+    return f"{server}:{nic.name}--{nic.leaf}:{nic.leaf_port}"
+
+
 def ways(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], address: str
 ) -> tuple[tuple[LinkShare, ...], ...]:
@@ -161,8 +211,7 @@ def _hops(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], there: NicAddress
 ) -> tuple[tuple[LinkShare, ...], ...]:
     """Follow the forwarding tables from the source's leaf to the destination's, splitting evenly over each group."""
-    first = f"{source[0]}:{source[1].name}--{source[1].leaf}:{source[1].leaf_port}"
-    last = f"{target[0]}:{target[1].name}--{target[1].leaf}:{target[1].leaf_port}"
+    first, last = _link(*source), _link(*target)
     gone = {source[1].leaf, target[1].leaf, first, last, source[0], target[0]} & routes.down
     if gone or source == target:
         return ()
