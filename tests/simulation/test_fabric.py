@@ -188,7 +188,10 @@ def test_fast_reroute_shares_over_what_is_left_before_routes_follow() -> None:
 def test_outages_beside_what_was_down_before() -> None:
     _, plane, fabric = bed("h100-rlb")
     both = timeline(fabric.wiring, plane, plane.routes(["spine1"]), [Outage("spine2", 5, 9)], 100)
-    assert [set(one.routes.down) for one in both.tables[:2]] == [{"spine1", "spine2"}, {"spine1"}]
+    routes = {one.at_ps: one.routes for one in both.tables}
+    assert [set(routes[at].down) for at in (105, 109)] == [{"spine1", "spine2"}, {"spine1"}]
+    # back, but without a table until routes have followed
+    assert [one.at_ps for one in both.tables if one.silent == {"spine2"}] == [9, 105]
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,57 @@ def test_a_plane_that_dies_leaves_its_share_to_the_other(
     assert under_way.prediction.time_ps < 10**9  # it waits neither for the leaf nor for a retransmission
 
 
+BOTH_DEAD = "traffic: [{{collective: all-reduce, size: 16M, compute: {start}}}]\nreroute: 500us\nfaults: [{faults}]\n"
+RETRY_PS = 4_096_000 << 20
+"""A NIC's retransmission timeout, as NCCL sets it."""
+
+
+@pytest.mark.parametrize(
+    ("start", "faults", "ports"),
+    [
+        # the first plane is down for a millisecond, the second for good
+        (
+            "3.2ms",
+            "{at: 1ms, kind: plane-down, plane: plane2}, {at: 2ms, for: 1ms, kind: plane-down, plane: plane1}",
+            1,
+        ),
+        (
+            "2.2ms",
+            "{at: 1ms, kind: plane-down, plane: plane2}, {at: 2ms, for: 1ms, kind: plane-down, plane: plane1}",
+            1,
+        ),
+        # both are up again when the collective begins, but no switch knows a route yet
+        (
+            "3.2ms",
+            "{at: 2ms, for: 1ms, kind: plane-down, plane: plane1}, {at: 2ms, for: 1ms, kind: plane-down, plane: plane2}",
+            2,
+        ),
+        # one that comes back first is lost again: it is no use to wait for it
+        (
+            "3.2ms",
+            "{at: 1ms, for: 5ms, kind: plane-down, plane: plane2}, {at: 2ms, for: 1ms, kind: plane-down, plane: plane1}, {at: 4ms, kind: plane-down, plane: plane1}",
+            1,
+        ),
+    ],
+)
+@pytest.mark.parametrize("engine", ["packet", "flow"])
+def test_a_collective_without_a_living_plane_waits_for_the_first_that_comes_back(
+    engine: Literal["packet", "flow"], start: str, faults: str, ports: int, tmp_path: Path
+) -> None:
+    """What it sends before routes are back is lost, and sent again after a retransmission timeout."""
+    network, scenario = planes(2), tmp_path / "s.yaml"
+    scenario.write_text(BOTH_DEAD.format(start=start, faults=faults))
+    alone = railweave.simulate(network, collective="all-reduce", size="16M", engine=engine)
+    [found] = railweave.simulate(network, scenario=scenario, engine=engine).steps
+    assert found.prediction.complete
+    assert found.prediction.ideal is not None
+    assert alone.steps[0].prediction.ideal is not None
+    assert found.prediction.ideal.nics_ps * ports == pytest.approx(
+        2 * alone.steps[0].prediction.ideal.nics_ps, rel=2e-3
+    )
+    assert RETRY_PS < found.prediction.time_ps < RETRY_PS + 5 * 10**9
+
+
 def test_one_dead_port_costs_its_own_nic_half() -> None:
     """A cable of one server: that GPU's NIC has one port left, all others keep both."""
     network = planes(2)

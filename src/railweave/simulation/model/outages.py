@@ -103,8 +103,9 @@ def timeline(
         at + repair_ps: frozenset(link for one in down[at] if one.of == "signal" for link in _links(wiring, one.name))
         for at in moments
     }
-    blackholes = [one for one in outages if one.of == "forwarding"]
-    silent = {at: frozenset(one.name for one in blackholes if _is_down(one, at)) for at in _moments(blackholes)}
+    quiet = [one for one in outages if one.of == "forwarding"]
+    quiet += [] if plane is None else _without_tables(wiring, outages, reroute_ps)
+    silent = {at: frozenset(one.name for one in quiet if _is_down(one, at)) for at in _moments(quiet)}
     tables: list[Tables] = []
     now = Tables(0, start, frozenset())
     for at in sorted(routes.keys() | dead.keys() | silent.keys()):
@@ -133,6 +134,15 @@ def _routes(wiring: Wiring, plane: ControlPlane, start: Routes, down: Sequence[O
     """The routes that the control plane settles on. What forwards nothing does not tell it so."""
     known = [name for one in down if one.of != "forwarding" for name in _known(wiring, one.name)]
     return plane.routes([*start.down, *known]) if known else start
+
+
+def _without_tables(wiring: Wiring, outages: Sequence[Outage], reroute_ps: int) -> list[Outage]:
+    """Switches that are back and know no route yet: what they forwarded by before they failed is forgotten."""
+    return [
+        Outage(one.name, one.until_ps, one.until_ps + reroute_ps, "forwarding")
+        for one in outages
+        if one.of == "signal" and one.until_ps is not None and reroute_ps and one.name in wiring.switches
+    ]
 
 
 def _is_down(outage: Outage, moment: int) -> bool:

@@ -13,9 +13,12 @@ import numpy as np
 from railweave._sim import LINK_DOWN, LINK_UP, NODE_DOWN, NODE_UP
 from railweave.routing.table import UNREACHABLE
 from railweave.simulation.model.addresses import NONE
+from railweave.simulation.model.outages import Tables
 from railweave.simulation.model.tables import nic_port
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from railweave.routing.table import Routes
@@ -40,21 +43,25 @@ UNDER_WAY_NOTE = (
 def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way | None:
     """From which ports packets reach which others, until a moment: what is lost once before it counts as lost.
 
-    None where every NIC has one port, so that there is no other to take.
+    Of a NIC that has no such port those count that are first to reach the other again, for its queue pairs wait for them. None
+    where every NIC has one port, so that there is no other to take.
     """
     if fabric.addresses.ports.shape[1] == 1:
         return None
-    addresses = fabric.addresses
-    up = _up(fabric, timeline, until_ps)
-    tables = [fabric.routes] if not timeline.tables or timeline.tables[0].at_ps > 0 else []
-    tables += [one.routes for one in timeline.tables if one.at_ps <= until_ps]
-    reached = np.logical_and.reduce([_reached(fabric, one) for one in tables])
-    leaf = nic_port(fabric.wiring)[:, 0] - len(fabric.wiring.nics)
-    prefix = addresses.prefix[addresses.places[:, 0]]
+    tables = [one for one in timeline.tables if one.at_ps <= until_ps]
+    if not tables or tables[0].at_ps > 0:
+        tables.insert(0, Tables(0, fabric.routes, frozenset()))
+    lasting = _way(fabric, _up(fabric, timeline, until_ps, heals=False), tables)
+    moments = [until_ps, *(moment for moment in timeline.moments if moment > until_ps)]
 
     def way(here: NDArray[np.int64], there: NDArray[np.int64]) -> NDArray[np.bool_]:
-        both = (here != NONE) & (there != NONE)
-        return both & up[here] & up[there] & reached[leaf[here], prefix[there]]
+        found = lasting(here, there)
+        for moment in moments:
+            waiting = ~found.any(axis=1)
+            if not waiting.any():
+                break
+            found[waiting] = _way_at(fabric, timeline, moment)(here[waiting], there[waiting])
+        return found
 
     return way
 
@@ -75,16 +82,43 @@ def next_loss(
 ) -> int | None:
     """The next moment after ``after_ps`` at which a queue pair in use loses its way; None where there is none before ``before_ps``.
 
-    ``pairs`` are rows of source and destination as ``PacketEngine`` takes them.
+    ``pairs`` are rows of source and destination as ``PacketEngine`` takes them. One that waits for its way has none to lose.
     """
-    here, there = pairs[:, :1].astype(np.int64), pairs[:, 1:2].astype(np.int64)
+    if fabric.addresses.ports.shape[1] == 1:
+        return None
+    here, there = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
+    had = _way_at(fabric, timeline, after_ps)(here, there)
     for moment in timeline.moments:
         if moment <= after_ps or (before_ps is not None and moment >= before_ps):
             continue
-        way = usable(fabric, timeline, moment)
-        if way is not None and not way(here, there).all():
+        has = _way_at(fabric, timeline, moment)(here, there)
+        if (had & ~has).any():
             return moment
+        had |= has
     return None
+
+
+def _way_at(fabric: PacketFabric, timeline: Timeline, moment: int) -> Way:
+    """Which ports reach which others at one moment."""
+    tables = [one for one in timeline.tables if one.at_ps <= moment]
+    last = tables[-1] if tables else Tables(0, fabric.routes, frozenset())
+    return _way(fabric, _up(fabric, timeline, moment, heals=True), [last])
+
+
+def _way(fabric: PacketFabric, up: NDArray[np.bool_], tables: Sequence[Tables]) -> Way:
+    """Which ports reach which others by all of these tables, of the hosts that are ``up``."""
+    addresses = fabric.addresses
+    reached = np.logical_and.reduce([_reached(fabric, one.routes) for one in tables])
+    leaf = nic_port(fabric.wiring)[:, 0] - len(fabric.wiring.nics)
+    silent = frozenset[str]().union(*(one.silent for one in tables))
+    here_up = up & ~np.isin(leaf, [place for place, name in enumerate(fabric.wiring.switches) if name in silent])
+    prefix = addresses.prefix[addresses.places[:, 0]]
+
+    def way(here: NDArray[np.int64], there: NDArray[np.int64]) -> NDArray[np.bool_]:
+        both = (here != NONE) & (there != NONE)
+        return both & here_up[here] & here_up[there] & reached[leaf[here], prefix[there]]
+
+    return way
 
 
 def _reached(fabric: PacketFabric, routes: Routes) -> NDArray[np.bool_]:
@@ -94,8 +128,8 @@ def _reached(fabric: PacketFabric, routes: Routes) -> NDArray[np.bool_]:
     return np.stack([none if fib is None else fib.group != UNREACHABLE for fib in fibs])
 
 
-def _up(fabric: PacketFabric, timeline: Timeline, until_ps: int) -> NDArray[np.bool_]:
-    """By host: whether it, its link and its leaf are up at the beginning, and do not go down until ``until_ps``."""
+def _up(fabric: PacketFabric, timeline: Timeline, until_ps: int, *, heals: bool) -> NDArray[np.bool_]:
+    """By host: whether it, its link and its leaf are up at ``until_ps``; unless it ``heals``, also at no moment before since the beginning."""
     wiring = fabric.wiring
     cable = wiring.port_cable[wiring.first_port[: len(wiring.nics)]]
     leaf = nic_port(wiring)[:, 0]
@@ -108,8 +142,8 @@ def _up(fabric: PacketFabric, timeline: Timeline, until_ps: int) -> NDArray[np.b
     for at, change, place, _, _ in timeline.changes:
         if at > until_ps:
             break
-        if change == LINK_DOWN or (change == LINK_UP and at == 0):
+        if change == LINK_DOWN or (change == LINK_UP and (heals or at == 0)):
             links[wiring.port_cable[place]] = change == LINK_UP
-        elif change == NODE_DOWN or (change == NODE_UP and at == 0):
+        elif change == NODE_DOWN or (change == NODE_UP and (heals or at == 0)):
             nodes[place] = change == NODE_UP
     return links[cable] & nodes[: len(wiring.nics)] & nodes[leaf]
