@@ -221,6 +221,26 @@ def test_a_collective_without_a_living_plane_waits_for_the_first_that_comes_back
     assert RETRY_PS < found.prediction.time_ps < RETRY_PS + 5 * 10**9
 
 
+def test_without_a_plane_that_comes_back_a_collective_never_completes_and_has_no_rate(tmp_path: Path) -> None:
+    scenario = tmp_path / "s.yaml"
+    scenario.write_text(
+        BOTH_DEAD.format(
+            start="3ms", faults="{at: 1ms, kind: plane-down, plane: plane1}, {at: 1ms, kind: plane-down, plane: plane2}"
+        )
+    )
+    job = railweave.simulate(planes(2), scenario=scenario, engine="flow")
+    [found] = job.steps
+    assert not found.prediction.complete
+    assert found.prediction.bus_bandwidth_gbytes == 0
+    assert found.prediction.band is None
+    for text in (job.to_text(), found.prediction.to_text()):
+        assert "never completes" in text
+        assert "GB/s" not in text
+        assert "busy" not in text
+    shown = found.prediction.to_json()
+    assert [shown[name] for name in ("bus_bandwidth_GBps", "alg_bandwidth_GBps", "bottleneck", "ideal")] == [None] * 4
+
+
 def test_one_dead_port_costs_its_own_nic_half() -> None:
     """A cable of one server: that GPU's NIC has one port left, all others keep both."""
     network = planes(2)

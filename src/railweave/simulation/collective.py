@@ -216,7 +216,9 @@ def predict(
             servers=len(job.servers),
             size_bytes=size_bytes,
             others=" and ".join(_others(conditions)),
-        ),
+        )
+        if run.complete
+        else None,
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from railweave.catalog import in_force
 from railweave.simulation.bottleneck import bottleneck
+from railweave.simulation.prediction import NO_END
 from railweave.simulation.question import answer
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Comparison:
         best, *others = self.ranked
         if not others:
             return f"{self.name}={best.value} is alone."
+        if not best.answer.complete:
+            return "None of them completes: some messages never arrive."
         second, worst = others[0], others[-1]
         alike = [one for one in self.tied if one is not best]
         crossed = all(crosses_spine(one.answer) for one in [best, *alike])
@@ -84,12 +87,12 @@ class Comparison:
             names = " and ".join(one.value for one in [best, *alike])
             head = f"{self.name}: {names} do alike and best"
         else:
-            faster = second.answer.time_ps / best.answer.time_ps - 1
-            head = f"{self.name}={best.value} wins: {second.value} takes {faster:.1%} longer"
+            head = f"{self.name}={best.value} wins: {second.value} {_longer(second, best)}"
         if worst is second and not alike:
             return f"{head}. {best.value}: {why(best)}; {worst.value}: {why(worst)}."
-        slower = worst.answer.time_ps / best.answer.time_ps - 1
-        return f"{head}, and {worst.value} takes {slower:.1%} longer. {best.value}: {why(best)}; {worst.value}: {why(worst)}."
+        return (
+            f"{head}, and {worst.value} {_longer(worst, best)}. {best.value}: {why(best)}; {worst.value}: {why(worst)}."
+        )
 
     def to_text(self) -> str:
         """A table for people, the fastest first, and the verdict."""
@@ -100,8 +103,8 @@ class Comparison:
             rows.append(
                 (
                     one.value,
-                    f"{one.answer.time_ps / 1e6:.1f}",
-                    f"{longest.bus_bandwidth_gbytes:.2f}",
+                    f"{one.answer.time_ps / 1e6:.1f}" if one.answer.complete else "never",
+                    longest.bus_bandwidth_text,
                     *(
                         str(counted.get(f"{name}", "–"))
                         for name in ("ecn_marked_packets", "pfc_pauses", "retransmitted_packets")
@@ -134,8 +137,8 @@ class Comparison:
 
 
 def longest_run(found: JobPrediction) -> Prediction:
-    """The collective of a job that took longest."""
-    return max((one.prediction for one in found.steps), key=lambda one: one.time_ps)
+    """The collective of a job that took longest: the one that never completes, where there is one."""
+    return max((one.prediction for one in found.steps), key=lambda one: (not one.complete, one.time_ps))
 
 
 def crosses_spine(found: JobPrediction) -> bool:
@@ -151,11 +154,17 @@ def crosses_spine(found: JobPrediction) -> bool:
     return False
 
 
+def _longer(one: Outcome, best: Outcome) -> str:
+    if not one.answer.complete:
+        return "never completes"
+    return f"takes {one.answer.time_ps / best.answer.time_ps - 1:.1%} longer"
+
+
 def why(one: Outcome) -> str:
     """What binds a variant, shortly: the busiest thing, and what else took time."""
     longest = longest_run(one.answer)
     bound = bottleneck(longest.load, longest.time_ps)
-    said = [f"{bound.kind} {bound.what} busy {bound.busy:.1%}"]
+    said = [f"{bound.kind} {bound.what} busy {bound.busy:.1%}" if longest.complete else NO_END]
     counted = longest.counters or {}
     for name, word in (
         ("timeouts", "timeouts"),

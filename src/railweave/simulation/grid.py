@@ -143,7 +143,7 @@ class Grid:
         head += ["slope GB/s"] if any(fits) else []
         rows = [head]
         for fixed, fit in zip(self.lines(), fits, strict=True):
-            times = [f"{one.time_us:.1f}{'' if one.answer.complete else ' (not complete)'}" for one in self.line(fixed)]
+            times = [f"{one.time_us:.1f}" if one.answer.complete else "never" for one in self.line(fixed)]
             rows.append([words(fixed), *times, *([f"{fit.bus_gbytes:.2f}" if fit else "–"] if any(fits) else [])])
             for point in self.points(fixed):
                 near = [

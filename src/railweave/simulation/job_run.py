@@ -10,6 +10,7 @@ import numpy as np
 
 from railweave.errors import InputError, Option, Problem
 from railweave.simulation.agreement import agreed
+from railweave.simulation.prediction import NO_END
 from railweave.simulation.settings import texts
 
 if TYPE_CHECKING:
@@ -138,15 +139,20 @@ class JobPrediction:
             found = one.prediction
             lines.append(
                 f"{one.number:>4}  at {one.at_ps / 1e6:>10.1f} us  {one.step.collective:<14} {one.step.size:>12} bytes  "
-                f"{found.time_ps / 1e6:>10.1f} us  {found.bus_bandwidth_gbytes:>8.2f} GB/s"
-                f"{'' if found.complete else '  (not complete)'}"
+                f""
+                + (
+                    f"{found.time_ps / 1e6:>10.1f} us  {found.bus_bandwidth_gbytes:>8.2f} GB/s"
+                    if found.complete
+                    else f"never completes: {NO_END}"
+                )
             )
         if self.steps[MOST_SHOWN:]:
             lines.append(f"      and {len(self.steps) - MOST_SHOWN} more")
+        if not self.complete:
+            return "\n".join([*lines, "the job never completes"])
         low, high = self.between_ps
         lines.append(
             f"job completion time {self.time_ps / 1e6:.1f} us, of which {self.compute_ps / 1e6:.1f} us computing"
-            f"{'' if self.complete else ' (not complete: some messages never arrived)'}"
         )
         chance = f"; {len(self.seeds_ps)} seeds" if self.seeds_ps else ""
         lines.append(f"between {low / 1e6:.1f} and {high / 1e6:.1f} us, as far as published rows tell{chance}")

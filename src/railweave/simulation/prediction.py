@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from railweave.simulation.errors import Band
     from railweave.simulation.ideal import Ideal
 
+NO_END = "some messages never arrive"
+"""Why a collective never completes."""
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -65,27 +68,42 @@ class Prediction:
 
     @property
     def bus_bandwidth_gbytes(self) -> float:
-        """Bus bandwidth, 10^9 byte/s."""
-        return self.program.bus_bandwidth_gbytes(self.time_ps)
+        """Bus bandwidth, 10^9 byte/s; 0 where it never completes."""
+        return self.program.bus_bandwidth_gbytes(self.time_ps) if self.complete else 0.0
+
+    @property
+    def bus_bandwidth_text(self) -> str:
+        """The same for tables: a dash where it never completes."""
+        return f"{self.bus_bandwidth_gbytes:,.2f}" if self.complete else "–"
 
     def to_text(self) -> str:
         """A few lines for people."""
-        bound = bottleneck(self.load, self.time_ps)
-        state = "" if self.complete else "  (not complete: some messages never arrived)"
         return (
             f"{self.collective} of {self.size_bytes} bytes: {self.program.algorithm}, {self.program.protocol}, "
             f"{self.program.channels} channels\n"
             f"{lost_text(self.counters)}"
-            f"  time           {self.time_ps / 1e6:.1f} us{state}\n"
-            f"{'' if self.band is None else self.band.to_text()}"
-            f"  bus bandwidth  {self.bus_bandwidth_gbytes:.2f} GB/s\n"
-            f"{'' if self.ideal is None else self.ideal.to_text(self.time_ps, self.program) + chr(10)}"
-            f"  bound by       {bound.to_text()}\n"
+            f"{self._times() if self.complete else self._no_time()}"
             f"  servers        {self.order}\n"
             f"  congestion     {congestion_text(self.counters)}\n"
             f"  engine         {engine_text(self.choice, self.steady)}"
             + "".join(f"\n  error          {error}" for error in self.errors)
             + "".join(f"\n  note           {remark}" for remark in self.remarks)
+        )
+
+    def _times(self) -> str:
+        return (
+            f"  time           {self.time_ps / 1e6:.1f} us\n"
+            f"{'' if self.band is None else self.band.to_text()}"
+            f"  bus bandwidth  {self.bus_bandwidth_gbytes:.2f} GB/s\n"
+            f"{'' if self.ideal is None else self.ideal.to_text(self.time_ps, self.program) + chr(10)}"
+            f"  bound by       {bottleneck(self.load, self.time_ps).to_text()}\n"
+        )
+
+    def _no_time(self) -> str:
+        """What there is to say of a collective that never completes: no rate, for it has none."""
+        return (
+            f"  time           never completes: {NO_END}\n"
+            f"                 (of those that do, the last arrives after {self.time_ps / 1e6:.1f} us)\n"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -100,10 +118,12 @@ class Prediction:
             "complete": self.complete,
             "time_us": self.time_ps / 1e6,
             "band": None if self.band is None else self.band.to_json(),
-            "bus_bandwidth_GBps": self.bus_bandwidth_gbytes,
-            "alg_bandwidth_GBps": self.size_bytes / self.time_ps * 1e3,
-            "ideal": None if self.ideal is None else self.ideal.to_json(self.time_ps, self.program),
-            "bottleneck": bottleneck(self.load, self.time_ps).to_json(),
+            "bus_bandwidth_GBps": self.bus_bandwidth_gbytes if self.complete else None,
+            "alg_bandwidth_GBps": self.size_bytes / self.time_ps * 1e3 if self.complete else None,
+            "ideal": self.ideal.to_json(self.time_ps, self.program)
+            if self.ideal is not None and self.complete
+            else None,
+            "bottleneck": bottleneck(self.load, self.time_ps).to_json() if self.complete else None,
             "wall_s": self.wall_s,
             **counters_json(self.counters),
             "flows": self.flows,

@@ -16,22 +16,24 @@ FULL = 0.9
 """What is busy for this part of the time binds; where nothing is, waiting does."""
 
 
+NEVER_ARRIVED = "Some messages never arrived: their queue pairs have no path that works, or came to a standstill."
+
+
+def _binds(prediction: Prediction) -> str:
+    bound = bottleneck(prediction.load, prediction.time_ps)
+    busy = f"{bound.kind} {bound.what} was busy for {bound.busy:.1%} of the time: "
+    if bound.busy >= FULL:
+        return f"{busy}it binds. Next is {_with_article(bound.next_kind)} with {bound.next_busy:.1%}."
+    return f"{busy}nothing is full, so {1 - bound.busy:.1%} of the time went by in waiting (latency, or what is below)."
+
+
 def reasons(prediction: Prediction) -> list[str]:
     """What binds first, then what of congestion, loss and waiting there was; nothing that was not counted."""
-    bound = bottleneck(prediction.load, prediction.time_ps)
-    found = [f"{bound.kind} {bound.what} was busy for {bound.busy:.1%} of the time: "]
-    if bound.busy >= FULL:
-        found[0] += f"it binds. Next is {_with_article(bound.next_kind)} with {bound.next_busy:.1%}."
-    else:
-        found[0] += (
-            f"nothing is full, so {1 - bound.busy:.1%} of the time went by in waiting (latency, or what is below)."
-        )
+    found = [_binds(prediction) if prediction.complete else NEVER_ARRIVED]
     measured, counted = prediction.measured, prediction.counters
     if measured is None or counted is None:
         return found
     links = measured.links
-    if not prediction.complete:
-        found.append("Some messages never arrived: their queue pairs have no path that works, or came to a standstill.")
     if counted["timeouts"]:
         found.append(
             f"{_many(counted['timeouts'], 'retransmission timeout')}: queue pairs lost packets and said nothing until then "

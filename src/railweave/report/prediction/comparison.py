@@ -30,7 +30,7 @@ def comparison_html(network: Network, found: Comparison) -> str:
     header += element("p", purpose, class_="lead")
     header += element(
         "ul",
-        *(tile(f"{longest_run(one.answer).bus_bandwidth_gbytes:,.2f} GB/s", one.value) for one in ranked),
+        *(tile(f"{longest_run(one.answer).bus_bandwidth_text} GB/s", one.value) for one in ranked),
         class_="tiles",
     )
     rows: list[str] = []
@@ -39,14 +39,14 @@ def comparison_html(network: Network, found: Comparison) -> str:
         counted = longest.counters or {}
         cells = [
             one.value,
-            f"{one.answer.time_ps / 1e6:,.1f}",
-            f"{one.answer.time_ps / best.answer.time_ps - 1:+.1%}",
-            f"{longest.bus_bandwidth_gbytes:,.2f}",
+            f"{one.answer.time_ps / 1e6:,.1f}" if one.answer.complete else "never",
+            f"{one.answer.time_ps / best.answer.time_ps - 1:+.1%}" if one.answer.complete else "–",
+            longest.bus_bandwidth_text,
             *(
                 f"{counted[name]:,}" if name in counted else "–"
                 for name in ("ecn_marked_packets", "pfc_pauses", "timeouts")
             ),
-            why(one) + ("" if one.answer.complete else " (not complete)"),
+            why(one),
         ]
         tags = [
             element("td", text(cell), class_="said" if place == len(cells) - 1 else None)

@@ -31,7 +31,7 @@ def grid_html(network: Network, found: Grid) -> str:
     header = element("h1", text(title)) + element("p", text(lead), class_="lead")
     header += element(
         "ul",
-        tile(f"{_bandwidth(best):,.2f} GB/s", f"most bus bandwidth, at {words(best.values)}"),
+        tile(f"{longest_run(best.answer).bus_bandwidth_text} GB/s", f"most bus bandwidth, at {words(best.values)}"),
         class_="tiles",
     )
     charts = element("div", *(_chart(found, apart) for apart in found.apart), class_="charts")
@@ -107,9 +107,9 @@ def _table(found: Grid) -> str:
         measured = near[0].time_us if near else None
         cells = [
             *(as_written(name, value) for name, value in cell.values.items()),
-            f"{cell.time_us:,.1f}" + ("" if cell.answer.complete else " (not complete)"),
+            f"{cell.time_us:,.1f}" if cell.answer.complete else "never",
             f"{low / 1e6:,.1f} to {high / 1e6:,.1f}" if high > low else "–",
-            f"{_bandwidth(cell):,.2f}",
+            longest_run(cell.answer).bus_bandwidth_text,
             longest_run(cell.answer).choice.engine,
             "–" if measured is None else f"{measured:,.1f}",
             "–" if measured is None else f"{cell.time_us / measured - 1:+.1%}",

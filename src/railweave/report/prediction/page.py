@@ -118,8 +118,8 @@ def tile(value: str, label: str) -> str:
 def tiles(found: Prediction) -> list[tuple[str, str]]:
     """The figures of a collective."""
     shown = [
-        (f"{found.bus_bandwidth_gbytes:,.2f} GB/s", "bus bandwidth"),
-        (f"{found.time_ps / 1e6:,.1f} us", "time"),
+        (f"{found.bus_bandwidth_text} GB/s", "bus bandwidth"),
+        (f"{found.time_ps / 1e6:,.1f} us" if found.complete else "never completes", "time"),
         (f"{found.program.algorithm}, {found.program.protocol}", f"{found.program.channels} channels"),
         (found.choice.engine, "engine"),
     ]
@@ -174,8 +174,8 @@ def _steps(found: Sequence[JobPrediction]) -> str:
                     one.step.collective,
                     size(one.step.size),
                     f"{one.at_ps / 1e6:,.1f}",
-                    f"{one.prediction.time_ps / 1e6:,.1f}",
-                    f"{one.prediction.bus_bandwidth_gbytes:,.2f}",
+                    f"{one.prediction.time_ps / 1e6:,.1f}" if one.prediction.complete else "never completes",
+                    one.prediction.bus_bandwidth_text,
                     one.prediction.choice.engine,
                 )
             ),
