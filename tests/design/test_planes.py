@@ -11,6 +11,7 @@ import pytest
 from railweave.catalog import catalog
 from railweave.catalog.server_shapes import with_shape
 from railweave.checks.checks import run_checks
+from railweave.checks.planes import no_common_plane
 from railweave.checks.subject import Subject
 from railweave.device.build import device_config
 from railweave.device.host import host_config
@@ -165,6 +166,30 @@ def test_queue_pairs_of_a_port_without_a_path_go_by_the_other_ports(
     fabric = network.fabrics[0]
     colors = [fabric.color_name(one.color) for one in network.server("gpu-1").nics[0].addresses]
     assert [colors.index(one.color) for one in found] == [color for _, color in expected]
+
+
+@pytest.mark.parametrize(
+    ("gone", "said"),
+    [
+        ('"gpu-1:gpu0_p1": failed', []),
+        ('"gpu-1:gpu0_p1": failed, "gpu-1:gpu1_p0": failed', []),  # GPUs of one server do not need the fabric
+        (
+            '"gpu-1:gpu0_p1": failed, "gpu-2:gpu0_p0": failed',
+            ["gpu-1:gpu0_p0: it has ports only in plane1, and gpu-2:gpu0_p1 only in plane2: no plane is alive at both"],
+        ),
+        (
+            '"stripe1-leaf1": failed, "stripe2-leaf2": failed',
+            [
+                "gpu-1:gpu0_p1: it has ports only in plane2, and gpu-3:gpu0_p0 only in plane1: no plane is alive at both; the same holds for 15 more pairs of NICs"
+            ],
+        ),
+    ],
+)
+def test_two_nics_without_a_plane_alive_at_both_are_an_error(gone: str, said: list[str], tmp_path: Path) -> None:
+    subject = Subject.of(network_of_planes(tmp_path, last=f"status: {{{gone}}}"))
+    found = list(no_common_plane.run(subject))
+    assert [f"{one.where}: {one.what}" for one in found] == said
+    assert {one.severity for one in found} <= {"error"}
 
 
 def test_without_any_living_port_there_is_no_path(tmp_path: Path) -> None:

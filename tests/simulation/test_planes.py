@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import replace
 from functools import cache
@@ -239,6 +240,17 @@ def test_without_a_plane_that_comes_back_a_collective_never_completes_and_has_no
         assert "busy" not in text
     shown = found.prediction.to_json()
     assert [shown[name] for name in ("bus_bandwidth_GBps", "alg_bandwidth_GBps", "bottleneck", "ideal")] == [None] * 4
+
+
+def test_nics_without_a_port_in_one_plane_are_named(tmp_path: Path) -> None:
+    gone = 'status: {"gpu-1:gpu0_p1": failed, "gpu-2:gpu0_p0": failed}'
+    network = network_of_planes(tmp_path, last=gone)
+    with pytest.raises(railweave.InputError, match="no path to each other: no plane has a port of both") as caught:
+        railweave.simulate(network, "all-reduce", MB)
+    assert {"gpu-1:gpu0_p0", "gpu-2:gpu0_p1"} == set(
+        re.findall(r"gpu-\d:gpu0_p\d", str(caught.value).splitlines()[0])[-2:]
+    )
+    assert railweave.simulate(network, "all-reduce", MB, hosts="gpu-1,gpu-3", engine="flow").complete
 
 
 def test_one_dead_port_costs_its_own_nic_half() -> None:

@@ -27,7 +27,7 @@ from railweave.simulation.errors import band
 from railweave.simulation.ideal import Ideal
 from railweave.simulation.job import stripes
 from railweave.simulation.model.faults import slowed
-from railweave.simulation.model.ports import FAILOVER_NOTE, UNDER_WAY_NOTE, apart_ps, next_loss, usable
+from railweave.simulation.model.ports import FAILOVER_NOTE, UNDER_WAY_NOTE, apart_ps, check_planes, next_loss, usable
 from railweave.simulation.model.retries import after_retries, retry_parameters
 from railweave.simulation.prediction import Prediction
 from railweave.simulation.ranks import order_text
@@ -121,6 +121,7 @@ def predict(
         way = usable(fabric, timeline, conditions.lost_until_ps)
         apart = apart_ps(fabric.wiring, job.ports)
         own = traffic_of(fabric.addresses, hosts, planned, parts, ports=job.ports, way=way, apart_ps=apart)
+        check_planes(fabric, own.pairs)
     traffic = own if conditions.background is None else with_background(fabric, own, conditions.background)
     every_ps = interval_ps(fabric.wiring, own)
     arguments = (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave._sim import LINK_DOWN, LINK_UP, NODE_DOWN, NODE_UP
+from railweave.errors import InputError, NetworkPart, Problem
 from railweave.routing.table import UNREACHABLE
 from railweave.simulation.model.addresses import NONE
 from railweave.simulation.model.outages import Tables
@@ -96,6 +97,22 @@ def next_loss(
             return moment
         had |= has
     return None
+
+
+def check_planes(fabric: PacketFabric, pairs: NDArray[np.uint32]) -> None:
+    """Raise ``InputError`` where a queue pair has no plane: its NICs have no port of one plane, as some are absent.
+
+    ``pairs`` are rows of source and destination as ``PacketEngine`` takes them.
+    """
+    ports, names = fabric.addresses.ports, fabric.wiring.nics
+    here, there = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
+    apart = ~((ports[here] != NONE) & (ports[there] != NONE)).any(axis=1)
+    if apart.any():
+        row = int(apart.argmax())
+        near, far = (names[int(host)] for host in (here[row], there[row]))
+        what = f"the NICs of {near} and {far} have no path to each other: no plane has a port of both"
+        fix = "leave one of the two servers out of the job (--hosts), or bring up the ports that `status:` names"
+        raise InputError([Problem(NetworkPart(near), what, fix)])
 
 
 def _way_at(fabric: PacketFabric, timeline: Timeline, moment: int) -> Way:

@@ -13,7 +13,7 @@ from railweave.collectives.queue_pairs import split
 from railweave.collectives.whole import messages
 from railweave.simulation.engines.flows import run_flows
 from railweave.simulation.engines.traffic import Traffic, traffic_of
-from railweave.simulation.model.ports import usable
+from railweave.simulation.model.ports import check_planes, usable
 from railweave.simulation.settings import post_cost_ps
 from railweave.simulation.training.groups import Group, between, group_of, inside_bytes, inside_ps
 
@@ -121,6 +121,7 @@ def carried(placed: Placed, communication: Communication) -> Carried:
         here = "links between the GPUs of a server"
         return Carried(max(floor, 1), none.astype(np.int64), none, none, here, "", True, inside)
     traffic = _joined(traffics)
+    check_planes(placed.fabric, traffic.pairs)
     arguments = placed.fabric.flow_arguments(traffic.pairs, placed.timeline)
     arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | dict(placed.settings)
     run = run_flows(arguments, traffic)

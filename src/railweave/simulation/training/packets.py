@@ -14,7 +14,7 @@ from railweave.collectives.queue_pairs import split
 from railweave.simulation.engines.choice import MOST_PACKET_HOPS
 from railweave.simulation.engines.packets import run_packets
 from railweave.simulation.engines.traffic import Traffic, traffic_of
-from railweave.simulation.model.ports import apart_ps, usable
+from railweave.simulation.model.ports import apart_ps, check_planes, usable
 from railweave.simulation.model.retries import retry_parameters
 from railweave.simulation.training.groups import between
 from railweave.simulation.training.loads import carried
@@ -192,7 +192,9 @@ def _traffic(placed: Placed, one: Communication) -> tuple[Traffic, int, int]:
             )
         )
     tail = max(each.tail_ps for each in known.values())
-    return joined(parts), tail, max(each.floor_ps for each in known.values())
+    traffic = joined(parts)
+    check_planes(placed.fabric, traffic.pairs)
+    return traffic, tail, max(each.floor_ps for each in known.values())
 
 
 def joined(parts: Sequence[Traffic]) -> Traffic:
