@@ -21,6 +21,9 @@ from railweave.sizing.size import Size, Wanted
 from tests.conftest import ROOT, designed
 
 
+TWO_PORTS = "hgx-b300-8gpu-cx8-2x400"
+
+
 def run(*words: str) -> str:
     result = CliRunner().invoke(app, ["init", *words], catch_exceptions=False)
     assert result.exit_code == 0, result.output
@@ -40,6 +43,13 @@ def test_a_file_with_choice_and_alternatives(tmp_path: Path) -> None:
     assert "alternative: rail planes" in out
     assert "not super-spines: " in out
     assert len(network.servers) == 64
+
+
+@pytest.mark.parametrize(("words", "nics"), [((), 8), (("--nics-per-server", "4"), 4)])
+def test_nics_are_counted_not_their_ports(words: tuple[str, ...], nics: int, tmp_path: Path) -> None:
+    out, network = made(tmp_path, "--gpus", "64", "--nic", TWO_PORTS, *words)
+    assert f"8 GPUs and {nics} NICs of 2 ports each (" in out
+    assert len(network.servers[0].nics) == 2 * nics
 
 
 def test_for_machines(tmp_path: Path) -> None:

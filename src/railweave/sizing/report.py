@@ -53,7 +53,8 @@ def words(catalog: Catalog, sized: Sized) -> Iterator[str]:
 def _models(catalog: Catalog, sized: Sized) -> Iterator[str]:
     best, wanted, ports = sized.best, sized.best.wanted, sized.best.ports
     nic, model = catalog.nics[catalog.servers[wanted.server].nics["gpu"].nic], catalog.switches[wanted.switch]
-    each = f"{counted(ports.gpus_per_server, 'GPU')} and {counted(ports.rails, 'NIC')} each ({nic.description})"
+    nics = counted(ports.nics, "NIC") + (f" of {ports.nic_ports} ports" if ports.nic_ports > 1 else "")
+    each = f"{counted(ports.gpus_per_server, 'GPU')} and {nics} each ({nic.description})"
     yield f"servers: {best.servers:,} x {wanted.server}, {each}"
     if best.gpus != wanted.gpus:
         yield f"  {counted(wanted.gpus, 'GPU')} asked for, rounded up to whole servers: {best.gpus:,}"

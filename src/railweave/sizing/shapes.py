@@ -56,6 +56,7 @@ def ports_of(catalog: Catalog, wanted: Wanted) -> Ports:
         rails=len(nics.names),
         gpus_per_server=server.gpus,
         group=widest,
+        nic_ports=nics.ports,
     )
 
 
@@ -72,7 +73,10 @@ def size(catalog: Catalog, wanted: Wanted, shape: Shape, there: Size | None = No
     if shape == "one-leaf":
         need = grown * ports.rails
         if need > ports.total:
-            return Refused(shape, f"{need:,} NICs{_grown(wanted)} on a switch of {ports.total} ports")
+            return Refused(
+                shape,
+                f"{need:,} {'NICs' if ports.nic_ports == 1 else 'ports of NICs'}{_grown(wanted)} on a switch of {ports.total} ports",
+            )
         return Size(shape, wanted, ports, servers, 1, servers)
     if there and not there.spines:
         there = None  # its servers have ports that uplinks then take: they are laid anew

@@ -43,7 +43,7 @@ class Ports:
 
     ``down_built`` of a leaf's links face servers; at most ``up`` go to spines, as many as path colors share equally, and
     for ``down`` of the others those suffice. Without spines servers may have all ``total``. ``per_module`` is how many links a pluggable at a switch
-    carries, ``group`` the widest group of next hops.
+    carries, ``group`` the widest group of next hops. A server has ``rails`` ports of NICs, ``nic_ports`` on each NIC.
     """
 
     speed_gbps: int
@@ -55,6 +55,12 @@ class Ports:
     rails: int
     gpus_per_server: int
     group: int
+    nic_ports: int = 1
+
+    @property
+    def nics(self) -> int:
+        """NICs of a server."""
+        return self.rails // self.nic_ports
 
     @property
     def half(self) -> int:
