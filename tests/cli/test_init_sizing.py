@@ -20,7 +20,6 @@ from railweave.sizing.shapes import sizes
 from railweave.sizing.size import Size, Wanted
 from tests.conftest import ROOT, designed
 
-
 TWO_PORTS = "hgx-b300-8gpu-cx8-2x400"
 
 
@@ -49,6 +48,9 @@ def test_a_file_with_choice_and_alternatives(tmp_path: Path) -> None:
 def test_nics_are_counted_not_their_ports(words: tuple[str, ...], nics: int, tmp_path: Path) -> None:
     out, network = made(tmp_path, "--gpus", "64", "--nic", TWO_PORTS, *words)
     assert f"8 GPUs and {nics} NICs of 2 ports each (" in out
+    assert "chosen: planes of NIC ports, the first that fits" in out
+    assert {switch.plane for switch in network.switches} == {"plane1", "plane2"}
+    assert [one for one in network.findings if one.severity == "error"] == []
     assert len(network.servers[0].nics) == 2 * nics
 
 

@@ -20,12 +20,14 @@ from railweave.sizing.words import cost, growth_lines
 from tests.conftest import designed, example
 
 SERVER, SWITCH = "h100-8gpu-cx7", "qfx5240-64od"
+TWO_PORTS = "hgx-b300-8gpu-cx8-2x400"
 SMALL = "qfx5220-32cd"
 """Spines of 32 ports are full, and pods under super-spines worth while, at few servers."""
 
 
 def sized(gpus: int, shape: Shape, oversubscription: float = 1, growth: float = 1, switch: str = SWITCH) -> Size:
-    found = size(catalog(), Wanted(gpus, SERVER, switch, oversubscription, growth), shape)
+    server = TWO_PORTS if shape == "port-planes" else SERVER
+    found = size(catalog(), Wanted(gpus, server, switch, oversubscription, growth), shape)
     assert isinstance(found, Size), found
     return found
 
@@ -64,6 +66,11 @@ def laid_anew(before: Network, after: Network, kind: str) -> tuple[int, int]:
         (1100, "rail-planes", 1, 1),
         (1100, "rail-planes", 2, 2),
         (100, "one-leaf", 1, 1.2),
+        (64, "port-planes", 1, 1),
+        (128, "port-planes", 1, 1),
+        (256, "port-planes", 1, 1),
+        (512, "port-planes", 1, 1),
+        (600, "port-planes", 2, 2),
         (384, "super-spine", 1, 1),
         (400, "super-spine", 2, 2),
         (600, "super-spine", 1, 1),

@@ -11,14 +11,18 @@ from railweave.network.model import Network
 from railweave.sizing.fabric_file import fabric_text
 from railweave.sizing.shapes import choose, size, sizes
 from railweave.sizing.size import Refused, Size, Wanted
+from railweave.sizing.words import reason
 from tests.conftest import designed
 from tests.growth import growth_of
 
 SERVER, SWITCH = "h100-8gpu-cx7", "qfx5240-64od"
+TWO_PORTS = "hgx-b300-8gpu-cx8-2x400"
 
 
-def sized(gpus: int, shape: str | None = None, oversubscription: float = 1, growth: float = 1) -> Size:
-    wanted = Wanted(gpus, SERVER, SWITCH, oversubscription, growth)
+def sized(
+    gpus: int, shape: str | None = None, oversubscription: float = 1, growth: float = 1, server: str = SERVER
+) -> Size:
+    wanted = Wanted(gpus, server, SWITCH, oversubscription, growth)
     found = {name: one for name, one in sizes(catalog(), wanted).items() if shape in {None, name}}
     best = choose(found)
     assert best is not None, found
@@ -35,6 +39,10 @@ def modules(network: Network) -> int:
 @pytest.mark.parametrize(
     ("gpus", "shape", "oversubscription", "growth"),
     [
+        (64, "port-planes", 1, 1),
+        (128, "port-planes", 1, 1),
+        (200, "port-planes", 1, 1),
+        (600, "port-planes", 2, 2),
         (8, None, 1, 1),
         (8, "two-tier", 1, 1),
         (64, None, 1, 1),
@@ -57,7 +65,7 @@ def modules(network: Network) -> int:
 def test_design_of_the_file_has_what_sizing_counts(
     gpus: int, shape: str | None, oversubscription: float, growth: float, tmp_path: Path
 ) -> None:
-    found = sized(gpus, shape, oversubscription, growth)
+    found = sized(gpus, shape, oversubscription, growth, TWO_PORTS if shape == "port-planes" else SERVER)
     text = fabric_text(catalog(), found)
     assert len(text.splitlines()) <= 15
     network, _ = designed(tmp_path, text)
@@ -88,6 +96,21 @@ def test_counts_by_hand(gpus: int, shape: str, leaves: int, spines: int, super_s
     found = sized(gpus, shape)
     assert (found.leaf_switches, found.spine_switches, found.super_spine_switches) == (leaves, spines, super_spines)
     assert found.links_per_spine == links
+
+
+def test_nics_with_two_ports_get_a_plane_for_each_where_that_fits() -> None:
+    found = sizes(catalog(), Wanted(512, TWO_PORTS, SWITCH))
+    best = choose(found)
+    assert best is not None
+    assert best.shape == "port-planes"
+    # in each plane 8 leaves with 64 uplinks, and 4 spines with 16 links to each of them
+    assert (best.leaf_switches, best.spine_switches, best.links_per_spine) == (16, 8, 16)
+    assert reason(best).startswith("2 networks without a link between them, one for each port of a NIC")
+    assert sized(8192, server=TWO_PORTS).shape == "port-planes"
+    most = sizes(catalog(), Wanted(8193, TWO_PORTS, SWITCH))["port-planes"]
+    assert isinstance(most, Refused)
+    assert "it ends at 8,192" in most.why
+    assert "port-planes" not in sizes(catalog(), Wanted(512, SERVER, SWITCH))
 
 
 def test_two_tiers_end_at_a_port_of_a_spine_for_every_leaf() -> None:

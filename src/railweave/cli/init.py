@@ -80,7 +80,8 @@ def init(
         "1x", metavar="FACTOR", help=f"{_OF_GPUS}the factor that GPUs may grow by without a cable moving, as 2x."
     ),
     shape: str | None = typer.Option(
-        None, help=f"{_OF_GPUS}one-leaf, two-tier, rail-planes or super-spine in place of the first that fits."
+        None,
+        help=f"{_OF_GPUS}one-leaf, two-tier, rail-planes, super-spine or, with NICs of several ports, port-planes in place of the first that fits.",
     ),
     gpus_per_server: int | None = typer.Option(
         None, min=1, max=64, help="With --gpus: GPUs of each server, where not as many as the model has."

@@ -43,6 +43,10 @@ def fabric_text(catalog: Catalog, found: Size, qps: int = 0, tenants: int = 0, s
         topology["leaves_per_stripe"] = 1
     if found.shape == "rail-planes":
         topology["planes"] = "rail"
+    if found.shape == "port-planes":
+        topology["planes"] = ports.nic_ports
+        if not found.spines:
+            topology["leaves_per_stripe"] = 1
     spread = -(-found.servers // found.stripes)  # what the design puts into each stripe by itself
     if found.stripes > 1 and not found.servers_per_stripe == ports.down_built == spread:
         topology["servers_per_stripe"] = found.servers_per_stripe

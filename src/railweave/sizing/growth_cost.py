@@ -85,15 +85,15 @@ def _laid(found: Size, after: Size) -> Laid:
 
     A switch's ports follow from its own number, its neighbor's and the links to each: other links, other ports.
     """
-    if "rail-planes" in {found.shape, after.shape} and found.shape != after.shape:
-        return Laid(found.fabric_cables)  # other spines for every leaf of a rail
+    if {"rail-planes", "port-planes"} & {found.shape, after.shape} and found.shape != after.shape:
+        return Laid(found.fabric_cables)  # other spines for every leaf of a plane
     links = found.links_per_spine, after.links_per_spine
     laid = Laid()
     for stripe in range(found.stripes):
         pod, slot = _place(found, stripe)
         stays = pod == _place(after, stripe)[0]
         for rail in range(found.leaves_per_stripe):
-            place = stripe if found.shape == "rail-planes" else slot * found.leaves_per_stripe + rail
+            place = slot * found.leaves_of_block + rail % found.leaves_of_block
             same = slot == _place(after, stripe)[1]
             laid += _of_one(place, links, (found.spines, after.spines if stays else 0), same=same)
     up = found.links_per_super_spine, after.links_per_super_spine

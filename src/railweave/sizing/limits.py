@@ -16,7 +16,7 @@ def limits(catalog: Catalog, found: Size, mtu: int = 9000) -> list[tuple[str, in
     """What is counted, how many there are, and the most there may be (None: not known)."""
     server, model = catalog.servers[found.wanted.server], catalog.switches[found.wanted.switch]
     nic, kernel, colors = catalog.nics[server.nics["gpu"].nic], catalog.kernel, found.colors
-    rails = 1 if found.shape == "rail-planes" else found.ports.rails
+    rails = {"rail-planes": 1, "port-planes": found.ports.nics}.get(found.shape, found.ports.rails)
     used = {"leaf": found.leaf_used}
     if found.spines:
         used["spine"] = found.spine_used

@@ -14,7 +14,7 @@ from railweave.errors import InputError, Option, Problem
 from railweave.sizing.fabric_file import fabric_text, inventory_text
 from railweave.sizing.report import Sized
 from railweave.sizing.shapes import choose, sizes
-from railweave.sizing.size import Size, Wanted
+from railweave.sizing.size import SHAPES, Size, Wanted
 
 if TYPE_CHECKING:
     from railweave.catalog.models import Catalog
@@ -88,7 +88,8 @@ def answer(known: Catalog, request: Request) -> Answer:
         raise InputError([Problem(Option("--switch"), str(error), "choose another switch or NIC")]) from None
     shape = request.shape
     if shape is not None and shape not in found:
-        raise InputError([Problem(Option("--shape"), f"there is no shape {shape!r}", f"shapes are {', '.join(found)}")])
+        what = f"there is no shape {shape!r}" if shape not in SHAPES else f"the NICs of {server} have one port each"
+        raise InputError([Problem(Option("--shape"), what, f"shapes are {', '.join(found)}")])
     asked = found if shape is None else dict(item for item in found.items() if item[0] == shape)
     best = choose(asked)
     if not isinstance(best, Size):

@@ -1,7 +1,9 @@
 """From "I have so many GPUs and these switches" to a fabric: every shape counted, and the one to take.
 
-Arithmetic on the catalog alone. But for the first, shapes are rail-optimised with one leaf a rail and stripe:
+Arithmetic on the catalog alone. But for ``one-leaf``, shapes are rail-optimised with one leaf a rail and stripe:
 
+- ``port-planes``: NICs of several ports alone; the first ports of all NICs are on a network of their own, so are the second ones. Each of
+  these planes is two tiers, or one leaf where all its ports fit.
 - ``one-leaf``: every NIC on one switch.
 - ``two-tier``: one set of spines joins all leaves. It ends where a spine has a port for every leaf.
 - ``rail-planes``: each rail has spines of its own, so there are as many times more leaves as rails; no path from rail to
@@ -80,8 +82,9 @@ def size(catalog: Catalog, wanted: Wanted, shape: Shape, there: Size | None = No
         return Size(shape, wanted, ports, servers, 1, servers)
     if there and not there.spines:
         there = None  # its servers have ports that uplinks then take: they are laid anew
-    if shape == "rail-planes" and grown <= ports.total and not there and wanted.stripes <= 1:
-        return Size(shape, wanted, ports, servers, 1, servers)  # one leaf a rail joins all its NICs
+    on_a_leaf = {"rail-planes": grown, "port-planes": grown * ports.nics}.get(shape)
+    if on_a_leaf is not None and on_a_leaf <= ports.total and not there and wanted.stripes <= 1:
+        return Size(shape, wanted, ports, servers, 1, servers)  # one leaf a rail, or a plane, joins all its NICs
     if not ports.down:
         return Refused(shape, f"at {wanted.oversubscription:g}:1 no port of a leaf is left for uplinks")
     asked = max(wanted.stripes, there.stripes if there else 1)
@@ -95,7 +98,7 @@ def size(catalog: Catalog, wanted: Wanted, shape: Shape, there: Size | None = No
         return Refused(shape, _other_stripes(base, ports.down))
     if shape == "super-spine":
         return _super_spine(base, later, need, there)
-    leaves = later if shape == "rail-planes" else later * ports.rails
+    leaves = later * replace(base, spines=1).leaves_of_block
     if leaves > ports.total:
         gpus = grown * ports.gpus_per_server
         most = _most(ports, shape)
@@ -106,12 +109,17 @@ def size(catalog: Catalog, wanted: Wanted, shape: Shape, there: Size | None = No
 
 
 def sizes(catalog: Catalog, wanted: Wanted) -> dict[Shape, Size | Refused]:
-    """Every shape for what is wanted."""
-    return {shape: size(catalog, wanted, shape) for shape in SHAPES}
+    """Every shape for what is wanted; planes of NIC ports only where NICs have several."""
+    planes = catalog.servers[wanted.server].nics["gpu"].ports > 1
+    return {shape: size(catalog, wanted, shape) for shape in SHAPES if planes or shape != "port-planes"}
 
 
 def choose(found: dict[Shape, Size | Refused]) -> Size | None:
-    """The shape to take: the first that fits, for each costs more or promises less than the one before; None: none does."""
+    """The shape to take: the first that fits; None: none does.
+
+    NICs with several ports get a plane for each, for only then may a network fail and jobs go on. Of the others each costs more or
+    promises less than the one before.
+    """
     return next((one for one in found.values() if isinstance(one, Size)), None)
 
 
@@ -129,7 +137,7 @@ def _other_stripes(base: Size, down: int) -> str:
 
 def _most(ports: Ports, shape: Shape) -> int:
     """Most GPUs of a shape of two tiers, at its oversubscription."""
-    leaves = ports.total * (ports.rails if shape == "rail-planes" else 1)
+    leaves = ports.total * {"rail-planes": ports.rails, "port-planes": ports.nic_ports}.get(shape, 1)
     return leaves // ports.rails * ports.down * ports.gpus_per_server
 
 

@@ -9,8 +9,8 @@ from typing import Literal
 
 from railweave.sizing.uplinks import colors_of
 
-Shape = Literal["one-leaf", "two-tier", "rail-planes", "super-spine"]
-SHAPES: tuple[Shape, ...] = ("one-leaf", "two-tier", "rail-planes", "super-spine")
+Shape = Literal["port-planes", "one-leaf", "two-tier", "rail-planes", "super-spine"]
+SHAPES: tuple[Shape, ...] = ("port-planes", "one-leaf", "two-tier", "rail-planes", "super-spine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,8 @@ class Size:
 
     @property
     def blocks(self) -> int:
-        """Sets of spines: one a rail plane, one a pod."""
-        return self.ports.rails if self.shape == "rail-planes" else self.pods
+        """Sets of spines: one a plane, one a pod."""
+        return {"rail-planes": self.ports.rails, "port-planes": self.ports.nic_ports}.get(self.shape, self.pods)
 
     @property
     def uplinks(self) -> int:
@@ -125,8 +125,15 @@ class Size:
 
     @property
     def leaves_per_stripe(self) -> int:
-        """One leaf a rail, or one for all."""
+        """One leaf a rail, or one for all; with planes of NIC ports one for all of each plane."""
+        if self.shape == "port-planes" and not self.spines:
+            return self.ports.nic_ports
         return 1 if self.shape == "one-leaf" else self.ports.rails
+
+    @property
+    def leaves_of_block(self) -> int:
+        """Leaves of a stripe under one set of spines."""
+        return self.leaves_per_stripe // (1 if self.shape == "super-spine" else self.blocks)
 
     @property
     def spine_switches(self) -> int:
@@ -171,10 +178,8 @@ class Size:
         last = self.stripes - (self.pods - 1) * self.stripes_per_pod if self.stripes_per_pod else 0
         if self.shape == "super-spine":
             used = [self.stripes_per_pod * self.ports.rails] * (self.pods - 1) + [last * self.ports.rails]
-        elif self.shape == "rail-planes":
-            used = [self.stripes] * self.ports.rails
         else:
-            used = [self.leaf_switches]
+            used = [self.stripes * self.leaves_of_block] * self.blocks
         spine_down = sum(self.spines * -(-leaves * self.links_per_spine // each) for leaves in used)
         top = self.super_spine_switches * -(-self.pods * self.links_per_super_spine // each)
         return self.server_cables + leaf_down + leaf_up + spine_down + spine_up + top
@@ -203,7 +208,7 @@ class Size:
     @property
     def spine_used(self) -> int:
         """Ports in use on the fullest spine, up and down."""
-        leaves = self.stripes if self.shape == "rail-planes" else self.leaf_switches
+        leaves = self.stripes * self.leaves_of_block
         if self.shape == "super-spine":
             leaves = min(self.stripes, self.stripes_per_pod) * self.ports.rails
         return leaves * self.links_per_spine + self.spine_uplinks if self.spines else 0

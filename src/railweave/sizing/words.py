@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from railweave.sizing.size import Shape
 
 TITLES: dict[Shape, str] = {
+    "port-planes": "planes of NIC ports",
     "one-leaf": "one leaf",
     "two-tier": "two tiers",
     "rail-planes": "rail planes",
@@ -21,6 +22,8 @@ TITLES: dict[Shape, str] = {
 
 def reason(found: Size) -> str:
     """What a shape promises at this size, and what it does not."""
+    if found.shape == "port-planes":
+        return _of_port_planes(found)
     if found.shape == "one-leaf":
         return "every NIC reaches every other through one switch; if that fails, all stop"
     if found.shape == "super-spine":
@@ -31,6 +34,16 @@ def reason(found: Size) -> str:
     pinned = f"; {_pinned(found)}" if found.spines else ""
     return (
         f"NICs of a rail reach each other {inside}{pinned}; between rails traffic goes through the servers (NCCL: PXN)"
+    )
+
+
+def _of_port_planes(found: Size) -> str:
+    planes = found.ports.nic_ports
+    through = f"at most three switches of each; {_pinned(found)}" if found.spines else "one switch of each"
+    left = "half" if planes == 2 else f"{planes - 1} of {planes} parts"
+    return (
+        f"{planes} networks without a link between them, one for each port of a NIC: if one fails, jobs with port failover go on with {left} of "
+        f"the bandwidth; every NIC reaches every other through {through}"
     )
 
 
