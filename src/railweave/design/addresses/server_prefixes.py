@@ -130,38 +130,45 @@ def usual_bits(free: int, *, routed: bool, tenants: bool) -> FieldBits:
 
 
 def _default_bits(free: int) -> FieldBits:
-    from railweave.intent.addressing import FieldBits
-
     if free >= 48:
         more = max(0, free - 32 - MOST_BITS)  # a field has 32 bits at most
-        return FieldBits(stripe=free - 32 - more, rail=16 + more, color=16)
+        return _capped(stripe=free - 32 - more, rail=16 + more, color=16)
     if free >= 24:
-        return FieldBits(stripe=free - 16, rail=8, color=8)
+        return _capped(stripe=free - 16, rail=8, color=8)
     color = 4 if free >= 12 else 0
-    return FieldBits(stripe=max(0, (free - color) // 2), rail=max(0, free - color - (free - color) // 2), color=color)
+    return _capped(stripe=max(0, (free - color) // 2), rail=max(0, free - color - (free - color) // 2), color=color)
 
 
 def _tenant_bits(free: int) -> FieldBits:
     """Bits where tenants share the pool."""
-    from railweave.intent.addressing import FieldBits
-
     if free >= 40:
         more = max(0, free - 32 - MOST_BITS)
-        return FieldBits(tenant=free - 32 - more, stripe=16 + more, rail=8, color=8)
+        return _capped(tenant=free - 32 - more, stripe=16 + more, rail=8, color=8)
     rail = min(4, free)
     tenant = (free - rail) // 2
-    return FieldBits(tenant=tenant, stripe=free - rail - tenant, rail=rail, color=0)
+    return _capped(tenant=tenant, stripe=free - rail - tenant, rail=rail, color=0)
 
 
 def _routed_bits(free: int) -> FieldBits:
     """Bits where every NIC has a prefix of its own."""
-    from railweave.intent.addressing import FieldBits
-
     color = 8 if free >= 40 else 4 if free >= 20 else 0
     rail = min(4, free - color)
     server = min(16 if free >= 40 else 8, free - color - rail)
     server += max(0, free - color - rail - server - MOST_BITS)
-    return FieldBits(stripe=free - color - rail - server, server=server, rail=rail, color=color)
+    return _capped(stripe=free - color - rail - server, server=server, rail=rail, color=color)
+
+
+def _capped(*, stripe: int, rail: int, color: int, server: int = 0, tenant: int = 0) -> FieldBits:
+    """Fields of 32 bits at most: what is more goes to others that have room, as long prefixes of a short IPv6 pool need."""
+    from railweave.intent.addressing import FieldBits
+
+    bits = {"rail": rail, "color": color, "server": server, "stripe": stripe, "tenant": tenant}
+    more = sum(max(0, width - MOST_BITS) for width in bits.values())
+    for name, width in bits.items():
+        taken = min(MOST_BITS - min(width, MOST_BITS), more)
+        bits[name] = min(width, MOST_BITS) + taken
+        more -= taken
+    return FieldBits(**bits)
 
 
 def _check_bits(context: Context, layout: Layout, bits: FieldBits, free: int, colors: int, of: ServerPool) -> None:
