@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,8 @@ from railweave.checks.subject import Subject
 from railweave.device.build import device_config
 from railweave.errors import InputError
 from railweave.routing.control_plane import ControlPlane
+from railweave.routing.headers import walk
+from railweave.routing.paths import queue_pair_paths
 from railweave.systems import system
 from tests.routing.fabrics import configurations
 from tests.systems.there_and_back import lost
@@ -92,3 +95,29 @@ def test_leaks_to_nobody(tmp_path: Path) -> None:
         _network(tmp_path, text=FABRIC.replace("leaks: [services]", "leaks: [archive]"))
     with pytest.raises(InputError, match="'red' leaks to itself"):
         _network(tmp_path, text=FABRIC.replace("leaks: [services]", "leaks: [red]", 1))
+
+
+def test_paths_go_where_routes_leak(tmp_path: Path) -> None:
+    network = _network(tmp_path)
+    for src, dst in (("h1:gpu0_eth", "h3:gpu6_eth"), ("h3:gpu6_eth", "h1:gpu0_eth"), ("h1:gpu0_eth", "h1:gpu6_eth")):
+        (found,) = api.paths(network, src, dst, 1)
+        assert found.hops, (src, dst)
+        told = walk(network, api.routes(network), found, src, dst)
+        assert told.data[-1].receiver == dst.partition(":")[0]
+        tenant = {"gpu0": "red", "gpu6": "services"}[dst.partition(":")[2][:4]]
+        vni = next(one.vni for one in network.fabrics[0].tenants if one.name == tenant)
+        assert {one.tunnel.vni for one in told.data if one.tunnel} in ({vni}, set())
+    assert api.paths(network, "h1:gpu0_eth", "h3:gpu2_eth", 1)[0].hops == ()
+
+
+def test_paths_follow_a_mistake_in_route_targets(tmp_path: Path) -> None:
+    network = _network(tmp_path, text=FABRIC.replace(", leaks: [services]", ""))
+    configs = {one.name: one for one in configurations(network)}
+    for name, config in configs.items():
+        vrfs = tuple(replace(one, import_targets=("64999:1",), export_targets=("64999:1",)) for one in config.vrfs)
+        configs[name] = replace(config, vrfs=vrfs)
+    tables = api.routes(network, configs=configs)
+    assert queue_pair_paths(network, api.routes(network), "h1:gpu0_eth", "h3:gpu2_eth", 1)[0].hops == ()
+    found = queue_pair_paths(network, tables, "h1:gpu0_eth", "h3:gpu2_eth", 1)[0]
+    assert found.hops
+    assert walk(network, tables, found, "h1:gpu0_eth", "h3:gpu2_eth", configs).data

@@ -267,18 +267,20 @@ class _Scene:
         own, subnet = str(config.overlay.endpoints[0].address), self._subnet(target, addresses[1])
         far = target[1].leaf
         if target[1].network and self._has_network(config.name, target):
-            same = source[1].network == target[1].network
+            same = self._bridged(source, target, addresses)
             inner_from = f"{source[0]}:{source[1].name}" if same else config.name
             inner_to = f"{target[0]}:{target[1].name}"
             return Tunnel(own, subnet.tunnel, self._vni(target), TUNNEL_TTL, inner_from, inner_to), far
-        vni = next(one.vni for one in config.vrfs if one.name == target[1].tenant)
         if target[1].network:
-            exits = self.routes.shared.leaves(config.name, target[1].tenant, subnet.prefix)
+            exits = self.routes.shared.leaves(config.name, source[1].tenant, subnet.prefix)
             far = next(one for one in ahead if one in exits)
-            overlay = self.config(far).overlay
-            assert overlay is not None  # noqa: S101 - likewise
-            return Tunnel(own, str(overlay.endpoints[0].address), vni, TUNNEL_TTL, config.name, far), far
-        return Tunnel(own, _endpoint(self.config(far), subnet.prefix), vni, TUNNEL_TTL, config.name, far), far
+        end = self.config(far)
+        # The VNI is the one that the far leaf advertises: with routes that leak, this leaf may not have that VRF.
+        vni = next(one.vni for one in end.vrfs if one.name == target[1].tenant)
+        if target[1].network:
+            assert end.overlay is not None  # noqa: S101 - likewise
+            return Tunnel(own, str(end.overlay.endpoints[0].address), vni, TUNNEL_TTL, config.name, far), far
+        return Tunnel(own, _endpoint(end, subnet.prefix), vni, TUNNEL_TTL, config.name, far), far
 
 
 def _endpoint(config: DeviceConfig, prefix: str) -> str:

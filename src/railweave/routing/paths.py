@@ -248,16 +248,17 @@ def _start(
 
     To a routed NIC they go by its own prefix, on a layer-2 network by the tunnel endpoint of the leaf that has it. A leaf
     without that network sends to any leaf with it (type 5), and that one on.
+
+    Between tenants the same tables decide: the source's VRF has a route where the file lets one leak, or a mistake does.
     """
     leaf, nic = source[1].leaf, target[1]
     segment = network.segment_of(*target)
     subnet = segment.subnet_of(there)
-    if source[1].tenant != nic.tenant:
-        return {}
     if not nic.network:
         here = routes.held(leaf, source[1].tenant, subnet.prefix)
         return {_arrived(routes, leaf, (subnet.prefix,)): 1.0} if here else {}
-    exits = (leaf,) if source[1].network == nic.network else routes.shared.leaves(leaf, nic.tenant, subnet.prefix)
+    bridged = (source[1].tenant, source[1].network) == (nic.tenant, nic.network)
+    exits = (leaf,) if bridged else routes.shared.leaves(leaf, source[1].tenant, subnet.prefix)
     tenant = next(one for one in network.fabric(nic.fabric).tenants if one.name == nic.tenant)
     vni = next(one.vni for one in tenant.networks if one.name == nic.network)
     if any(nic.leaf not in routes.shared.bridged.get((one, vni), ()) for one in exits):
