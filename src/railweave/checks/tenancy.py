@@ -11,7 +11,7 @@ from railweave.config.addresses import Address
 from railweave.findings.registry import Found, check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.checks.subject import Subject
     from railweave.network.fabric import Fabric
@@ -60,17 +60,33 @@ def tenant_isolation(subject: Subject) -> Iterator[Found]:
 def _shared(subject: Subject, fabric: Fabric) -> Iterator[Found]:
     """The same for what several leaves have: subnets of layer-2 networks, and routes of external routers."""
     subnets = {one.prefix: tenant.name for tenant in fabric.tenants for one in tenant.networks}
-    outside = {prefix: tenant.name for tenant in fabric.tenants for one in tenant.external for prefix in one.accept}
-    accepted = {(tenant.name, prefix) for tenant in fabric.tenants for one in tenant.external for prefix in one.accept}
+    outside = _outside(fabric)
     for (leaf, vrf), exits in subject.routes.shared.exits.items():
         if subject.network.switch(leaf).fabric != fabric.name:
             continue
-        for prefix in exits:
-            if fabric.apart(vrf, subnets.get(prefix, vrf)) or (
-                prefix in outside and fabric.apart(vrf, outside[prefix]) and (vrf, prefix) not in accepted
-            ):
-                owner = subnets.get(prefix) or outside.get(prefix, "nobody")
+        for prefix, leaves in exits.items():
+            owner = subnets.get(prefix, vrf)
+            if not fabric.apart(vrf, owner):
+                owner = _foreign(fabric, vrf, leaves, outside.get(prefix, {}))
+            if owner and owner != vrf:
                 yield Found(leaf, f"VRF {vrf} holds {prefix}, of tenant {owner}")
+
+
+def _outside(fabric: Fabric) -> dict[str, dict[str, set[str]]]:
+    """By prefix and tenant, the leaves on which external routers give it: several tenants may have a default route."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for tenant in fabric.tenants:
+        for router in tenant.external:
+            for prefix in router.accept:
+                found.setdefault(prefix, {}).setdefault(tenant.name, set()).update(link.leaf for link in router.links)
+    return found
+
+
+def _foreign(fabric: Fabric, vrf: str, leaves: Iterable[str], owners: Mapping[str, set[str]]) -> str:
+    """A tenant whose external route a VRF has without leave; empty where all that it has may come from tenants it reaches."""
+    allowed = [owners[one] for one in owners if not fabric.apart(vrf, one)]
+    rest = set(leaves).difference(*allowed)
+    return next((one for one, own in owners.items() if fabric.apart(vrf, one) and (rest & own or not allowed)), "")
 
 
 @check(
