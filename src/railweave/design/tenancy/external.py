@@ -47,13 +47,18 @@ def with_external(
                 for place, link in enumerate(intent.links)
             ]
             version = ipaddress.ip_network(intent.links[0].prefix).version
+            advertise = intent.advertise or _summary(layout, tenant.name, tuple(prefixes), version)
+            if not advertise:
+                what = f"tenant {tenant.name!r} has no IPv{version} prefix to advertise over the IPv{version} links of external router {name}"
+                fix = f"give the links IPv{10 - version} prefixes, or list under `advertise:` what the router is sent"
+                context.problem((*at, "links", 0, "prefix"), what, fix)
             routers.append(
                 ExternalRouter(
                     name=name,
                     asn=intent.asn,
                     links=tuple(link for link in links if link is not None),
                     accept=intent.accept or (DEFAULT_ROUTES[version],),
-                    advertise=intent.advertise or _summary(layout, tenant.name, tuple(prefixes), version),
+                    advertise=advertise,
                 )
             )
         result.append(replace(tenant, external=tuple(routers)))

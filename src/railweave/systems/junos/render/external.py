@@ -44,13 +44,14 @@ def external_policies(config: DeviceConfig) -> list[Statement | None]:
         for peer in vrf.external:
             for direction, prefixes, how in (("from", peer.accept, "exact"), ("to", peer.advertise, "orlonger")):
                 name = _name(direction, vrf, peer)
+                listed = block(
+                    ("term", "listed"),
+                    block("from", [entry("route-filter", prefix, how, key=2) for prefix in prefixes]),
+                    block("then", leaf("accept")),
+                )
                 found[name] = block(
                     ("policy-statement", name),
-                    block(
-                        ("term", "listed"),
-                        block("from", [entry("route-filter", prefix, how, key=2) for prefix in prefixes]),
-                        block("then", leaf("accept")),
-                    ),
+                    listed if prefixes else None,  # a term without conditions would accept everything
                     block(("term", "rest"), block("then", leaf("reject"))),
                 )
     return list(found.values())
