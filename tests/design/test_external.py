@@ -53,3 +53,45 @@ def test_junos_accepts_nothing_where_nothing_is_listed(tmp_path: Path) -> None:
     lines = junos.files(replace(config, vrfs=vrfs))["junos.set"].splitlines()
     policy = "set policy-options policy-statement to-a-r"
     assert [one for one in lines if one.startswith(policy)] == [f"{policy} term rest then reject"]
+
+
+LINK = "links: [{leaf: stripe1-leaf1, port: et-0/0/31, prefix: "
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("asn: 65500", "asn: ASN-OF-leaf", "is that of stripe1-leaf1"),
+        ("asn: 65500", "asn: ASN-OF-spine", "is that of spine1"),
+        ("asn: 65500", 'asn: 65500, accept: ["0.0.0.0/0"]', "0.0.0.0/0 is not IPv6"),
+        ("asn: 65500", 'asn: 65500, advertise: ["10.0.0.0/8"]', "10.0.0.0/8 is not IPv6"),
+        ('"2001:db8::/127"', '"2001:db8::/127", speed: 0G', "greater than 0"),
+        (
+            '"2001:db8::/127"}',
+            '"2001:db8::/127"}, {leaf: stripe1-leaf1, port: et-0/0/31, prefix: 192.0.2.0/31}',
+            "on ports of their own",
+        ),
+        (
+            '"2001:db8::/127"}',
+            '"2001:db8::/127", vlan: 7}, {leaf: stripe1-leaf1, port: et-0/0/31, prefix: "2001:db8::2/127", vlan: 7}',
+            "has two links to external router r with VLAN 7",
+        ),
+        (
+            '"2001:db8::/127"}]}',
+            '"2001:db8::/127"}]}\n      r2: {asn: 65500, ' + LINK + '"2001:db8::2/127"}]}',
+            "links to two routers are on two ports",
+        ),
+        (
+            '"2001:db8::/127"}',
+            '"2001:db8::/127", vlan: 7}, {leaf: stripe1-leaf1, port: et-0/0/31, prefix: "2001:db8::2/127"}',
+            "one of them without a VLAN",
+        ),
+    ],
+)
+def test_it_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    network, _ = designed(tmp_path, text(LINES))
+    for role, name in (("leaf", "stripe1-leaf1"), ("spine", "spine1")):
+        new = new.replace(f"ASN-OF-{role}", str(network.switch(name).asn))
+    told = refused(tmp_path, (old, new))
+    assert said in told
+    assert any(f"fabric.yaml:{line}:" in told for line in (FIRST, FIRST + 1))

@@ -101,7 +101,7 @@ def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None 
         found = segments(context, layout, colors, owners)
         made_switches = with_endpoints(context, layout, switches(context, layout), colors)
         found = with_tunnels(found, made_switches)
-        known = with_external(context, layout, known, found, cables)
+        known = with_external(context, layout, known, found, cables, made_switches)
         known = with_leaves(context, layout, known, found, made_switches)
         all_switches += made_switches
         for server, made in nics(context, layout, cables, found, colors, owners).items():

@@ -20,7 +20,7 @@ class EdgePort(Model):
     prefixes: Annotated[tuple[Prefix, ...], Field(min_length=1)] = Field(
         description="what is behind it, at most one prefix of each address family"
     )
-    speed: Gbps | None = Field(default=None, description="its speed; empty: that of the whole port")
+    speed: Gbps | None = Field(default=None, gt=0, description="its speed; empty: that of the whole port")
     length: Metres | None = Field(
         default=None,
         exclude_if=lambda value: value is None,

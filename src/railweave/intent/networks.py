@@ -6,7 +6,7 @@ import ipaddress
 from itertools import product
 from typing import Annotated, cast
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from railweave.intent.addresses import Prefix
 from railweave.intent.base import Gbps, Line, Model, WrongValueError
@@ -55,7 +55,7 @@ class ExternalLink(Model):
     leaf: str = Field(description="the leaf that it ends on")
     port: str = Field(description="the leaf's port, for example et-0/0/31")
     prefix: Prefix = Field(description="the link's two addresses: a /31 or /30, a /127 or /126")
-    speed: Gbps | None = Field(default=None, description="its speed; empty: that of the whole port")
+    speed: Gbps | None = Field(default=None, gt=0, description="its speed; empty: that of the whole port")
     vlan: int | None = Field(default=None, ge=1, le=4094, description="802.1Q tag; empty: untagged")
 
     @field_validator("prefix")
@@ -87,5 +87,19 @@ class ExternalRouter(Model):
         if not value:
             raise WrongValueError("an external router without links", "give at least one")
         if len({":" in one.prefix for one in value}) > 1:
-            raise WrongValueError("links of IPv4 and of IPv6 to one router", "describe it as two")
+            fix = "describe the IPv6 links as a router of another name, on ports of their own"
+            raise WrongValueError("links of IPv4 and of IPv6 to one router", fix)
         return value
+
+    @model_validator(mode="after")
+    def _of_the_links(self) -> ExternalRouter:
+        six = ":" in self.links[0].prefix
+        for field, prefixes in (("accept", self.accept), ("advertise", self.advertise)):
+            for place, prefix in enumerate(prefixes):
+                if (":" in prefix) != six:
+                    what = f"{prefix} is not IPv{6 if six else 4}, and the links to the router are"
+                    fix = (
+                        "a session carries the family of its link: leave it out, or give it to a router on other links"
+                    )
+                    raise WrongValueError(what, fix, [field, place], [field])
+        return self

@@ -14,12 +14,12 @@ from railweave.network.overlay import ExternalLink, ExternalRouter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.cabling.panels import Panel
+    from railweave.design.cabling.panels import Conflict, Panel
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
     from railweave.intent.networks import ExternalLink as LinkIntent
     from railweave.intent.reading.document import Location
-    from railweave.network.devices import Cable, Segment
+    from railweave.network.devices import Cable, Segment, Switch
     from railweave.network.overlay import Tenant
 
 Shared = dict[tuple[str, str], list[tuple[str, int, int | None]]]
@@ -29,13 +29,19 @@ DEFAULT_ROUTES = {4: "0.0.0.0/0", 6: "::/0"}
 
 
 def with_external(
-    context: Context, layout: Layout, tenants: Sequence[Tenant], segments: Sequence[Segment], cables: Sequence[Cable]
+    context: Context,
+    layout: Layout,
+    tenants: Sequence[Tenant],
+    segments: Sequence[Segment],
+    cables: Sequence[Cable],
+    switches: Sequence[Switch],
 ) -> tuple[Tenant, ...]:
-    """The tenants with their external routers. Notes problems where a link's port is taken or not there."""
+    """The tenants with their external routers. Notes problems where a link's port is taken or not there, or an AS number is."""
     if not any(layout.spec.tenants[tenant.name].external for tenant in tenants):
         return tuple(tenants)
     panels = panels_of(layout, cables)
     shared: Shared = {}
+    numbers = {one.asn: one.name for one in reversed(switches)}
     result: list[Tenant] = []
     for tenant in tenants:
         prefixes = dict.fromkeys(s.prefix for one in segments if one.tenant == tenant.name for s in one.subnets)
@@ -47,6 +53,10 @@ def with_external(
                 for place, link in enumerate(intent.links)
             ]
             version = ipaddress.ip_network(intent.links[0].prefix).version
+            if intent.asn in numbers:
+                what = f"external router {name} has AS number {intent.asn}, which is that of {numbers[intent.asn]}"
+                fix = "give it another: a switch takes no route whose path has its own AS number"
+                context.problem((*at, "asn"), what, fix)
             advertise = intent.advertise or _summary(layout, tenant.name, tuple(prefixes), version)
             if not advertise:
                 what = f"tenant {tenant.name!r} has no IPv{version} prefix to advertise over the IPv{version} links of external router {name}"
@@ -104,13 +114,9 @@ def _link(
     joins = bool(before) and link.vlan is not None and all(_beside(one, router, speed, link.vlan) for one in before)
     before.append((router, speed, link.vlan))
     conflict = None if joins else panel.take(port, Owner(f"external router {router}", at, "server_ports"))
-    if conflict is not None and len(before) > 1:
-        what = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
-        fix = "tenants share a port to one router by a `vlan:` each, and one speed; choose another port for another router"
+    if conflict is not None:
+        what, fix = _refused(link, router, before, conflict)
         context.problem((*at, "port"), what, fix)
-    elif conflict is not None:
-        what = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
-        context.problem((*at, "port"), what, "choose another port, or end the server or uplink ports before it")
     network = ipaddress.ip_network(link.prefix)
     first = network.network_address + (0 if network.num_addresses == 2 else 1)
     return ExternalLink(
@@ -124,3 +130,24 @@ def _link(
         prefix_length=network.prefixlen,
         vlan=link.vlan,
     )
+
+
+def _refused(
+    link: LinkIntent, router: str, on_port: Sequence[tuple[str, int, int | None]], conflict: Conflict
+) -> tuple[str, str]:
+    """What is wrong with a link whose port is taken, the last of those that are ``on_port``; and the remedy."""
+    what = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
+    others = on_port[:-1]
+    if not others:
+        return what, "choose another port, or end the server or uplink ports before it"
+    if any(one[0] != router for one in others):
+        return what, "choose another port: links to two routers are on two ports"
+    if link.vlan is not None and link.vlan in {one[2] for one in others}:
+        return (
+            f"{link.leaf} {link.port} has two links to external router {router} with VLAN {link.vlan}",
+            "give each its own",
+        )
+    if link.vlan is not None and all(one[2] for one in others):
+        return f"{link.leaf} {link.port} has links to external router {router} of two speeds", "give them one speed"
+    what = f"{link.leaf} {link.port} has several links to external router {router}, one of them without a VLAN"
+    return what, "give each a `vlan:` of its own, or choose another port"
