@@ -120,6 +120,15 @@ class Image(Model):
     file: str
 
 
+class VrfNames(Model):
+    """What a VRF, which has its tenant's name, may be called."""
+
+    most: int = Field(default=31, description="characters of the longest name")
+    reserved: dict[str, str] = Field(
+        default_factory=dict[str, str], description="names that mean something else there, and what"
+    )
+
+
 class Notes(Model):
     """Sentences about a system for the pages that people read; empty where there is nothing to say."""
 
@@ -151,6 +160,7 @@ class System(Model):
         default=True, description="BGP has large communities (RFC 8092); else policies use communities of 32 bits"
     )
     isis: bool = Field(default=True, description="it has IS-IS; else a fabric whose underlay that is gets refused")
+    vrf_names: VrfNames = VrfNames()
     frr_conf: bool = Field(default=False, description="its routing is FRR, by a frr.conf of its own: the lab runs that")
     pfc_by_queue: bool = Field(
         default=False, description="a lossless class's queue has the number of its PFC priority: no table is between"

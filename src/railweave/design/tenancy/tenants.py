@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from railweave.intent.reading.document import Location
     from railweave.network.overlay import VirtualNetwork
 
-MOST_VRF_NAME = 31
-"""Letters of a VRF's name. Junos takes 128, Linux and FRR 15 for an interface: FRR's form is shortened where needed."""
-
 
 class Owner(NamedTuple):
     """Whose a NIC is: its tenant, and where it is on a layer-2 network that network and its number there, from 1."""
@@ -54,8 +51,7 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
         other = owners.setdefault(vni, tenant)
         if other != tenant:
             context.problem((*at, "vni"), f"duplicate VNI {vni}: {other} and {tenant}", "give each its own")
-        if len(tenant) > MOST_VRF_NAME:
-            context.problem(at, f"{tenant!r} is too long for a VRF", f"use at most {MOST_VRF_NAME} letters")
+        _check_name(context, layout, tenant)
         target = f"target:{_target(context, layout, tenant, slot, vni)}"
         whose = targets.setdefault(target, tenant)
         if whose != tenant and (
@@ -71,6 +67,20 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
     members = _members(context, layout, {one.name: one for one in found})
     context.check()
     return tuple(found), members
+
+
+def _check_name(context: Context, layout: Layout, tenant: str) -> None:
+    """Note a problem where a tenant's name cannot be that of a VRF on the systems of the leaves."""
+    at: Location = ("fabrics", layout.name, "tenants", tenant)
+    for nos in dict.fromkeys(layout.equipment[leaf.name].role.nos for leaf in layout.leaves):
+        system = context.catalog.systems[nos]
+        names = system.vrf_names
+        if len(tenant) > names.most:
+            what = f"{tenant!r} is too long for a VRF of {system.description}, which has the tenant's name"
+            context.problem(at, what, f"use at most {names.most} characters")
+        elif tenant in names.reserved:
+            what = f"a VRF of {system.description} cannot be called {tenant!r}: that is {names.reserved[tenant]}"
+            context.problem(at, what, "give the tenant another name")
 
 
 def _leaks(context: Context, layout: Layout, tenant: str) -> tuple[str, ...]:
