@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.catalog import catalog
-from railweave.config.addresses import Address
+from railweave.config.addresses import WORDS, Address
 from railweave.findings.registry import Found, check
 
 if TYPE_CHECKING:
@@ -145,6 +145,30 @@ def no_vtep(subject: Subject) -> Iterator[Found]:
                     f"no published configuration has {model} as a tunnel endpoint of EVPN {' and '.join(missing)} routes",
                     fix="ask the vendor, or use a model that has one: "
                     + ", ".join(n for n, m in catalog().switches.items() if all(k in m.tunnels for k in kinds)),
+                )
+
+
+@check(
+    "tenant-families",
+    "warning",
+    applies="network",
+    why="queue pairs need one address family at both ends, and jobs one on all servers",
+    fix="give all members addresses of one family: the same pools, or networks of the pools' family",
+)
+def tenant_families(subject: Subject) -> Iterator[Found]:
+    """The NICs of a tenant have an address family in common, and the one that jobs are to use if the file says so."""
+    network = subject.network
+    wanted = network.hosts.job.address_family
+    for fabric in network.fabrics:
+        for tenant in fabric.tenants:
+            common = network.families_of_tenant(fabric.name, tenant.name)
+            if not common:
+                yield Found(fabric.name, f"tenant {tenant.name} has NICs of IPv4 alone and NICs of IPv6 alone")
+            elif wanted is not None and wanted not in common:
+                used = WORDS[next(iter(common))]
+                what = f"not every NIC of tenant {tenant.name} has an {WORDS[wanted]} address: its jobs use {used}"
+                yield Found(
+                    fabric.name, what, fix="give all members such an address, or leave `hosts.job.address_family` out"
                 )
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Family = Literal["ipv4", "ipv6"]
 
+WORDS: dict[Family, str] = {"ipv4": "IPv4", "ipv6": "IPv6"}
+"""What people call them."""
+
 BITS: dict[Family, int] = {"ipv4": 32, "ipv6": 128}
 """Bits of an address."""
 

@@ -45,7 +45,7 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
     wanted, library = scope.hosts.job, scope.library
     one = next(one for one in qos if one.fabric == used[0].fabric)
     colored, own_plugin = _colored(used), uses_own_plugin(scope, used)
-    first = used_addresses(used[0], wanted.address_family)
+    first = used_addresses(used[0], scope.families[used[0].fabric, used[0].tenant])
     family = first[0].address.family
     rails = [used_addresses(nic, wanted.address_family)[0] for nic in used]
     far = scope.long_haul.get(one.fabric)

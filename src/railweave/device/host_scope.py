@@ -12,6 +12,7 @@ from railweave.device.long_haul import LongHaul, long_haul
 
 if TYPE_CHECKING:
     from railweave.catalog.hardware import ServerModel
+    from railweave.config.addresses import Family
     from railweave.network.devices import Nic, Segment, Server
     from railweave.network.fabric import Fabric
     from railweave.network.model import Hosts, Network
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 class HostScope:
     """A server, its model, and what concerns it: its fabrics by name, and by name of its NICs the segment and how many NICs share it.
 
+    ``families`` are the address families of jobs, by fabric and tenant of its NICs.
     ``long_haul`` is what long links ask of jobs, of those fabrics that have such links.
     """
 
@@ -32,6 +34,7 @@ class HostScope:
     segments: dict[str, Segment]
     sharing: dict[str, int]
     long_haul: dict[str, LongHaul]
+    families: dict[tuple[str, str], Family | None]
 
     @property
     def name(self) -> str:
@@ -74,6 +77,7 @@ def host_scope(network: Network, name: str) -> HostScope:
         segments={nic.name: network.segment_of(name, nic) for nic in server.nics},
         sharing={nic.name: _sharing(network, fabrics[nic.fabric], nic) for nic in server.nics},
         long_haul={one: found for one, found in far.items() if found is not None},
+        families={(nic.fabric, nic.tenant): network.job_family(nic.fabric, nic.tenant) for nic in server.nics},
     )
 
 

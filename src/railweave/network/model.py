@@ -118,6 +118,15 @@ class Network:
         return found
 
     @cached_property
+    def _of_tenants(self) -> dict[tuple[str, str], list[set[Family]]]:
+        found: dict[tuple[str, str], list[set[Family]]] = {}
+        for server in self.servers:
+            for nic in server.nics:
+                if nic.tenant and nic.addresses:
+                    found.setdefault((nic.fabric, nic.tenant), []).append({one.family for one in nic.addresses})
+        return found
+
+    @cached_property
     def _long_links(self) -> dict[str, list[Cable]]:
         site = {switch.name: switch.site for switch in self.switches}
         result: dict[str, list[Cable]] = {}
@@ -228,6 +237,16 @@ class Network:
     def families_of(self, fabric: str) -> frozenset[Family]:
         """The address families of the prefixes of a fabric's servers, layer-2 networks aside."""
         return frozenset(self._families.get(fabric, ()))
+
+    def families_of_tenant(self, fabric: str, tenant: str) -> frozenset[Family]:
+        """The address families that every NIC of a tenant has."""
+        both: frozenset[Family] = frozenset(("ipv4", "ipv6"))
+        return both.intersection(*self._of_tenants.get((fabric, tenant), ()))
+
+    def job_family(self, fabric: str, tenant: str) -> Family | None:
+        """The address family of jobs, as the file asks for; of a tenant one that all its NICs have. None: each NIC's first."""
+        wanted, every = self.hosts.job.address_family, self.families_of_tenant(fabric, tenant)
+        return wanted if wanted in every or len(every) != 1 else next(iter(every))
 
     def systems_of(self, fabric: str) -> frozenset[tuple[str, str]]:
         """The operating systems, with their releases, of the switches of a fabric that look at path colors."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from railweave.config.addresses import WORDS
 from railweave.errors import InputError, NetworkPart, Option, Problem
 from railweave.routing.ports import find_ports, port_pairs
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     _State = tuple[str, tuple[str, ...]]
     """Where packets are, and the prefixes that they still go by, in order."""
-
-WORDS: dict[Family, str] = {"ipv4": "IPv4", "ipv6": "IPv6"}
 
 SHARE_DIGITS = 6
 MAXIMUM_HOPS = 32
@@ -92,7 +91,7 @@ def queue_pair_paths(
     port failover has it; N is without ports that are absent by ``status:``.
 
     ``family`` is the address family of their GIDs; None: the one that jobs use. Raises ``InputError`` for an unknown or
-    unconnected NIC, and one without an address of the family.
+    unconnected NIC, one without an address of the family, and two without a family in common.
     """
     if not 1 <= qps <= MOST_QUEUE_PAIRS:
         raise InputError([Problem(Option("--qps"), f"{qps} queue pairs", f"give 1 to {MOST_QUEUE_PAIRS:,}")])
@@ -119,16 +118,19 @@ def queue_pair_paths(
                 [Problem(NetworkPart(name), "the NIC has no address: it waits for a tenant", "make it a member of one")]
             )
         if family is not None and all(one.family != family for one in nic.addresses):
-            own = " and ".join(
-                word for known, word in WORDS.items() if any(one.family == known for one in nic.addresses)
-            )
-            what = f"the NIC has no {WORDS[family]} address, only {own}"
-            raise InputError(
-                [Problem(NetworkPart(name), what, "choose the other family, or give the fabric `dual_stack:`")]
-            )
+            what = f"the NIC has no {WORDS[family]} address, only {_families(nic)}"
+            raise InputError([Problem(NetworkPart(name), what, f"choose the other family, or {_second(network, nic)}")])
     fabric = network.fabric(source.fabric)
     result: list[QueuePairPath] = []
-    wanted = family or network.hosts.job.address_family
+    wanted = family or network.job_family(source.fabric, source.tenant)
+    own: set[Family] = {one.family for one in sources[0].addresses}
+    shared = own.intersection(one.family for one in targets[0].addresses)
+    if not shared:
+        what = f"{src} has {_families(sources[0])} addresses, {dst} {_families(targets[0])}"
+        fix = "queue pairs need one address family at both ends: choose other NICs, or give both NICs both families"
+        raise InputError([Problem(NetworkPart(dst), what, fix)])
+    if len(shared) == 1:
+        wanted = next(iter(shared))
     lanes = _Lanes(network, routes, (source_host, target_host), both, wanted)
     for qp in range(qps):
         turn, (source, target) = lanes.of(qp)
@@ -154,7 +156,8 @@ def ports_without_path(network: Network, routes: Routes, src: str, dst: str, fam
     """The ports of ``src`` (``SERVER:PORT``) whose queue pairs go by other ports of the NIC: absent, or without a path."""
     (source, sources), (target, targets) = find_ports(network, src), find_ports(network, dst)
     both = port_pairs(network, sources, targets)
-    lanes = _Lanes(network, routes, (source, target), both, family or network.hosts.job.address_family)
+    wanted = family or network.job_family(sources[0].fabric, sources[0].tenant)
+    lanes = _Lanes(network, routes, (source, target), both, wanted)
     return [f"{source}:{here.name}" for here, there in both if (here, there) not in lanes.pairs]
 
 
@@ -197,6 +200,23 @@ def _reaches(
 def _link(server: str, nic: Nic) -> str:
     """The link of a NIC to its leaf."""
     return f"{server}:{nic.name}--{nic.leaf}:{nic.leaf_port}"
+
+
+def _families(nic: Nic) -> str:
+    """The address families of a NIC, in words."""
+    return " and ".join(word for known, word in WORDS.items() if any(one.family == known for one in nic.addresses))
+
+
+def _second(network: Network, nic: Nic) -> str:
+    """How a NIC of one address family gets the other: what keeps it from it is its network, its tenant's pools or the fabric's."""
+    fabric = network.fabric(nic.fabric)
+    if nic.network:
+        return "make it a routed member of its tenant: a layer-2 network has one prefix"
+    if any(one.server_pools for one in fabric.tenants if one.name == nic.tenant):
+        return "give its tenant a pool of it in `server_pools:`"
+    if len(network.families_of(nic.fabric)) > 1:
+        return "give its server's entry of `other_links:` a `dual_stack:`"
+    return "give the fabric `dual_stack:`"
 
 
 def ways(

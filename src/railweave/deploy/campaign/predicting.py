@@ -70,6 +70,7 @@ def _ways(network: Network, routes: Routes) -> dict[tuple[str, str, str], set[st
         if src.partition(":")[0] != dst.partition(":")[0]
         and (near.fabric, near.rail, near.tenant) == (far.fabric, far.rail, far.tenant)
         and network.plane_of(near) == network.plane_of(far)
+        and not {one.family for one in near.addresses}.isdisjoint(one.family for one in far.addresses)
     ]
     step = max(len(pairs) // MOST_PAIRS, 1)
     for src, dst, near in pairs[::step]:

@@ -119,7 +119,7 @@ def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> t
         (a, b)
         for a, b in permutations(nics, 2)
         if a[0] != b[0] and (a[1].fabric, a[1].tenant) == (b[1].fabric, b[1].tenant) and a[1].addresses
-        if network.plane_of(a[1]) == network.plane_of(b[1])
+        if network.plane_of(a[1]) == network.plane_of(b[1]) and _families(a[1], b[1])
     ]
     pairs.sort(key=lambda pair: pair[0][1].rail != pair[1][1].rail)
     every = sum(len(a[1].addresses) for a, _ in pairs)
@@ -137,11 +137,9 @@ def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> t
 
 
 def _families(nic: Nic, far: Nic) -> list[tuple[Family | None, int]]:
-    """The address families that both NICs have, with how many addresses the first has; of NICs of one family, whichever it is."""
+    """The address families that both NICs have, with how many addresses the first has; none where they have none in common."""
     here: set[Family] = {one.family for one in nic.addresses}
     shared = here.intersection(one.family for one in far.addresses)
-    if len(shared) < 2:
-        return [(None, len(nic.addresses_of(next(iter(shared), None))))]
     return [(one, len(nic.addresses_of(one))) for one in sorted(shared)]
 
 

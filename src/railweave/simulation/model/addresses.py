@@ -112,7 +112,7 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
                 continue
             segment = network.segment_of(server.name, nic)
             subnets = {(subnet.color, subnet.family): subnet.routed_by for subnet in segment.subnets}
-            for one in nic.addresses_of(network.hosts.job.address_family):
+            for one in nic.addresses_of(network.job_family(nic.fabric, nic.tenant)):
                 places[host].append(len(text))
                 text.append(one.address)
                 color = colors.setdefault((nic.fabric, one.color), len(colors))

@@ -192,7 +192,7 @@ def packet_fabric(
     here = [configs[name] for name in wiring.switches]
     balance = tuple(_code(config, wanted) for config in here)
     host, nic = _sender(network, wiring, tenant)
-    family = network.hosts.job.address_family
+    family = network.job_family(nic.fabric, nic.tenant)
     sent = transport(nic, host.qos_of(nic.fabric), reordering=bool(REORDERING & set(balance)), family=family)
     notes = dict.fromkeys((WIRING_NOTE, *sent.notes, FAULTS_NOTE))
     profiles: dict[tuple[tuple[str, str], ...], int] = {}
@@ -261,7 +261,7 @@ def _others(network: Network, wiring: Wiring, sent: Transport) -> list[str]:
         host = host_config(network, name)
         for nic in host.nics:
             if f"{name}:{nic.name}" in wiring.node:
-                reordering, family = "host.reth" in sent.parameters, network.hosts.job.address_family
+                reordering, family = "host.reth" in sent.parameters, network.job_family(nic.fabric, nic.tenant)
                 own = transport(nic, host.qos_of(nic.fabric), reordering=reordering, family=family)
                 if (own.parameters, own.dcqcn) != (sent.parameters, sent.dcqcn):
                     found.append(f"NICs of {host.model} on {nic.fabric}: the transport of the first server is taken")
