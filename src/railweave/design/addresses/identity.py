@@ -11,7 +11,7 @@ from railweave.intent.names import expand
 from railweave.network.devices import PortQos, Switch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
@@ -60,6 +60,11 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
     pool = ipaddress.ip_network(management.pool)
     gateway = management.gateway or str(pool.network_address + 1)
     _check_management(context, pool)
+    lists, own_pool = spec.pools.router_ids, ipaddress.ip_network(spec.pools.router_id)
+    by_list = {
+        one.name: listed(context, layout, ("pools", "router_ids"), lists, one.role, one.number, one.name)
+        for one in entries
+    }
     result: list[Switch] = []
     pools = {"leaf": spec.pools.leaf_asn, "spine": spec.pools.spine_asn, "super-spine": spec.pools.super_spine_asn}
     pools["dci"] = spec.pools.dci_asn
@@ -77,12 +82,10 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
             )
             context.check()
         address = _host(context, pool, FIRST_MANAGEMENT_HOST + addresses[device] - 1, ("management", "pool"), device)
-        router_id = listed(
-            context, layout, ("pools", "router_ids"), spec.pools.router_ids, role, number, device
-        ) or _host(
+        router_id = by_list[device] or _host(
             context,
-            ipaddress.ip_network(spec.pools.router_id),
-            router_ids[device],
+            own_pool,
+            _beside_lists(router_ids, by_list, own_pool, device),
             ("fabrics", name, "pools", "router_id"),
             device,
         )
@@ -115,6 +118,23 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
         )
     context.check()
     return result
+
+
+def _beside_lists(
+    slots: Mapping[str, int],
+    by_list: Mapping[str, str],
+    pool: ipaddress.IPv4Network | ipaddress.IPv6Network,
+    device: str,
+) -> int:
+    """The host part of a router id from the pool: the switch's slot, or, where a list gives that one away, the slot of who has it.
+
+    That one's own slot is free, for its router id is in the list; so no other switch gets another router id.
+    """
+    owners = {int(ipaddress.ip_address(one)) - int(pool.network_address): name for name, one in by_list.items() if one}
+    host = slots[device]
+    while host in owners:
+        host = slots[owners[host]]
+    return host
 
 
 def listed(
@@ -195,10 +215,8 @@ def check_distinct(context: Context, found: Sequence[Switch]) -> None:
             value = getattr(switch, attribute)
             other = owners.setdefault((switch.fabric, value) if attribute == "asn" else value, switch.name)
             if other != switch.name and not (attribute == "asn" and _both_on_top(switch, by_name[other], middle)):
-                overrides = context.source.spec.overrides.devices
-                place = next((n for n in (switch.name, other) if n in overrides), switch.name)
                 context.problem(
-                    ("overrides", "devices", place, attribute),
+                    _given_at(context, attribute, switch, other),
                     f"duplicate {label} {value}: {other} and {switch.name}",
                     "give each its own",
                 )
@@ -212,6 +230,18 @@ def check_distinct(context: Context, found: Sequence[Switch]) -> None:
                     "overrides.devices names leaves and spines",
                 )
     context.check()
+
+
+def _given_at(context: Context, attribute: str, switch: Switch, other: str) -> Location:
+    """Where the file says what two switches both have: in overrides, or in the lists of router ids."""
+    spec = context.source.spec
+    place = next((n for n in (switch.name, other) if n in spec.overrides.devices), switch.name)
+    lists = spec.fabrics[switch.fabric].pools.router_ids
+    if attribute == "router_id" and place not in spec.overrides.devices and lists.of(switch.role):
+        return ("fabrics", switch.fabric, "pools", "router_ids", switch.role.replace("-", "_"))
+    if attribute == "router_id" and place not in spec.overrides.devices:
+        return ("fabrics", switch.fabric, "pools", "router_id")
+    return ("overrides", "devices", place, attribute)
 
 
 def _both_on_top(one: Switch, other: Switch, middle: set[tuple[str, str]]) -> bool:
