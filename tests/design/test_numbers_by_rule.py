@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ from railweave.config.naming import named
 from railweave.device.build import device_config
 from railweave.errors import InputError
 from railweave.outputs.steps import design_file
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,3 +110,33 @@ def test_a_tenant_with_rules_of_its_own(tmp_path: Path) -> None:
     assert (vrf.route_distinguisher, vrf.loopbacks, vrf.unit) == ("65000:21", (), None)
     vrf = device_config(_lab(tmp_path, (slices, other)), "gpu-leaf02").vrfs[0]
     assert (vrf.loopbacks, vrf.route_distinguisher) == (("10.201.0.2/32",), "10.0.0.12:100")
+
+
+def test_the_formula_of_the_page_gives_each_link_its_pair(tmp_path: Path) -> None:
+    """docs/examples/multitenancy-lab.md offers it for this lab, which has four links to each spine."""
+    page = (ROOT / "docs" / "examples" / "multitenancy-lab.md").read_text(encoding="utf-8")
+    formula = re.search(r'fabric_link: "[^"]+"', page)
+    assert formula
+    own = "addresses: {gpu-leaf01: 10.0.1.1/31, gpu-spine01: 10.0.1.0/31}"
+    network = _lab(
+        tmp_path,
+        ("fabric_links_by: cable", formula[0]),
+        ("10.0.1.0/26", "10.1.0.0/16"),
+        (own, own.replace("10.0.1", "10.1.1")),
+    )
+    pairs = [one.a.address for one in network.cables if one.kind == "fabric"]
+    assert len(set(pairs)) == len(pairs) == 32
+
+
+def test_a_factor_may_be_as_long_as_a_route_target(tmp_path: Path) -> None:
+    network = _lab(tmp_path, ("64512:{tenant*100}", '"64512:{tenant*100000+4000000000}"'))
+    assert [one.route_target for one in network.fabrics[0].tenants][:2] == [
+        "target:64512:4000100000",
+        "target:64512:4000200000",
+    ]
+
+
+@pytest.mark.parametrize("line", ['loopbacks: "fd00:99::/64"', 'loopback_lists: {spine: "fd00:fffe::[1-2]"}'])
+def test_ipv6_loopbacks_are_refused_where_tunnels_are_of_ipv4(tmp_path: Path, line: str) -> None:
+    with pytest.raises(InputError, match=r"lab.yaml:2\d: .*are IPv6 loopbacks"):
+        _lab(tmp_path, ("    overlay:\n", f"    overlay:\n      {line}\n"))

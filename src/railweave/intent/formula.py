@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FIELDS = ("stripe", "rail", "color", "server", "tenant")
 
-_TERM = r"(?:[a-z_]+(?:\*\d{1,5})?|\d{1,5})"
+_TERM = r"(?:[a-z_]+(?:\*\d{1,10})?|\d{1,10})"  # the number of a route target has 32 bits
 _SUM = re.compile(rf"\{{(-?{_TERM}(?:[+-]{_TERM})*)\}}")
 """A sum or difference in braces of numbers and of fields, each with a factor or without."""
 

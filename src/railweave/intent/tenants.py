@@ -90,6 +90,15 @@ class Overlay(Model):
         default=Bfd(minimum_interval=3000), description="BFD of the overlay sessions; slower than the underlay's"
     )
 
+    @model_validator(mode="after")
+    def _of_the_tunnels(self) -> Overlay:
+        if self.vtep == "ipv4":
+            for key in ("loopbacks", "loopback_lists"):
+                if key in self.model_fields_set:
+                    what = f"overlay.{key} are IPv6 loopbacks, and tunnels run over IPv4 (`vtep: ipv4`) from the router ids"
+                    raise WrongValueError(what, f"set `vtep: ipv6`, or leave {key} out", [key])
+        return self
+
     def endpoint_pool(self) -> str:
         """The pool of the tunnel endpoints that carry a path color."""
         return self.color_endpoints or ("10.254.0.0/16" if self.vtep == "ipv4" else "fd00:fffd::/64")
