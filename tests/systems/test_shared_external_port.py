@@ -11,6 +11,7 @@ from railweave.checks.run import run_checks
 from railweave.checks.subject import Subject
 from railweave.device.build import device_config
 from railweave.errors import InputError
+from railweave.render.tables import cabling_csv
 from tests.systems.there_and_back import lost
 
 if TYPE_CHECKING:
@@ -77,3 +78,11 @@ def test_a_port_leads_to_one_router_by_tags_of_their_own(tmp_path: Path) -> None
     blue = FABRIC.index("      blue:")
     with pytest.raises(InputError, match="for external router other is taken by external router wan"):
         _network(tmp_path, "junos", (FABRIC[blue:], FABRIC[blue:].replace("wan:", "other:", 1)))
+
+
+def test_its_cable_is_one_and_its_port_names_every_tenant(tmp_path: Path) -> None:
+    network = _network(tmp_path)
+    rows = [row for row in cabling_csv(network).splitlines() if row.startswith("stripe1-leaf1,et-0/0/60,")]
+    assert len(rows) == 1
+    [port] = [one for one in device_config(network, "stripe1-leaf1").interfaces if one.kind == "external"]
+    assert port.description == "wan, tenants red, blue, green"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
@@ -140,7 +141,7 @@ def _external_name(system: System, model: SwitchModel, link: ExternalLink | Edge
 
 def external_ports(fabric: Fabric, switch: Switch, system: System, model: SwitchModel) -> tuple[Interface, ...]:
     """The ports of a leaf to external routers; tenants that share one have a tag each."""
-    return with_parts(
+    ports = with_parts(
         Interface(
             name=_external_name(system, model, link),
             link=_link_name(switch, router, link),
@@ -161,6 +162,12 @@ def external_ports(fabric: Fabric, switch: Switch, system: System, model: Switch
         for router in tenant.external
         for link in router.links
         if link.leaf == switch.name
+    )
+    return tuple(
+        replace(one, description=f"{one.peer}, tenants {', '.join(part.vrf for part in one.parts())}")
+        if one.more
+        else one
+        for one in ports
     )
 
 

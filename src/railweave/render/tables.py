@@ -80,7 +80,11 @@ def _cables(network: Network) -> Iterator[tuple[object, ...]]:
             ),
             "" if cable.color is None else fabric.color_name(cable.color),
         )
+    shared: set[tuple[str, str]] = set()
     for fabric, _, router, link in network.external_links():
+        if (link.leaf, link.port) in shared:
+            continue  # tenants with a tag each are on one cable
+        shared.add((link.leaf, link.port))
         near = (link.leaf, link.port, "", "", router.name, "", "", "")
         yield (*near, link.speed_gbps, "", "by the operator", fabric.name, "external", "")
 
