@@ -8,6 +8,7 @@ from railweave.network.model import Network
 from railweave.report.capacity import capacity_grid, rail_capacities
 from railweave.report.failures import failures_decision
 from railweave.report.forwarding import forwarding
+from tests.conftest import example
 from tests.report.conftest import read
 
 COLORED = """
@@ -72,6 +73,25 @@ def test_failures_of_h100_rlb(h100: Network) -> None:
     assert facts["An uplink"].startswith(f"its path color moves to its backup, {len(backup)} uplink")
     assert facts["A spine"].endswith("0.67:1 at most")
     assert facts["A leaf"].startswith("up to 2 servers lose the NICs of 1 rail")
+
+
+def test_what_fails_costs_its_share_where_nics_have_a_port_in_each_plane() -> None:
+    network = example("two-planes")
+    routes, fabric = Subject.of(network).routes, network.fabrics[0]
+    capacities = rail_capacities(network, fabric, routes)
+    found = failures_decision(network, fabric, routes, capacities)
+    assert found is not None
+    facts = dict(found.facts)
+    assert facts["A spine"].startswith("every leaf of its plane loses")
+    assert facts["A plane"].startswith(
+        "every NIC loses one of 2 ports. Jobs that use the net plugin, or NCCL 2.29 and newer"
+    )
+    assert facts["A leaf"].startswith("up to 2 servers lose one of 2 ports of 8 NICs each, with the same consequences")
+    assert "1/2 of their bandwidth" in facts["A leaf"]
+    assert facts["A server cable or port"] == "one NIC loses one of 2 ports, with the same consequences"
+    assert facts["A NIC"].startswith("one server loses all ports of a NIC")
+    _, grid = capacity_grid(network, fabric, capacities)
+    assert (grid.header[2], grid.rows[0][2]) == ("NIC ports", "32 NIC ports")
 
 
 def test_a_color_that_loses_an_uplink_is_fuller_than_its_leaf(tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from railweave.catalog import catalog, in_force
 from railweave.network.model import Network
 from railweave.report.decisions.fabric import decisions
 from railweave.report.figures import span
+from railweave.report.servers import servers_decisions
 from tests.conftest import example
 from tests.report.conftest import read
 from tests.report.test_capacity import COLORED
@@ -88,3 +90,40 @@ def test_ports_and_buffers_are_told_for_each_model() -> None:
         "spine qfx5240-64qd": "165 MB",
         "spine qfx5230-64cd": "112 MB",
     }
+
+
+def test_planes_of_ports_are_not_called_planes_of_rails() -> None:
+    """All rails of a plane reach each other, and ports of one NIC do not; where each rail has spines it is the other way."""
+    network = example("two-planes")
+    found = {one.title: one for one in decisions(network, network.fabrics[0])}
+    shape = found["Topology"]
+    assert shape.chosen == "rail-optimised, 2 planes, 2 stripes of 2 leaves, 8 spines"
+    assert "A port has no path to a port of another plane" in shape.why
+    assert "other rails have no path" not in shape.why
+    assert dict(shape.facts)["Planes"] == (
+        "plane1 has port 1 of every NIC, rails 1–8; plane2 has port 2 of every NIC, rails 9–16"
+    )
+    spines = [row[3] for row in found["Path colors"].grids[0].rows]
+    assert spines == [f"plane1-spine{k}, plane2-spine{k}" for k in range(1, 5)]
+
+
+def test_planes_of_rails_are_told_as_before(tmp_path: Path) -> None:
+    network = read(
+        tmp_path,
+        "name: rails\n"
+        "fabrics: {backend: {topology: {stripes: 2, planes: rail, spines: 2}, leaf: {device: qfx5240-64od}}}\n"
+        'servers: [{names: "gpu-[1-4]", model: h100-8gpu-cx7}]\n',
+    )
+    shape = next(one for one in decisions(network, network.fabrics[0]) if one.title == "Topology")
+    assert "other rails have no path in the network" in shape.why
+    assert "Planes" not in dict(shape.facts)
+
+
+def test_ports_are_not_counted_as_nics() -> None:
+    [servers] = servers_decisions(example("two-planes"))
+    assert servers.chosen == "4 servers with 8 B300 GPUs, 8 NICs with 16 ports"
+    assert dict(servers.facts)["NIC ports"].startswith("16 x connectx-8-2x400 at 400G")
+    network = example("frontend-mixed")
+    with in_force(catalog().with_hardware(network.hardware)):
+        mixed = {one.title: one.chosen for one in servers_decisions(network)}
+    assert mixed["dgx-h100-one-card"].endswith("8 H100 GPUs, 1 NIC with 2 ports")  # one in each of two fabrics

@@ -163,7 +163,8 @@ def _places(routes: Routes, segments: list[Segment]) -> list[int]:
 def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacity]) -> tuple[str, Grid]:
     """The rails of a fabric as a table, and what its columns mean."""
     sites = fabric.interconnect is not None and not fabric.dci
-    rows = [_row(one, "site" if sites else "spine") for one in capacities]
+    noun = "NIC port" if fabric.adapters else "NIC"
+    rows = [_row(one, "site" if sites else "spine", noun) for one in capacities]
     uplinks = sum(one.up_gbps for one in capacities)
     between = [c for c in network.cables if c.fabric == fabric.name and c.kind == "fabric"]
     leaves = {one.name for one in network.switches if one.role == "leaf"}
@@ -185,13 +186,13 @@ def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacit
         about += f" Links between sites carry {long / 1000:,.1f} Tb/s each way."
     above, gone = ("other sites", "one site") if sites else ("spines", "one spine")
     header = (
-        "Rail", "Leaves", "NICs", "To servers", f"To {above}", "Oversubscription", f"With {gone} down",
+        "Rail", "Leaves", f"{noun}s", "To servers", f"To {above}", "Oversubscription", f"With {gone} down",
         "Uplinks used to another stripe" if several else "Uplinks used to another leaf", "Uplinks per path color", "Bandwidth of a path color on a leaf",
     )  # fmt: skip
     return about, Grid(header, tuple(rows))
 
 
-def _row(one: RailCapacity, over: str) -> tuple[str, ...]:
+def _row(one: RailCapacity, over: str, noun: str) -> tuple[str, ...]:
     color = "–"
     if one.color_gbps:
         least, most = one.color_gbps
@@ -202,7 +203,7 @@ def _row(one: RailCapacity, over: str) -> tuple[str, ...]:
     return (
         rail_label(one.rails),
         str(one.leaves),
-        counted(one.nics, "NIC"),
+        counted(one.nics, noun),
         f"{one.down_gbps / 1000:,.1f} Tb/s",
         f"{one.up_gbps / 1000:,.1f} Tb/s",
         _ratio(one.oversubscription),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.report.capacity import spine_down_words
 from railweave.report.decisions.statement import Decision
+from railweave.report.figures import port_planes
 
 if TYPE_CHECKING:
     from railweave.network.devices import Segment, Switch
@@ -23,23 +24,12 @@ def failures_decision(
     leaves = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "leaf"]
     if not leaves:
         return None
-    facts = _uplink(network, fabric, routes, leaves)
+    facts, planes = _uplink(network, fabric, routes, leaves), len(port_planes(network, fabric))
     if fabric.interconnect and not fabric.dci:
         facts.append(("A leaf of another site", "that site is cut off; each of the others keeps to itself"))
     else:
-        facts += _spine(capacities)
-    servers = max(len({c.a.device for c in network.cables_of(leaf.name) if c.kind == "server"}) for leaf in leaves)
-    rails = counted(max(len(leaf.rails) for leaf in leaves), "rail")
-    facts.append(
-        (
-            "A leaf",
-            (
-                f"up to {counted(servers, 'server')} lose the NICs of {rails}; no other leaf reaches those NICs, "
-                "so a job on them stops unless its library can do without"
-            ),
-        )
-    )
-    facts.append(("A server cable or NIC", "one server loses one NIC, with the same consequence for its job"))
+        facts += _spine(capacities, planes)
+    facts += _ports_lost(network, leaves, planes) if planes else _nics_lost(network, leaves)
     bfd = fabric.underlay.bfd
     noticed = f"at once; a silent neighbor {f'after {bfd.detection_ms():,} ms, by BFD' if bfd.enabled else 'by the hold timer of BGP'}"
     facts.append(("Noticed", f"loss of light {noticed}"))
@@ -49,6 +39,51 @@ def failures_decision(
         "Where traffic goes is read from the tables with nothing down: the next best routes they hold.",
         tuple(facts),
     )
+
+
+def _servers_of_a_leaf(network: Network, leaves: list[Switch]) -> str:
+    most = max(len({c.a.device for c in network.cables_of(leaf.name) if c.kind == "server"}) for leaf in leaves)
+    return f"up to {counted(most, 'server')}"
+
+
+def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
+    """What a leaf and a cable cost where they are all that a NIC has."""
+    rails = counted(max(len(leaf.rails) for leaf in leaves), "rail")
+    return [
+        (
+            "A leaf",
+            (
+                f"{_servers_of_a_leaf(network, leaves)} lose the NICs of {rails}; no other leaf reaches those NICs, "
+                "so a job on them stops unless its library can do without"
+            ),
+        ),
+        ("A server cable or NIC", "one server loses one NIC, with the same consequence for its job"),
+    ]
+
+
+def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tuple[str, str]]:
+    """What a plane, a leaf, a port and a NIC cost where each port of a NIC has a plane of its own."""
+    nics = counted(max(len(leaf.rails) for leaf in leaves), "NIC")
+    one, left = f"one of {planes} ports", f"{planes - 1}/{planes}"
+    return [
+        (
+            "A plane",
+            (
+                f"every NIC loses {one}. Jobs that use the net plugin, or NCCL 2.29 and newer, go on with {left} of their "
+                "bandwidth; jobs of RCCL, and of older NCCL without the plugin, end, and use the planes that are left once "
+                "they are started again"
+            ),
+        ),
+        (
+            "A leaf",
+            (
+                f"{_servers_of_a_leaf(network, leaves)} lose {one} of {nics} each, with the same consequences: "
+                f"those NICs go on with {left} of their bandwidth"
+            ),
+        ),
+        ("A server cable or port", f"one NIC loses {one}, with the same consequences"),
+        ("A NIC", "one server loses all ports of a NIC: a job on it stops unless its library can do without"),
+    ]
 
 
 def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switch]) -> list[tuple[str, str]]:
@@ -79,13 +114,15 @@ def _elsewhere(network: Network, leaf: Switch) -> Segment | None:
     return min(away, key=lambda one: one.rail not in leaf.rails, default=None)
 
 
-def _spine(capacities: list[RailCapacity]) -> list[tuple[str, str]]:
+def _spine(capacities: list[RailCapacity], planes: int) -> list[tuple[str, str]]:
     with_uplinks = [one for one in capacities if one.oversubscription is not None]
     if not with_uplinks:
         return []
     left = [one.one_spine_down for one in with_uplinks if one.one_spine_down is not None]
     if len(left) < len(with_uplinks):
-        return [("A spine", "some leaves lose every uplink: their stripes are cut off from the others")]
+        where = " in its plane" if planes else ""
+        return [("A spine", f"some leaves lose every uplink: their stripes are cut off from the others{where}")]
     on_a_color = (one.color_one_spine_down for one in with_uplinks if one.color_one_spine_down is not None)
     words = spine_down_words(max(left), max(on_a_color, default=None))
-    return [("A spine", f"every leaf loses its uplinks to it; oversubscription is then {words} at most")]
+    whose = "every leaf of its plane" if planes else "every leaf"
+    return [("A spine", f"{whose} loses its uplinks to it; oversubscription is then {words} at most")]

@@ -96,6 +96,13 @@ def switches_of(network: Network, fabric: Fabric, role: RoleName) -> list[Switch
     return [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == role]
 
 
+def port_planes(network: Network, fabric: Fabric) -> list[str]:
+    """The planes of a fabric that has one for each port of its NICs; empty elsewhere, as where each rail has its own."""
+    if not fabric.adapters:
+        return []
+    return list(dict.fromkeys(leaf.plane for leaf in switches_of(network, fabric, "leaf") if leaf.plane))
+
+
 def models_of(network: Network, fabric: Fabric, role: RoleName) -> list[str]:
     """The switch models of a role of a fabric, in the order of the switches."""
     return list(dict.fromkeys(switch.model for switch in switches_of(network, fabric, role)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
 from railweave.catalog.rdma import rdma_mtu
 from railweave.counting import counted
 from railweave.device.host import host_config
@@ -73,7 +74,8 @@ def _statement(network: Network, model: str, members: Sequence[Server]) -> Decis
     for qos in config.qos:
         more = f", {qos.fabric}" if len(config.qos) > 1 else ""
         nics = config.nics_of(qos.fabric)
-        facts += [(f"NICs{more}", _nics(nics)), (f"QoS{more}", _qos(qos)), (f"MTU{more}", _mtu(nics))]
+        noun = "NIC ports" if network.fabric(qos.fabric).adapters else "NICs"
+        facts += [(f"{noun}{more}", _nics(nics)), (f"QoS{more}", _qos(qos)), (f"MTU{more}", _mtu(nics))]
     tenant, job = config.tenant_jobs[0] if config.tenant_jobs else ("", config.job)
     if job:
         facts.append((f"Jobs, {tenant} (other tenants alike)" if tenant else "Jobs", _job(config, job)))
@@ -86,11 +88,23 @@ def _statement(network: Network, model: str, members: Sequence[Server]) -> Decis
         )
     return Decision(
         model,
-        f"{counted(len(members), 'server')} with {gpus}{counted(len(config.nics), 'NIC')}",
+        f"{counted(len(members), 'server')} with {gpus}{_cards(network, members[0])}",
         f"What {members[0].name} is configured with; the other servers of this model differ from it in names, addresses and MAC addresses.",
         tuple(facts),
         tuple(grid for grid in (_environment(job), _firmware(config.nics), _files(config)) if grid.rows),
     )
+
+
+def _cards(network: Network, server: Server) -> str:
+    """How many NICs a server has on the network, and with how many ports, where that is another number."""
+    model = catalog().servers.get(server.model)
+    fabrics = {one.name: one for one in network.fabrics}
+    found: set[tuple[str, int]] = set()
+    for nic in server.nics:
+        fabric = fabrics[nic.fabric]
+        found.add(model.card(fabric.nics, nic.rail) if model else (fabric.name, fabric.nic_number(nic.rail)))
+    nics = counted(len(found), "NIC")
+    return nics if len(found) == len(server.nics) else f"{nics} with {counted(len(server.nics), 'port')}"
 
 
 def _nics(nics: Sequence[HostNic]) -> str:

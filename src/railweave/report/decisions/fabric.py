@@ -15,12 +15,12 @@ from railweave.report.decisions.qos import qos_decisions
 from railweave.report.decisions.shape import ports_decision, topology_decision
 from railweave.report.decisions.statement import Decision, Grid
 from railweave.report.decisions.tenants import tenant_decisions
-from railweave.report.figures import span, switches_of
+from railweave.report.figures import LISTED, span, switches_of
 
 if TYPE_CHECKING:
     from railweave.device.policy import Form
     from railweave.intent.balancing import Mode
-    from railweave.network.devices import Cable
+    from railweave.network.devices import Cable, Switch
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network
 
@@ -162,13 +162,13 @@ def _colors(network: Network, fabric: Fabric) -> Decision:
             "none",
             f"Load balancing is {fabric.load_balancing.mode}; traffic is spread over all uplinks alike.",
         )
-    uplinks = _uplinks_by_color(network, fabric)
+    uplinks, spines = _uplinks_by_color(network, fabric), _spines_by_color(network, fabric)
     rows = tuple(
         (
             color.name,
             f"color:0:{color.number}",
             str(len(uplinks.get(color.index, []))),
-            span(list(dict.fromkeys(cable.b.device for cable in uplinks.get(color.index, [])))),
+            spines.get(color.index, "none"),
         )
         for color in fabric.colors
     )
@@ -191,12 +191,30 @@ def _carried(network: Network, fabric: Fabric) -> str:
 
 def _uplinks_by_color(network: Network, fabric: Fabric) -> dict[int, list[Cable]]:
     """The uplinks of the first leaf by path color."""
-    uplinks: dict[int, list[Cable]] = {}
     leaf = next(iter(switches_of(network, fabric, "leaf")), None)
-    for cable in network.cables_of(leaf.name) if leaf else ():
+    return _colored(network, leaf) if leaf else {}
+
+
+def _colored(network: Network, leaf: Switch) -> dict[int, list[Cable]]:
+    """The uplinks of a leaf by path color."""
+    uplinks: dict[int, list[Cable]] = {}
+    for cable in network.cables_of(leaf.name):
         if cable.kind == "fabric" and cable.color is not None:
             uplinks.setdefault(cable.color, []).append(cable)
     return uplinks
+
+
+def _spines_by_color(network: Network, fabric: Fabric) -> dict[int, str]:
+    """The spines of each path color, in words: those of every plane or pod, as its first leaf has them."""
+    first: dict[tuple[str, str], Switch] = {}
+    for leaf in switches_of(network, fabric, "leaf"):
+        first.setdefault((leaf.pod, leaf.plane), leaf)
+    spines: dict[int, list[str]] = {}
+    for leaf in first.values():
+        for color, cables in _colored(network, leaf).items():
+            spines.setdefault(color, []).append(span(list(dict.fromkeys(cable.b.device for cable in cables))))
+    # Spines of two planes do not follow each other, though their names count on.
+    return {color: ", ".join(found) if len(found) <= LISTED else span(found) for color, found in spines.items()}
 
 
 def _balancing(network: Network, fabric: Fabric) -> Decision:

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.counting import counted
 from railweave.report.decisions.statement import Decision, Grid
-from railweave.report.figures import figures, models_of, plural, rail_label, roles, span, stripes, switches_of
+from railweave.report.figures import (
+    figures,
+    models_of,
+    plural,
+    port_planes,
+    rail_label,
+    roles,
+    span,
+    stripes,
+    switches_of,
+)
 
 if TYPE_CHECKING:
     from railweave.network.devices import Switch
@@ -22,8 +32,10 @@ def topology_decision(network: Network, fabric: Fabric) -> Decision:
     sums, groups = figures(network, fabric), stripes(network, fabric)
     leaves = switches_of(network, fabric, "leaf")
     per_stripe = max((len(group.leaves) for group in groups), default=0)
-    chosen = f"rail-optimised, {counted(len(groups), 'stripe')} of {counted(per_stripe, 'leaf', 'leaves')}"
-    facts: list[tuple[str, str]] = []
+    planes = port_planes(network, fabric)
+    chosen = f"rail-optimised, {counted(len(planes), 'plane')}, " if planes else "rail-optimised, "
+    chosen += f"{counted(len(groups), 'stripe')} of {counted(per_stripe, 'leaf', 'leaves')}"
+    facts = _planes(fabric, planes)
     if leaves:
         facts.append(
             (
@@ -55,10 +67,34 @@ def topology_decision(network: Network, fabric: Fabric) -> Decision:
     return Decision(
         "Topology",
         chosen,
-        "NIC r of every server of a stripe is on that stripe's leaf of rail r: traffic within a rail of a stripe "
-        f"crosses one switch.{_rest(network, sums, leaves)}",
+        _ways(network, sums, leaves, of_ports=bool(planes)),
         tuple(facts),
         (Grid(("Stripe", "Leaves", "Servers", "Names"), rows),),
+    )
+
+
+def _planes(fabric: Fabric, planes: list[str]) -> list[tuple[str, str]]:
+    """Which ports of NICs, and so which rails, each plane has."""
+    each = fabric.adapters or 0
+    words = [
+        f"{name} has port {place} of every NIC, {rail_label(range((place - 1) * each + 1, place * each + 1))}"
+        for place, name in enumerate(planes, 1)
+    ]
+    return [("Planes", "; ".join(words))] if words else []
+
+
+def _ways(network: Network, sums: Figures, leaves: list[Switch], *, of_ports: bool) -> str:
+    """Which traffic crosses one switch, and what the rest crosses. ``of_ports``: each port of a NIC is in a plane of its own."""
+    if not of_ports:
+        return (
+            "NIC r of every server of a stripe is on that stripe's leaf of rail r: traffic within a rail of a stripe "
+            f"crosses one switch.{_rest(network, sums, leaves)}"
+        )
+    return (
+        "Each port of a NIC has a plane of its own: leaves and spines that no link joins to those of another plane. "
+        "Inside a plane, traffic within a rail of a stripe crosses one switch"
+        + (", and everything else crosses one spine. " if sums.spines else ". ")
+        + "A port has no path to a port of another plane: NCCL and RCCL send a part of every message by each port of a NIC."
     )
 
 
