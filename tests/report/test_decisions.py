@@ -127,3 +127,22 @@ def test_ports_are_not_counted_as_nics() -> None:
     with in_force(catalog().with_hardware(network.hardware)):
         mixed = {one.title: one.chosen for one in servers_decisions(network)}
     assert mixed["dgx-h100-one-card"].endswith("8 H100 GPUs, 1 NIC with 2 ports")  # one in each of two fabrics
+
+
+def test_each_kind_of_server_link_is_told_with_its_prefixes() -> None:
+    """On one leaf of frontend-mixed servers are on trunks and on routed ports, and a tester is on an edge port."""
+    network = example("frontend-mixed")
+    addressing = next(one for one in decisions(network, network.fabrics[0]) if one.title == "Addressing")
+    facts = dict(addressing.facts)
+    assert facts["VLANs"] == (
+        "2 to 3, one per rail and stripe, local to its leaf, the native one of trunk ports; "
+        "4 NICs on routed ports of leaves without a VLAN"
+    )
+    assert facts["Tagged VLANs"].startswith("300, 301 on the same trunk ports")
+    assert facts["Server prefixes on VLANs"].startswith("4 prefixes from 10.20.0.0/16 and fd00:20::/32, one per rail")
+    routed = facts["Server prefixes on routed ports"]
+    assert routed.startswith("8 prefixes from 10.30.0.0/16 and fd00:30::/32, one per NIC, address family")
+    assert facts["Edge ports"].startswith("tester1 on frontend-leaf1 et-0/0/30, tester2 on frontend-leaf2")
+    assert [row[0] for row in addressing.grids[0].rows] == ["row1 rail 1"] * 2 + ["WEKA-1 mgmt_eth"] * 2
+    storage = next(one for one in decisions(network, network.fabrics[1]) if one.title == "Addressing")
+    assert dict(storage.facts)["VLANs"] == "none: every NIC is on a routed port of its leaf"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.device.color_form import path_color_form
-from railweave.device.host import host_config
 from railweave.report.cable_lengths import cable_lengths_decision
+from railweave.report.decisions.addressing import addressing_decision
 from railweave.report.decisions.bgp import bgp_decision
 from railweave.report.decisions.isis import isis_decision
 from railweave.report.decisions.long_links import long_links_decisions
@@ -71,88 +71,11 @@ PATH_COLOR: dict[Form, str] = {
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """Every decision about a fabric."""
     routing = isis_decision if fabric.underlay.protocol == "isis" else bgp_decision
-    made = [topology_decision, ports_decision, _addressing, routing, _colors, _balancing]
+    made = [topology_decision, ports_decision, addressing_decision, routing, _colors, _balancing]
     found = [decide(network, fabric) for decide in made]
     found += [*tenant_decisions(network, fabric), *long_links_decisions(network, fabric)]
     lengths = cable_lengths_decision(network, fabric)
     return [*found, *qos_decisions(network, fabric), *([lengths] if lengths else [])]
-
-
-def _addressing(network: Network, fabric: Fabric) -> Decision:
-    segments = [segment for segment in network.segments if segment.fabric == fabric.name]
-    prefixes = sum(len(segment.subnets) for segment in segments)
-    each = "NIC" if fabric.own_links else "rail, stripe"
-    used = (fabric.pools_of(one.tenant) for one in segments if one.subnets and not one.network)
-    pools = list(dict.fromkeys(pool for of_tenant in used for pool in of_tenant)) or list(fabric.server_pools)
-    each += ", address family" if len(fabric.server_pools) > 1 else ""
-    facts = [
-        (
-            "Server prefixes",
-            f"{counted(prefixes, 'prefix', 'prefixes')} from {' and '.join(pools)}, one per {each} and path color",
-        )
-    ]
-    rows: list[tuple[str, ...]] = []
-    if segments:
-        first = segments[0]
-        rows = [
-            (
-                first.nic.replace(":", " ") or f"{first.stripe} rail {first.rail}",
-                fabric.color_name(one.color),
-                one.prefix,
-                one.gateway,
-            )
-            for one in first.subnets[:8]
-        ]
-        native = ", the native one of trunk ports" if fabric.server_link == "trunk" else ""
-        vlans = f"{segments[0].vlan} to {segments[-1].vlan}, one per rail and stripe, local to its leaf{native}"
-        facts.append(("VLANs", vlans if first.vlan else "none: every NIC is on a routed port of its leaf"))
-    facts.append(("Allowed prefixes", f"{', '.join(fabric.local_prefixes)}: policies let in nothing else"))
-    if fabric.server_mode == "slaac":
-        advertised = fabric.router_advertisements
-        facts.append(
-            (
-                "Router advertisements",
-                (
-                    f"every {advertised.min_interval} to {advertised.max_interval} s, "
-                    f"prefix valid {advertised.prefix_valid_lifetime:,} s, preferred "
-                    f"{advertised.prefix_preferred_lifetime:,} s, router lifetime {advertised.router_lifetime:,} s"
-                ),
-            )
-        )
-        chosen, why = (
-            "SLAAC: NICs form their addresses from router advertisements",
-            (
-                "An address per path color needs no address server: the leaf advertises one prefix per color, "
-                "and the NIC's MAC does the rest."
-            ),
-        )
-    else:
-        chosen = "static: NIC addresses are numbered by server"
-        why = "Addresses follow from the number that the server was allocated and do not change with the NIC's MAC."
-        if fabric.server_link == "proxy-arp":
-            subnet = f"every NIC has {fabric.server_pool} as its subnet; leaves answer for what is not on the link (proxy ARP)"
-            facts.append(("One subnet", subnet))
-    server = next((one for one in network.servers if any(nic.fabric == fabric.name for nic in one.nics)), None)
-    tables = host_config(network, server.name).nics_of(fabric.name) if server else []
-    tables = [nic for nic in tables if nic.addresses]  # those that wait for a tenant have none
-    if tables:
-        first_table, last_table = tables[0].addresses[0], tables[-1].addresses[-1]
-        facts.append(
-            (
-                "Source routing on servers",
-                (
-                    f"a table per address: {first_table.table} ({first_table.table_name}) to {last_table.table} "
-                    f"({last_table.table_name}) on every server, chosen by rules on the source"
-                ),
-            )
-        )
-    return Decision(
-        "Addressing",
-        chosen,
-        why,
-        tuple(facts),
-        (Grid(("Example", "Path color", "Prefix", "Gateway"), tuple(rows)),) if rows else (),
-    )
 
 
 def _colors(network: Network, fabric: Fabric) -> Decision:
