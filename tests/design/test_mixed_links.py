@@ -115,5 +115,11 @@ def test_what_cannot_be_mixed(tmp_path: Path) -> None:
         _changed(tmp_path, ('"fd00:90:1::/127"', "10.91.0.0/31"))
     with pytest.raises(InputError, match="tagged_vlans without trunk ports"):
         _changed(tmp_path, ("server_link: trunk", "server_link: access"))
+    with pytest.raises(
+        InputError,
+        match=r":19: tagged VLAN 2 is also the VLAN that frontend-leaf1 has for the prefixes of row1 rail 1"
+        r"\n.*another number, such as 4094, or begin `pools.vlan` above 2",
+    ):
+        _changed(tmp_path, ("tagged_vlans: [300, 301]", "tagged_vlans: [2, 301]"))
     with pytest.raises(InputError, match=r"overlapping prefixes: .*10\.30\.1\.6/31"):
         _changed(tmp_path, ("10.90.1.0/31", "10.30.1.6/31"))

@@ -154,7 +154,7 @@ class Addressing(Model):
         default=(),
         exclude_if=lambda value: not value,
         description="VLANs that trunk ports carry with a tag, beside the native one of the prefixes: layer 2 on each leaf, without a "
-        "gateway, for what servers run there themselves",
+        "gateway, for what servers run there themselves; other numbers than those that `pools.vlan` allots",
     )
     other_links: dict[Name, OtherLink] = Field(
         default_factory=dict[str, OtherLink],

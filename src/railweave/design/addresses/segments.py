@@ -18,6 +18,7 @@ from railweave.design.addresses.server_pools import (
     tenant_pools,
 )
 from railweave.design.addresses.server_prefixes import cutter, inside, is_host, stripes
+from railweave.design.addresses.tagged import check_tagged
 from railweave.network.devices import Segment, Subnet
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def segments(
                 own = subnets(leaf, owner, rail, 0, shared)
                 found.append(Segment(*place, vlan, name, own, "", owner.name if owner else ""))
         found += _shared(layout.name, leaf, here, owners)
+    check_tagged(context, layout, found)
     found += edge_segments(context, layout)
     _check_gateway(context, layout, found)
     _check_pairs(context, layout, found)
