@@ -86,6 +86,29 @@ def test_nccls_own_transport_is_asked_to_fail_over(tmp_path: Path) -> None:
     assert not {name for name in one_port if "MERGE" in name or "RESILIENCY" in name}
 
 
+@pytest.mark.parametrize(
+    ("given", "noted"),
+    [
+        ("NCCL_IB_MERGE_NICS: 0", True),
+        ("NCCL_NET_MERGE_LEVEL: loc", True),
+        ("NCCL_IB_MERGE_NICS: 1", False),
+        ("NCCL_NET_MERGE_LEVEL: PORT", False),
+    ],
+)
+def test_jobs_that_do_not_merge_ports_are_noted(given: str, noted: bool, tmp_path: Path) -> None:
+    text = fabric_text(last=f"hosts: {{job: {{environment: {{{given}}}}}}}")
+    network, _ = designed(tmp_path, text)
+    found = [one for one in network.findings if one.id == "job-ports-apart"]
+    line = next(number for number, row in enumerate(text.splitlines(), 1) if row.startswith("hosts:"))
+    assert [(one.severity, one.line) for one in found] == ([("warning", line)] if noted else [])
+    one_port = "fabrics: {backend: {topology: {stripes: 1}, leaf: {device: qfx5240-64od}}}"
+    single, _ = designed(
+        tmp_path,
+        f"name: single\n{one_port}\nservers: [{{names: gpu-1, model: h100-8gpu-cx7}}]\nhosts: {{job: {{environment: {{{given}}}}}}}\n",
+    )
+    assert "job-ports-apart" not in {one.id for one in single.findings}
+
+
 def test_a_server_with_fewer_nics_keeps_both_ports_of_each() -> None:
     model = catalog().servers["hgx-b300-8gpu-cx8-2x400"]
     name, four = with_shape("x", model, None, 4)

@@ -37,6 +37,15 @@ JOB_QUEUE_PAIRS = Rule(
     why="each queue pair takes one color, so that the others carry nothing of the connection",
     fix="leave it out: a queue pair for each color; fewer may serve all-to-all better, which has many connections at once",
 )
+JOB_PORTS_APART = Rule(
+    id="job-ports-apart",
+    severity="warning",
+    applies="design",
+    says="a job's environment keeps NCCL from merging the ports of a NIC, which are in planes of their own",
+    why="each port is then a device of its own: a connection has the bandwidth of one port instead of all, and no other port to go "
+    "on with when that one's plane dies",
+    fix="leave the variable out: railweave sets NCCL_IB_MERGE_NICS=1 and NCCL_NET_MERGE_LEVEL=PORT (docs/planes.md)",
+)
 _TRAFFIC_CLASSES = ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS")
 _GID_INDEXES = ("NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX")
 _BY_VALUE = {-1, "auto"}
@@ -68,6 +77,7 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
                     shown = "left out, which is 0" if value is None else str(value)
                     what = f"{name} is {shown}: DSCP {number >> 2}, and RDMA data of {fabric.name} has {data.dscp[0]}"
                     context.finding(JOB_TRAFFIC_CLASS, fabric.name, (*at, name), what)
+    _check_merging(context, used)
     for name in _GID_INDEXES:
         value = job.environment.get(name)
         if value is not None and value not in _BY_VALUE and _number(value) != -1:
@@ -79,6 +89,20 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
         if pairs is not None and pairs < len(fabric.colors):
             what = f"{pairs} queue pairs a connection over {len(fabric.colors)} path colors of {fabric.name}"
             context.finding(JOB_QUEUE_PAIRS, fabric.name, where, what)
+
+
+def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
+    """Note variables by which NCCL takes each port of a NIC for a NIC of its own."""
+    environment = context.source.spec.hosts.job.environment
+    apart = {"NCCL_IB_MERGE_NICS": "0", "NCCL_NET_MERGE_LEVEL": "LOC"}
+    for name, value in apart.items():
+        given = environment.get(name)
+        if given is None or str(given).strip().upper() != value:
+            continue
+        for fabric in used:
+            if fabric.adapters:
+                what = f"{name} is {given}, and NICs of {fabric.name} have several ports"
+                context.finding(JOB_PORTS_APART, fabric.name, ("hosts", "job", "environment", name), what)
 
 
 def _check_family(context: Context, used: Sequence[Fabric]) -> None:
