@@ -143,6 +143,20 @@ def test_a_slice_of_a_server_has_every_port_of_its_nics(planes: int, tmp_path: P
         assert own == {f"gpu{gpu}_p{port}": f"tenant-{gpu + 1}" for port in range(planes) for gpu in range(2)}
 
 
+def test_ports_of_a_nic_are_in_one_tenant(tmp_path: Path) -> None:
+    apart = """tenants:
+      red: {members: ["gpu-[1-4]:gpu0_p0"]}
+      blue: {members: ["gpu-[1-4]:gpu1_p[0-1]", "gpu-[1-4]:gpu0_p1"]}
+    load_balancing: {mode: dlb-flowlet}"""
+    with pytest.raises(DesignError) as refused:
+        network_of_planes(tmp_path, more=apart)
+    said = "gpu-1:gpu0_p0 and gpu-1:gpu0_p1 are ports of one NIC, and belong to tenants 'red' and 'blue'"
+    assert str(refused.value).count("are ports of one NIC") == 1
+    assert f"fabric.yaml:9: {said}" in str(refused.value)
+    together = apart.replace("gpu0_p0", "gpu0_p[0-1]").replace(', "gpu-[1-4]:gpu0_p1"', "")
+    assert {nic.tenant for nic in network_of_planes(tmp_path, more=together).servers[0].nics} == {"red", "blue"}
+
+
 def test_leaves_of_a_plane_share_its_rails(tmp_path: Path) -> None:
     with pytest.raises(DesignError, match="3 leaves cannot share 2 rails equally"):
         network_of_planes(tmp_path, leaves=3)

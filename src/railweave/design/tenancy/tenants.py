@@ -127,7 +127,27 @@ def _members(context: Context, layout: Layout, known: dict[str, Tenant]) -> dict
             numbers = context.lock.allot(f"{layout.name}/networks/{network.name}", nics)
             for nic in nics:
                 _own(context, where, result, nic, Owner(known[name], network, numbers[nic]))
+    if layout.ports > 1:
+        _whole_nics(context, layout, result)
     return result
+
+
+def _whole_nics(context: Context, layout: Layout, owners: dict[str, Owner]) -> None:
+    """Note NICs whose ports are in two tenants: their GPU would be in both, and libraries merge no ports of two jobs."""
+    noted: set[str] = set()
+    for server in layout.servers:
+        names = server.nics.names
+        for place, port in enumerate(names):
+            first = names[place % server.nics.adapters]
+            pair = [owners.get(f"{server.name}:{one}") for one in (first, port)]
+            one, other = (owner.tenant.name if owner else "" for owner in pair)
+            if not one or not other or one == other or other in noted:
+                continue
+            noted.add(other)  # members are often alike on all servers: the first tells enough
+            own = " and ".join(f"{server.name}:{name}" for name in (first, port))
+            what = f"{own} are ports of one NIC, and belong to tenants {one!r} and {other!r}"
+            fix = "give all ports of a NIC to one tenant: the GPU beside it is in one tenant only"
+            context.problem(("fabrics", layout.name, "tenants", other, "members"), what, fix)
 
 
 def _nics(context: Context, layout: Layout, at: Location, members: tuple[str, ...]) -> list[str]:
