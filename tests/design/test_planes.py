@@ -134,6 +134,14 @@ def test_planes_are_as_many_as_ports(planes: int, ports: int, said: str, tmp_pat
         network_of_planes(tmp_path, planes, ports=ports)
 
 
+@pytest.mark.parametrize("leaves", ["leaves_per_stripe: 1", "leaves_per_stripe: 4"])
+def test_rails_have_planes_only_where_nics_have_one_port(leaves: str, tmp_path: Path) -> None:
+    text = fabric_text().replace("planes: 2, leaves_per_stripe: 1", f"planes: rail, {leaves}")
+    said = r"fabric.yaml:5: planes: rail is for NICs of one port, .* \(line 9\) have 2 ports\n +use `planes: 2`"
+    with pytest.raises(DesignError, match=said):
+        designed(tmp_path, text)
+
+
 @pytest.mark.parametrize("planes", [2, 4])
 def test_a_slice_of_a_server_has_every_port_of_its_nics(planes: int, tmp_path: Path) -> None:
     more = 'tenant_slices: {servers: ["gpu-[1-4]"], gpus: 1}\n    load_balancing: {mode: dlb-flowlet}'

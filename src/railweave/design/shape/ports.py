@@ -31,6 +31,12 @@ def check_ports(
                 f"{line(('servers', first_index))}) have {_ports(nics)}",
                 "servers of one fabric need NICs with the same number of ports; put them on fabrics of their own",
             )
+    if fabric.topology.planes == "rail" and nics.ports > 1:
+        context.problem(
+            ("fabrics", name, "topology", "planes"),
+            f"planes: rail is for NICs of one port, and those of {first.model} (line {line(('servers', first_index))}) have {_ports(nics)}",
+            f"use `planes: {nics.ports}`, a plane for each port, or leave planes out",
+        )
     if planes > 1 and nics.ports != planes:
         by_ports = f"a plane is for one port of every NIC: use `planes: {nics.ports}`"
         other_server = f"take servers whose NICs have {planes} ports (`ports:`, docs/hardware.md), or leave planes out"
