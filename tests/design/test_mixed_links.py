@@ -102,7 +102,7 @@ def test_what_cannot_be_mixed(tmp_path: Path) -> None:
             tmp_path,
             ("server_link: routed\n          server_pool: 10.30", "server_link: access\n          server_pool: 10.30"),
         )
-    with pytest.raises(InputError, match="there is no server 'WEKA-5' on fabric 'frontend'"):
+    with pytest.raises(InputError, match=r"no server 'WEKA-5' on fabric 'frontend'\n +did you mean 'WEKA-[1-4]'\?"):
         _changed(tmp_path, ('"WEKA-[1-4]"\n', '"WEKA-[1-5]"\n'))
     with pytest.raises(InputError, match=r"et-0/0/8 for edge port tester1 .*H100-01"):
         _changed(
@@ -123,3 +123,24 @@ def test_what_cannot_be_mixed(tmp_path: Path) -> None:
         _changed(tmp_path, ("tagged_vlans: [300, 301]", "tagged_vlans: [2, 301]"))
     with pytest.raises(InputError, match=r"overlapping prefixes: .*10\.30\.1\.6/31"):
         _changed(tmp_path, ("10.90.1.0/31", "10.30.1.6/31"))
+
+
+@pytest.mark.parametrize("prefix", ["10.20.10.0/31", "10.20.0.0/16"])
+def test_an_edge_prefix_over_servers_is_named_as_the_edge_ports(prefix: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        _changed(tmp_path, ("10.90.1.0/31", prefix))
+    said = str(refused.value)
+    line = next(n for n, row in enumerate(FABRIC.read_text(encoding="utf-8").splitlines(), 1) if "tester1:" in row)
+    assert f"mixed.yaml:{line}: overlapping prefixes: " in said
+    assert f"{prefix} of edge port 'tester1'" in said
+    assert "of servers of fabric 'frontend'" in said
+    assert "give the edge port a prefix of its own" in said
+
+
+def test_an_edge_prefix_with_host_bits_is_one_mistake(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        _changed(tmp_path, ('[10.90.1.0/31, "fd00:90:1::/127"]', "[10.90.1.5/31]"))
+    assert "'10.90.1.5/31' is not a prefix" in str(refused.value)
+    assert "there is none" not in str(refused.value)
+    with pytest.raises(InputError, match=r"edge_ports.tester1.prefixes: there is none"):
+        _changed(tmp_path, ('[10.90.1.0/31, "fd00:90:1::/127"]', "[]"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -119,11 +120,15 @@ def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) ->
     if others and layout.spec.evpn() is not None:
         what = "tenants have routed members and layer-2 networks on one leaf without other_links"
         context.problem(at, what, "leave it out: list NICs as members, or under a network")
-    there = {one.name for one in layout.servers}
+    there = [one.name for one in layout.servers]
     for name, one in others.items():
         for server in one.servers:
             if server not in there:
-                context.problem((*at, name, "servers"), f"there is no server {server!r} on fabric {layout.name!r}", "")
+                what = f"there is no server {server!r} on fabric {layout.name!r}"
+                close = difflib.get_close_matches(server, there, 1)
+                more = "leave it out, or put it on this fabric under `servers:`"
+                fix = f"did you mean {close[0]!r}? Otherwise {more}" if close else more
+                context.problem((*at, name, "servers"), what, fix)
     context.check()
     return {
         name: tuple(cutter(context, layout, colors, pool) for pool in pools)

@@ -122,7 +122,10 @@ def check_apart(
             widest = one
         if widest[0].version == other[0].version and int(widest[0].broadcast_address) >= int(other[0].network_address):
             what = f"overlapping prefixes: {widest[0]} of {widest[1]} and {other[0]} of {other[1]}"
-            context.problem(other[2], what, "move the pools apart")
+            # An edge port's prefix is written for it alone, a pool for many: so that is the one to change.
+            edge = next((held[2] for held in (other, widest) if "edge_ports" in held[2]), None)
+            fix = "give the edge port a prefix of its own, outside the pools" if edge else "move the pools apart"
+            context.problem(edge or other[2], what, fix)
             break
     context.check()
 
@@ -143,9 +146,13 @@ def _held(
             if address:
                 yield ipaddress.ip_network(address), f"a loopback of {switch.name}", pools
     for segment in segments:
+        where: Location = ("fabrics", segment.fabric, "addressing", "server_pool")
+        whose = f"servers of fabric {segment.fabric!r}"
+        if segment.edge:
+            name = segment.nic.partition(":")[0]
+            where, whose = ("fabrics", segment.fabric, "edge_ports", name, "prefixes"), f"edge port {name!r}"
         for subnet in segment.subnets if not segment.network else ():
-            where = ("fabrics", segment.fabric, "addressing", "server_pool")
-            yield ipaddress.ip_network(subnet.prefix), f"servers of fabric {segment.fabric!r}", where
+            yield ipaddress.ip_network(subnet.prefix), whose, where
     for cable in cables:
         if cable.prefix_length is not None:
             where = ("fabrics", cable.fabric, "pools", "fabric_links")

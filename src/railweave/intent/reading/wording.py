@@ -63,6 +63,8 @@ def mistakes(model: type[BaseModel], value: Any, errors: Iterable[ErrorDetails])
     kinds: dict[Location, list[str]] = {}
     result: list[Mistake] = []
     for path, detail in found:
+        if detail["type"] == "too_short" and path in inside:
+            continue  # pydantic counts good entries alone: what is wrong with the others is said of each
         kind = _KINDS.get(detail["type"])
         if kind is None:
             result.append(_mistake(model, value, path, detail))
