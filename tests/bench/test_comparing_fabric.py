@@ -11,7 +11,7 @@ from benchmarks.validation.published import FOLDER
 from railweave.api import bench_import, bench_report
 from railweave.bench.comparing.located import located
 from railweave.bench.comparing.pairs import pairs_of
-from railweave.bench.comparing.predicting import foretold
+from railweave.bench.comparing.predicting import foretold, question_of
 from railweave.network.model import Network
 from railweave.report.bench.page import bench_html
 from railweave.store.records import Environment, Run, Sample
@@ -91,6 +91,42 @@ def test_a_network_of_other_servers_predicts_nothing(tmp_path: Path) -> None:
     assert foretold([run], example("h100-rlb")) == ({}, [])
     samples = (Sample("all-reduce", None, "", "average_busbw_gbytes_per_s", 1.0, 1, (("qps", "4"), ("nodes", "2"))),)
     assert foretold([made.run("table", "x", samples=samples)], example("h100-rlb")) == ({}, [])
+
+
+def test_the_gpus_that_ran_are_predicted_not_all_of_the_servers(tmp_path: Path) -> None:
+    """Two ranks of one GPU each get what one NIC carries, 50 GB/s: not what eight carry."""
+    network, store = example("h100-rlb"), tmp_path / "two.db"
+    bench_import([Path(__file__).parent / "fixtures/job-two-tests-with-log.txt"], store, fabric=network)
+    found = bench_report(store, fabric=network).predicted
+    assert found.good
+    rates = [row.before for row in found.rows if row.key.quantity == "busbw_gbytes_per_s"]
+    assert rates
+    assert all(one is not None and 35 < one < 50 for one in rates)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "settings", "options"),
+    [
+        (4, (), {"gpus": 1, "per_host": 1}),
+        (32, (("nThread", "1"), ("nGpus", "8")), {"gpus": 8, "per_host": 1}),
+        (32, (("nThread", "2"), ("nGpus", "2")), {"gpus": 8, "per_host": 2}),
+        (32, (("nThread", "1"), ("nGpus", "3")), {"gpus": 8, "per_host": 8}),
+    ],
+)
+def test_gpus_and_processes_follow_from_ranks(
+    ranks: int, settings: tuple[tuple[str, str], ...], options: dict[str, int]
+) -> None:
+    run = replace(collective(4, 90.0), ranks=ranks, settings=settings)
+    asked = question_of(run, run.samples[0], example("h100-rlb"))
+    assert asked is not None
+    assert {name: value for name, value in asked[2] if name in options} == options
+
+
+@pytest.mark.parametrize(("ranks", "said"), [(6, "unlike numbers of ranks"), (64, "16 GPUs of a server that has 8")])
+def test_ranks_that_servers_cannot_have_are_refused_in_words(ranks: int, said: str) -> None:
+    found, (note,) = foretold([replace(collective(4, 90.0), ranks=ranks)], example("h100-rlb"))
+    assert found == {}
+    assert said in note
 
 
 @pytest.mark.slow

@@ -50,12 +50,13 @@ def bed_of(
     configs: Mapping[str, DeviceConfig] | None = None,
     order: str | None = None,
     processes: int | None = None,
+    gpus: int | None = None,
 ) -> Bed:
     """Make a network ready.
 
     ``lb``: see ``simulate.balancing``; ``fibs``: a file of forwarding tables (``routes.fib_file``); ``tenant``: whose job it
     is, where there are several; ``configs``: running configurations of switches, in place of the designed ones; ``order`` and
-    ``processes``: which servers take part in which order, and the processes of each (``job.job_of``).
+    ``processes``: which servers take part in which order, and the processes of each; ``gpus``: how many GPUs of each (``job.job_of``).
 
     What is absent by ``status:`` takes no part, and the notes of the fabric say so. Raises ``InputError``.
     """
@@ -67,7 +68,7 @@ def bed_of(
     fabric = packet_fabric(there, plane.configs, routes, lb, tenant=tenant)
     if words := absent_sentence(network):
         fabric = replace(fabric, notes=(*fabric.notes, words))
-    job, hosts = job_of(there, fabric.wiring, tenant, order, processes, lost=lost_nics(network))
+    job, hosts = job_of(there, fabric.wiring, tenant, order, processes, gpus=gpus, lost=lost_nics(network))
     return Bed(plane if fibs is None else None, fabric, job, hosts)
 
 

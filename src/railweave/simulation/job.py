@@ -29,12 +29,13 @@ def job_of(
     order: str | None = None,
     processes: int | None = None,
     *,
+    gpus: int | None = None,
     lost: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Job, NDArray[np.uint32]]:
     """The job of all servers of a network, or of a tenant's, and the engine's host of each of its NICs (``Job.nics``).
 
     ``order``: which servers take part, in the order of their ranks (``ranks.ordered``); ``processes``: how many each has, one for each
-    GPU where that is None; ``lost``: NICs that servers are without by their status (``status.lost_nics``). Raises ``JobError`` where the servers are not alike, ``InputError`` where it is not said which
+    GPU where that is None; ``gpus``: how many GPUs of each server take part, the first ones, with the NICs beside them; ``lost``: NICs that servers are without by their status (``status.lost_nics``). Raises ``JobError`` where the servers are not alike, ``InputError`` where it is not said which
     tenant's job it is, and for an order that cannot be.
     """
     whose = _tenant(network, tenant)
@@ -49,14 +50,16 @@ def job_of(
     found: list[Server] = []
     hosts: list[int] = []
     vendors: list[str] = []
-    known = {name: (own, gpus) for name, own, gpus in servers(network, wiring, whose)}
+    known = {name: (own, count) for name, own, count in servers(network, wiring, whose)}
     for name in ordered(stripes(network, known), order):
-        own, gpus = known[name]
+        every, there = known[name]
+        used = _used(there, gpus)
+        own = every[: -(-used * len(every) // there)]
         model = network.catalog.servers.get(models[name])
         vendors.append(model.gpu_vendor if model else "NVIDIA")
         gpu = model.gpu if model else "H100"
         nics = tuple(_nic(wiring, host, ports[host], rails, rates) for host in own)
-        nearest = tuple(number * len(nics) // gpus for number in range(gpus))
+        nearest = tuple(number * len(every) // there for number in range(used))
         found.append(Server(name, nics, nearest, gpu, link=gpu_link(gpu)))
         hosts += own
     library = "RCCL" if vendors[:1] == ["AMD"] else "NCCL"
@@ -67,6 +70,15 @@ def job_of(
         if without and any(problem.place == Argument("job") for problem in error.problems):
             raise InputError([_without(without)]) from None
         raise InputError([_of_option(problem) for problem in error.problems]) from None
+
+
+def _used(there: int, asked: int | None) -> int:
+    """How many of a server's GPUs take part."""
+    if asked is None:
+        return there
+    if not 1 <= asked <= there:
+        raise InputError([Problem(Argument("gpus"), f"{asked} GPUs of a server that has {there}", f"use 1 to {there}")])
+    return asked
 
 
 def _nic(wiring: Wiring, host: int, ports: Sequence[int], rails: Mapping[str, int], rates: Mapping[int, int]) -> Nic:

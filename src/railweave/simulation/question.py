@@ -34,7 +34,7 @@ class Question:
     """What is asked. ``file`` is the scenario file that it comes from, ``fib`` one of forwarding tables.
 
     ``engine``, ``exact``: see ``collective.predict``; ``tenant`` is whose job it is, where there are several. ``configs`` are
-    running configurations of switches, in place of the designed ones.
+    running configurations of switches, in place of the designed ones. ``gpus``: how many GPUs of each server take part, where not all do.
     """
 
     scenario: Scenario
@@ -45,6 +45,7 @@ class Question:
     engine: str = "auto"
     exact: bool = False
     configs: Mapping[str, DeviceConfig] | None = None
+    gpus: int | None = None
 
 
 def background(text: str) -> Background:
@@ -101,8 +102,8 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
             }
         )
         engine, exact = given.get("engine") or "auto", bool(given.get("exact"))
-        configs = given.get("configs")
-        found.append(Question(asked, faults, file, given.get("fib"), given.get("tenant"), engine, exact, configs))
+        fib, tenant, configs, gpus = (given.get(name) for name in ("fib", "tenant", "configs", "gpus"))
+        found.append(Question(asked, faults, file, fib, tenant, engine, exact, configs, gpus))
     return found
 
 
@@ -138,6 +139,7 @@ def answer(
             asked.configs,
             order=scenario.hosts,
             processes=scenario.per_host,
+            gpus=asked.gpus,
         )
         conditions = conditions_of(bed, scenario.background, asked.faults, scenario.reroute)
         found = run_job(

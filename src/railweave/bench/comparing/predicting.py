@@ -52,7 +52,7 @@ def foretold(
     for run in runs:
         rows: dict[Key, tuple[Prediction, tuple[str, ...]]] = {}
         for sample in run.samples:
-            asked = _asked(run, sample, network)
+            asked = question_of(run, sample, network)
             if asked is None:
                 continue
             if asked not in known:
@@ -69,7 +69,7 @@ def foretold(
     return found, list(notes)
 
 
-def _asked(run: Run, sample: Sample, network: Network) -> Asked | None:
+def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:
     """The question that a sample answers; None where there is none."""
     size = sample.size_bytes or UNSTATED.get(sample.operation, 0)
     if sample.quantity not in QUANTITIES or sample.operation not in COLLECTIVES or not size:
@@ -87,9 +87,20 @@ def _asked(run: Run, sample: Sample, network: Network) -> Asked | None:
         return None
     options["hosts"] = ",".join(there)
     if run.ranks:
-        options["per_host"] = run.ranks // len(there)
+        options |= _of_ranks(run, run.ranks, len(there))
     variables = [(name, text) for name, text in run.environment.variables if name in NUMBERS or name in LISTS]
     return sample.operation, size, (*options.items(), ("nccl", tuple(variables)))
+
+
+def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
+    """GPUs and processes of each server. A rank of nccl-tests is a GPU; a process has as many as it was given threads and GPUs for each."""
+    gpus, rest = divmod(ranks, hosts)
+    if rest or not gpus:
+        return {"uneven": f"{ranks} ranks on {hosts} servers"}
+    told = dict(run.settings)
+    threads, each = (int(told[name]) if told.get(name, "").isdigit() else 1 for name in ("nThread", "nGpus"))
+    own = threads * each
+    return {"gpus": gpus, "per_host": gpus // own if own and not gpus % own else gpus}
 
 
 def _of_table(told: Mapping[str, str], network: Network) -> dict[str, Any]:
@@ -120,6 +131,8 @@ def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]]
     """The prediction with its account, or why there is none."""
     collective, size, options = asked
     given: dict[str, Any] = {**dict(options), "collective": collective, "size": size}
+    if "uneven" in given:
+        return f"{given['uneven']}: nothing is predicted of servers that have unlike numbers of ranks"
     if "nccl" in given:
         given["nccl"] = dict(given["nccl"])
     try:
