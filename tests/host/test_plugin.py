@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pytest
 from railweave.host import host_file, plugin_doctor, plugin_stats
 from railweave.host.commands import main
 from railweave.host.machine import ThisMachine
+from tests.conftest import ROOT
 from tests.host.plans import small
 
 if TYPE_CHECKING:
@@ -171,3 +173,12 @@ def test_doctor_wants_the_table_that_the_tuner_is_to_use(plan: Path, tmp_path: P
 def test_doctor_has_nothing_against_a_class_for_clear_to_send(plan: Path, tmp_path: Path) -> None:
     used = {**USES_IT, "NCCL_IB_TC": "106", "NCCL_IB_FIFO_TC": "194"}
     assert examined(plan, machine(tmp_path / "sys"), used, "variables") == []
+
+
+def test_remedies_name_targets_that_the_makefile_has() -> None:
+    """Whoever reads ``make plugin...`` in a remedy can run it."""
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    texts = [one.read_text() for one in (ROOT / "src" / "railweave" / "host").rglob("*.py")]
+    named = {word for text in texts for word in re.findall(r"\bmake (plugin[\w-]*)", text)}
+    assert "plugin" in named
+    assert named <= targets

@@ -60,7 +60,7 @@ def plugin(server: Server) -> Iterator[Outcome]:
     file = name if name.startswith("lib") or "/" in name else f"lib(nccl|rccl)-net-{re.escape(name)}.so"
     found = _find(server, file) if "/" not in name else [name]
     if not found:
-        remedy = "make plugin; sudo make plugin-install (docs/plugin.md), on every server"
+        remedy = "build it by make plugin, and install it on every server by sudo cmake --install build/plugin (docs/plugin.md)"
         yield failed(
             "not found", file.replace("(nccl|rccl)", "nccl"), "host.json job.environment.NCCL_NET_PLUGIN", remedy
         )
