@@ -52,7 +52,7 @@ def test_every_command_of_the_page(tmp_path: Path) -> None:
         else:
             assert language == "yaml"
             edit(fabric, text)
-    sized, first, second, paths, checked, down, predicted, compared, *partial, copied, changed = said
+    sized, first, second, paths, checked, down, predicted, compared, *partial, copied, changed, last = said
     assert "16 leaves, 2 spines" in sized
     assert "0 errors, 2 warnings" in first
     assert "0 errors, 0 warnings" in second
@@ -69,6 +69,8 @@ def test_every_command_of_the_page(tmp_path: Path) -> None:
     assert copied == ""
     assert "8 switches changed" in changed, "those of one row"
     assert "gpu-33" in changed
+    assert "0 errors, 0 warnings" in last
+    assert "ecmp takes 7.4% longer" in compared, "as the page says"
 
 
 def test_pictures_of_the_page_are_there() -> None:

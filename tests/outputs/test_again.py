@@ -187,3 +187,21 @@ def test_a_failed_first_build_leaves_no_folders(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(OutputError):
         build(file, tmp_path / "x" / "y" / "out")
     assert content(tmp_path) == before
+
+
+def test_a_file_without_a_lock_over_the_build_of_another_is_warned_of(tmp_path: Path) -> None:
+    """Built as it stands, a changed copy gets none of the allocations of the folder that it replaces."""
+    file, out = fabric(tmp_path), tmp_path / "out"
+    build(file, out)
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(file.read_text())
+    assert "lock-missing" not in [one.id for one in build(copy, out).findings], "nothing moves"
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(file.read_text().replace("gpu-[01-02]", "gpu-[02,05]"))
+    (warned,) = [one for one in build(changed, out).findings if one.id == "lock-missing"]
+    assert "1 of the names" in warned.what
+    assert "gpu-02" in warned.what
+    assert "lock-missing" not in (out / "findings.json").read_text(), (
+        "a folder does not depend on what was there before"
+    )
+    assert "lock-missing" not in [one.id for one in build(changed, out).findings], "now it has a lock"

@@ -25,11 +25,9 @@ from railweave.outputs.pages import pages
 from railweave.outputs.rendering import rendering_servers, rendering_switches
 from railweave.outputs.reserved import check_reserved
 from railweave.outputs.secrets_file import read_secrets
+from railweave.outputs.unlocked import LOCK, earlier_lock, lock_missing
 from railweave.outputs.write import making, write_folder
 from railweave.report.prices import read_prices
-
-LOCK = "fabric.lock"
-"""The lock's name in an output folder: a copy, so that `diff` can design a changed file with its allocations."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -103,6 +101,7 @@ def _build(
     hardware: Path | None,
     prices: Path | None,
 ) -> Built:
+    replaced = earlier_lock(fabric, out)
     with contextlib.ExitStack() as beside:  # work in other processes, each begun as soon as its input is there
         earlier_build = beside.enter_context(reading_earlier(out))
         progress(f"reading and designing {fabric}")
@@ -125,7 +124,7 @@ def _build(
     progress(f"writing {count} files to {out}")
     also = {companion(fabric, "lock"): text}
     changed = write_folder(out, files, also, kept=made.kept, keys=made.keys, private=secrets is not None)
-    return Built(network, findings, changed, count)
+    return Built(network, [*findings, *lock_missing(fabric, out, replaced, lock)], changed, count)
 
 
 def design_file(
