@@ -172,6 +172,20 @@ def write_file(path: Path, content: bytes | str, *, private: bool = False) -> No
         raise OutputError(f"cannot write {path}: {error.strerror or error}; what was there is unchanged") from error
 
 
+def check_writable(path: Path) -> None:
+    """Whether ``write_file`` could write there, asked before long work; changes nothing. Raises ``OutputError`` as it would."""
+    try:
+        if not _is_file_or_nothing(path):
+            raise OutputError(f"{path} is not a file; nothing was changed")
+        above = next(one for one in path.absolute().parents if one.exists())
+        if not above.is_dir():
+            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(above, os.W_OK | os.X_OK):
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}; what was there is unchanged") from error
+
+
 def _is_file_or_nothing(path: Path) -> bool:
     if path.absolute().parts[1:2] in {("dev",), ("proc",), ("sys",)} and "shm" not in path.parts:
         return False  # /dev/stdout may lead to a file, and is itself none

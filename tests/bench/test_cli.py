@@ -147,6 +147,15 @@ def test_triage(bench: Any) -> None:
     assert bench("triage", FIXTURES / "perftest-send-lat.txt") == (0, "0 errors, 0 warnings, 0 notes\n")
 
 
+def test_triage_of_what_is_no_output_of_a_benchmark_is_bad_use(bench: Any) -> None:
+    code, out = bench("triage", EXAMPLES / "h100-rlb.yaml")
+    assert code == 2
+    assert "no output of a benchmark is known in it" in " ".join(out.split())
+    code, out = bench("triage", FIXTURES / "perftest-status-12.txt", EXAMPLES / "h100-rlb.yaml")
+    assert code == 2
+    assert "1 error" in out, "what others have is said all the same"
+
+
 def test_triage_with_the_design() -> None:
     network = example("h100-rlb")
     address = network.servers[0].nics[0].addresses[0].address

@@ -54,6 +54,11 @@ def test_nics_are_counted_not_their_ports(words: tuple[str, ...], nics: int, tmp
     assert len(network.servers[0].nics) == 2 * nics
 
 
+def test_a_page_is_named_among_what_was_written(tmp_path: Path) -> None:
+    out = run(str(tmp_path / "new"), "--gpus", "64", "--html", str(tmp_path / "page.html"))
+    assert f"wrote {tmp_path / 'page.html'}\n" in out
+
+
 def test_for_machines(tmp_path: Path) -> None:
     found = json.loads(run(str(tmp_path / "new"), "--gpus", "32768", "--json"))
     assert found["chosen"] == "rail-planes"

@@ -229,6 +229,7 @@ def test_a_collective_for_people(run: Run) -> None:
         (("--compare", "qps=1,2", "--nccl", "NCCL_STEPS"), "--nccl: 'NCCL_STEPS' is no NAME=VALUE"),
         (("--nope",), "No such option"),
         (("--engine", "flows"), "'flows' is no engine"),
+        (("--measured", "nofile.csv"), "--measured: goes with --compare"),
     ],
 )
 def test_mistakes_of_a_collective(run: Run, words: tuple[str, ...], error: str) -> None:
@@ -255,6 +256,27 @@ def test_a_mistake_that_another_process_finds_is_told_as_any_other(run: Run, giv
     assert err.startswith("error: ")
     assert error in err
     assert "Traceback" not in err
+
+
+def test_a_page_is_refused_before_the_run_and_named_after_it(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code, out, err = run(FABRIC, "--size", "1M", "-o", str(tmp_path / "file" / "page.html"), "--quiet")
+    assert (code, out) == (1, "")
+    assert "Not a directory" in err
+    page = tmp_path / "new" / "page.html"
+    for words in ((), ("--compare", "qps=1,2")):
+        code, out, _ = run(FABRIC, "--size", "1M", "-o", str(page), "--quiet", *words)
+        assert code == 0
+        assert out.endswith(f"wrote {page}\n")
+    assert page.exists()
+
+
+@pytest.mark.parametrize("text", ["16M", "16MB", "16MiB"])
+def test_sizes_of_a_collective_are_binary_as_the_help_says(run: Run, text: str) -> None:
+    _, out, _ = run(FABRIC, "--size", text, "--quiet")
+    assert out.startswith("all-reduce of 16777216 bytes: ")
+    _, out, _ = run("--help")
+    assert "Binary, other than for raw flows: 16M, 16MB and 16MiB are all 16 x 2^20" in " ".join(out.split())
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from railweave.cli.bench_run import run as run_
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_findings, print_json, tally, waiting
 from railweave.counting import counted
+from railweave.errors import FileLine, InputError, Problem
 
 if TYPE_CHECKING:
     from railweave.api.bench import Imported
@@ -187,26 +188,34 @@ def triage(
 ) -> None:
     """Look through outputs of runs: plugin not loaded, wrong GIDs, no GPUDirect, retries exceeded, interfaces, affinity and more.
 
-    Each finding has the line that shows it, and what to do. Exits 1 where there is an error among them.
+    Each finding has the line that shows it, and what to do. Exits 1 where there is an error among them, 2 where a
+    file is no output of a benchmark.
     """
     from railweave.api.bench import bench_triage
 
     with waiting(f"reading {counted(len(files), 'file')}", quiet=quiet or as_json):
         found = bench_triage(files, fabric=fabric, device=device, hardware=hardware)
     findings = [one.finding for triaged in found for one in triaged.diagnoses]
+    unknown = [
+        Problem(FileLine(one.read.file), "no output of a benchmark is known in it", "give what a run printed")
+        for one in found
+        if one.read.empty and not one.diagnoses
+    ]
+    if unknown and (as_json or len(unknown) == len(found)):
+        raise InputError(unknown)
     if as_json:
         print_json({"findings": [one.to_json() for triaged in found for one in triaged.diagnoses]})
     else:
         _told(found)
         typer.echo(tally(findings))
+    if unknown:
+        raise InputError(unknown)
     if any(one.severity == "error" for one in findings):
         raise typer.Exit(1)
 
 
 def _told(found: list[Triaged]) -> None:
     for triaged in found:
-        if triaged.read.empty:
-            typer.echo(f"{triaged.read.file}: no output of a benchmark is known in it")
         for one in triaged.diagnoses:
             print_findings([one.finding])
             if one.evidence:

@@ -128,7 +128,10 @@ def init(
     from railweave.simulation.queue_pairs import queue_pairs
     from railweave.sizing.request import Request, answer
     from railweave.sizing.words import TITLES
+    from railweave.writing import check_writable
 
+    if html is not None:
+        check_writable(html)
     known = None if prices is None else read_prices(prices)
     request = Request(
         gpus=_count("--gpus", gpus, "a number of GPUs", "write a whole number, at least 1, as 512"),
@@ -161,6 +164,7 @@ def init(
     written = start_sized(found, folder)
     if html is not None:
         _draw(html, found, {str(shape): items for shape, items in bought.items()}, known, hardware)
+        written.append(html)
     paid = {TITLES[shape]: str(cost(items, known)) for shape, items in bought.items()} if known else {}
     _print(found, written, paid, as_json=as_json)
 

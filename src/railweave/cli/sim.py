@@ -26,7 +26,10 @@ def sim(
     collective: str | None = typer.Option(
         None, help="all-reduce (the default), all-gather, reduce-scatter, broadcast, all-to-all, send-recv."
     ),
-    size: str | None = typer.Option(None, help="Bytes as nccl-tests has them: 8G, 1M,16M,1G or 8..16G; default 1G."),
+    size: str | None = typer.Option(
+        None,
+        help="Bytes as nccl-tests has them: 8G, 1M,16M,1G or 8..16G; default 1G. Binary, other than for raw flows: 16M, 16MB and 16MiB are all 16 x 2^20.",
+    ),
     qps: int | None = typer.Option(
         None, help="Queue pairs per connection; default: the fabric file's (hosts.job), or one per path color."
     ),
@@ -74,7 +77,7 @@ def sim(
         "with --job each value is tried alone (docs/jobs.md).",
     ),
     measured: Path | None = typer.Option(
-        None, help="With a grid: a CSV file of measured points, the names compared and time_us or bus_bandwidth_GBps."
+        None, help="With --compare: a CSV file of measured points, the names compared and time_us or bus_bandwidth_GBps."
     ),
     html: Path | None = typer.Option(None, "--html", "-o", help="Draw the result as one HTML page, into this file."),
     engine: str = typer.Option("auto", help="packet, flow, or auto: flows above 200 M estimated packet hops."),
@@ -116,6 +119,10 @@ def sim(
     if fabric is None:
         raise typer.Exit(raw_flows.run(words))
     raw_flows.check_none(words)
+    from railweave.writing import check_writable
+
+    if html is not None:
+        check_writable(html)
     from railweave.api import load
     from railweave.api import running as saved
     from railweave.catalog import in_force
@@ -175,11 +182,22 @@ def sim(
                         )
                     ]
                 )
+            if measured is not None and compare is None:
+                fix = "name what the points vary, as --compare 'size=4G..16G hosts=2,4', or leave it out"
+                raise InputError([Problem(Option("--measured"), "goes with --compare", fix)])
             if compare is not None and (len(compare.split()) > 1 or measured is not None):
                 code = _grid(network, given, compare, measured, html, as_json=as_json, quiet=quiet or as_json)
+                _say_written(html, as_json=as_json)
                 raise typer.Exit(code)
             code = _answered(network, given, compare, html, seeds=seeds or 1, as_json=as_json, quiet=quiet or as_json)
+    _say_written(html, as_json=as_json)
     raise typer.Exit(code)
+
+
+def _say_written(html: Path | None, *, as_json: bool) -> None:
+    """Name the page that was written, where the output is for people."""
+    if html is not None and not as_json:
+        typer.echo(f"wrote {html}")
 
 
 def _answered(

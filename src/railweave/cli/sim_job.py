@@ -98,4 +98,6 @@ def run(
         print_json(found.to_json())
     else:
         typer.echo(found.to_text())
+        if words["html"] is not None:
+            typer.echo(f"wrote {words['html']}")
     return 0 if found.complete else 1

@@ -31,12 +31,12 @@ LOCK_MISSING = Rule(
 
 def earlier_lock(fabric: Path, out: Path) -> Lock | None:
     """The lock of the build that stands in ``out``, where the fabric file has none of its own; else None."""
-    if companion(fabric, "lock").exists() or not (out / LOCK).is_file():
-        return None
     try:
+        if companion(fabric, "lock").exists() or not (out / LOCK).is_file():
+            return None
         return read_lock(out / LOCK)
-    except RailweaveError:
-        return None  # a folder that is replaced need not be whole
+    except (RailweaveError, OSError):
+        return None  # a folder that is replaced need not be whole; what is wrong with a name is said where it is read
 
 
 def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> list[Finding]:
