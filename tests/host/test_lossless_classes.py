@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 
 STORAGE = "storage: {queue: 5, dscp: [18, 20], lossless: true, pfc_priority: 4, bandwidth: 30}"
 TWO = f", qos: {{classes: {{no-loss: {{bandwidth: 50}}, {STORAGE}, best-effort: {{bandwidth: 10}}}}}}"
+LOSSY = f", qos: {{classes: {{no-loss: {{lossless: false, pfc_priority: null, bandwidth: 50}}, {STORAGE}}}}}"
+"""Storage is paused, and RDMA data of jobs is not."""
 CONNECTX, THOR2, POLLARA = "h100-8gpu-cx7", "mi300x-8gpu-thor2", "mi355x-8gpu-pollara"
 
 
-def two(folder: Path, model: str = CONNECTX) -> HostConfig:
-    return config_of(folder, model, TWO)
+def two(folder: Path, model: str = CONNECTX, leaf: str = TWO) -> HostConfig:
+    return config_of(folder, model, leaf)
 
 
-def applied(folder: Path, model: str, **tools: str) -> tuple[Machine, str]:
+def applied(folder: Path, model: str, leaf: str = TWO, **tools: str) -> tuple[Machine, str]:
     """The script run on a machine with one NIC and these tools; and what it complained of."""
-    config = two(folder, model)
+    config = two(folder, model, leaf)
     config = replace(config, nics=config.nics[:1])
     (folder / "machine").mkdir()
     machine = Machine(folder / "machine")
@@ -114,9 +116,9 @@ def test_pollara(tmp_path: Path) -> None:
     assert "nicctl update qos scheduling --priority 3,4,0,6 --dwrr 50,30,20,0 --rate-limit 0,0,0,10" in calls
 
 
-def server_of(folder: Path, model: str, *, vendor_tools: bool = True) -> tuple[Path, Parts]:
+def server_of(folder: Path, model: str, leaf: str = TWO, *, vendor_tools: bool = True) -> tuple[Path, Parts]:
     """The plan of a server, and the server as it should be."""
-    plan = json.loads(json.dumps(document(two(folder, model))))
+    plan = json.loads(json.dumps(document(two(folder, model, leaf))))
     path = folder / "host.json"
     path.write_text(json.dumps(plan))
     return path, healthy(plan, vendor_tools=vendor_tools)
@@ -124,8 +126,9 @@ def server_of(folder: Path, model: str, *, vendor_tools: bool = True) -> tuple[P
 
 @pytest.mark.parametrize("vendor_tools", [True, False])
 @pytest.mark.parametrize("model", [CONNECTX, THOR2])
-def test_a_server_with_both_classes_passes(model: str, vendor_tools: bool, tmp_path: Path) -> None:
-    path, parts = server_of(tmp_path, model, vendor_tools=vendor_tools)
+@pytest.mark.parametrize("leaf", [TWO, LOSSY])
+def test_a_server_with_both_classes_passes(leaf: str, model: str, vendor_tools: bool, tmp_path: Path) -> None:
+    path, parts = server_of(tmp_path, model, leaf, vendor_tools=vendor_tools)
     results = look(path, Written(parts))
     assert [one for one in wrong(results) if "qos" in one or "counters" in one] == []
     assert {one.outcome.verdict for one in results if one.check.id == "qos-pfc"} == {"ok"}
@@ -164,3 +167,44 @@ def test_a_class_forced_on_every_queue_pair_is_found(tmp_path: Path) -> None:
         "qos-congestion-control gpu0_eth",
         "qos-traffic-class gpu0_eth",
     ]
+
+
+@pytest.mark.parametrize("priority", [3, 4])
+def test_rdma_data_may_be_lossy_beside_lossless_storage(priority: int, tmp_path: Path) -> None:
+    config = two(tmp_path, leaf=LOSSY.replace("pfc_priority: 4", f"pfc_priority: {priority}"))
+    (qos,) = config.qos
+    assert (qos.dscp, qos.traffic_class, qos.lossless, qos.ecn) == (26, 106, False, True)
+    assert [(one.name, one.priority, one.bandwidth_percent) for one in qos.other_lossless] == [
+        ("storage", priority, 30)
+    ]
+    assert [dscp for dscp, own in enumerate(qos.priorities) if own == priority] == [18, 20]
+    assert qos.priority not in {priority, qos.cnp_priority}
+    assert {one.name: one.value for one in config.job}["NCCL_IB_TC"] == "106"
+
+
+def test_only_storage_is_paused_then_on_connectx(tmp_path: Path) -> None:
+    machine, problems = applied(tmp_path, CONNECTX, LOSSY, mlnx_qos="", mlxreg="")
+    assert problems == ""
+    assert [one.removeprefix("mlnx_qos -i gpu0_eth ") for one in machine.calls("mlnx_qos")][-2:] == [
+        "--prio_tc 0,0,0,0,3,0,2,0 --tcbw 70,0,0,30,0,0,0,0 --tsa ets,strict,strict,ets,strict,strict,strict,strict",
+        "--pfc 0,0,0,0,1,0,0,0",
+    ]
+    assert (machine.sys / "class/net/gpu0_eth/ecn/roce_np/enable/3").read_text() == "1\n"
+    assert (machine.sys / "class/infiniband/mlx5_0/tc/1/traffic_class").read_text() == "-1\n"
+
+
+def test_only_storage_is_paused_then_on_thor2(tmp_path: Path) -> None:
+    shown = 'printf "  PRIO_MAP: 0:0 1:0 2:0 3:0 4:3 5:0 6:0 7:2\\n  PFC enabled: 4\\n"'
+    machine, problems = applied(tmp_path, THOR2, LOSSY, dcb="", niccli=shown)
+    assert problems == ""
+    calls = [one.split(" dev ")[1].split(" ", 1)[1] for one in machine.calls("dcb") if " show " not in one]
+    assert "tc-tsa all:strict 0:ets 3:ets tc-bw all:0 0:70 3:30 prio-tc all:0 7:2 4:3" in calls
+    assert "prio-pfc all:off 4:on" in calls
+
+
+def test_only_storage_is_paused_then_on_pollara(tmp_path: Path) -> None:
+    machine, problems = applied(tmp_path, POLLARA, LOSSY, nicctl="")
+    assert problems == ""
+    calls = machine.calls("nicctl")
+    assert [one for one in calls if "no-drop" in one] == ["nicctl update qos pfc --priority 4 --no-drop enable"]
+    assert "nicctl update qos scheduling --priority 4,0,6 --dwrr 30,70,0 --rate-limit 0,0,10" in calls

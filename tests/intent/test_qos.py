@@ -8,6 +8,9 @@ from pydantic import ValidationError
 from railweave.intent.qos import DEFAULT_CLASSES, Qos
 from railweave.intent.traffic_class import TrafficClass
 
+LOSSY = {"lossless": False, "pfc_priority": None}
+STORAGE = {"queue": 5, "dscp": [18], "lossless": True, "pfc_priority": 4}
+
 
 def qos(**classes: object) -> Qos:
     return Qos.model_validate({"classes": classes})
@@ -104,3 +107,21 @@ def test_the_class_that_carries_rdma() -> None:
     assert data.dscp == (26,)
     lossy = Qos.model_validate({"classes": {"no-loss": None}})
     assert lossy.lossless_class() is None
+
+
+@pytest.mark.parametrize(
+    ("classes", "name"),
+    [
+        ({}, "no-loss"),
+        ({"no-loss": LOSSY}, "no-loss"),
+        ({"no-loss": LOSSY, "storage": STORAGE}, "no-loss"),
+        ({"no-loss": None, "storage": STORAGE}, "storage"),
+        ({"no-loss": {**LOSSY, "dscp": []}, "storage": STORAGE}, "storage"),
+        ({"no-loss": None, "bulk": {"queue": 5, "dscp": [18], "ecn": {}}}, "bulk"),
+        ({"no-loss": None}, None),
+    ],
+)
+def test_rdma_data_is_no_loss_wherever_it_can_be(classes: dict[str, object], name: str | None) -> None:
+    found = qos(**classes)
+    assert found.rdma_name() == name
+    assert found.rdma_class() == (found.classes[name] if name else None)

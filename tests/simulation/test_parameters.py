@@ -144,6 +144,17 @@ def test_lossy_leaves_beside_lossless_spines(tmp_path: Path) -> None:
     assert "switch.watchdog" not in leaf
 
 
+def test_lossy_data_beside_lossless_storage(tmp_path: Path) -> None:
+    storage = "storage: {queue: 5, dscp: [18], lossless: true, pfc_priority: 3}"
+    more = f"qos: {{classes: {{no-loss: {{lossless: false, pfc_priority: null}}, {storage}}}}}"
+    own = of(small(tmp_path, more), "stripe1-leaf1")
+    # Priority 3 is storage's, so data has another, and queues in the lossy pool: 10 % of 165 MB over 128 ports.
+    assert "class.3.lossless" not in own
+    assert own["class.1.lossless"] == "no"
+    part = round(16.5e6 / 128)
+    assert own["class.1.ecn"] == f"{round(0.55 * part)}..{round(0.9 * part)}@100%"
+
+
 def test_a_switch_that_pauses_another_priority_than_the_nics_send(tmp_path: Path) -> None:
     fabric = small(tmp_path, leaf=", qos: {classes: {no-loss: {pfc_priority: 4}}}")
     assert fabric.parameters["host.data-class"] == "4", "NICs follow the leaves"

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network
 
-LOSSY_PRIORITY = 3
-"""The NIC's priority of RDMA data that no switch pauses for (facts the sources agree on: DSCP 26, priority 3)."""
+LOSSY_PRIORITIES = (3, 1, 2, 4, 5, 6, 7, 0)
+"""The NIC's priorities for RDMA data that no switch pauses for, best first: DSCP 26 has priority 3 (facts the sources agree on), but
+another class may be paused there."""
 
 CNP_DSCP = 48
 """DSCP of congestion notification packets where no class is theirs (Thor2 guide, section 2.2.1.3)."""
@@ -238,21 +239,23 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
     data, cnp = qos.rdma_class(), qos.cnp_class()
     model = catalog().nics[scope.model.nics[fabric.nics].nic]
     dscp = data.dscp[0] if data and data.dscp else 0
-    priority = 0 if data is None else LOSSY_PRIORITY if data.pfc_priority is None else data.pfc_priority
-    given = dict.fromkeys(data.dscp if data else (), priority)
     lossless = data is not None and data.lossless and qos.pfc.pauses("server")
     asked = scope.hosts.roce_bandwidth
     shares = qos.nic_shares(asked)
     others = tuple(
         LosslessClass(name, one.dscp, one.pfc_priority, one.ecn is not None, shares[name])
         for name, one in qos.classes.items()
-        if lossless and one is not data and one.pfc_priority is not None
+        if qos.pfc.pauses("server") and one is not data and one.pfc_priority is not None
     )
-    for one in others:
-        given |= dict.fromkeys(one.dscp, one.priority)
-    paused = (priority, *(one.priority for one in others))
+    paused = tuple(one.priority for one in others)
+    if data is not None and data.pfc_priority is not None:
+        paused = (data.pfc_priority, *paused)
     # Congestion notification must not wait behind the data that it is about.
     cnp_priority = next(one for one in (model.cnp_priority, *CNP_PRIORITIES) if one not in paused)
+    priority = 0 if data is None else data.pfc_priority or _lossy_priority(*paused, cnp_priority)
+    given = dict.fromkeys(data.dscp if data else (), priority)
+    for one in others:
+        given |= dict.fromkeys(one.dscp, one.priority)
     cnp_dscp = cnp.dscp if cnp and cnp.dscp else (CNP_DSCP,)
     given |= dict.fromkeys(cnp_dscp, cnp_priority)
     clear = scope.hosts.job.clear_to_send_dscp
@@ -264,13 +267,18 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
         lossless=lossless,
         cnp_dscp=cnp_dscp[0],
         cnp_priority=cnp_priority,
-        bandwidth_percent=next(iter(shares.values()), None) or asked or (data.nic_share if data else None) or NIC_SHARE,
+        bandwidth_percent=shares.get(qos.rdma_name() or "") or asked or (data.nic_share if data else None) or NIC_SHARE,
         adaptive_routing=fabric.load_balancing.group_mode() in {"dlb-per-packet", "spray"},
         ecn=data is not None and data.ecn is not None,
-        priorities=tuple(given.get(one, _other(one, *paused, cnp_priority)) for one in range(64)),
+        priorities=tuple(given.get(one, _other(one, priority, *paused, cnp_priority)) for one in range(64)),
         clear_to_send_traffic_class=None if clear is None else clear * 4 + ECT0,
         other_lossless=others,
     )
+
+
+def _lossy_priority(*taken: int) -> int:
+    """The priority of RDMA data that is not lossless: one of its own, or that of all other traffic where none is left."""
+    return next(one for one in LOSSY_PRIORITIES if one not in taken)
 
 
 def _other(dscp: int, *designed: int) -> int:

@@ -58,6 +58,10 @@ class Pfc(Model):
         return self.ports in {"all", kind}
 
 
+RDMA = "no-loss"
+"""The class of RDMA data, by name, so that another lossless class does not become it where this one is made lossy."""
+
+
 def _default_classes() -> dict[str, TrafficClass]:
     return {name: TrafficClass(**value) for name, value in DEFAULT_CLASSES.items()}
 
@@ -171,25 +175,37 @@ class Qos(Model):
         return self
 
     def lossless_class(self) -> TrafficClass | None:
-        """The first lossless class, which carries RDMA data; none where the role is lossy throughout."""
+        """The first lossless class; none where the role is lossy throughout."""
         return next((one for one in self.classes.values() if one.lossless), None)
 
     def nic_shares(self, data: int | None = None) -> dict[str, int]:
-        """The share of each lossless class in a NIC's scheduler, percent, by name: the first is RDMA data, which ``data`` is for.
+        """The share of each lossless class in a NIC's scheduler, percent, by name; ``data`` is that of RDMA data, if it is lossless.
 
         Classes of which the file says nothing divide what is left with everything that is not lossless.
         """
         given = {name: one.nic_share for name, one in self.classes.items() if one.lossless}
-        if data is not None and given:
-            given[next(iter(given))] = data
+        rdma = self.rdma_name()
+        if data is not None and rdma in given:
+            given[rdma] = data
         said = sum(share or 0 for share in given.values())
         rest = max(1, (100 - said) // (1 + list(given.values()).count(None)))
         return {name: share or rest for name, share in given.items()}
 
+    def rdma_name(self) -> str | None:
+        """The name of the class of RDMA data: ``no-loss``, lossless or not, where it has a DSCP.
+
+        Without it the first lossless class; where the role is lossy, the first that has a DSCP and is marked.
+        """
+        if RDMA in self.classes and self.classes[RDMA].dscp:
+            return RDMA
+        lossless = (name for name, one in self.classes.items() if one.lossless)
+        marked = (name for name, one in self.classes.items() if one.dscp and one.ecn is not None)
+        return next(lossless, None) or next(marked, None)
+
     def rdma_class(self) -> TrafficClass | None:
-        """The class of RDMA data: the lossless one; where the role is lossy, the first that has a DSCP and is marked."""
-        marked = (one for one in self.classes.values() if one.dscp and one.ecn is not None)
-        return self.lossless_class() or next(marked, None)
+        """The class of RDMA data, by ``rdma_name``; none where no class can be it."""
+        name = self.rdma_name()
+        return None if name is None else self.classes[name]
 
     def cnp_class(self) -> TrafficClass | None:
         """The class of congestion notification packets: the one named ``cnp``; none where it was removed."""

@@ -116,7 +116,11 @@ def _nics(nics: Sequence[HostNic]) -> str:
 
 
 def _qos(qos: HostQos) -> str:
-    paused = f"lossless (PFC on priority {qos.priority} only)" if qos.lossless else "not paused"
+    others = ", ".join(f"{one.name} (priority {one.priority})" for one in qos.other_lossless)
+    only = f", as for {others}" if others else " only"
+    paused = f"lossless (PFC on priority {qos.priority}{only})" if qos.lossless else "not paused"
+    if others and not qos.lossless:
+        paused += f" (PFC is on for {others} only)"
     slowed = "; slows down by ECN (DCQCN)" if qos.ecn else ""
     routed = "; adaptive routing on" if qos.adaptive_routing else ""
     return (

@@ -31,7 +31,7 @@ class _Group(NamedTuple):
     def names(self, nic: WantedNic) -> list[str]:
         """Their names on a NIC."""
         data = nic.traffic.priority if nic.traffic else 0
-        paused = {data} | (nic.traffic.paused if nic.traffic else set[int]())
+        paused = (nic.traffic.paused if nic.traffic else None) or {data}
         rest = [one for one in range(8) if one not in paused]
         return [
             one.replace("{p}", str(priority)).replace("{o}", str(priority))

@@ -64,7 +64,9 @@ def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare the priority of each DSCP."""
     wanted, qos = _wanted(nic), qos_of(server, nic)
     have = _known(qos.priority_of, qos.tool, "a DSCP map")
-    pairs = {wanted.dscp: wanted.priority, wanted.cnp_dscp: wanted.cnp_priority}
+    pairs = {wanted.cnp_dscp: wanted.cnp_priority}
+    if wanted.lossless:
+        pairs = {wanted.dscp: wanted.priority, **pairs}
     pairs |= {dscp: one.priority for one in wanted.others.values() for dscp in one.dscp}
     wrong = [
         f"DSCP {one} in priority {have.get(one, 'none')}"

@@ -41,7 +41,9 @@ class Traffic:
     @property
     def paused(self) -> frozenset[int]:
         """The priorities that switches pause."""
-        return frozenset((self.priority, *(one.priority for one in self.others.values())) if self.lossless else ())
+        return frozenset(
+            (*((self.priority,) if self.lossless else ()), *(one.priority for one in self.others.values()))
+        )
 
 
 @dataclass(frozen=True)

@@ -44,27 +44,23 @@ amd_cards() {
         # shellcheck disable=SC2086  # a list of numbers
         run nicctl update qos dscp-to-priority --dscp "$(amd_ranges ${own[$priority]})" --priority "$priority" || true
     done
-    local paused="" weighted="" weights="" limits=0 remaining=$((100 - SHARE))
+    local paused="" weighted="" weights="" limits="" remaining=100
     if [[ $LOSSLESS == yes ]]; then
-        paused=$PRIORITY weighted=$PRIORITY weights=$SHARE
-        for pair in $OTHERS; do
-            paused+=" ${pair%:*}" weighted+=",${pair%:*}" weights+=",${pair#*:}" limits+=",0" remaining=$((remaining - ${pair#*:}))
-        done
+        paused=$PRIORITY weighted="$PRIORITY," weights="$SHARE," limits="0," remaining=$((100 - SHARE))
     fi
+    for pair in $OTHERS; do
+        paused+=" ${pair%:*}" weighted+="${pair%:*}," weights+="${pair#*:}," limits+="0," remaining=$((remaining - ${pair#*:}))
+    done
     while read -r priority; do
         [[ " $paused " == *" $priority "* ]] ||
             run nicctl update qos pfc --priority "$priority" --no-drop disable || true
     done < <(amd_no_drop)
-    if [[ $LOSSLESS == yes ]]; then
-        for priority in $paused; do
-            run nicctl update qos pfc --priority "$priority" --no-drop enable || true
-        done
-        # The last is served strictly, up to a tenth of the link: AMD's own value for notification packets.
-        run nicctl update qos scheduling --priority "$weighted,0,$CNP_PRIORITY" --dwrr "$weights,$remaining,0" \
-            --rate-limit "$limits,0,10" || true
-    else
-        run nicctl update qos scheduling --priority "0,$CNP_PRIORITY" --dwrr 100,0 --rate-limit 0,10 || true
-    fi
+    for priority in $paused; do
+        run nicctl update qos pfc --priority "$priority" --no-drop enable || true
+    done
+    # The last is served strictly, up to a tenth of the link: AMD's own value for notification packets.
+    run nicctl update qos scheduling --priority "${weighted}0,$CNP_PRIORITY" --dwrr "$weights$remaining,0" \
+        --rate-limit "${limits}0,10" || true
 }
 
 # Congestion control, as AMD recommends it, with the designed DSCP of notification packets.

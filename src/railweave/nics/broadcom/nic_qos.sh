@@ -26,18 +26,18 @@ priorities() {
 
 # What the NIC itself says. Where it is not what was set, firmware DCBX or LLDP is in charge.
 broadcom_check() {
-    local dev=$1 now one tc=3 pfc=none want="$CNP_PRIORITY:2"
+    local dev=$1 now one tc=3 pfc="" want="$CNP_PRIORITY:2"
     if ! have niccli; then
         say "$dev: not checked, niccli is missing (Broadcom's package)"
         return
     fi
     if [[ $LOSSLESS == yes ]]; then
         pfc=$PRIORITY want="$PRIORITY:1 $want"
-        for one in $OTHERS; do
-            pfc+=" ${one%:*}" want+=" ${one%:*}:$tc" tc=$((tc + 1))
-        done
-        pfc=$(priorities "$pfc")
     fi
+    for one in $OTHERS; do
+        pfc+=" ${one%:*}" want+=" ${one%:*}:$tc" tc=$((tc + 1))
+    done
+    pfc=$(priorities "$pfc")
     now=$(niccli --dev "$(pci_of "$dev")" qos --ets --show 2>/dev/null) || true
     local pair map enabled
     map=$(sed -n 's/.*PRIO[_ ]MAP: *//p' <<<"$now")
@@ -65,7 +65,7 @@ apply_broadcom() {
     fi
     pause_off "$dev"
     dcb_qos "$dev" "$DESIGNED"
-    if have dcb && [[ $LOSSLESS == yes ]]; then
+    if have dcb && [[ $LOSSLESS == yes || -n $OTHERS ]]; then
         # RoCE v2 by its UDP port too, as the driver's own defaults have it.
         run dcb app replace dev "$dev" dgram-port-prio "4791:$PRIORITY" || true
     fi

@@ -25,11 +25,11 @@ mlnx_qos_qos() {
     local kinds=(ets strict strict strict strict strict strict strict) shares=(100 0 0 0 0 0 0 0)
     if [[ $LOSSLESS == yes ]]; then
         classes[PRIORITY]=1 pause[PRIORITY]=1 kinds[1]=ets shares[0]=$((100 - SHARE)) shares[1]=$SHARE
-        for pair in $OTHERS; do
-            i=${pair%:*}
-            classes[i]=$tc pause[i]=1 kinds[tc]=ets shares[tc]=${pair#*:} shares[0]=$((shares[0] - ${pair#*:})) tc=$((tc + 1))
-        done
     fi
+    for pair in $OTHERS; do
+        i=${pair%:*}
+        classes[i]=$tc pause[i]=1 kinds[tc]=ets shares[tc]=${pair#*:} shares[0]=$((shares[0] - ${pair#*:})) tc=$((tc + 1))
+    done
     run mlnx_qos -i "$dev" --prio_tc "$(commas "${classes[@]}")" --tcbw "$(commas "${shares[@]}")" \
         --tsa "$(commas "${kinds[@]}")" || true
     run mlnx_qos -i "$dev" --pfc "$(commas "${pause[@]}")" || true

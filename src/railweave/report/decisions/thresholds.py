@@ -10,13 +10,13 @@ from railweave.report.figures import switches_of
 if TYPE_CHECKING:
     from railweave.catalog.hardware import SwitchModel
     from railweave.intent.buffers import Buffers
-    from railweave.intent.traffic_class import Ecn
+    from railweave.intent.traffic_class import Ecn, TrafficClass
     from railweave.network.fabric import Fabric, RoleName
     from railweave.network.model import Network
 
 
 def threshold_facts(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[str, str]]:
-    """When the lossless class of a role's first switch is marked by ECN, and when it pauses senders by PFC."""
+    """When RDMA data on a role's first switch is marked by ECN, and when it pauses senders by PFC."""
     switch = next(iter(switches_of(network, fabric, role)), None)
     model = catalog().switches.get(switch.model) if switch else None
     if switch is None or model is None:
@@ -28,13 +28,14 @@ def threshold_facts(network: Network, fabric: Fabric, role: RoleName) -> list[tu
     facts: list[tuple[str, str]] = []
     if data.ecn:
         speed = max((one.speed_gbps for one in network.cables_of(switch.name)), default=0)
-        facts.append(("ECN marks", _marking(data.ecn, qos.buffers, model, switch.nos, speed)))
+        facts.append(("ECN marks", _marking(data, data.ecn, qos.buffers, model, switch.nos, speed)))
     if data.lossless:
         facts.append(("PFC pauses", _pausing(qos.buffers, model, len(network.cables_of(switch.name)))))
     return facts
 
 
-def _marking(ecn: Ecn, buffers: Buffers, model: SwitchModel, nos: str, speed_gbps: int) -> str:
+def _marking(data: TrafficClass, ecn: Ecn, buffers: Buffers, model: SwitchModel, nos: str, speed_gbps: int) -> str:
+    pool, percent = ("lossless", buffers.egress_lossless) if data.lossless else ("lossy", buffers.egress_lossy)
     system = catalog().systems[nos]
     if system.marking is not None:
         if ecn.min_bytes is None or ecn.max_bytes is None:
@@ -43,11 +44,11 @@ def _marking(ecn: Ecn, buffers: Buffers, model: SwitchModel, nos: str, speed_gbp
             f"from {ecn.min_bytes / 1e6:g} MB in the queue to {ecn.max_bytes / 1e6:g} MB, up to {ecn.max_probability} %"
         )
     ports = max(1, sum(group.count * max(1, group.speed_gbps // max(1, speed_gbps)) for group in model.ports))
-    whole = model.buffer.shared_mb * buffers.egress_lossless / 100 / ports
+    whole = model.buffer.shared_mb * percent / 100 / ports
     return (
         f"from {ecn.min_fill} % fill of the queue, all from {ecn.max_fill} % on. "
         f"{system.notes.ecn_fill or 'What the whole is, is not documented'}; "
-        f"predictions take a port's equal part of the egress lossless pool, {whole:.2f} MB, so "
+        f"predictions take a port's equal part of the egress {pool} pool, {whole:.2f} MB, so "
         f"{whole * ecn.min_fill / 100:.2f} to {whole * ecn.max_fill / 100:.2f} MB (assumed)"
     )
 

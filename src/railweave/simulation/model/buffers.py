@@ -74,9 +74,9 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
         found["switch.watchdog-poll"] = f"{qos.watchdog.poll_interval}ms"
         found["switch.watchdog-detection"] = str(qos.watchdog.detection)
         found["switch.watchdog-recovery"] = f"{qos.watchdog.recovery}ms"
-    queue_bytes = None if model is None else _queue_bytes(qos.buffers, model, cables)
-    found |= _class(host.priority, data, qos, notes, queue_bytes, lossless=lossless, nos=config.nos)
-    found |= _class(host.cnp_priority, cnp, qos, notes, queue_bytes, lossless=False, nos=config.nos)
+    for number, one, held in ((host.priority, data, lossless), (host.cnp_priority, cnp, False)):
+        queue_bytes = None if model is None or one is None else _queue_bytes(one, qos.buffers, model, cables)
+        found |= _class(number, one, qos, notes, queue_bytes, lossless=held, nos=config.nos)
     if any(one.buffer_percent is not None for one in qos.classes.values()) or _dedicated(qos.buffers):
         notes.append("dedicated buffers: not modelled")
     return found, notes
@@ -144,15 +144,15 @@ def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: li
     return min(max(needs), partition // len(needs))
 
 
-def _queue_bytes(buffers: Buffers, model: SwitchModel, cables: list[Cable]) -> int:
-    """What fill levels of drop profiles are percent of: a port's part of the egress pool if all ports queue alike.
+def _queue_bytes(one: TrafficClass, buffers: Buffers, model: SwitchModel, cables: list[Cable]) -> int:
+    """What fill levels of drop profiles are percent of: a port's part of the class's egress pool if all ports queue alike.
 
     Thresholds of the chip are numbers of cells, set once, while what a queue may take changes all the time; Junos does not
     document what it takes for the whole. With this 55..90 % is 0.6..0.9 MB on a QFX5240 with 400G ports, near the 1..2 MB
     that other vendors configure on such chips. Which reading it is was decided by a published row (docs/validation.md).
     """
     speed = max((cable.speed_gbps for cable in cables), default=model.ports[0].speed_gbps)
-    return port_share_bytes(model, buffers.egress_lossless, speed)
+    return port_share_bytes(model, buffers.egress_lossless if one.lossless else buffers.egress_lossy, speed)
 
 
 def _class(
