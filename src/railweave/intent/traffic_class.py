@@ -61,7 +61,10 @@ class TrafficClass(Model):
     dscp: tuple[Dscp, ...] = Field(default=(), description="DSCP values classified into this class, 0 to 63")
     lossless: bool = Field(default=False, description="never drop: PFC is enabled for this class")
     pfc_priority: int | None = Field(
-        default=None, ge=0, le=7, description="PFC priority on the wire; required when lossless"
+        default=None,
+        ge=0,
+        le=7,
+        description="PFC priority on the wire, 1 to 7; required when lossless. 0 is that of traffic without a class of its own",
     )
     priority: Literal["low", "strict-high"] = Field(
         default="low", description="scheduling: weighted round robin or strict"
@@ -114,4 +117,10 @@ class TrafficClass(Model):
             raise WrongValueError("a lossless class needs a pfc_priority", "RoCEv2 fabrics use 3")
         if self.pfc_priority is not None and not self.lossless:
             raise WrongValueError("pfc_priority on a class that is not lossless", "set `lossless: true` or remove it")
+        if self.pfc_priority == 0:
+            raise WrongValueError(
+                "pfc_priority 0 would pause all other traffic too: NICs and switches put into priority 0 what has no class",
+                "use 1 to 7; RoCEv2 fabrics use 3",
+                ["pfc_priority"],
+            )
         return self
