@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railweave.device.build import device_config
-from railweave.errors import InputError
+from railweave.errors import DesignError, InputError
 from railweave.network.model import Network
 from railweave.systems import system
 from tests.conftest import designed
@@ -55,3 +55,36 @@ def test_junos_has_no_egress_partition_then(tmp_path: Path) -> None:
 def test_a_share_of_the_egress_buffer_beside_it_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="egress_lossless beside `egress: system`"):
         network(tmp_path, "{buffers: {egress: system, egress_lossless: 70}}")
+
+
+SEVEN = "{classes: {no-loss: {pfc_priority: 7}}}"
+
+
+def test_a_lossless_class_on_priority_7_has_its_priority_group_to_itself(tmp_path: Path) -> None:
+    config = device_config(network(tmp_path, SEVEN, "dell_sonic"), "stripe1-leaf1")
+    text = "\n".join(system("dell_sonic").files(config).values())
+    assert "traffic-class 7 priority-group 7" in text
+    assert "traffic-class 0-6 priority-group 6" in text
+    assert lost(config) == []
+
+
+@pytest.mark.parametrize(
+    ("qos", "said"),
+    [
+        (SEVEN, r"queue 7 on Arista EOS.* too few above it for the strict class cnp\n.*pfc_priority of at most 6"),
+        (
+            "{classes: {no-loss: {priority: strict-high}}}",
+            r"queue 3 on Arista EOS.*, and network-control above it shares.*\n.*`priority: low`",
+        ),
+    ],
+)
+def test_strict_queues_that_eos_cannot_have_are_refused(tmp_path: Path, qos: str, said: str) -> None:
+    with pytest.raises(DesignError, match=said):
+        network(tmp_path, qos, "eos")
+
+
+def test_a_strict_class_rises_above_a_lossless_one_on_eos(tmp_path: Path) -> None:
+    strict = "{classes: {network-control: null, control: {queue: 1, dscp: [40], priority: strict-high}, cnp: null}}"
+    found = device_config(network(tmp_path, strict, "eos"), "stripe1-leaf1").qos
+    assert found is not None
+    assert (found.classes["no-loss"].queue, found.classes["control"].queue) == (3, 7)

@@ -97,7 +97,8 @@ def on_queues(classes: Mapping[str, TrafficClass], system: System) -> dict[str, 
         return dict(classes)
     queues = {name: one.pfc_priority for name, one in classes.items() if one.pfc_priority is not None}
     free = classes.keys() - queues.keys()
-    highest = max((classes[name].queue for name in free if classes[name].priority != "strict-high"), default=0)
+    sharing = (name for name, one in classes.items() if one.priority != "strict-high")
+    highest = max((queues.get(name, classes[name].queue) for name in sharing), default=0)
     rises = {
         name
         for name in free

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.design.limits.headroom import check_headroom
+from railweave.design.limits.queues import check_strict_queues
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool
                 f"queue {one.queue} exceeds the {system.queues} queues of {system.description}",
                 f"use 0 to {system.queues - 1}",
             )
+    check_strict_queues(context, system, qos, base)
     lossless = [name for name, one in qos.classes.items() if one.lossless]
     if role_name == "leaf" and not again:
         _check_host_qos(context, layout, base, qos)

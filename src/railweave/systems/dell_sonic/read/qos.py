@@ -12,7 +12,7 @@ from railweave.device.classes import Buffers, Ecn, TrafficClass, Watchdog
 from railweave.device.model import Marking, PfcProfile, QosConfig
 from railweave.systems.dell_sonic.read.ports import fewest
 from railweave.systems.dell_sonic.read.words import number
-from railweave.systems.dell_sonic.render.qos import LOSSY_GROUP, NAME
+from railweave.systems.dell_sonic.render.qos import NAME, lossy_group
 from railweave.systems.sonic.render.buffers import NO_OFFSET
 
 if TYPE_CHECKING:
@@ -107,8 +107,8 @@ def _lossless(found: Maps, own: Sequence[PortQos]) -> dict[int, int]:
     groups = found.of("tc-pg", _used(own, "tc-pg"))
     queues = found.of("pfc-priority-queue", _used(own, "pfc-priority-queue"))
     classes = found.of("tc-queue", _used(own, "tc-queue"))
-    by_group = {group: classes.get(one, one) for one, group in groups.items() if group != LOSSY_GROUP}
     paused = {priority for one in own for priority in one.pfc}
+    by_group = {group: classes.get(one, one) for one, group in groups.items() if group != lossy_group(paused)}
     by_port = {priority: queues.get(priority, priority) for priority in paused - by_group.keys()}
     return {**by_group, **by_port} if groups else {p: queues.get(p, p) for p in paused}
 

@@ -10,14 +10,15 @@ from railweave.systems.sonic.render.buffers import lossless_profile, profile_nam
 from railweave.systems.sonic.render.qos import DSCPS, PRIORITIES, lossless, pauses, weight
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from railweave.config.sections import Section
     from railweave.device.model import DeviceConfig, Interface, QosConfig
 
 NAME = "ROCE"
 LOSSY_GROUP = 7
-"""The priority group of all lossy classes (Thor2 guide, section 2.5.2: ``traffic-class 0-2,5-7 priority-group 7``)."""
+"""The priority group of all lossy classes (Thor2 guide, section 2.5.2: ``traffic-class 0-2,5-7 priority-group 7``), unless priority 7
+is paused: the group of a lossless class has the number of its priority."""
 
 MAPS = ("dscp-tc", "tc-queue", "tc-pg", "pfc-priority-queue")
 
@@ -80,7 +81,7 @@ def _maps(found: QosConfig) -> Iterator[Section]:
     yield section(
         f"qos map tc-pg {NAME}",
         [f"traffic-class {queue} priority-group {group}" for queue, group in sorted(held.items())],
-        f"traffic-class {others} priority-group {LOSSY_GROUP}",
+        f"traffic-class {others} priority-group {lossy_group(held.values())}",
     )
     queues = {priority: one.queue for priority, one in lossless(found).items()}
     yield section(
@@ -108,6 +109,11 @@ def _buffers(config: DeviceConfig, found: QosConfig) -> Iterator[Section]:
         size, alpha, xoff = row["size"], row["dynamic_th"], row["xoff"]
         words = f"dynamic-threshold {alpha} pause pause-threshold {xoff}"
         yield line(f"buffer profile {name} ingress_lossless_pool {size} {words}")
+
+
+def lossy_group(paused: Collection[int]) -> int:
+    """The priority group of lossy classes: the highest that no paused priority has."""
+    return next(group for group in range(LOSSY_GROUP, -1, -1) if group not in paused)
 
 
 def bound(config: DeviceConfig, port: Interface) -> list[str]:
