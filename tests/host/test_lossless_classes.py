@@ -23,6 +23,8 @@ STORAGE = "storage: {queue: 5, dscp: [18, 20], lossless: true, pfc_priority: 4, 
 TWO = f", qos: {{classes: {{no-loss: {{bandwidth: 50}}, {STORAGE}, best-effort: {{bandwidth: 10}}}}}}"
 LOSSY = f", qos: {{classes: {{no-loss: {{lossless: false, pfc_priority: null, bandwidth: 50}}, {STORAGE}}}}}"
 """Storage is paused, and RDMA data of jobs is not."""
+SECOND_MARKED = TWO.replace("no-loss: {", "no-loss: {ecn: null, ").replace("bandwidth: 30", "bandwidth: 30, ecn: {}")
+"""Switches mark storage alone."""
 CONNECTX, THOR2, POLLARA = "h100-8gpu-cx7", "mi300x-8gpu-thor2", "mi355x-8gpu-pollara"
 
 
@@ -126,7 +128,7 @@ def server_of(folder: Path, model: str, leaf: str = TWO, *, vendor_tools: bool =
 
 @pytest.mark.parametrize("vendor_tools", [True, False])
 @pytest.mark.parametrize("model", [CONNECTX, THOR2])
-@pytest.mark.parametrize("leaf", [TWO, LOSSY])
+@pytest.mark.parametrize("leaf", [TWO, LOSSY, SECOND_MARKED])
 def test_a_server_with_both_classes_passes(leaf: str, model: str, vendor_tools: bool, tmp_path: Path) -> None:
     path, parts = server_of(tmp_path, model, leaf, vendor_tools=vendor_tools)
     results = look(path, Written(parts))
@@ -208,3 +210,9 @@ def test_only_storage_is_paused_then_on_pollara(tmp_path: Path) -> None:
     calls = machine.calls("nicctl")
     assert [one for one in calls if "no-drop" in one] == ["nicctl update qos pfc --priority 4 --no-drop enable"]
     assert "nicctl update qos scheduling --priority 4,0,6 --dwrr 30,70,0 --rate-limit 0,0,10" in calls
+
+
+def test_congestion_control_is_on_where_any_class_is_marked(tmp_path: Path) -> None:
+    assert "\nFC_MODE=3\n" in nic_qos.files(two(tmp_path, THOR2, SECOND_MARKED))["bnxt_re.conf"]
+    machine, _ = applied(tmp_path, POLLARA, SECOND_MARKED, nicctl="")
+    assert [one for one in machine.calls("nicctl") if "dcqcn" in one]

@@ -151,6 +151,11 @@ class HostQos:
     clear_to_send_traffic_class: int | None = None
     other_lossless: tuple[LosslessClass, ...] = ()
 
+    @property
+    def slows_down(self) -> bool:
+        """Whether congestion control of a NIC is on as a whole: switches mark RDMA data, or another lossless class."""
+        return self.ecn or any(one.ecn for one in self.other_lossless)
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:

@@ -121,7 +121,7 @@ def _qos(qos: HostQos) -> str:
     paused = f"lossless (PFC on priority {qos.priority}{only})" if qos.lossless else "not paused"
     if others and not qos.lossless:
         paused += f" (PFC is on for {others} only)"
-    slowed = "; slows down by ECN (DCQCN)" if qos.ecn else ""
+    slowed = "; slows down by ECN (DCQCN)" if qos.slows_down else ""
     routed = "; adaptive routing on" if qos.adaptive_routing else ""
     return (
         f"RDMA data: DSCP {qos.dscp}, priority {qos.priority}, traffic class byte {qos.traffic_class}, {paused}, "

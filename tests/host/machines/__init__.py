@@ -206,7 +206,8 @@ def _qos(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str, 
             f"ENABLE_FC=1\nFC_MODE=3\nROCE_PRI={roce['priority']}\nROCE_DSCP={roce['dscp']}\n"
             f"CNP_PRI={cnp['priority']}\nCNP_DSCP={cnp['dscp']}\nROCE_BW={roce['bandwidth_percent']}\nUTILITY=4\n"
         )
-        parts.files[f"/sys/kernel/debug/bnxt_re/{address}/cc_config/enable_cc"] = str(int(roce["ecn"]))
+        marked = roce["ecn"] or any(one["ecn"] for one in fabric.get("other_lossless", {}).values())
+        parts.files[f"/sys/kernel/debug/bnxt_re/{address}/cc_config/enable_cc"] = str(int(marked))
         for name, value in nic["firmware"].items():
             parts.say(f"{name} = {value}\n", "niccli", "--dev", address, "nvm", "--getoption", name)
         if vendor_tools:

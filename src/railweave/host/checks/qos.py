@@ -158,10 +158,11 @@ def global_pause(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-congestion-control",
-    what="The NIC answers marked packets and slows down on answers (DCQCN) where the design marks, and nowhere else.",
+    what="The NIC answers marked packets and slows down on answers (DCQCN) where the design marks, and nowhere else. Broadcom's have "
+    "one switch for all classes: it is on where any of them is marked.",
     why="Without it, PFC alone holds congestion, and spreads it over the fabric.",
     how="/sys/class/net/NIC/ecn/roce_{np,rp}/enable/PRIORITY; /sys/kernel/debug/bnxt_re/PCI/cc_config/enable_cc",
-    source="DCQCN (SIGCOMM 2015); host.json fabrics.NAME.roce.ecn",
+    source="DCQCN (SIGCOMM 2015); host.json fabrics.NAME.roce.ecn, other_lossless.CLASS.ecn",
     root=True,
 )
 def congestion_control(server: Server, nic: WantedNic) -> Iterator[Outcome]:
@@ -181,6 +182,7 @@ def congestion_control(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     elif nic.bnxt:
         address = reading.pci_of(machine, nic.netdev)
         have = {"enable_cc": machine.text(f"/sys/kernel/debug/bnxt_re/{address}/cc_config/enable_cc")}
+        should = {"enable_cc": wanted.slows_down}
     else:
         raise CannotTellError("no public document shows where this family has it")
     if None in have.values():

@@ -45,6 +45,11 @@ class Traffic:
             (*((self.priority,) if self.lossless else ()), *(one.priority for one in self.others.values()))
         )
 
+    @property
+    def slows_down(self) -> bool:
+        """Whether congestion control of the whole NIC is on: switches mark RDMA data, or another lossless class."""
+        return self.ecn or any(one.ecn for one in self.others.values())
+
 
 @dataclass(frozen=True)
 class WantedNic:

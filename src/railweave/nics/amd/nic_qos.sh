@@ -63,10 +63,11 @@ amd_cards() {
         --rate-limit "${limits}0,10" || true
 }
 
-# Congestion control, as AMD recommends it, with the designed DSCP of notification packets.
+# Congestion control, as AMD recommends it, with the designed DSCP of notification packets. It is that of the whole NIC, so it is
+# on where switches mark any of its classes.
 amd_congestion() {
     local rdma=$1
-    if [[ $ECN != yes ]]; then
+    if [[ $ECN != yes && -z $MARKED ]]; then
         return
     fi
     if [[ -z $rdma ]]; then

@@ -38,10 +38,11 @@ def _by_fabric(config: HostConfig) -> dict[str, str]:
 def bnxt_re_conf(qos: HostQos) -> str:
     """``/etc/bnxt_re/bnxt_re.conf``, which Broadcom's package bnxt_re_conf reads when the driver is loaded.
 
-    ``FC_MODE`` is 1 for PFC, 2 for congestion control, 3 for both (bnxt_setupcc.sh, option -m). No comments: nothing is
+    ``FC_MODE`` is 1 for PFC, 2 for congestion control, 3 for both (bnxt_setupcc.sh, option -m). Congestion control is that of the
+    whole NIC, so it is on where any class of it is marked. No comments: nothing is
     known of how the package would take them.
     """
-    mode = (1 if qos.lossless else 0) + (2 if qos.ecn else 0)
+    mode = (1 if qos.lossless else 0) + (2 if qos.slows_down else 0)
     values = {
         "ENABLE_FC": 1 if mode else 0,
         "FC_MODE": mode or 3,
