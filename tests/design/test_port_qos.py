@@ -44,8 +44,21 @@ def test_exceptions_come_back(tmp_path: Path, nos: str) -> None:
 
 
 def test_a_server_whose_port_does_not_pause_is_told(tmp_path: Path) -> None:
-    found = [one for one in run_checks(Subject.of(_network(tmp_path, TESTER)), slow=False) if one.severity == "error"]
-    assert [(one.id, one.where) for one in found] == [("qos-disagree", "H100-01:mgmt_eth at frontend-leaf1 et-0/0/8")]
+    findings = run_checks(Subject.of(_network(tmp_path, TESTER)), slow=False)
+    assert [one.id for one in findings if one.severity == "error"] == []
+    found = [one for one in findings if one.id == "qos-port-exception"]
+    assert [one.where for one in found] == ["H100-01:mgmt_eth at frontend-leaf1 et-0/0/8"]
+    assert "the port has no quality of service (`qos: false`)" in found[0].what
+    assert "overrides.devices.frontend-leaf1.ports" in found[0].fix
+    assert "H100-01's administrator" in found[0].fix
+
+
+def test_a_server_port_that_does_not_pause_is_a_warning(tmp_path: Path) -> None:
+    lines = "    frontend-leaf1: {ports: {et-0/0/8: {pfc: false}}}"
+    findings = run_checks(Subject.of(_network(tmp_path, lines)), slow=False)
+    assert [one.id for one in findings if one.severity == "error"] == []
+    (found,) = [one for one in findings if one.id == "qos-port-exception"]
+    assert found.what == "the port does not pause (`pfc: false`), and the NIC has PFC on for priority 3"
 
 
 def test_exceptions_that_cannot_be(tmp_path: Path) -> None:

@@ -33,12 +33,16 @@ class _NicEnd:
 
 @dataclass(frozen=True, slots=True)
 class _PortEnd:
-    """The leaf's end: its QoS, whether PFC is on the port, the port's frame and its gateway's IP packet (0: it has none)."""
+    """The leaf's end: its QoS, whether PFC is on the port, the port's frame and its gateway's IP packet (0: it has none).
+
+    ``excepted``: the fabric file has an exception for this port, of which qos-port-exception tells.
+    """
 
     qos: QosConfig | None
     pauses: bool
     frame: int
     gateway: int
+    excepted: bool = False
 
 
 @check(
@@ -59,7 +63,8 @@ def qos_disagree(subject: Subject) -> Iterator[Found]:
     found: dict[tuple[str, bool], list[str]] = {}
     servers = {one.name: one for one in subject.network.servers}
     for config in subject.configs.values():
-        for port, end in _ports(config):
+        excepted = {each.port for one in subject.network.switches if one.name == config.name for each in one.port_qos}
+        for port, end in _ports(config, excepted):
             server = servers.get(port.peer)  # a switch may have more ports in use than are designed
             nic = server.nic(port.peer_port) if server else None
             if server is None or nic is None:
@@ -75,7 +80,7 @@ def qos_disagree(subject: Subject) -> Iterator[Found]:
         yield Found(f"{places[0]}{more}", what, severity="warning" if share else None)
 
 
-def _ports(config: DeviceConfig) -> Iterator[tuple[Interface, _PortEnd]]:
+def _ports(config: DeviceConfig, excepted: set[str]) -> Iterator[tuple[Interface, _PortEnd]]:
     """The server ports of a switch, and what is at this end of each."""
     paused = {port for profile in config.qos.profiles for port in profile.ports} if config.qos else set[str]()
     of_vlan = {one.vlan_name: one.mtu for one in config.gateways if one.vlan_name}
@@ -83,7 +88,7 @@ def _ports(config: DeviceConfig) -> Iterator[tuple[Interface, _PortEnd]]:
     for port in config.interfaces:
         if port.kind == "server":
             gateway = of_port.get(port.name) or of_vlan.get(port.vlan or "", 0)
-            yield port, _PortEnd(config.qos, port.name in paused, port.mtu, gateway)
+            yield port, _PortEnd(config.qos, port.name in paused, port.mtu, gateway, port.name in excepted)
 
 
 def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
@@ -92,7 +97,7 @@ def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
         yield f"MTU: the NIC sends packets of {nic.mtu} bytes, the gateway takes {port.gateway}", False
     if nic.mtu + ETHERNET_HEADER > port.frame:
         yield f"MTU: packets of {nic.mtu} bytes do not fit the port's frames of {port.frame}", False
-    if port.qos is None:  # the system has none, as FRR: a finding of its own says so
+    if port.qos is None or port.excepted:  # the system has none, as FRR: a finding of its own says so
         return
     qos, data = nic.qos, _class_of(port.qos, nic.qos.dscp)
     if qos.lossless and not data.lossless:

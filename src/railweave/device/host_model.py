@@ -152,6 +152,11 @@ class HostQos:
     other_lossless: tuple[LosslessClass, ...] = ()
 
     @property
+    def paused(self) -> tuple[int, ...]:
+        """The priorities that PFC is on for."""
+        return (*((self.priority,) if self.lossless else ()), *(one.priority for one in self.other_lossless))
+
+    @property
     def slows_down(self) -> bool:
         """Whether congestion control of a NIC is on as a whole: switches mark RDMA data, or another lossless class."""
         return self.ecn or any(one.ecn for one in self.other_lossless)
