@@ -33,7 +33,7 @@ POINT_TO_POINT = 2
 
 _SPLIT = re.compile(r"interface breakout port (?P<port>[\d/]+) mode (?P<channels>\d)x(?P<speed>\d{1,4})G.*")
 _OURS = re.compile(r"(?P<peer>\S+) (?P<port>\S*\d\S*|\S*eth\S*|\S+)")
-_OUTSIDE = re.compile(r"(?P<peer>\S+), tenant (?P<tenant>\S+)")
+_OUTSIDE = re.compile(r"(?P<peer>\S+), tenants? (?P<tenants>\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
