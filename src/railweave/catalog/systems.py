@@ -153,6 +153,15 @@ class System(Model):
         "policy-statements: export policies originate, and a route that no term takes is treated as without a policy"
     )
     vlan_interface: str = Field(default="irb.{vlan}", description="pattern for the routed interface of a VLAN")
+    loopback: str = Field(default="lo0", description="the interface of the router id")
+    tunnel_loopback: str = Field(
+        default="",
+        description="that of tunnel endpoints, where they have addresses of their own; empty: the router id's",
+    )
+    vrf_loopback: str = Field(
+        default="lo0.{unit}",
+        description="pattern for a VRF's loopback; sums can stand in braces, {unit} is its tenant's number",
+    )
     vlan_name: str = Field(
         default="{name}", description="pattern for a VLAN's name, where the system calls it by its number: {vlan}"
     )

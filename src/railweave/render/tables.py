@@ -7,10 +7,12 @@ import io
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.config.naming import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from railweave.network.devices import Switch
     from railweave.network.model import Network
 
 CABLING = (
@@ -90,7 +92,7 @@ def _cables(network: Network) -> Iterator[tuple[object, ...]]:
 
 
 def addresses_csv(network: Network) -> str:
-    """Every address: management, router id, gateway, link, external router and NIC."""
+    """Every address: management, router id, loopback, tunnel endpoint, gateway, link, external router and NIC."""
     width = len(ADDRESSES)
     return _csv(ADDRESSES, (row + ("",) * (width - len(row)) for row in _addresses(network)))
 
@@ -99,7 +101,7 @@ def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
     for switch in network.switches:
         address, _, length = switch.management_address.partition("/")
         yield ("management", switch.name, "", address, f"/{length}", "", "", "", "pool")
-        yield ("router-id", switch.name, "lo0", switch.router_id, "/32", "", "", "", "pool")
+        yield from _loopbacks(network, switch)
     interfaces = {one.name: catalog().systems[one.nos].vlan_interface for one in network.switches}
     ports = {f"{server.name}:{nic.name}": nic.leaf_port for server in network.servers for nic in server.nics}
     ports |= {one.nic: one.port for fabric in network.fabrics for one in fabric.edge_ports}
@@ -147,6 +149,28 @@ def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
                     nic.leaf_port,
                     nic.rdma,
                 )
+
+
+def _loopbacks(network: Network, switch: Switch) -> Iterator[tuple[object, ...]]:
+    """The router id; the loopback of overlay sessions and tunnel endpoints, where they are others; the loopbacks of VRFs."""
+    system, fabric = catalog().systems[switch.nos], network.fabric(switch.fabric)
+    yield ("router-id", switch.name, system.loopback, switch.router_id, "/32", "", "", "", "pool")
+    if switch.loopback not in {"", switch.router_id}:
+        yield ("loopback", switch.name, system.loopback, switch.loopback, _alone(switch.loopback), "", "", "", "pool")
+    for one in switch.endpoints:
+        if one.address not in {switch.router_id, switch.loopback}:
+            at = system.tunnel_loopback or system.loopback
+            color = fabric.color_name(one.color)
+            yield ("tunnel", switch.name, at, one.address, _alone(one.address), color, "", "", "pool")
+    for tenant in fabric.tenants:
+        for address in tenant.on(switch.name).loopbacks:
+            at = named(system.vrf_loopback, unit=tenant.slot)
+            yield ("vrf-loopback", switch.name, at, address, _alone(address), "", "", "", "design")
+
+
+def _alone(address: str) -> str:
+    """The length of the prefix that holds an address alone."""
+    return "/128" if ":" in address else "/32"
 
 
 def _csv(header: Iterable[str], rows: Iterable[tuple[object, ...]]) -> str:

@@ -172,8 +172,8 @@ def test_a_generated_leaf_is_understood() -> None:
     assert (own.overlay.loopback, own.overlay.bfd.minimum_interval) == ("10.8.0.3", 700)
     assert [one.address for one in own.overlay.endpoints] == ["10.8.1.3"]
     assert [(one.name, one.addresses, one.vrf, one.mac) for one in own.gateways] == [
-        ("irb.11", ("172.30.11.1/24",), "APP", "00:1c:73:00:00:77"),
-        ("irb.4093", ("10.7.0.0/31",), "", ""),
+        ("Vlan11", ("172.30.11.1/24",), "APP", "00:1c:73:00:00:77"),
+        ("Vlan4093", ("10.7.0.0/31",), "", ""),
     ]
     assert [(one.name, one.vni, one.import_targets) for one in own.vrfs] == [("APP", 500, ("target:500:500",))]
     assert own.mac_vrf
