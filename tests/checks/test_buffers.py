@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.conftest import designed
 
 import railweave
 from railweave.catalog import in_force
 from railweave.checks.buffers import lossless_queue_full
 from railweave.checks.subject import Subject
+from railweave.device.build import device_config
 
 FABRIC = """\
 name: one-leaf
@@ -51,3 +53,17 @@ def test_a_lossless_queue_that_fills_before_ports_pause_is_named(
     if full:
         assert "no-loss" in found[0]
         assert "15 ports" in found[0]
+
+
+def test_an_egress_side_that_is_left_to_eos_changes_nothing(tmp_path: Path) -> None:
+    """EOS has one pool and no partition of the egress side: Junos's own shares are not its own."""
+    (plain,) = said(tmp_path, EOS, "")
+    assert said(tmp_path, EOS, "buffers: {egress: system}") == [plain]
+    fill = "classes: {no-loss: {ecn: {min_fill: 20, max_fill: 40}}}"
+    marks = [
+        device_config(designed(tmp_path, FABRIC.format(leaf=EOS, qos=qos))[0], "stripe1-leaf1").qos
+        for qos in (fill, f"{fill}, buffers: {{egress: system}}")
+    ]
+    assert marks[0] == marks[1]
+    held = said(tmp_path, JUNOS, "classes: {no-loss: {dynamic_threshold: 7}}")
+    assert said(tmp_path, JUNOS, "classes: {no-loss: {dynamic_threshold: 7}}, buffers: {egress: system}") != held

@@ -227,6 +227,11 @@ class System(Model):
             return False
         return entry.since is None or release_key(release or self.release) >= release_key(entry.since)
 
+    @property
+    def parts_egress(self) -> bool:
+        """Whether its configuration says how the egress side of the packet buffer is divided."""
+        return "qos.buffers.egress_lossless" not in self.reads.unsaid
+
     def vlan_called(self, name: str, vlan: int | None) -> str:
         """What it calls a VLAN that the design has a name for; empty where there is no VLAN."""
         return self.vlan_name.format(name=name, vlan=vlan) if name and vlan else name

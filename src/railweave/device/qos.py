@@ -45,7 +45,7 @@ def qos_config(
         marking={name: marking_of(one.ecn, system.marking) for name, one in classes.items() if one.ecn}
         if system.marking
         else {},
-        buffers=own_type(Buffers, qos.buffers),
+        buffers=_partition(own_type(Buffers, qos.buffers), system),
         profiles=tuple(
             PfcProfile(
                 f"pfc-{length}m" if len({m for _, m in by_need}) == 1 else f"pfc-{length}m-{mru}",
@@ -69,6 +69,20 @@ def qos_config(
             for name, one in classes.items()
             if one.queue not in {placed[name].queue, usual[name].queue if name in usual else None}
         ),
+    )
+
+
+def _partition(buffers: Buffers, system: System) -> Buffers:
+    """The buffer's partition; an egress side left to a system whose configuration says nothing of it is as if it were not."""
+    if buffers.egress != "system" or system.parts_egress:
+        return buffers
+    usual = Buffers()
+    return replace(
+        buffers,
+        egress=usual.egress,
+        egress_lossless=usual.egress_lossless,
+        egress_lossy=usual.egress_lossy,
+        egress_multicast=usual.egress_multicast,
     )
 
 

@@ -40,7 +40,11 @@ def with_lengths(context: Context, qos: Qos, role: Role, speed_gbps: int, at: Lo
             continue
         lengths = {"min_bytes": system.marking.min_bytes, "max_bytes": system.marking.max_bytes}
         if not ecn.model_fields_set.isdisjoint({"min_fill", "max_fill"}):
-            percent = qos.buffers.egress_lossless if one.lossless else qos.buffers.egress_lossy
+            by_others = (
+                qos.buffers.egress == "system" and not system.parts_egress
+            )  # another system's shares: as if not said
+            buffers = type(qos.buffers)() if by_others else qos.buffers
+            percent = buffers.egress_lossless if one.lossless else buffers.egress_lossy
             whole = port_share_bytes(model, percent, speed_gbps)
             first = max(STEP, whole * ecn.min_fill // 100 // STEP * STEP)  # from 0 on every packet would be marked
             last = max(first + STEP, whole * ecn.max_fill // 100 // STEP * STEP)
