@@ -178,12 +178,12 @@ def check_writable(path: Path) -> None:
         if not _is_file_or_nothing(path):
             raise OutputError(f"{path} is not a file; nothing was changed")
         above = next(one for one in path.absolute().parents if one.exists())
-        if not above.is_dir():
-            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        if not os.access(above, os.W_OK | os.X_OK):
-            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+        code = errno.ENOTDIR if not above.is_dir() else 0 if os.access(above, os.W_OK | os.X_OK) else errno.EACCES
+        wrong = os.strerror(code) if code else ""
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}; what was there is unchanged") from error
+        wrong = error.strerror or str(error)
+    if wrong:
+        raise OutputError(f"cannot write {path}: {wrong}; what was there is unchanged")
 
 
 def _is_file_or_nothing(path: Path) -> bool:

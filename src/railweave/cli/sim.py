@@ -77,7 +77,8 @@ def sim(
         "with --job each value is tried alone (docs/jobs.md).",
     ),
     measured: Path | None = typer.Option(
-        None, help="With --compare: a CSV file of measured points, the names compared and time_us or bus_bandwidth_GBps."
+        None,
+        help="With --compare: a CSV file of measured points, the names compared and time_us or bus_bandwidth_GBps.",
     ),
     html: Path | None = typer.Option(None, "--html", "-o", help="Draw the result as one HTML page, into this file."),
     engine: str = typer.Option("auto", help="packet, flow, or auto: flows above 200 M estimated packet hops."),

@@ -75,7 +75,10 @@ class Variants:
                 for one in rows
             ]
             blocks.append("\n".join(lines))
-        return "\n\n".join(blocks) + "\nslower: than the quickest of these. GPUs wasted: how many fewer would do at its pace"
+        return (
+            "\n\n".join(blocks)
+            + "\nslower: than the quickest of these. GPUs wasted: how many fewer would do at its pace"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The documented object (docs/jobs.md)."""

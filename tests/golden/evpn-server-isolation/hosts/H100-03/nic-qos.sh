@@ -168,10 +168,10 @@ connection_manager() {
 }
 
 # The in-kernel interface (iproute2, dcb(8)), which drivers of both vendors speak.
-# Traffic class 0 is everything else, 1 is RDMA data, 2 is congestion notification, served strictly before all; from 3 on the
+# Traffic class 0 is everything else, 1 is RDMA data that is paused, 2 is congestion notification, served strictly before all; from 3 on the
 # other lossless classes.
 dcb_qos() {
-    local dev=$1 map=$2 one tc=3 rest=$((100 - SHARE)) kinds=() shares=() classes=() pauses=()
+    local dev=$1 map=$2 one tc=3 rest=100 kinds=() shares=() data=() classes=() pauses=()
     if ! have dcb; then
         problem "dcb is missing (package iproute2, 5.11 or newer): nothing set on $dev"
         return
@@ -179,17 +179,15 @@ dcb_qos() {
     # shellcheck disable=SC2086  # the map is a list of words
     run dcb app replace dev "$dev" dscp-prio $map || true
     if [[ $LOSSLESS == yes ]]; then
-        for one in $OTHERS; do
-            kinds+=("$tc:ets") shares+=("$tc:${one#*:}") classes+=("${one%:*}:$tc") pauses+=("${one%:*}:on")
-            rest=$((rest - ${one#*:})) tc=$((tc + 1))
-        done
-        run dcb ets set dev "$dev" tc-tsa all:strict 0:ets 1:ets "${kinds[@]}" tc-bw all:0 "0:$rest" "1:$SHARE" "${shares[@]}" \
-            prio-tc all:0 "$PRIORITY:1" "$CNP_PRIORITY:2" "${classes[@]}" || true
-        run dcb pfc set dev "$dev" prio-pfc all:off "$PRIORITY:on" "${pauses[@]}" || true
-    else
-        run dcb ets set dev "$dev" tc-tsa all:strict 0:ets tc-bw all:0 0:100 prio-tc all:0 "$CNP_PRIORITY:2" || true
-        run dcb pfc set dev "$dev" prio-pfc all:off || true
+        kinds=(1:ets) shares=("1:$SHARE") data=("$PRIORITY:1") pauses=("$PRIORITY:on") rest=$((100 - SHARE))
     fi
+    for one in $OTHERS; do
+        kinds+=("$tc:ets") shares+=("$tc:${one#*:}") classes+=("${one%:*}:$tc") pauses+=("${one%:*}:on")
+        rest=$((rest - ${one#*:})) tc=$((tc + 1))
+    done
+    run dcb ets set dev "$dev" tc-tsa all:strict 0:ets "${kinds[@]}" tc-bw all:0 "0:$rest" "${shares[@]}" \
+        prio-tc all:0 "${data[@]}" "$CNP_PRIORITY:2" "${classes[@]}" || true
+    run dcb pfc set dev "$dev" prio-pfc all:off "${pauses[@]}" || true
 }
 
 show_common() {
@@ -236,11 +234,11 @@ mlnx_qos_qos() {
     local kinds=(ets strict strict strict strict strict strict strict) shares=(100 0 0 0 0 0 0 0)
     if [[ $LOSSLESS == yes ]]; then
         classes[PRIORITY]=1 pause[PRIORITY]=1 kinds[1]=ets shares[0]=$((100 - SHARE)) shares[1]=$SHARE
-        for pair in $OTHERS; do
-            i=${pair%:*}
-            classes[i]=$tc pause[i]=1 kinds[tc]=ets shares[tc]=${pair#*:} shares[0]=$((shares[0] - ${pair#*:})) tc=$((tc + 1))
-        done
     fi
+    for pair in $OTHERS; do
+        i=${pair%:*}
+        classes[i]=$tc pause[i]=1 kinds[tc]=ets shares[tc]=${pair#*:} shares[0]=$((shares[0] - ${pair#*:})) tc=$((tc + 1))
+    done
     run mlnx_qos -i "$dev" --prio_tc "$(commas "${classes[@]}")" --tcbw "$(commas "${shares[@]}")" \
         --tsa "$(commas "${kinds[@]}")" || true
     run mlnx_qos -i "$dev" --pfc "$(commas "${pause[@]}")" || true

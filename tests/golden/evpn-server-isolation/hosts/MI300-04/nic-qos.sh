@@ -170,10 +170,10 @@ connection_manager() {
 }
 
 # The in-kernel interface (iproute2, dcb(8)), which drivers of both vendors speak.
-# Traffic class 0 is everything else, 1 is RDMA data, 2 is congestion notification, served strictly before all; from 3 on the
+# Traffic class 0 is everything else, 1 is RDMA data that is paused, 2 is congestion notification, served strictly before all; from 3 on the
 # other lossless classes.
 dcb_qos() {
-    local dev=$1 map=$2 one tc=3 rest=$((100 - SHARE)) kinds=() shares=() classes=() pauses=()
+    local dev=$1 map=$2 one tc=3 rest=100 kinds=() shares=() data=() classes=() pauses=()
     if ! have dcb; then
         problem "dcb is missing (package iproute2, 5.11 or newer): nothing set on $dev"
         return
@@ -181,17 +181,15 @@ dcb_qos() {
     # shellcheck disable=SC2086  # the map is a list of words
     run dcb app replace dev "$dev" dscp-prio $map || true
     if [[ $LOSSLESS == yes ]]; then
-        for one in $OTHERS; do
-            kinds+=("$tc:ets") shares+=("$tc:${one#*:}") classes+=("${one%:*}:$tc") pauses+=("${one%:*}:on")
-            rest=$((rest - ${one#*:})) tc=$((tc + 1))
-        done
-        run dcb ets set dev "$dev" tc-tsa all:strict 0:ets 1:ets "${kinds[@]}" tc-bw all:0 "0:$rest" "1:$SHARE" "${shares[@]}" \
-            prio-tc all:0 "$PRIORITY:1" "$CNP_PRIORITY:2" "${classes[@]}" || true
-        run dcb pfc set dev "$dev" prio-pfc all:off "$PRIORITY:on" "${pauses[@]}" || true
-    else
-        run dcb ets set dev "$dev" tc-tsa all:strict 0:ets tc-bw all:0 0:100 prio-tc all:0 "$CNP_PRIORITY:2" || true
-        run dcb pfc set dev "$dev" prio-pfc all:off || true
+        kinds=(1:ets) shares=("1:$SHARE") data=("$PRIORITY:1") pauses=("$PRIORITY:on") rest=$((100 - SHARE))
     fi
+    for one in $OTHERS; do
+        kinds+=("$tc:ets") shares+=("$tc:${one#*:}") classes+=("${one%:*}:$tc") pauses+=("${one%:*}:on")
+        rest=$((rest - ${one#*:})) tc=$((tc + 1))
+    done
+    run dcb ets set dev "$dev" tc-tsa all:strict 0:ets "${kinds[@]}" tc-bw all:0 "0:$rest" "${shares[@]}" \
+        prio-tc all:0 "${data[@]}" "$CNP_PRIORITY:2" "${classes[@]}" || true
+    run dcb pfc set dev "$dev" prio-pfc all:off "${pauses[@]}" || true
 }
 
 show_common() {
@@ -239,18 +237,18 @@ priorities() {
 
 # What the NIC itself says. Where it is not what was set, firmware DCBX or LLDP is in charge.
 broadcom_check() {
-    local dev=$1 now one tc=3 pfc=none want="$CNP_PRIORITY:2"
+    local dev=$1 now one tc=3 pfc="" want="$CNP_PRIORITY:2"
     if ! have niccli; then
         say "$dev: not checked, niccli is missing (Broadcom's package)"
         return
     fi
     if [[ $LOSSLESS == yes ]]; then
         pfc=$PRIORITY want="$PRIORITY:1 $want"
-        for one in $OTHERS; do
-            pfc+=" ${one%:*}" want+=" ${one%:*}:$tc" tc=$((tc + 1))
-        done
-        pfc=$(priorities "$pfc")
     fi
+    for one in $OTHERS; do
+        pfc+=" ${one%:*}" want+=" ${one%:*}:$tc" tc=$((tc + 1))
+    done
+    pfc=$(priorities "$pfc")
     now=$(niccli --dev "$(pci_of "$dev")" qos --ets --show 2>/dev/null) || true
     local pair map enabled
     map=$(sed -n 's/.*PRIO[_ ]MAP: *//p' <<<"$now")
@@ -278,7 +276,7 @@ apply_broadcom() {
     fi
     pause_off "$dev"
     dcb_qos "$dev" "$DESIGNED"
-    if have dcb && [[ $LOSSLESS == yes ]]; then
+    if have dcb && [[ $LOSSLESS == yes || -n $OTHERS ]]; then
         # RoCE v2 by its UDP port too, as the driver's own defaults have it.
         run dcb app replace dev "$dev" dgram-port-prio "4791:$PRIORITY" || true
     fi
