@@ -257,3 +257,33 @@ def test_ports_that_are_no_nic_are_refused(src: str, dst: str, said: str) -> Non
     routes = ControlPlane(device_config(network, switch.name) for switch in network.switches).routes()
     with pytest.raises(InputError, match=re.escape(said)):
         queue_pair_paths(network, routes, src, dst, 1)
+
+
+def test_a_plane_is_absent_by_its_name(tmp_path: Path) -> None:
+    for pattern in ("plane2", "backend/plane2"):
+        network = network_of_planes(tmp_path, last=f"status: {{{pattern}: failed}}")
+        of_plane = {one.name for one in network.switches if one.plane == "plane2"}
+        assert {one.name for one in network.not_active} == of_plane
+        assert {"plane2-spine1", "plane2-spine2"} < of_plane
+        assert len(of_plane) == 4
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("plane3", r"there is no switch, server, plane or link 'plane3'\n +did you mean plane[12]\?"),
+        ('"gpu-1:mlx5_2"', r"no switch, server, plane or link 'gpu-1:mlx5_2'\n +.*: write gpu-1:gpu1_p0"),
+    ],
+)
+def test_what_status_does_not_know(pattern: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(DesignError, match=said):
+        network_of_planes(tmp_path, last=f"status: {{{pattern}: failed}}")
+
+
+def test_isis_says_that_planes_are_the_reason(tmp_path: Path) -> None:
+    isis = (
+        "underlay: {protocol: isis, peering: numbered}\n    load_balancing: {mode: ecmp}\n    "
+        "pools: {fabric_links: 10.254.0.0/16}"
+    )
+    with pytest.raises(DesignError, match="IS-IS is not designed for a fabric with planes"):
+        network_of_planes(tmp_path, more=isis)

@@ -238,3 +238,22 @@ def test_verbs_say_what_they_treat_as_absent(tmp_path: Path) -> None:
     assert words in runbook
     assert words in (out / "report.html").read_text()
     assert "treated-as-absent" in (out / "findings.json").read_text()
+
+
+def test_a_plane_that_two_fabrics_have_is_asked_of_which(tmp_path: Path) -> None:
+    text = """
+        name: t
+        fabrics:
+          f: {nics: gpu, topology: {stripes: 1, planes: rail, spines: 2}, leaf: {device: qfx5240-64od}}
+          g: {nics: gpu, topology: {stripes: 1, planes: rail, spines: 2}, leaf: {device: qfx5240-64od}, addressing: {server_pool: "fd02::/16"}, pools: {router_id: 10.253.0.0/16}, naming: {leaf: "g-{stripe}-{leaf}", spine: "g-{spine}"}}
+        servers:
+          - {names: "a[1-2]", model: h100-8gpu-cx7, fabrics: [f]}
+          - {names: "b[1-2]", model: h100-8gpu-cx7, fabrics: [g]}
+        status: {STATUS: failed}
+    """
+    with pytest.raises(InputError, match=r"several fabrics have a plane 'rail2'\n +write f/rail2 or g/rail2"):
+        designed(tmp_path, text.replace("STATUS", "rail2"))
+    network, _ = designed(tmp_path, text.replace("STATUS", "g/rail2"))
+    assert {one.name for one in network.not_active} == {
+        one.name for one in network.switches if (one.fabric, one.plane) == ("g", "rail2")
+    }

@@ -132,7 +132,7 @@ def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None 
     check_job(context, fabrics)
     check_host_tables(context, fabrics, servers)
     check_inventory(context, servers, all_switches, all_cables)
-    absent = not_active(context, [one.name for one in (*all_switches, *servers)], all_cables)
+    absent = not_active(context, all_switches, servers, all_cables)
     context.check()
     hardware = used_hardware(context, all_switches, servers, all_cables)
     note_outside(context, hardware, described or {})

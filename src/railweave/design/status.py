@@ -12,11 +12,11 @@ from railweave.network.devices import NotActive
 from railweave.network.status import SHOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from railweave.design.context import Context
     from railweave.intent.status import Status
-    from railweave.network.devices import Cable, End
+    from railweave.network.devices import Cable, End, Server, Switch
 
 TREATED_AS_ABSENT = Rule(
     id="treated-as-absent",
@@ -28,18 +28,29 @@ TREATED_AS_ABSENT = Rule(
 )
 
 
-def not_active(context: Context, devices: Sequence[str], cables: Sequence[Cable]) -> tuple[NotActive, ...]:
+def not_active(
+    context: Context, switches: Sequence[Switch], servers: Sequence[Server], cables: Sequence[Cable]
+) -> tuple[NotActive, ...]:
     """Every switch, server and link whose status is not ``active``, in this order; of several lines the last one holds.
 
     Notes a problem for a line that names nothing, and a finding for each that makes something absent.
     """
+    devices = [one.name for one in (*switches, *servers)]
+    planes = _planes(switches)
     found: dict[str, tuple[str, Status]] = {}
     for pattern, status in context.source.spec.status.items():
         names = list(_named(pattern, devices, cables))
+        of_planes = [] if names else [one for one in planes if pattern in {one, one.rpartition("/")[2]}]
+        if len(of_planes) > 1:
+            what = f"several fabrics have a plane {pattern!r}"
+            context.problem(("status", pattern), what, f"write {' or '.join(of_planes)}")
+            continue
+        names = planes[of_planes[0]] if of_planes else names
         unknown = _unknown(pattern, names)
         if unknown:
-            what = f"there is no switch, server or link {unknown!r}"
-            context.problem(("status", pattern), what, _near(unknown, devices))
+            what = f"there is no switch, server{', plane' if planes else ''} or link {unknown!r}"
+            fix = _by_rdma(unknown, servers) or _near(unknown, [*devices, *_short(planes)])
+            context.problem(("status", pattern), what, fix)
         for name in names:
             found.pop(name, None)
             if status != "active":
@@ -52,6 +63,26 @@ def not_active(context: Context, devices: Sequence[str], cables: Sequence[Cable]
             context.finding(TREATED_AS_ABSENT, pattern, ("status", pattern), what)
     order = [*devices, *(one.name for one in cables)]
     return tuple(NotActive(name, found[name][1]) for name in order if name in found)
+
+
+def _planes(switches: Sequence[Switch]) -> dict[str, list[str]]:
+    """The switches of each plane, by ``FABRIC/PLANE``."""
+    found: dict[str, list[str]] = {}
+    for switch in switches:
+        if switch.plane:
+            found.setdefault(f"{switch.fabric}/{switch.plane}", []).append(switch.name)
+    return found
+
+
+def _short(planes: Iterable[str]) -> list[str]:
+    return [one.rpartition("/")[2] for one in planes]
+
+
+def _by_rdma(pattern: str, servers: Sequence[Server]) -> str:
+    """The remedy where a NIC is called by its RDMA device or interface: its name. Empty elsewhere."""
+    name, _, port = pattern.partition(":")
+    nic = next((one.nic(port) for one in servers if one.name == name), None)
+    return f"a NIC is named by its name here: write {name}:{nic.name}" if nic else ""
 
 
 def _unknown(pattern: str, names: Sequence[str]) -> str:

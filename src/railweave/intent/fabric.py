@@ -165,8 +165,8 @@ class FabricFile(Model):
     status: dict[Pattern, Status] = Field(
         default_factory=dict[str, Status],
         exclude_if=lambda value: not value,
-        description="what is not active, by switch, server, SERVER:NIC or link (A--B, A:port--B:port); host lists and `*` "
-        "stand for several, and of two lines the later one holds. It is designed and rendered, and treated as absent by "
+        description="what is not active, by switch, server, SERVER:NIC, plane (plane2, or FABRIC/plane2) or link (A--B, A:port--B:port); "
+        "host lists and `*` stand for several, and of two lines the later one holds. It is designed and rendered, and treated as absent by "
         "routes, paths, sim, the lab and checks (docs/bring-up.md)",
     )
     racks: Racks = Field(default=Racks(), description="where devices stand; cables are as long as that makes them")

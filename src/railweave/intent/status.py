@@ -21,6 +21,7 @@ _EXAMPLES = [
     "H100-[17-32]",
     "stripe2-*",
     "H100-03:gpu0_eth",
+    "plane2",
     "stripe1-leaf1--spine2",
     "stripe1-leaf1:et-0/0/0:0--spine2",
 ]
@@ -32,7 +33,7 @@ def _pattern(text: str) -> str:
         if not device or (colon and not port):
             raise WrongValueError(
                 f"{text!r} names no device or link",
-                "write a name, a host list (H100-[01-04]), a name with `*`, SERVER:NIC, or a link as A--B or A:port--B:port",
+                "write a name, a host list (H100-[01-04]), a name with `*`, SERVER:NIC, a plane, or a link as A--B or A:port--B:port",
             )
         count_of(device)
     return text

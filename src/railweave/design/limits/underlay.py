@@ -59,7 +59,9 @@ def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
             what = "IS-IS needs addresses on its links"
             context.problem(where, what, "set `peering: numbered` and `pools: {fabric_links: 10.254.0.0/16}`")
         if fabric.topology.planes or fabric.topology.super_spines:
-            context.problem(where, "IS-IS is for leaves, spines and an interconnect only", "use `protocol: bgp`")
+            part = "planes" if fabric.topology.planes else "super-spines"
+            what = f"IS-IS is not designed for a fabric with {part}: it is for one set of spines, or an interconnect"
+            context.problem(where, what, f"use `protocol: bgp`, or leave {part} out")
     across = fabric.topology.interconnect
     if across is not None and not across.routers and colored:
         context.problem(
