@@ -144,3 +144,24 @@ def test_an_edge_prefix_with_host_bits_is_one_mistake(tmp_path: Path) -> None:
     assert "there is none" not in str(refused.value)
     with pytest.raises(InputError, match=r"edge_ports.tester1.prefixes: there is none"):
         _changed(tmp_path, ('[10.90.1.0/31, "fd00:90:1::/127"]', "[]"))
+
+
+def test_a_pool_that_former_links_fill_says_how_to_free_it(tmp_path: Path) -> None:
+    """The pool is of just the size: another name of a stripe takes four links more while the lock keeps the former ones."""
+    _, lock = design_file(FABRIC)
+    text = (
+        FABRIC.read_text(encoding="utf-8")
+        .replace("[row1, row2]", "[row1, row3]")
+        .replace("frontend: row2", "frontend: row3")
+    )
+    text = text.replace('leaf: "frontend-leaf{number}"', 'leaf: "{stripe}-leaf"').replace("frontend-leaf1", "row1-leaf")
+    text = text.replace("leaf: frontend-leaf2", "leaf: row3-leaf")
+    file = tmp_path / "mixed.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        design_file(file, lock.copy())
+    said = str(refused.value)
+    assert "former links that the lock still has" in said
+    assert "or free the addresses of the former links with `railweave build --compact`" in said
+    lock.compacting = True
+    design_file(file, lock)

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from railweave.counting import counted
 from railweave.design.addresses.server_prefixes import inside
 from railweave.intent.formula import filled
 
@@ -119,10 +120,13 @@ def _by_cable(context: Context, layout: Layout, between: Sequence[_Numbered]) ->
     slots = context.lock.allot(f"{layout.name}/links", [_label(one) for one in between])
     need = 2 * max(slots.values(), default=0)
     if need > pool.num_addresses:
+        gone = len(context.lock.pools[f"{layout.name}/links"]) - len(slots)
+        kept = f" beside {counted(gone, 'former link')} that the lock still has" if gone else ""
+        freed = ", or free the addresses of the former links with `railweave build --compact`" if gone else ""
         context.problem(
             _at(layout, "fabric_links"),
-            f"pool too small: {pool} has {pool.num_addresses} addresses, and {len(slots)} links take {need}",
-            f"use a /{pool.max_prefixlen - (need - 1).bit_length()}",
+            f"pool too small: {pool} has {pool.num_addresses} addresses, and {len(slots)} links take {need}{kept}",
+            f"use a /{pool.max_prefixlen - (need - 1).bit_length()}{freed}",
         )
         context.check()
     return lambda one: _pair(pool, 2 * (slots[_label(one)] - 1))
