@@ -165,3 +165,8 @@ def test_a_pool_that_former_links_fill_says_how_to_free_it(tmp_path: Path) -> No
     assert "or free the addresses of the former links with `railweave build --compact`" in said
     lock.compacting = True
     design_file(file, lock)
+
+
+def test_a_job_without_nics_beside_gpus_says_which_it_uses() -> None:
+    job = {one.name: one for one in host_config(api.load(FABRIC), "H100-01").job}
+    assert job["NCCL_IB_HCA"].why.startswith("the NICs of fabric frontend, for no NIC is beside a GPU; the leading =")

@@ -155,18 +155,20 @@ def _long_links(far: LongHaul, wanted: Job, *, colored: bool) -> list[Variable]:
 
 def _devices(nics: Sequence[HostNic], fabric: Fabric, *, exact: bool) -> list[Variable]:
     names = _device_list(nics)
+    beside = any(nic.gpu is not None for nic in nics)
+    whose = "the NICs beside GPUs" if beside else f"the NICs of fabric {fabric.name}, for no NIC is beside a GPU"
     if exact and fabric.adapters:
         places = [f":{fabric.nic_number(nic.rail) - 1}:{(nic.rail - 1) // fabric.adapters}" for nic in nics]
         names = ",".join(f"{nic.rdma}:{nic.rdma_port}{place}" for nic, place in zip(nics, places, strict=True))
-        why = "the ports of the NICs beside GPUs, by exact names (=), each with its rail and its plane, which NCCL 2.30 and newer read"
+        why = f"the ports of {whose}, by exact names (=), each with its rail and its plane, which NCCL 2.30 and newer read"
         return [Variable("NCCL_IB_HCA", f"={names}", why)]
     if not exact:
-        return [Variable("NCCL_IB_HCA", names, "the NICs beside GPUs, in the order of the GPUs")]
+        return [Variable("NCCL_IB_HCA", names, f"{whose}, in the order of the GPUs" if beside else whose)]
     return [
         Variable(
             "NCCL_IB_HCA",
             f"={names}",
-            "the NICs beside GPUs; the leading = matches whole names, as mlx5_1 would match mlx5_10 too",
+            f"{whose}; the leading = matches whole names, as mlx5_1 would match mlx5_10 too",
         )
     ]
 
