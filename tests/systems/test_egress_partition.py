@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from railweave.checks.buffers import lossless_shares
+from railweave.checks.subject import Subject
 from railweave.device.build import device_config
 from railweave.errors import DesignError, InputError
+from railweave.intent.profiles import QOS
 from railweave.network.model import Network
 from railweave.systems import system
 from tests.conftest import designed
@@ -55,6 +58,29 @@ def test_junos_has_no_egress_partition_then(tmp_path: Path) -> None:
 def test_a_share_of_the_egress_buffer_beside_it_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="egress_lossless beside `egress: system`"):
         network(tmp_path, "{buffers: {egress: system, egress_lossless: 70}}")
+
+
+def test_it_stands_beside_every_profile(tmp_path: Path) -> None:
+    for name in QOS:
+        qos = network(tmp_path, f"{{profile: {name}, buffers: {{egress: system}}}}").fabrics[0].leaf.qos
+        assert (qos.buffers.egress_lossless, qos.buffers.egress_lossy, qos.buffers.egress_multicast) == (50, 31, 19)
+        assert (qos.buffers.lossless, qos.buffers.headroom) == (80, 10)
+
+
+@pytest.mark.parametrize("nos", ["eos", "dell_sonic"])
+def test_systems_that_take_no_partition_are_as_without_it(tmp_path: Path, nos: str) -> None:
+    with_it, without = (device_config(network(tmp_path, one, nos), "spine1").qos for one in (BY_SYSTEM, "{}"))
+    assert with_it == without
+
+
+def test_equal_shares_are_to_be_had_beside_it(tmp_path: Path) -> None:
+    text = FABRICS["plain"].replace(
+        "load_balancing: {mode: ecmp}", f"qos: {BY_SYSTEM}\n        load_balancing: {{mode: ecmp}}"
+    )
+    for model in ("qfx5240-64od", "qfx5240-64qd"):
+        text = text.replace(f"{{device: {model}, release: 23.4X100-D31", "{device: qfx5230-64cd, release: 23.4X100-D31")
+    found = list(lossless_shares.run(Subject.of(designed(tmp_path, text)[0])))
+    assert {one.fix for one in found} == {"set `lossless: 50` in `qos.buffers`, or leave out `egress: system`"}
 
 
 SEVEN = "{classes: {no-loss: {pfc_priority: 7}}}"

@@ -32,7 +32,9 @@ def lossless_shares(subject: Subject) -> Iterator[Found]:
             continue
         if qos.buffers.lossless != qos.buffers.egress_lossless:
             shares = f"{qos.buffers.lossless} % at ingress, {qos.buffers.egress_lossless} % at egress"
-            yield Found(config.name, f"lossless classes of a {config.model} have {shares}")
+            by_system = f"set `lossless: {qos.buffers.egress_lossless}` in `qos.buffers`, or leave out `egress: system`"
+            fix = by_system if qos.buffers.egress == "system" else None
+            yield Found(config.name, f"lossless classes of a {config.model} have {shares}", fix=fix)
 
 
 @check(

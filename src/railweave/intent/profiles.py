@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from railweave.intent.base import WrongValueError
+from railweave.intent.buffers import SYSTEM_EGRESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,16 @@ def with_profile(known: dict[str, Profile], given: object) -> object:
         return given
     whole = cast("dict[str, Any]", given)
     profile = known.get(str(whole.get("profile")))
-    return whole if profile is None else _over(profile.values, whole)
+    return whole if profile is None else _over(_without_egress(profile.values, whole), whole)
+
+
+def _without_egress(values: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """A profile without its egress partition, where the file leaves that to the system: what stands beside `profile:` wins."""
+    buffers = given.get("buffers")
+    if not isinstance(buffers, dict) or cast("dict[str, Any]", buffers).get("egress") != "system":
+        return values
+    own = cast("dict[str, Any]", values["buffers"])
+    return {**values, "buffers": {key: value for key, value in own.items() if key not in SYSTEM_EGRESS}}
 
 
 def known_profile(known: dict[str, Profile], name: str | None) -> str | None:
