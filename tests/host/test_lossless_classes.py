@@ -146,6 +146,12 @@ def test_a_server_with_both_classes_passes(leaf: str, model: str, vendor_tools: 
             "qos-pfc gpu0_eth: failed: on for 3 ",
         ),
         ("mlnx_qos", "tsa: ets, bw: 30%", "tsa: ets, bw: 10%", "qos-scheduling gpu0_eth: failed: storage has 10 %"),
+        (
+            "mlnx_qos",
+            "prio:4 dscp:20,18",
+            "prio:4 dscp:22,20,18",
+            "qos-dscp gpu0_eth: failed: DSCP 22 in priority 4, which is paused",
+        ),
         ("mlnx_qos", "prio:4 dscp:20,18", "prio:2 dscp:20,18", "qos-dscp gpu0_eth: failed: DSCP 18 in priority 2"),
     ],
 )
@@ -216,3 +222,9 @@ def test_congestion_control_is_on_where_any_class_is_marked(tmp_path: Path) -> N
     assert "\nFC_MODE=3\n" in nic_qos.files(two(tmp_path, THOR2, SECOND_MARKED))["bnxt_re.conf"]
     machine, _ = applied(tmp_path, POLLARA, SECOND_MARKED, nicctl="")
     assert [one for one in machine.calls("nicctl") if "dcqcn" in one]
+
+
+def test_every_dscp_of_a_class_is_designed(tmp_path: Path) -> None:
+    path, parts = server_of(tmp_path, CONNECTX, TWO.replace("no-loss: {", "no-loss: {dscp: [26, 27], "))
+    assert json.loads(path.read_text())["fabrics"]["backend"]["roce"]["other_dscp"] == [27]
+    assert [one for one in wrong(look(path, Written(parts))) if "qos-dscp" in one] == []

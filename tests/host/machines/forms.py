@@ -193,7 +193,7 @@ def dscps(fabric: Json) -> dict[int, int]:
     others = fabric.get("other_lossless", {}).values()
     return {
         fabric["cnp"]["dscp"]: fabric["cnp"]["priority"],
-        fabric["roce"]["dscp"]: fabric["roce"]["priority"],
+        **dict.fromkeys([fabric["roce"]["dscp"], *fabric["roce"].get("other_dscp", [])], fabric["roce"]["priority"]),
         **{dscp: one["priority"] for one in others for dscp in one["dscp"]},
     }
 

@@ -256,7 +256,7 @@ def test_thor2(machine: Machine) -> None:
     done = machine.run(script)
     assert (done.returncode, done.stderr) == (0, "")
     calls = machine.calls()
-    assert [call for call in calls if call.startswith("dcb")] == [
+    assert [call for call in calls if call.startswith("dcb") and " show " not in call] == [
         "dcb app replace dev eth1 dscp-prio 26:3 48:7",
         "dcb ets set dev eth1 tc-tsa all:strict 0:ets 1:ets tc-bw all:0 0:50 1:50 prio-tc all:0 3:1 7:2",
         "dcb pfc set dev eth1 prio-pfc all:off 3:on",
@@ -267,6 +267,21 @@ def test_thor2(machine: Machine) -> None:
     assert installed.read_text() == nic_qos.files(config)["bnxt_re.conf"]
     assert "reboot" in done.stdout
     assert "reboot" not in machine.run(script).stdout
+
+
+def test_thor2_forgets_what_is_designed_no_longer(machine: Machine) -> None:
+    """A stand-in that keeps the table: DSCP 18 was of a paused class, and 26 is shown by its number."""
+    config = one_nic(server("mi300x-leaf-24"))
+    machine.nics(config)
+    thor2(machine)
+    table = machine.folder / "table"
+    table.write_text("dscp-prio 18:3 26:3 48:7\n")
+    machine.tool("dcb", f'[[ "$*" != *"-N app show"* ]] || cat "{table}"')
+    script = machine.write(nic_qos.files(config)) / "nic-qos.sh"
+    assert machine.run(script).returncode == 0
+    assert [one for one in machine.calls("dcb") if " app del " in one] == ["dcb app del dev eth1 dscp-prio 18:3"]
+    table.write_text("dscp-prio 26:3 48:7\n")
+    assert "app del" not in machine.run(script, "--dry-run").stdout
 
 
 def test_thor2_that_firmware_dcbx_rules_is_a_problem(machine: Machine) -> None:

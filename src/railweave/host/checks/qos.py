@@ -55,7 +55,8 @@ def trust(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-dscp",
-    what="RDMA data, congestion notification and other lossless classes have the planned priorities by their DSCP.",
+    what="RDMA data, congestion notification and other lossless classes have the planned priorities by their DSCP, and no other DSCP "
+    "is in a priority that is paused.",
     why="Switches and NICs must agree on the priority that is paused; a CNP in it waits behind what it should slow down.",
     how="as qos-trust",
     source="Thor2 guide, section 2.6, check 2; host.json fabrics",
@@ -66,16 +67,23 @@ def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     have = _known(qos.priority_of, qos.tool, "a DSCP map")
     pairs = {wanted.cnp_dscp: wanted.cnp_priority}
     if wanted.lossless:
-        pairs = {wanted.dscp: wanted.priority, **pairs}
+        pairs = dict.fromkeys((wanted.dscp, *wanted.other_dscp), wanted.priority) | pairs
     pairs |= {dscp: one.priority for one in wanted.others.values() for dscp in one.dscp}
     wrong = [
         f"DSCP {one} in priority {have.get(one, 'none')}"
         for one, priority in pairs.items()
         if have.get(one) != priority
     ]
+    wrong += [
+        f"DSCP {one} in priority {priority}, which is paused"
+        for one, priority in sorted(have.items())
+        if priority in wanted.paused and one not in pairs
+    ]
     right = ", ".join(f"DSCP {one} in priority {priority}" for one, priority in pairs.items())
     if wrong:
-        yield failed(", ".join(wrong), right, f"host.json fabrics.{nic.plan.fabric}", _REMEDY)
+        yield failed(
+            ", ".join(wrong), f"{right}, no other DSCP in these", f"host.json fabrics.{nic.plan.fabric}", _REMEDY
+        )
     else:
         yield ok(right)
 

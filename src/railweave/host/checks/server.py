@@ -37,6 +37,7 @@ class Traffic:
     cnp_dscp: int
     cnp_priority: int
     others: Mapping[str, LosslessClass] = field(default_factory=dict[str, LosslessClass])
+    other_dscp: tuple[int, ...] = ()
 
     @property
     def paused(self) -> frozenset[int]:
@@ -203,6 +204,7 @@ def _traffic(fabric: _Values) -> Traffic:
             )
             for name, one in fabric.objects("other_lossless").items()
         },
+        roce.numbers("other_dscp"),
     )
 
 

@@ -46,6 +46,8 @@ class Roce(TypedDict):
     """its share in the NIC's own scheduler"""
     adaptive_routing: bool
     """whether the fabric may deliver packets out of order"""
+    other_dscp: NotRequired[list[int]]
+    """further DSCPs of the same class; absent: none"""
     clear_to_send_traffic_class: NotRequired[int]
     """the same byte of clear-to-send messages and acknowledgements; absent: that of data"""
 

@@ -104,6 +104,9 @@ def _fabric(qos: HostQos, bfd_detection_ms: int | None) -> Fabric:
         "bandwidth_percent": qos.bandwidth_percent,
         "adaptive_routing": qos.adaptive_routing,
     }
+    more = [one for one, priority in enumerate(qos.priorities) if priority == qos.priority and one != qos.dscp]
+    if qos.lossless and more:
+        roce["other_dscp"] = more
     if qos.clear_to_send_traffic_class is not None:
         roce["clear_to_send_traffic_class"] = qos.clear_to_send_traffic_class
     fabric: Fabric = {
