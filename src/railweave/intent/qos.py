@@ -134,6 +134,21 @@ class Qos(Model):
         return known_profile(QOS, value)
 
     @model_validator(mode="after")
+    def _names_differ(self) -> Qos:
+        """Switches write names in capitals (Junos) or as they are, so capitals alone do not tell two classes apart."""
+        seen: dict[str, str] = {}
+        for name in self.classes:
+            first = seen.setdefault(name.casefold(), name)
+            if first != name:
+                raise WrongValueError(
+                    f"classes {first!r} and {name!r} differ in capitals alone, and Junos calls both {name.upper()}: rename one",
+                    "give both lines one name, if they are one class",
+                    ["classes", name],
+                    earlier=["classes", first],
+                )
+        return self
+
+    @model_validator(mode="after")
     def _no_collisions(self) -> Qos:
         for attribute, wording in (("queue", "queue"), ("pfc_priority", "PFC priority")):
             seen: dict[int, str] = {}
