@@ -181,13 +181,31 @@ class Qos(Model):
     def _shares_fit(self) -> Qos:
         shares = {name: one.transmit_percent for name, one in self.classes.items() if one.transmit_percent}
         if sum(shares.values()) > 100:
-            *most, last = (f"{name!r} {share}" for name, share in shares.items())
+            *most, last = (f"{name!r} {share}{self._origin(name)}" for name, share in shares.items())
+            keys = {
+                f"`{key}`" for name in shares for key in ("bandwidth", "transmit_percent") if key in self._written(name)
+            }
             raise WrongValueError(
-                f"classes {', '.join(most)} and {last} have transmit_percent {sum(shares.values())} together",
-                "make them at most 100",
+                f"classes {', '.join(most)} and {last} have {' and '.join(sorted(keys)) or 'shares'} of {sum(shares.values())} % together",
+                "make them at most 100: give classes that have their default a smaller `bandwidth`, too",
                 *(["classes", name] for name in reversed(shares)),
             )
         return self
+
+    def _written(self, name: str) -> set[str]:
+        """The fields of a class that are not those of the default class of its name."""
+        usual = DEFAULT_CLASSES.get(name, {})
+        return {
+            key for key in self.classes[name].model_fields_set if getattr(self.classes[name], key) != usual.get(key)
+        }
+
+    def _origin(self, name: str) -> str:
+        one, usual = self.classes[name], DEFAULT_CLASSES.get(name, {})
+        return (
+            " (its default)"
+            if one.bandwidth is not None and one.bandwidth == usual.get("bandwidth") == one.transmit_percent
+            else ""
+        )
 
     def lossless_class(self) -> TrafficClass | None:
         """The first lossless class; none where the role is lossy throughout."""

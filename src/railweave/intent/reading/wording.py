@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import typing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -95,7 +96,14 @@ def _mistake(model: type[BaseModel], value: Any, path: Location, detail: ErrorDe
         places = tuple((*path, *inner) for inner in error.parts)
         earlier = None if error.earlier is None else (*path, *error.earlier)
         return Mistake(path, f"{name}: {error.what}", error.fix, places, earlier)
-    return Mistake(path, f"{name}: {message[0].lower()}{message[1:]}, got {_shown(detail['input'])}")
+    fix = _nearest(detail["input"], str(context["expected"])) if kind == "literal_error" else ""
+    return Mistake(path, f"{name}: {message[0].lower()}{message[1:]}, got {_shown(detail['input'])}", fix)
+
+
+def _nearest(value: object, expected: str) -> str:
+    """The word that was meant, of those that are allowed, ``'all', 'server' or 'fabric'``; empty where none is near."""
+    close = difflib.get_close_matches(str(value), re.findall(r"'([^']*)'", expected), 1)
+    return f"did you mean {close[0]!r}?" if close else ""
 
 
 def wrong_value(detail: ErrorDetails) -> WrongValueError:
