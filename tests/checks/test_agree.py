@@ -97,6 +97,34 @@ def test_what_follows_is_written(tmp_path: Path) -> None:
     assert said.where.endswith(" and 15 more")
 
 
+STORAGE = "storage: {queue: 5, dscp: [18], lossless: true, pfc_priority: 4, bandwidth: 30"
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"transmit_percent": 20}, "ETS share: the NIC guarantees class storage 30 %, the leaf 20 %"),
+        ({"pfc_priority": 5}, "priority: the NIC is paused for 4 (class storage, DSCP 18), the leaf pauses 5"),
+        ({"ecn": None}, "ECN: the leaf does not mark DSCP 18, and congestion control of the NIC is on"),
+    ],
+)
+def test_every_lossless_class_is_compared(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
+    subject = Subject.of(small(tmp_path, f"{{classes: {{no-loss: {{bandwidth: 50}}, {STORAGE}, ecn: {{}}}}}}}}"))
+    assert list(qos_disagree.run(subject)) == []
+    config = subject.configs["stripe1-leaf1"]
+    assert config.qos is not None
+    classes = {**config.qos.classes, "storage": replace(config.qos.classes["storage"], **changed)}
+    subject.configs["stripe1-leaf1"] = replace(config, qos=replace(config.qos, classes=classes))
+    assert [one.what for one in qos_disagree.run(subject)] == [said]
+
+
+def test_a_second_class_with_a_weight_of_its_own_is_found(tmp_path: Path) -> None:
+    qos = f"{{classes: {{no-loss: {{bandwidth: 50}}, {STORAGE}, transmit_percent: 20}}}}}}"
+    assert [(one.what, one.severity) for one in found(small(tmp_path, qos))] == [
+        ("ETS share: the NIC guarantees class storage 30 %, the leaf 20 %", "warning")
+    ]
+
+
 def leaf_changed(**data: Any) -> Subject:
     """The RLB example, one of whose leaves has something else for RDMA data."""
     subject = Subject.of(example("h100-rlb"))

@@ -100,6 +100,7 @@ def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
     if port.qos is None or port.excepted:  # the system has none, as FRR: a finding of its own says so
         return
     qos, data = nic.qos, _class_of(port.qos, nic.qos.dscp)
+    yield from _others(qos, port.qos, pauses=port.pauses)
     if qos.lossless and not data.lossless:
         yield f"DSCP: the NIC's data has DSCP {qos.dscp}, which is in no lossless class of the leaf", False
     elif qos.lossless and data.pfc_priority != qos.priority:
@@ -116,6 +117,30 @@ def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
     share = data.transmit_percent
     if qos.lossless and data.lossless and share is not None and min(share, 99) != qos.bandwidth_percent:
         yield f"ETS share: the NIC guarantees its data {qos.bandwidth_percent} %, the leaf {share} %", True
+
+
+def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[str, bool]]:
+    """What the ends have otherwise for the lossless classes beside RDMA data."""
+    for one in qos.other_lossless:
+        for dscp in one.dscp[:1]:
+            leaf = _class_of(port, dscp)
+            if leaf.pfc_priority != one.priority:
+                has = "does not pause it" if leaf.pfc_priority is None else f"pauses {leaf.pfc_priority}"
+                yield (
+                    f"priority: the NIC is paused for {one.priority} (class {one.name}, DSCP {dscp}), the leaf {has}",
+                    False,
+                )
+            elif not pauses and not qos.lossless:
+                yield f"PFC: the NIC takes pauses for priority {one.priority}, and PFC is off at the leaf's port", False
+            if one.ecn != (leaf.ecn is not None):
+                marks = "marks" if leaf.ecn is not None else "does not mark"
+                yield f"ECN: the leaf {marks} DSCP {dscp}, and congestion control of the NIC is {_on(one.ecn)}", False
+            share = leaf.transmit_percent
+            if leaf.lossless and share is not None and min(share, 99) != one.bandwidth_percent:
+                yield (
+                    f"ETS share: the NIC guarantees class {one.name} {one.bandwidth_percent} %, the leaf {share} %",
+                    True,
+                )
 
 
 def _class_of(qos: QosConfig, dscp: int) -> TrafficClass:
