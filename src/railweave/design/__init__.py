@@ -22,6 +22,7 @@ from railweave.design.colors import color
 from railweave.design.context import Context
 from railweave.design.inventory import check_inventory
 from railweave.design.limits.balancing import check_balancing
+from railweave.design.limits.classes import check_roles
 from railweave.design.limits.devices import check_limits
 from railweave.design.limits.growth import growth, note_growth
 from railweave.design.limits.jobs import check_job
@@ -255,6 +256,7 @@ def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[
             at = ("fabrics", layout.name, *((given[name][0],) if given[name][1].qos else ()), "qos", "pfc", "ports")
             what = f"{name} switches do not pause on ports between switches, and {pausing[0]} switches do"
             context.problem(at, what, "give all tiers the same: both ends of a link pause, or neither")
+    check_roles(context, layout, found)
     context.check()
     return found
 

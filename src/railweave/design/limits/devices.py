@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.design.limits.classes import check_lossless
 from railweave.design.limits.headroom import check_headroom
 from railweave.design.limits.queues import check_strict_queues
 from railweave.findings.registry import Rule
@@ -165,6 +166,7 @@ def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool
     lossless = [name for name, one in qos.classes.items() if one.lossless]
     if role_name == "leaf" and not again:
         _check_host_qos(context, layout, base, qos)
+        check_lossless(context, layout, base, qos)
     if len(lossless) > system.lossless_classes:
         context.problem(
             (*base, "classes"),
