@@ -58,7 +58,7 @@ def _design(qos: HostQos) -> list[str]:
     if qos.lossless:
         line = f"# RDMA data: DSCP {qos.dscp}, priority {qos.priority}, never dropped (PFC)"
     else:
-        line = "# RDMA data has no class of its own: no PFC"
+        line = f"# RDMA data: DSCP {qos.dscp}; NICs do not pause it (no PFC), and it shares the link with all other traffic"
     return [
         line,
         f"PRIORITY={qos.priority} LOSSLESS={_yes(qos.lossless)} ECN={_yes(qos.ecn)}",
