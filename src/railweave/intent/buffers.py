@@ -23,7 +23,8 @@ class Buffers(Model):
     egress: Literal["designed", "system"] = Field(
         default="designed",
         exclude_if=lambda value: value == "designed",
-        description="`system` leaves the egress partition to the system's default, where it has one (Junos: lossless 50, lossy 31, multicast 19)",
+        description="`system` leaves the egress partition to the system's default, where it has one (Junos: lossless 50, lossy 31, multicast 19; "
+        "EOS and Enterprise SONiC take no partition, and it changes nothing there)",
     )
     egress_lossless: Percent = Field(default=80, ge=0, le=100, description="egress pool of lossless classes")
     egress_lossy: Percent = Field(default=10, ge=0, le=100, description="egress pool of lossy unicast")

@@ -81,7 +81,8 @@ class TrafficClass(Model):
         ge=1,
         le=100,
         validate_default=True,
-        description="scheduler weight or strict-priority cap on the switch alone, percent of port rate; empty: as `bandwidth`",
+        description="scheduler weight or strict-priority cap of the switch, percent of port rate; empty: as `bandwidth`. Where it is given "
+        "without `bandwidth`, NICs take it as their share, too",
     )
     buffer_percent: Percent | None = Field(
         default=None,

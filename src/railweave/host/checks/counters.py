@@ -188,7 +188,7 @@ _rule(
         ("rx_pfc_ena_frames_pri{o}", "tx_pfc_ena_frames_pri{o}"),
     ),
     failed,
-    what="No priority but that of RDMA data is paused.",
+    what="No priority is paused but those of lossless classes: RDMA data, unless it is lossy, and others such as storage.",
     why="One end has PFC on a priority that the design does not pause: its traffic stops, and nothing says why.",
     remedy="see qos-pfc, here and on {leaf} {port}",
 )
