@@ -178,12 +178,13 @@ def check_writable(path: Path) -> None:
         if not _is_file_or_nothing(path):
             raise OutputError(f"{path} is not a file; nothing was changed")
         above = next(one for one in path.absolute().parents if one.exists())
-        code = errno.ENOTDIR if not above.is_dir() else 0 if os.access(above, os.W_OK | os.X_OK) else errno.EACCES
-        wrong = os.strerror(code) if code else ""
+        os.close(os.open(above, _FOLDER))
+        if os.access(above, os.W_OK | os.X_OK):
+            return
+        reason = os.strerror(errno.EACCES)
     except OSError as error:
-        wrong = error.strerror or str(error)
-    if wrong:
-        raise OutputError(f"cannot write {path}: {wrong}; what was there is unchanged")
+        reason = error.strerror or str(error)
+    raise OutputError(f"cannot write {path}: {reason}; what was there is unchanged")
 
 
 def _is_file_or_nothing(path: Path) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from railweave.api import bench_compare, bench_report
 from railweave.cli import main
+from railweave.report.bench.page import bench_html
 from railweave.store.records import Run
 from railweave.store.store import opened
 from tests.bench import made
@@ -103,3 +105,15 @@ def test_a_run_of_the_same_store_as_the_baseline(tmp_path: Path) -> None:
     assert {row.verdict for row in found.regressions or ()} == {"too few repeats"}
     assert len(found.curves[0].earlier) == 2
     assert bench_compare(f"{there}#{runs[0].id}", runs[1].id).good is False
+
+
+def test_a_band_of_no_width_is_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A collective without published rows has no band, not one from 100 to 100."""
+    run = made.collective(1, [(MIB, 98.0)])
+    bare = tuple(replace(one, low=one.value, high=one.value) for one in run.predictions)
+    there = store(tmp_path / "s.db", [replace(run, predictions=bare)])
+    _, out = call(monkeypatch, capsys, "compare", there, "--predicted")
+    assert "busbw_gbytes_per_s 98, predicted 100\n" in out
+    assert "100 to 100" not in bench_html(bench_report(there))

@@ -14,11 +14,14 @@ from railweave.bench.plan import NcclTests, Perftest, PlannedRun
 from railweave.bench.planning.collectives import MIB, Knobs, Sizes, of_scope
 from railweave.bench.planning.jobs import jobs
 from railweave.bench.planning.predictions import predictions, slope_gbytes
+from railweave.bench.planning.questions import Question, options
+from railweave.bench.planning.wanted import Wanted
 from railweave.bench.planning.ways import Routed
 from railweave.bench.read import read
 from railweave.bench.runs import runs_of
 from railweave.simulation.conditions import bed_of
 from railweave.simulation.perftest import write_bandwidth_gbps
+from railweave.simulation.question import answer, questions
 from railweave.store.records import Prediction
 from tests.conftest import EXAMPLES, example
 
@@ -34,6 +37,20 @@ def kept_words() -> set[tuple[str, str, str]]:
     files = [file for file in sorted(FIXTURES.rglob("*")) if file.is_file()]
     runs = [run for file in files for run in runs_of(read(file.read_text(errors="replace"), str(file)), "", "")]
     return {(one.operation, one.place, one.quantity) for run in runs for one in run.samples}
+
+
+def test_a_plan_takes_flows_sooner_than_sim_by_the_same_estimate() -> None:
+    network = example("h100-rlb")
+    plan = bench_plan(network, hosts="2", parts=["cluster"], predict=False)
+    (test,) = [run.test for run in plan.runs if run.part == "cluster" and isinstance(run.test, NcclTests)][:1]
+    asked = options(Question(Wanted("x", "cluster", "", test, 0, None, 0.0), MIB))
+    assert (asked["engine"], asked["most_hops"]) == ("auto", 60_000_000)
+    given = {"collective": "all-reduce", "size": "1M"}
+    for most, engine in ((None, "packet"), (60_000_000, "packet"), (1000, "flow")):
+        (question,) = questions(network, given | {"most_hops": most})
+        choice = answer(network, question).steps[0].prediction.choice
+        assert choice.engine == engine
+        assert "about 0." in choice.why, "packet hops of all three, by the same count"
 
 
 @pytest.mark.slow

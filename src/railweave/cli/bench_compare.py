@@ -74,7 +74,7 @@ def _told(found: Compared) -> None:
 def _line(row: Row, of: str) -> str:
     colors = {"worse": "red", "failed": "red", "better": "green", "too few repeats": "yellow"}
     verdict = typer.style(row.verdict, fg=colors.get(row.verdict))
-    band = "" if row.low is None or row.high is None else f", {row.low:.4g} to {row.high:.4g}"
+    band = "" if row.low is None or row.high is None or row.low == row.high else f", {row.low:.4g} to {row.high:.4g}"
     before = "" if row.before is None else f", {'predicted' if of == 'prediction' else 'before'} {row.before:.4g}{band}"
     ratio = "" if row.ratio is None else f": {row.ratio:.2f}"
     now = "nothing" if row.now is None else f"{row.now:.4g}"

@@ -110,6 +110,8 @@ def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss
 def agreed(network: Network, collective: str, size_bytes: int, *, bed: Bed, **asked: Any) -> Prediction:  # noqa: ANN401 - as ``predict`` has them
     """``predict``, but where ``auto`` takes flows, with what congestion control costs, or by packets after all.
 
+    Who sets ``most_hops`` has many questions, and gets flows above it even where they cannot tell.
+
     Raises ``InputError`` as ``predict``.
     """
     found = predict(network, collective, size_bytes, bed=bed, **asked)
@@ -131,7 +133,8 @@ def agreed(network: Network, collective: str, size_bytes: int, *, bed: Bed, **as
     if not loss.least_ps:
         return found
     many = collective == "all-to-all" and bed.job.ranks >= MANY_RANKS  # more transfers than packets can be run of
-    if loss.unsure(found.time_ps) + ALIKE > ALLOWED and found.choice.packet_hops <= MOST_SLOW_HOPS and not many:
+    few = asked.get("most_hops") is None and found.choice.packet_hops <= MOST_SLOW_HOPS
+    if loss.unsure(found.time_ps) + ALIKE > ALLOWED and few and not many:
         asked["engine"] = "packet"
         again = predict(network, collective, size_bytes, bed=bed, **asked)
         why = (

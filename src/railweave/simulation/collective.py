@@ -71,12 +71,13 @@ def predict(
     conditions: Conditions | None = None,
     at_ps: int = 0,
     watch: bool = False,
+    most_hops: int | None = None,
 ) -> Prediction:
     """Run a collective over all servers of a network through the packet engine or the flow engine.
 
     ``qps`` is the number of queue pairs per connection (default: the fabric file's, or one per path color), ``nccl`` are parameters by name,
     ``lb`` overrides how switches share (``simulate.balancing``), ``settings`` are further engine parameters (docs/sim.md).
-    ``engine`` is packet, flow or auto (``simulate.engine_choice``); a long run of packets is stopped when it is steady
+    ``engine`` is packet, flow or auto (``simulate.engine_choice``), which takes flows above ``most_hops`` packet hops; a long run of packets is stopped when it is steady
     (``simulate.steady``), unless it is to be ``exact``. ``progress`` is called with messages arrived, and how many there are, ``announce`` with what a long run
     will take. ``bed``
     is the network made ready before (then ``lb`` is the bed's), ``conditions`` what else goes on, in a job whose collective
@@ -109,7 +110,9 @@ def predict(
         and conditions.background is None
     ):
         alike = rotation(bed, size_bytes, known, timeline, lambda given: _set(given, wanted))
-        if isinstance(alike, Rotation) and (engine == "flow" or alike.packet_hops > MOST_PACKET_HOPS):
+        if isinstance(alike, Rotation) and (
+            engine == "flow" or alike.packet_hops > (MOST_PACKET_HOPS if most_hops is None else most_hops)
+        ):
             one = alike
     # What can be under way is what receivers' buffers hold: without credit all of an all-to-all would be at once.
     if one is not None:
@@ -136,7 +139,7 @@ def predict(
     elif large:
         choice = whole_flows(fabric.wiring, arguments, own, count)
     else:
-        choice = choose(engine, fabric.wiring, arguments, own, others=conditions.background is not None)
+        choice = choose(engine, fabric.wiring, arguments, own, others=conditions.background is not None, most=most_hops)
     if announce is not None and (
         said := forecast(choice.engine, choice.packet_hops, len(own.messages), len(own.after))
     ):
@@ -162,7 +165,15 @@ def predict(
     if (
         moment is not None
     ):  # while it ran: the ports that are left may be sooner than what waits for those that are lost
-        asked = {"qps": qps, "nccl": nccl, "settings": settings, "engine": engine, "exact": exact, "watch": watch}
+        asked = {
+            "qps": qps,
+            "nccl": nccl,
+            "settings": settings,
+            "engine": engine,
+            "exact": exact,
+            "watch": watch,
+            "most_hops": most_hops,
+        }
         without = predict(
             network,
             collective,

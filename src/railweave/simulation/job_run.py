@@ -155,7 +155,8 @@ class JobPrediction:
             f"job completion time {self.time_ps / 1e6:.1f} us, of which {self.compute_ps / 1e6:.1f} us computing"
         )
         chance = f"; {len(self.seeds_ps)} seeds" if self.seeds_ps else ""
-        lines.append(f"between {low / 1e6:.1f} and {high / 1e6:.1f} us, as far as published rows tell{chance}")
+        if high > low:
+            lines.append(f"between {low / 1e6:.1f} and {high / 1e6:.1f} us, as far as published rows tell{chance}")
         lines += dict.fromkeys(
             f"not compared: {one.prediction.band.outside}"
             for one in self.steps
@@ -196,8 +197,9 @@ def run_job(
     announce: Callable[[str], None] | None = None,
     engine: str = "auto",
     exact: bool = False,
+    most_hops: int | None = None,
 ) -> JobPrediction:
-    """Run the traffic of a scenario. Its overrides of NCCL and of the engine apply, ``lb`` is the bed's; ``engine`` and ``exact`` are as of ``predict``.
+    """Run the traffic of a scenario. Its overrides of NCCL and of the engine apply, ``lb`` is the bed's; ``engine``, ``exact`` and ``most_hops`` are as of ``predict``.
 
     A collective that finds the network as an equal one before did, with nothing changing meanwhile, has that one's result
     without another run. What is still in queues when a collective ends is not carried over into the next. Raises
@@ -235,6 +237,7 @@ def run_job(
                         watch=watch,
                         engine=engine,
                         exact=exact,
+                        most_hops=most_hops,
                     )
                     if passed == len(moments) or moments[passed] >= now + prediction.time_ps:
                         known[place, passed] = prediction

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Question:
     """What is asked. ``file`` is the scenario file that it comes from, ``fib`` one of forwarding tables.
 
-    ``engine``, ``exact``: see ``collective.predict``; ``tenant`` is whose job it is, where there are several. ``configs`` are
+    ``engine``, ``exact``, ``most_hops``: see ``collective.predict``; ``tenant`` is whose job it is, where there are several. ``configs`` are
     running configurations of switches, in place of the designed ones. ``gpus``: how many GPUs of each server take part, where not all do.
     """
 
@@ -46,6 +46,7 @@ class Question:
     exact: bool = False
     configs: Mapping[str, DeviceConfig] | None = None
     gpus: int | None = None
+    most_hops: int | None = None
 
 
 def background(text: str) -> Background:
@@ -102,8 +103,8 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
             }
         )
         engine, exact = given.get("engine") or "auto", bool(given.get("exact"))
-        fib, tenant, configs, gpus = (given.get(name) for name in ("fib", "tenant", "configs", "gpus"))
-        found.append(Question(asked, faults, file, fib, tenant, engine, exact, configs, gpus))
+        more = {name: given.get(name) for name in ("fib", "tenant", "configs", "gpus", "most_hops")}
+        found.append(Question(asked, faults, file, engine=engine, exact=exact, **more))
     return found
 
 
@@ -152,6 +153,7 @@ def answer(
             announce=announce,
             engine=asked.engine,
             exact=asked.exact,
+            most_hops=asked.most_hops,
         )
         return replace(found, events=_events(asked.faults))
     except InputError as error:

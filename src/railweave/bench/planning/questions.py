@@ -17,9 +17,7 @@ BYTES_A_NUMBER = 4
 """nccl-tests measures ``float`` where nothing else is asked for."""
 
 MOST_PACKET_HOPS = 60_000_000
-"""Beyond, flows are run: packets would take more than about ten seconds for a number of a plan, which has hundreds."""
-PACKET_BYTES, LINKS, ACKNOWLEDGED = 4096, 4, 1.25
-"""For the estimate: a packet's payload, links that it crosses, and what acknowledgements add."""
+"""Beyond, by the estimate of ``sim``, flows are run: packets would take more than about ten seconds for a number of a plan, which has hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +73,6 @@ def options(question: Question) -> Mapping[str, Any]:
         "hosts": ",".join(test.hosts),
         "per_host": test.per_host,
         "tenant": test.tenant or None,
-        "engine": "flow" if packet_hops(test, question.size_bytes) > MOST_PACKET_HOPS else "auto",
+        "engine": "auto",
+        "most_hops": MOST_PACKET_HOPS,
     }
-
-
-def packet_hops(test: NcclTests, size_bytes: int) -> int:
-    """About how many links packets would cross."""
-    servers = len(test.hosts)
-    ranks = servers * test.per_host * test.gpus
-    if servers < 2:
-        return 0
-    sent = {  # from server to server, in all
-        "all-reduce": 2 * servers * size_bytes,
-        "all-to-all": ranks * size_bytes * (servers - 1) // servers,
-    }.get(test.collective, servers * size_bytes)
-    return round(sent / PACKET_BYTES * LINKS * ACKNOWLEDGED)

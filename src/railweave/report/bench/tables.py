@@ -74,7 +74,9 @@ def row_table(rows: Sequence[Row], before: str) -> str:
 
 
 def _band(row: Row) -> str:
-    return "–" if row.low is None or row.high is None else f"{shown(row.low)} to {shown(row.high)}"
+    return (
+        "–" if row.low is None or row.high is None or row.low == row.high else f"{shown(row.low)} to {shown(row.high)}"
+    )
 
 
 def _number(value: float | None) -> str:

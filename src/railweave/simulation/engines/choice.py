@@ -42,9 +42,17 @@ class Choice:
 
 
 def choose(
-    wanted: str, wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic, *, others: bool = False
+    wanted: str,
+    wiring: Wiring,
+    arguments: Arguments | FlowArguments,
+    traffic: Traffic,
+    *,
+    others: bool = False,
+    most: int | None = None,
 ) -> Choice:
-    """The engine for traffic, where ``wanted`` is packet, flow or auto. ``others``: there is traffic of others besides.
+    """The engine for traffic, where ``wanted`` is packet, flow or auto.
+
+    ``others``: there is traffic of others besides; ``most``: above how many packet hops ``auto`` takes flows, where not ``MOST_PACKET_HOPS``.
 
     Raises ``InputError`` for another word, and for flows with traffic of others or with faults that they cannot show.
     """
@@ -63,8 +71,9 @@ def choose(
         return Choice("packet" if wanted == "packet" else "flow", hops, f"asked for; {about}")
     if wanted != "auto":
         raise InputError([Problem(Option("--engine"), f"{wanted!r} is no engine", "use packet, flow or auto")])
-    limit = f"{MOST_PACKET_HOPS // 10**6} M"
-    if hops <= MOST_PACKET_HOPS:
+    most = MOST_PACKET_HOPS if most is None else most
+    limit = f"{most // 10**6} M"
+    if hops <= most:
         return Choice("packet", hops, f"{about}; flows are taken above {limit}")
     if unknown:
         return Choice("packet", hops, f"{about}, above {limit}, but flows know nothing of lost packets and PFC storms")
