@@ -71,11 +71,11 @@ def test_models_and_optics_are_said_as_they_are_designed(tmp_path: Path) -> None
     out, network = made(tmp_path, "--gpus", "1024", "--nic", "connectx-7", "--oversubscription", "2:1")
     assert "servers: 128 x h100-8gpu-cx7, 8 GPUs and 8 NICs each (ConnectX-7, one port of 400G)" in out
     assert (
-        "other servers of that name: dgx-h100, dgx-h100-2gpu, dgx-h100-aidc, dgx-h200, hgx-h200-8gpu-cx7, dgx-b200, generic-gpu-server; choose with --nic NAME"
+        'other models that match "connectx-7": dgx-h100, dgx-h100-2gpu, dgx-h100-aidc, dgx-h200, hgx-h200-8gpu-cx7, dgx-b200, generic-gpu-server; choose with --nic NAME'
         in out
     )
     assert "switches: qfx5240-64od (64 x 800G OSFP), as 128 ports of 400G, running junos" in out
-    assert "other switches of that name: qfx5240-64qd (64 x 800G QSFP-DD); choose with --switch NAME" in out
+    assert 'other models that match "qfx5240-64": qfx5240-64qd (64 x 800G QSFP-DD); choose with --switch NAME' in out
     assert {one.model for one in network.switches} == {"qfx5240-64od"}
     optics = {one.a.optic for one in network.cables if one.kind == "server"}
     optics |= {one.b.optic for one in network.cables if one.kind == "server"}

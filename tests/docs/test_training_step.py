@@ -36,6 +36,7 @@ def test_what_the_page_says(tmp_path: Path) -> None:
     _, asked, dense, experts = follow(tmp_path, until="choices.html")
     assert "bound by       tensor parallel: links between the GPUs of a server" in asked
     assert "11.2%" in asked
+    assert "  waiting: other stages " in asked
     cost = rows(dense)
     before = cost["as it is"]
     assert cost["oversubscription=4:1"] / before - 1 < 0.001

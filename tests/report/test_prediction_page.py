@@ -15,6 +15,7 @@ import railweave
 from railweave.report.charts import Axis, Line, lines, ticks
 from railweave.report.prediction.comparison import comparison_html
 from railweave.report.prediction.page import prediction_html, size
+from railweave.report.prediction.run_charts import between
 from railweave.simulation.compare import Comparison, Outcome
 from railweave.simulation.job_run import JobPrediction
 from tests.conftest import example
@@ -119,3 +120,10 @@ def test_a_browser_draws_it(found: JobPrediction, tmp_path: Path) -> None:
     ended = subprocess.run(words, capture_output=True, timeout=120, check=False)
     assert ended.returncode == 0, ended.stderr[-500:]
     assert (tmp_path / "page.png").stat().st_size > 20_000
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"), [(400.0, 400.0, "400.0"), (399.98, 400.0, "400.0"), (12.25, 400.0, "12.2 to 400.0")]
+)
+def test_a_range_of_one_number_is_one_number(low: float, high: float, said: str) -> None:
+    assert between(low, high) == said

@@ -45,6 +45,8 @@ def test_without_prices_and_watts_the_page_says_how_to_have_them(tmp_path: Path)
     html = page.read_text()
     assert "--prices FILE gives them" in html
     assert "No public document says what qfx5240-64od" in html
+    assert re.search(r"<td>optics [0-9.]+ kW; of qfx5240-64od[^<]* it is not known</td>", html)
+    assert "and what is not known" not in html
 
 
 def test_servers_that_are_alike_share_a_row(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import railweave
-from railweave.simulation.errors import TABLE, Band, band, groups
+from railweave.simulation.errors import TABLE, Band, band, groups, how_near
 from railweave.simulation.seeds import over_seeds
 
 EXAMPLE = Path(__file__).parents[2] / "examples/h100-rlb.yaml"
@@ -49,6 +49,19 @@ def test_beyond_them_it_says_so_and_takes_the_nearest(given: dict[str, object], 
     found = of(**given)
     assert said in found.outside
     assert found.error == of().error
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (4, "all of 4 rows were as near"),
+        (5, "the ninth decile of the errors of 5 rows"),
+        (9, "the ninth decile of the errors of 9 rows"),
+        (10, "nine of ten of 10 rows were as near"),
+    ],
+)
+def test_nine_of_ten_are_counted_of_no_fewer_than_ten(count: int, said: str) -> None:
+    assert how_near(count, f"{count} rows") == said
 
 
 def test_what_was_never_compared_has_no_error() -> None:

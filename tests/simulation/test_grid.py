@@ -77,6 +77,7 @@ def test_a_grid_of_servers_and_processes_is_what_each_alone_is(tmp_path: Path) -
     assert len({cell.time_us for cell in found.cells}) == 4
     assert f"hosts={','.join(names)}" in found.to_text()
     assert "  measured" in found.to_text()
+    assert found.to_text().startswith("time us"), "a table has a unit"
     assert found.to_json()["compare"] == {"hosts": [names[0], ",".join(names)], "per-host": ["1", "8"]}
     page = grid_html(network, found)
     assert page.count('data-chart="grid"') == 1

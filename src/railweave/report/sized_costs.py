@@ -47,7 +47,9 @@ def costs(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> str:
     return lacking + charts + plain_table(_HEADS, rows)
 
 
-_HEADS = ("Shape", "Cost with servers", "Switches and optics draw at most")
+_HEADS = ("Shape", "Cost with servers", "Draw at most")
+KNOWN = {"switch": "switches", "pluggable": "optics"}
+"""Kinds whose power is added."""
 
 
 def _price_card(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> list[str]:
@@ -86,7 +88,9 @@ def _power(items: Sequence[Item]) -> str:
     found = power(_of_network(items))
     if not found.watts:
         return "not known"
-    return f"{sum(found.watts.values()) / 1000:,.1f} kW" + (", and what is not known" if found.unknown else "")
+    known = " and ".join(KNOWN[kind] for kind in found.watts)
+    said = f"{known} {sum(found.watts.values()) / 1000:,.1f} kW"
+    return said + (f"; of {', '.join(dict.fromkeys(found.unknown))} it is not known" if found.unknown else "")
 
 
 def _unknown(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> list[str]:

@@ -18,6 +18,10 @@ FEW = 5
 """Of fewer rows the largest error is taken, as a ninth decile would be of nothing."""
 
 
+TEN = 10
+"""From so many rows on, nine of ten of them can be counted."""
+
+
 @dataclass(frozen=True)
 class Group:
     """Rows of one kind. ``servers`` and ``bytes`` are the least and the most of them; errors are in percent, whichever way."""
@@ -134,10 +138,17 @@ def band(
         said.append(f"without {others}")
     kind = f"{library}'s {collective}"
     outside = f"Published rows of {kind} are {' and '.join(said)}; the error is theirs." if said else ""
-    part = "nine of ten" if near.rows >= FEW else "all"
-    rows = f"{part} of {near.rows} published rows" if near.rows > 1 else "one published row"
-    compared = f"{rows} of {kind} were as near"
+    compared = f"one published row of {kind} was as near"
+    if near.rows > 1:
+        compared = how_near(near.rows, f"{near.rows} published rows of {kind}")
     return Band(*_between(time_ps, time_ps, near.error), near.error, compared, outside)
+
+
+def how_near(count: int, rows: str) -> str:
+    """What the error is of so many rows, in words: of fewer than ten, "nine of ten" are none."""
+    if FEW <= count < TEN:
+        return f"the ninth decile of the errors of {rows}"
+    return f"{'nine of ten' if count >= TEN else 'all'} of {rows} were as near"
 
 
 def _between(low_ps: int, high_ps: int, error: float | None) -> tuple[int, int]:

@@ -139,7 +139,7 @@ class Grid:
         """A row for each line, a column for each place on the axis, times in us, and the rate of the slope."""
         across = self.across
         fits = [self.fit(one) for one in self.lines()]
-        head = ["", *(f"{across.name}={shown(across.name, value)}" for value in across.values)]
+        head = ["time us", *(f"{across.name}={shown(across.name, value)}" for value in across.values)]
         head += ["slope GB/s"] if any(fits) else []
         rows = [head]
         for fixed, fit in zip(self.lines(), fits, strict=True):

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """What was found: every shape asked for, the one taken, and the models that its words also mean."""
+    """What was found: every shape asked for, the one taken, and the models that ``nic`` and ``switch``, as they were asked for, also mean."""
 
     shapes: dict[Shape, Size | Refused]
     best: Size
     other_servers: list[str]
     other_switches: list[str]
+    nic: str
+    switch: str
 
 
 def words(catalog: Catalog, sized: Sized) -> Iterator[str]:
@@ -59,13 +61,13 @@ def _models(catalog: Catalog, sized: Sized) -> Iterator[str]:
     if best.gpus != wanted.gpus:
         yield f"  {counted(wanted.gpus, 'GPU')} asked for, rounded up to whole servers: {best.gpus:,}"
     if sized.other_servers:
-        yield f"  other servers of that name: {', '.join(sized.other_servers)}; choose with --nic NAME"
+        yield f'  other models that match "{sized.nic}": {", ".join(sized.other_servers)}; choose with --nic NAME'
     system = system_of(catalog, wanted.switch)
     split = f"as {ports.total} ports of {ports.speed_gbps}G, running {system}"
     yield f"switches: {wanted.switch} ({model.description}), {split}"
     if sized.other_switches:
         others = [f"{name} ({catalog.switches[name].description})" for name in sized.other_switches]
-        yield f"  other switches of that name: {', '.join(others)}; choose with --switch NAME"
+        yield f'  other models that match "{sized.switch}": {", ".join(others)}; choose with --switch NAME'
     yield "optics: " + "; ".join(f"{what}: {name}" for what, name in optics_of(catalog, best).items())
 
 

@@ -101,7 +101,7 @@ def answer(known: Catalog, request: Request) -> Answer:
     if request.tenants > best.servers:
         what = f"{request.tenants} tenants of {best.servers} servers"
         raise InputError([Problem(Option("--tenants"), what, "a tenant has at least a server: ask for fewer")])
-    return Answer(request, known, Sized(asked, best, servers[1:], switches[1:]), words)
+    return Answer(request, known, Sized(asked, best, servers[1:], switches[1:], request.nic, request.switch), words)
 
 
 def _server(known: Catalog, model: str, request: Request) -> tuple[Catalog, str, str]:

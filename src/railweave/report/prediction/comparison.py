@@ -68,7 +68,7 @@ def comparison_html(network: Network, found: Comparison) -> str:
         measured = longest_run(one.answer).measured
         for chart in run_charts(measured) if measured is not None else ():
             if chart.id in cards:
-                heading = element("h4", text(f"{one.value}: {chart.title.lower()}"))
+                heading = element("h4", text(f"{one.value}: {chart.title}"))
                 about = element("p", text(chart.about)) if chart.about else ""
                 cards[chart.id].append(
                     element("article", heading, about, chart.markup, class_="chart-card", data_chart=chart.id)

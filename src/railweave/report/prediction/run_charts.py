@@ -132,6 +132,12 @@ def _queues(
     return Chart("queues", "Queue depths", about, lines(axis, shown, "KB"))
 
 
+def between(low: float, high: float) -> str:
+    """Two rates as a range; one number where they read the same."""
+    first, last = f"{low:,.1f}", f"{high:,.1f}"
+    return first if first == last else f"{first} to {last}"
+
+
 def _rates(found: Measured, axis: Axis, per: int, count: int) -> Chart:
     """Percentiles over the job's queue pairs of what each delivered, by bucket, and of what it is allowed."""
     raw = found.raw
@@ -156,7 +162,7 @@ def _rates(found: Measured, axis: Axis, per: int, count: int) -> Chart:
     allowed = rows["rate_mbps"][inside] / 1e3
     about = (
         f"What {found.own:,} queue pairs delivered, Gb/s: percentiles over those with something under way. DCQCN allowed "
-        f"{allowed.min():,.1f} to {allowed.max():,.0f} Gb/s."
+        f"{between(allowed.min(), allowed.max())} Gb/s."
         if len(allowed)
         else ""
     )

@@ -236,7 +236,7 @@ def _tiers(job: JobResult) -> str:
         ),
     ]
     rows = [element("tr", *(element("td", text(cell)) for cell in row)) for row in cells]
-    return table(("tier", "up, GB", "down, GB", "busiest link", "busy for of the step"), rows)
+    return table(("tier", "up, GB", "down, GB", "busiest link", "busy, of the step"), rows)
 
 
 def _packets(job: JobResult) -> str:

@@ -135,7 +135,7 @@ class JobResult:
             f"  bound by       {self.binds()}",
         ]
         lines += [
-            f"  {('waiting: ' + self.name_of(kind)):<34} {_shown(time):>12}  {time / step:.1%}"
+            f"  {('waiting: ' + self.name_of(kind).removeprefix('waiting for ')):<34} {_shown(time):>12}  {time / step:.1%}"
             for kind, time in self.parts.items()
             if kind != COMPUTE and time
         ]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railweave.jobs.traces.traced import Traced
+from railweave.simulation.errors import how_near
 
 if TYPE_CHECKING:
     from railweave.jobs.plan import Planned
@@ -110,8 +111,7 @@ def step_band(plan: Planned | Traced, step_ps: int, seeds_ps: tuple[int, ...] = 
         )
         if there
     ]
-    part = "nine of ten" if known.rows >= FEW else "all"
-    compared = f"{part} of {known.rows} published steps on {known.gpu} were as near"
+    compared = how_near(known.rows, f"{known.rows} published steps on {known.gpu}")
     outside = f"no published step has {', '.join(unlike)}; the error is that of others" if unlike else ""
     error = known.error
     return StepBand(round(low / (1 + error)), round(high * (1 + error)), error, compared, outside, seeds_ps)
