@@ -99,5 +99,6 @@ def test_policies_go_by_lengths() -> None:
     )
     engine = PolicyEngine(["10.0.0.0/8", "10.1.0.0/24", "10.1.1.0/25", "11.0.0.0/24"], AttributeTable())
     policy = engine.resolved(own, own.policies[0].name)
-    taken = engine.listed(policy.terms[0].prefixes or (), orlonger=True, lengths=policy.terms[0].lengths)
+    [*_, last] = policy.terms  # those before it are of families that the switch does not route
+    taken = engine.listed(last.prefixes or (), orlonger=True, lengths=last.lengths)
     assert taken.tolist() == [False, True, False, False]

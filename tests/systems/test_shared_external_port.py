@@ -12,35 +12,13 @@ from railweave.checks.subject import Subject
 from railweave.device.build import device_config
 from railweave.errors import InputError
 from railweave.render.tables import cabling_csv
+from tests.external_port import FABRIC
 from tests.systems.there_and_back import lost
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from railweave.network.model import Network
-
-FABRIC = """
-name: wan
-fabrics:
-  backend:
-    topology: {stripes: 2, leaves_per_stripe: 2, spines: 2, oversubscription: 4}
-    leaf: {device: qfx5240-64od, server_ports: {first: 16}}
-    load_balancing: {mode: ecmp}
-    addressing: {server_mode: static, server_pool: 10.0.0.0/12, prefix_length: 24, dual_stack: {server_pool: "fd01::/16"}}
-    tenants:
-      red:
-        members: ["h[1-4]:gpu[0-1]_eth"]
-        external: {wan: {asn: 65000, links: [{leaf: stripe1-leaf1, port: et-0/0/60, prefix: 10.200.0.0/31, vlan: 301}]}}
-      blue:
-        members: ["h[1-4]:gpu[2-3]_eth"]
-        external: {wan: {asn: 65000, links: [{leaf: stripe1-leaf1, port: et-0/0/60, prefix: 10.200.0.2/31, vlan: 302}]}}
-      green:
-        members: ["h[1-4]:gpu[4-7]_eth"]
-        external: {wan: {asn: 65000, links: [{leaf: stripe1-leaf1, port: et-0/0/60, prefix: "fd0f::/127", vlan: 303}]}}
-servers:
-  - {names: "h[1-2]", model: h100-8gpu-cx7, stripe: stripe1}
-  - {names: "h[3-4]", model: h100-8gpu-cx7, stripe: stripe2}
-"""
 
 
 def _network(tmp_path: Path, nos: str = "junos", *changes: tuple[str, str]) -> Network:

@@ -101,6 +101,9 @@ def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
         return
     qos, data = nic.qos, _class_of(port.qos, nic.qos.dscp)
     yield from _others(qos, port.qos, pauses=port.pauses)
+    if data is None:
+        yield f"DSCP: the NIC's data has DSCP {qos.dscp}, which is in no class of the leaf", False
+        return
     if qos.lossless and not data.lossless:
         yield f"DSCP: the NIC's data has DSCP {qos.dscp}, which is in no lossless class of the leaf", False
     elif qos.lossless and data.pfc_priority != qos.priority:
@@ -124,6 +127,9 @@ def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[st
     for one in qos.other_lossless:
         for dscp in one.dscp[:1]:
             leaf = _class_of(port, dscp)
+            if leaf is None:
+                yield f"DSCP: class {one.name} of the NIC has DSCP {dscp}, which is in no class of the leaf", False
+                continue
             if leaf.pfc_priority != one.priority:
                 has = "does not pause it" if leaf.pfc_priority is None else f"pauses {leaf.pfc_priority}"
                 yield (
@@ -143,9 +149,10 @@ def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[st
                 )
 
 
-def _class_of(qos: QosConfig, dscp: int) -> TrafficClass:
-    """The class that a leaf puts a DSCP into."""
-    return next((one for one in qos.classes.values() if dscp in one.dscp), qos.classes[qos.default_class])
+def _class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
+    """The class that a leaf puts a DSCP into; None where a text has lost the class of all others."""
+    named = next((one for one in qos.classes.values() if dscp in one.dscp), None)
+    return named or qos.classes.get(qos.default_class)
 
 
 def _on(value: bool) -> str:

@@ -153,7 +153,9 @@ def _cabled(found: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
         bgp = replace(designed.bgp, groups=(), redistribute_connected=None, fabric_advertise=())
     if isis is None and designed.isis is not None:
         isis = replace(designed.isis, ports=(), passive=())
-    return replace(found, name=designed.name, interfaces=tuple(interfaces), bgp=bgp, isis=isis, ospf=ospf)
+    # A text may have lost the line that names the hardware, which is then still what it is.
+    found = replace(found, name=designed.name, model=found.model or designed.model)
+    return replace(found, interfaces=tuple(interfaces), bgp=bgp, isis=isis, ospf=ospf)
 
 
 def stand(

@@ -151,6 +151,14 @@ class Bgp:
         """Whether a session has no address, because its neighbor is found on the link."""
         return any(one.peer_address is None for group in self.groups for one in group.sessions)
 
+    def family_of(self, match: Match) -> Family:
+        """The address family of the prefixes that a condition looks at: its own, or the one that is routed.
+
+        A device whose text has lost its address family routes none: its lists still have prefixes of one.
+        """
+        listed = (one.family for one in self.prefix_lists.get(match.prefix_list or "", ()))
+        return match.family or next(iter((*self.families, *listed)), "ipv6")
+
 
 def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tuple[Policy, ...]:
     """Policies as route-maps have them, where one condition is of one family: with both, a term for each in place of one."""

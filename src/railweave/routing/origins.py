@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.routing.overlay import overlay_loopbacks, placed
+from railweave.routing.overlay import in_vrfs, overlay_loopbacks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,10 +36,7 @@ class Origins:
             for name, config in configs.items()
         }
         self._lives: dict[str, Mask] = {}
-        self._in_vrfs = {
-            name: [place[prefix] for vrf in config.vrfs for prefix in placed(config, vrf)]
-            for name, config in configs.items()
-        }
+        self._in_vrfs = {name: [place[prefix] for prefix in in_vrfs(config)] for name, config in configs.items()}
 
     def local(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
         """The prefixes that a device originates in the underlay: of gateways that have a port up, and its loopbacks."""

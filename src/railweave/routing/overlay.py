@@ -34,7 +34,7 @@ _NO_ENDPOINT = -1
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """A VRF of a leaf and the places of its prefixes."""
+    """A VRF of a leaf and the places of the prefixes that it tells others."""
 
     leaf: str
     vrf: Vrf
@@ -56,17 +56,19 @@ class OverlayPlane:
         self._origins: list[_Origin] = []
         for name, config in self._configs.items():
             endpoints = [place[one.address.prefix] for one in config.overlay.endpoints] if config.overlay else []
+            for gateway in config.gateways if endpoints else ():
+                if gateway.vrf and not gateway.mac:
+                    for number, prefix in enumerate(gateway.prefixes):
+                        self._endpoint[place[prefix]] = endpoints[number % len(endpoints)]
             for vrf in config.vrfs:
-                of_gateway = [gateway.prefixes for gateway in config.gateways if gateway.vrf == vrf.name]
-                for owned in of_gateway:
-                    for number, prefix in enumerate(owned):
-                        if prefix in place and prefix in vrf.prefixes and endpoints:
-                            self._endpoint[place[prefix]] = endpoints[number % len(endpoints)]
                 for prefix in vrf.loopbacks if endpoints else ():
                     self._endpoint[place[prefix]] = endpoints[0]
-                owned_places = np.array([place[prefix] for prefix in placed(config, vrf)], dtype=np.int64)
-                self._origins.append(_Origin(name, vrf, owned_places))
+                told = np.array([place[prefix] for prefix in placed(config, vrf)], dtype=np.int64)
+                self._origins.append(_Origin(name, vrf, told))
         self._tenant = np.flatnonzero(self._endpoint != _NO_ENDPOINT)
+        self._told = self._endpoint == _NO_ENDPOINT
+        for origin in self._origins:
+            self._told[origin.places] = True
 
     def compose(
         self, fibs: Mapping[str, Fib], local: Callable[[str], Mask], down: frozenset[str]
@@ -87,7 +89,7 @@ class OverlayPlane:
             if config is None or config.overlay is None:
                 result[name] = fib
                 continue
-            known = np.ones(self._size, dtype=np.bool_)
+            known = self._told.copy()
             if config.overlay.endpoints:
                 known[self._tenant] = False
                 senders = {leaf for leaf in live if leaf != name and not reflectors[leaf].isdisjoint(reflectors[name])}
@@ -177,6 +179,18 @@ def placed(config: DeviceConfig, vrf: Vrf) -> list[str]:
     return [prefix for prefix in vrf.own() if prefix not in anycast]
 
 
+def in_vrfs(config: DeviceConfig) -> list[str]:
+    """Every prefix that a device has in a VRF and that leads to it alone, also those that it has connected and tells nobody."""
+    told = [prefix for vrf in config.vrfs for prefix in placed(config, vrf)]
+    known = set(told)
+    return told + [prefix for prefix in _connected(config) if prefix not in known]
+
+
 def tenant_prefixes(configs: Iterable[DeviceConfig]) -> list[str]:
     """Every prefix that is in a VRF of one leaf."""
-    return [prefix for config in configs for vrf in config.vrfs for prefix in placed(config, vrf)]
+    return [prefix for config in configs for prefix in in_vrfs(config)]
+
+
+def _connected(config: DeviceConfig) -> list[str]:
+    """The prefixes of gateways in VRFs, whether or not BGP tells others of them: a line of its own does that."""
+    return [p for gateway in config.gateways if gateway.vrf and not gateway.mac for p in gateway.prefixes]

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from railweave.config.addresses import Prefix
 from railweave.routing.attributes import ALL, NONE
 
 if TYPE_CHECKING:
-    from railweave.config.addresses import Family, Prefix
+    from railweave.config.addresses import Family
     from railweave.device.model import Bgp, Term
     from railweave.routing.attributes import Attributes, AttributeTable, Ids, Mask, Places
 
@@ -33,6 +34,12 @@ class ResolvedTerm(NamedTuple):
     added: frozenset[str]
     prepended: int
     replaces: bool
+
+
+_EVERY: dict[Family, Prefix] = {"ipv4": Prefix("0.0.0.0/0"), "ipv6": Prefix("::/0")}
+"""The prefix that all others of a family are in."""
+
+_REFUSE = ResolvedTerm(None, (), True, None, None, False, None, None, frozenset(), 0, False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +91,13 @@ class PolicyEngine:
         policy = next((one for one in bgp.policies if one.name == name), None)
         values = {community.name: community.value for community in bgp.communities}
         terms = tuple(_resolved(bgp, values, term) for term in (policy.terms if policy else ()))
+        terms = (*self._refused(bgp), *terms)
         return self._resolved.setdefault((terms, bgp.default_accept), Resolved(terms, bgp.default_accept))
+
+    def _refused(self, bgp: Bgp) -> list[ResolvedTerm]:
+        """Terms that refuse routes of families that no session is active for: neither end sends such a route."""
+        off = [every for family, every in _EVERY.items() if family not in bgp.families]
+        return [_REFUSE._replace(prefixes=(every,)) for every in off]
 
     def apply(self, policy: Resolved, ids: Ids, direct: Mask, places: Places = ALL) -> Ids:
         """Routes after a policy; those it rejects become "no route". ``direct`` marks connected ones.

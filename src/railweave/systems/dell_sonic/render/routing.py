@@ -74,9 +74,7 @@ def _route_maps(config: DeviceConfig, bgp: Bgp) -> Iterator[Section]:
 def _matches(bgp: Bgp, term: Term) -> list[str]:
     found: list[str] = []
     if term.match.prefix_list:
-        found.append(
-            f"match {FAMILIES[term.match.family or bgp.families[0]]} address prefix-list {term.match.prefix_list}"
-        )
+        found.append(f"match {FAMILIES[bgp.family_of(term.match)]} address prefix-list {term.match.prefix_list}")
     if term.match.community:
         found.append(f"match community {term.match.community}")
     return found

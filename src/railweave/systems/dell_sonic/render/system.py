@@ -25,7 +25,8 @@ def identity(config: DeviceConfig) -> Iterator[Section]:
     wanted = config.management
     yield line(f"hostname {config.name}")
     yield line("ip vrf mgmt")
-    for name in vrf_names(config).values():
+    names = vrf_names(config)
+    for name in (names[vrf.name] for vrf in config.vrfs):
         yield line(f"ip vrf {name}")
     yield section(
         "interface Management 0", f"ip address {config.management_address} gwaddr {config.management_gateway}"

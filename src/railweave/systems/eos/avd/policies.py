@@ -36,7 +36,7 @@ def route_maps(bgp: Bgp) -> list[dict[str, Any]]:
         for term in policy.terms:
             found: dict[str, Any] = {"sequence": 10 + 10 * len(terms)}
             found |= {"type": "permit" if term.action.accept else "deny", "description": term.name}
-            found |= _asked(term.match, term.match.family or bgp.families[0], values) | _done(term.action, values)
+            found |= _asked(term.match, bgp.family_of(term.match), values) | _done(term.action, values)
             terms.append(found)
         maps.append({"name": policy.name, "sequence_numbers": terms})
     return maps

@@ -59,7 +59,8 @@ def _priorities(own: QosConfig) -> list[int]:
 
 def _classified(own: QosConfig) -> list[str]:
     """Each of the 64 DSCPs in a traffic class: what no class names is in the default one."""
-    owner = dict.fromkeys(range(64), own.classes[own.default_class].queue)
+    rest = own.classes.get(own.default_class)
+    owner = dict.fromkeys(range(64), rest.queue) if rest else dict[int, int]()
     for one in own.classes.values():
         owner |= dict.fromkeys(one.dscp, one.queue)
     text: dict[int, str] = {}

@@ -146,7 +146,7 @@ def _tagged(port: Interface) -> list[str]:
 
 def _addressed(port: Interface) -> list[str]:
     own = [f"vrf {port.vrf}"] if port.vrf else []
-    own += ["ipv6 enable"] if port.vrf and port.addresses[0].family == "ipv6" else []
+    own += ["ipv6 enable"] if port.vrf and {one.family for one in port.addresses} == {"ipv6"} else []
     return [*own, *(f"{family(one)} address {one}" for one in port.addresses)]
 
 

@@ -41,7 +41,9 @@ def dscp_map(qos: QosConfig) -> list[str]:
     """DSCPs by traffic class, as EOS writes them: every DSCP, for those of no class would keep EOS's own class."""
     by_class = {one.queue: list(one.dscp) for one in qos.classes.values()}
     named = {dscp for values in by_class.values() for dscp in values}
-    by_class[qos.classes[qos.default_class].queue] += [dscp for dscp in range(64) if dscp not in named]
+    rest = qos.classes.get(qos.default_class)
+    if rest is not None:  # a text may have lost the class of all others
+        by_class[rest.queue] += [dscp for dscp in range(64) if dscp not in named]
     return [
         f"{' '.join(map(str, sorted(values)))} to traffic-class {number}"
         for number, values in sorted(by_class.items())

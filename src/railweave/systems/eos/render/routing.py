@@ -38,7 +38,7 @@ def matches(bgp: Bgp, term: Term) -> list[str]:
     """What a term asks of a route."""
     found: list[str] = []
     if term.match.prefix_list:
-        word = "ipv6" if (term.match.family or bgp.families[0]) == "ipv6" else "ip"
+        word = "ipv6" if bgp.family_of(term.match) == "ipv6" else "ip"
         found.append(f"{word} address prefix-list {term.match.prefix_list}")
     if term.match.community:
         value = matched_communities(bgp)[term.match.community]

@@ -54,7 +54,7 @@ def _matches(bgp: Bgp, term: Term, values: dict[str, str]) -> list[str]:
     match = term.match
     found: list[str] = []
     if match.prefix_list:
-        family = _FAMILIES[match.family or bgp.families[0]]
+        family = _FAMILIES[bgp.family_of(match)]
         found.append(f"match {family} address prefix-list {match.prefix_list}")
     if match.community:
         found.append(f"match {community_word(values[match.community])} {match.community}")

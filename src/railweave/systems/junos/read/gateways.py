@@ -154,5 +154,8 @@ def _defaults() -> RouterAdvertisements:
     """What Junos advertises where its configuration does not say."""
     plain = RouterAdvertisements()
     names = [one.name for one in fields(plain) if one.name not in {"routes", "route_preference"}]
-    values = {name: unprinted(f"gateways.advertisements.{name}") for name in names}
+    values: dict[str, int | bool] = {}
+    for name in names:
+        value = unprinted(f"gateways.advertisements.{name}")
+        values[name] = bool(value) if isinstance(getattr(plain, name), bool) else value  # flags are 0 and 1 there
     return replace(plain, **values)  # pyright: ignore[reportArgumentType]

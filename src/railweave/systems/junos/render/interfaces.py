@@ -185,7 +185,10 @@ def _external(port: Interface, split: Split | None) -> Statement | None:
 
 
 def _external_unit(port: Interface) -> Statement | None:
-    family = block(("family", _family(port.addresses[0])), [entry("address", address) for address in port.addresses])
+    families: list[Family] = sorted(
+        {address.family for address in port.addresses}
+    )  # none, where a text has lost its address
+    family = [_routed(port, one, None) for one in families]
     tag = [] if port.unit_vlan is None else [leaf("vlan-id", port.unit_vlan)]
     return block(("unit", port.unit_vlan or 0), tag, family)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from railweave.device.reading import Said
     from railweave.systems.sonic.tables import Tables
 
+_TABLES = "config_db.json"
+"""The file that is a JSON document, whatever stands in it."""
+
 _ROLES: Mapping[str, Literal["leaf", "spine", "super-spine"]] = {
     "LeafRouter": "leaf",
     "ToRRouter": "leaf",
@@ -51,7 +55,7 @@ _ROLES: Mapping[str, Literal["leaf", "spine", "super-spine"]] = {
 
 def read(texts: Mapping[str, str]) -> Reading:
     """The configuration that the texts hold together. Raises ``RenderError`` with the line where one is broken."""
-    tables = {file: rows(text) for file, text in texts.items() if _is_tables(text)}
+    tables = {file: rows(text) for file, text in texts.items() if _is_tables(file, text)}
     routing = [(file, sections(text)) for file, text in texts.items() if file not in tables]
     for file, found in tables.items():
         if found.routing is not None:
@@ -73,8 +77,7 @@ def read(texts: Mapping[str, str]) -> Reading:
 
 def parsed(file: str, text: str) -> ConfigTree:
     """The text as a tree: tables, or lines of FRR."""
-    del file
-    return _tables(rows(text)) if _is_tables(text) else frr_tree(as_given(sections(text)))
+    return _tables(rows(text)) if _is_tables(file, text) else frr_tree(as_given(sections(text)))
 
 
 def _tables(found: Rows) -> TableTree:
@@ -99,8 +102,9 @@ def printed(file: str, nodes: Sequence[Node]) -> str:
     return to_text(tables)
 
 
-def _is_tables(text: str) -> bool:
-    return text.lstrip().startswith(("{", "["))
+def _is_tables(file: str, text: str) -> bool:
+    """Whether a text is a JSON document, or should be one: the name says so where its first bracket is lost."""
+    return Path(file).name == _TABLES or text.lstrip().startswith(("{", "["))
 
 
 def _at(line: int, found: list[Section]) -> list[Section]:

@@ -20,7 +20,10 @@ _MOST_CHARACTERS = 15
 def vrf_names(config: DeviceConfig) -> dict[str, str]:
     """VRFs by tenant: SONiC wants ``Vrf`` before the name (sonic-vrf.yang); a name that is too long gives way to its VNI."""
     found = {vrf.name: f"Vrf-{vrf.name}" for vrf in config.vrfs}
-    return {
+    # A text may put an interface into a VRF that it does not define.
+    used = {one.vrf for one in (*config.gateways, *(part for port in config.interfaces for part in port.parts()))}
+    alone = {name: name if name.startswith("Vrf") else f"Vrf-{name}" for name in used - {"", *found}}
+    return alone | {
         vrf.name: found[vrf.name] if len(found[vrf.name]) <= _MOST_CHARACTERS else f"Vrf-{vrf.vni}"
         for vrf in config.vrfs
     }
