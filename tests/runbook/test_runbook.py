@@ -16,7 +16,10 @@ from railweave.network.model import Network
 from railweave.outputs import pages as build_pages
 from railweave.runbook.tenants import frr_tenants
 from railweave.systems import system, systems
+from railweave.systems.sonic.render.names import vrf_names
 from tests.conftest import EXAMPLES, example
+from tests.dual_stack import dual
+from tests.external_port import shared_port
 from tests.retarget import retargeted
 
 
@@ -302,7 +305,7 @@ def test_sonic_s_pages_of_tenants_and_of_one_leaf(nos: str, name: str) -> None:
         assert ("Tenants" in page) == bool(config.vrfs)
         assert page.count("```") % 2 == 0
         if config.vrfs:
-            assert [row[0] for row in cells(section(page, "Tenants"))] == [one.name for one in config.vrfs]
+            assert [row[0] for row in cells(section(page, "Tenants"))] == list(vrf_names(config).values())
 
 
 def test_sonic_asks_its_routing_daemons_in_vtysh() -> None:
@@ -317,3 +320,47 @@ def test_sonic_asks_its_routing_daemons_in_vtysh() -> None:
         ]
         assert all(line.startswith(("show ", "vtysh -c 'show ")) for line in commands)
         assert any("l2vpn evpn summary" in line for line in commands)
+
+
+ASKED = {  # how a system is asked for the table of the first tenant's VRF, and for external sessions
+    "eos": ("show ip route vrf tenant-1", "show bgp ipv4 unicast summary vrf red"),
+    "frr": ("show bgp vrf tenant-1 ipv4 unicast", "show bgp vrf red ipv4 unicast summary"),
+    "sonic": ("show bgp vrf Vrf-tenant-1 ipv4 unicast", "show bgp vrf Vrf-red ipv4 unicast summary"),
+    "dell_sonic": ("show ip route vrf Vrf-tenant-1", "show bgp ipv4 unicast vrf Vrf-red summary"),
+}
+
+
+@pytest.mark.parametrize("nos", ASKED)
+def test_steps_about_tenants_ask_the_vrfs_that_are_there(nos: str) -> None:
+    network = dual("tenants", nos)
+    page = written(network)["runbook/stripe1-leaf1.md"]
+    assert ASKED[nos][0] in section(page, "Tenants")
+    assert len(cells(section(page, "Overlay sessions"))) == 2
+    assert ASKED[nos][1] in section(written(shared_port(nos))["runbook/stripe1-leaf1.md"], "External sessions")
+    # Tenants' prefixes are in no default VRF: the tunnel endpoints of their leaf are.
+    [ends] = [one.endpoints for one in network.switches if one.name == "stripe2-leaf1"]
+    assert [row[0] for row in cells(section(page, "Routes to another leaf"))] == [f"{one.address}/128" for one in ends]
+    # Three loopbacks of other leaves and two of spines, each used from the links to it; none of the tenants' prefixes.
+    assert all(int(row[6]) <= int(row[4]) for row in cells(section(page, "BGP sessions")))
+    if nos != "dell_sonic":
+        assert "6 sessions up" in section(page, "BFD"), "four on links, two of the overlay"
+
+
+@pytest.mark.parametrize("nos", ["eos", "frr", "sonic", "dell_sonic"])
+def test_both_families_are_asked_for(nos: str) -> None:
+    page = written(dual("plain", nos))["runbook/stripe1-leaf1.md"]
+    sessions, ways = section(page, "BGP sessions"), section(page, "Routes to another leaf")
+    assert all(f"show bgp {family} unicast summary" in sessions for family in ("ipv4", "ipv6"))
+    assert "of both families together" in sessions
+    assert "show ip route" in ways
+    assert "show ipv6 route" in ways
+    assert not re.search(r"(ipv4 unicast|show ip route) fd", page)
+
+
+def test_designed_leaks_are_no_leaks_to_stop_at(tmp_path: Path) -> None:
+    file = tmp_path / "one.yaml"
+    text = (EXAMPLES / "evpn-server-isolation.yaml").read_text()
+    assert "tenant-1: {" in text
+    file.write_text(text.replace("tenant-1: {", "tenant-1: {leaks: [tenant-2], ", 1), encoding="utf-8")
+    page = written(design(read_source(file))[0])["runbook/stripe1-leaf1.md"]
+    assert "tenant-1 takes in those of tenant-2" in section(page, "Tenants")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.config.addresses import Prefix
+from railweave.config.addresses import Address, Prefix
 from railweave.expect.model import Gateway, Route, Tenant
 
 if TYPE_CHECKING:
@@ -43,6 +44,27 @@ def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> li
         if any(one.ports for one in found):
             return found
     return []
+
+
+def underlay_examples(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
+    """The same as the default VRF has them: with an overlay, the tunnel endpoints of that leaf, whose ways its tenants' prefixes go."""
+    found = example_routes(network, config, routes)
+    if not found or config.overlay is None:
+        return found
+    fabric, ports = (
+        network.fabric(network.switch(config.name).fabric),
+        {one.link: one.name for one in config.interfaces},
+    )
+    return [
+        replace(
+            found[0],
+            prefix=prefix,
+            color=fabric.color_name(one.color),
+            ports=tuple(ports[link] for link in routes.next_hops(config.name, prefix)),
+        )
+        for one in network.switch(found[0].leaf).endpoints
+        for prefix in [Address(one.address).prefix]
+    ]
 
 
 def every_route(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:

@@ -66,16 +66,25 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
 
 
 def _in_use(device: str, routes: Routes) -> tuple[Counter[str], set[str]]:
-    """How many prefixes each link of a switch is a next hop of, and the links that share any with others."""
+    """How many prefixes that a link's session brings the link is a next hop of, and the links that share any with others.
+
+    Tenants' prefixes go the ways of tunnels: sessions on links do not bring them.
+    """
     groups = routes.fibs[device].group
     used: Counter[str] = Counter()
     shared: set[str] = set()
-    for group, count in zip(*np.unique(groups[groups >= 0], return_counts=True), strict=True):
-        links = routes.groups[int(group)]
-        for link in links:
-            used[link] += int(count)
-        if len(links) > 1:
-            shared.update(links)
+    counted: dict[int, list[tuple[int, int]]] = {}
+    for link in {link for group in np.unique(groups[groups >= 0]) for link in routes.groups[int(group)]}:
+        mask = routes.received.get((device, link))
+        if mask is None:  # IS-IS brings it, and sessions nothing
+            continue
+        if id(mask) not in counted:  # many sessions carry the same, as one mask
+            numbers, counts = np.unique(groups[mask & (groups >= 0)], return_counts=True)
+            counted[id(mask)] = list(zip(numbers.tolist(), counts.tolist(), strict=True))
+        for group, count in counted[id(mask)]:
+            if link in routes.groups[group]:
+                used[link] += count
+                shared.update([link] if len(routes.groups[group]) > 1 else [])
     return used, shared
 
 

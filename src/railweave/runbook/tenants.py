@@ -9,6 +9,8 @@ from railweave.expect.prefixes import tenants
 from railweave.runbook.check import Check
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
     from railweave.routing.table import Routes
@@ -28,37 +30,99 @@ def junos_tenants(network: Network, config: DeviceConfig, routes: Routes) -> lis
         *(f"show route table {table}" for table in tables),
     )
     shown = f"the table {tables[0]} has" if len(tables) == 1 else f"the tables {' and '.join(tables)} together have"
-    points = (f"{shown} the first row's prefixes, and no others", *_POINTS)
+    more = _besides(config)
+    points = (
+        f"{shown} the first row's prefixes, and no others" + (f" but {more}" if more else ""),
+        *_points(network, config),
+    )
     sessions = _sessions(config, ("show bgp summary group overlay",))
     return [*sessions, Check("Tenants", commands, points, _HEADER, _rows(network, config, routes))]
 
 
-def frr_tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
-    """The same in ``vtysh``."""
+def eos_tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+    """The same on EOS."""
+    sessions = _sessions(config, ("show bgp evpn summary",))
+    if not config.vrfs:
+        return sessions
+    first = config.vrfs[0]
+    tables = (f"show {'ipv6' if family == 'ipv6' else 'ip'} route vrf {first.name}" for family in first.families())
+    commands = ("show vrf", "show vxlan vni", *tables)
+    made = [*sessions, Check("Tenants", commands, _points(network, config), _HEADER, _rows(network, config, routes))]
+    return made + _external(config, {}, "show bgp {family} unicast summary vrf {vrf}")
+
+
+def frr_tenants(
+    network: Network, config: DeviceConfig, routes: Routes, names: Mapping[str, str] | None = None
+) -> list[Check]:
+    """The same in ``vtysh``; ``names`` is what VRFs are called there where that is another name than the tenant's."""
     sessions = _sessions(config, ("show bgp l2vpn evpn summary",))
     if not config.vrfs:
         return sessions
     first = config.vrfs[0]
-    tables = (f"show bgp vrf {first.name} {family} unicast" for family in first.families())
+    called = names or {}
+    tables = (f"show bgp vrf {called.get(first.name, first.name)} {family} unicast" for family in first.families())
     commands = ("show vrf vni", "show evpn vni", *tables)
-    return [*sessions, Check("Tenants", commands, _POINTS, _HEADER, _rows(network, config, routes))]
+    rows = _rows(network, config, routes, called)
+    made = [*sessions, Check("Tenants", commands, _points(network, config), _HEADER, rows)]
+    return made + _external(config, called, "show bgp vrf {vrf} {family} unicast summary")
 
 
-def dell_tenants(network: Network, config: DeviceConfig, routes: Routes, running: str) -> list[Check]:
+def dell_tenants(
+    network: Network, config: DeviceConfig, routes: Routes, names: Mapping[str, str], running: str
+) -> list[Check]:
     """The same in Dell's ``sonic-cli``; ``running`` is its command for the configuration, which alone shows VRFs."""
     sessions = _sessions(config, ("show bgp l2vpn evpn summary",))
     if not config.vrfs:
         return sessions
     first = config.vrfs[0]
     words = ("ipv6" if family == "ipv6" else "ip" for family in first.families())
-    commands = (*(f"show {word} route vrf {first.name}" for word in words), running)
-    return [*sessions, Check("Tenants", commands, _POINTS, _HEADER, _rows(network, config, routes))]
+    commands = (*(f"show {word} route vrf {names[first.name]}" for word in words), running)
+    rows = _rows(network, config, routes, names)
+    made = [*sessions, Check("Tenants", commands, _points(network, config), _HEADER, rows)]
+    return made + _external(config, names, "show bgp {family} unicast vrf {vrf} summary")
 
 
-_POINTS = (
-    "own prefixes are those of the VRF's gateways; the others come as EVPN type-5 routes with its route target",
-    "a prefix in a VRF that is not its tenant's is a leak: stop, and compare route targets",
-)
+def _besides(config: DeviceConfig) -> str:
+    """What tables of VRFs hold besides prefixes of servers and loopbacks: links to routers outside, and what these announce."""
+    outside = any(vrf.external for vrf in config.vrfs)
+    return "the prefixes of links to routers outside, and what those announce, as a default route" if outside else ""
+
+
+def _points(network: Network, config: DeviceConfig) -> tuple[str, ...]:
+    fabric = network.fabric(network.switch(config.name).fabric)
+    own = "the VRF's gateways" + (" and loopbacks" if any(vrf.loopbacks for vrf in config.vrfs) else "")
+    leaks = [f"{one.name} takes in those of {', '.join(one.leaks)}" for one in fabric.tenants if one.leaks]
+    told = f", or of one that its tenant takes in by `leaks` ({'; '.join(leaks)})," if leaks else ""
+    besides = _besides(config)
+    return (
+        f"own prefixes are those of {own}; the others come as EVPN type-5 routes with its route target",
+        *((f"besides them VRFs with a router outside hold {besides}",) if besides else ()),
+        f"a prefix in a VRF that is not its tenant's{told} is a leak: stop, and compare route targets",
+    )
+
+
+def _external(config: DeviceConfig, names: Mapping[str, str], command: str) -> list[Check]:
+    """Sessions of VRFs with routers outside; ``command`` shows those of one {vrf} and one address {family}."""
+    peers = [(vrf, one) for vrf in config.vrfs for one in vrf.external]
+    if not peers:
+        return []
+    asked = {
+        command.format(vrf=names.get(vrf.name, vrf.name), family=one.session.local_address.family): None
+        for vrf, one in peers
+    }
+    rows = tuple(
+        (
+            names.get(vrf.name, vrf.name),
+            one.session.peer_address,
+            one.router,
+            one.session.peer_as,
+            ", ".join(one.accept),
+        )
+        for vrf, one in peers
+    )
+    header = ("VRF", "Neighbor", "Router", "AS", "Prefixes taken in")
+    points = (f"{counted(len(peers), 'session')} established, once the routers outside are set up",)
+    return [Check("External sessions", tuple(asked), points, header, rows)]
 
 
 def _sessions(config: DeviceConfig, commands: tuple[str, ...]) -> list[Check]:
@@ -76,10 +140,12 @@ def _sessions(config: DeviceConfig, commands: tuple[str, ...]) -> list[Check]:
     return [Check("Overlay sessions", commands, tuple(points), ("Neighbor", "Switch", "AS"), rows)]
 
 
-def _rows(network: Network, config: DeviceConfig, routes: Routes) -> tuple[tuple[object, ...], ...]:
+def _rows(
+    network: Network, config: DeviceConfig, routes: Routes, names: Mapping[str, str] | None = None
+) -> tuple[tuple[object, ...], ...]:
     return tuple(
         (
-            one.vrf,
+            (names or {}).get(one.vrf, one.vrf),
             one.vni,
             one.route_distinguisher,
             ", ".join(dict.fromkeys((*one.import_targets, *one.export_targets))),

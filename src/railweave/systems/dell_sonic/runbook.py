@@ -10,13 +10,14 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.expect.prefixes import example_routes
+from railweave.expect.prefixes import underlay_examples
 from railweave.expect.sessions import sessions
 from railweave.runbook.check import Check
 from railweave.runbook.classes import CLASS_HEADER, class_rows
 from railweave.runbook.modules import modules_check
-from railweave.runbook.sessions import SESSION_HEADER, session_rows
+from railweave.runbook.sessions import SESSION_HEADER, of_both_families, session_rows
 from railweave.runbook.tenants import dell_tenants
+from railweave.systems.sonic.render.names import vrf_names
 from railweave.systems.sonic.render.qos import lossless
 from railweave.systems.sonic.runbook import port_mtus
 
@@ -72,7 +73,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
     made = [_ports(config), _modules(network, config), _lldp(config)]
     if config.bgp is not None:
         made += _bgp(network, config, routes)
-    made += dell_tenants(network, config, routes, RUNNING)
+    made += dell_tenants(network, config, routes, vrf_names(config), RUNNING)
     if config.gateways:
         made.append(_gateways(config))
     if config.qos is not None:
@@ -109,7 +110,6 @@ def _bgp(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     bgp = config.bgp
     if bgp is None:
         return []
-    family = bgp.families[0]
     found = sessions(network, config, routes)
     points = [
         f"local AS {bgp.asn}, router id {bgp.router_id}, {counted(len(found), 'neighbor')}, all established",
@@ -121,12 +121,14 @@ def _bgp(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     if bgp.bfd:
         timers = f"{bgp.bfd.minimum_interval} ms x {bgp.bfd.multiplier}, down after {bgp.bfd.detection_ms():,} ms"
         points.append(f"BFD runs on each session, {timers}: a session that flaps loses it first")
-    summary = f"show bgp {family} unicast summary"
-    made = [Check("BGP sessions", (summary,), tuple(points), SESSION_HEADER, session_rows(found))]
-    examples = example_routes(network, config, routes)
+    points += of_both_families(bgp)
+    summaries = tuple(f"show bgp {one} unicast summary" for one in bgp.families)
+    made = [Check("BGP sessions", summaries, tuple(points), SESSION_HEADER, session_rows(found))]
+    examples = underlay_examples(network, config, routes)
     if examples:
         rows = tuple((one.prefix, one.color, ", ".join(one.ports) or "none") for one in examples)
-        asked = (f"show {'ipv6' if family == 'ipv6' else 'ip'} route",)
+        families = dict.fromkeys(one.prefix.family for one in examples)
+        asked = tuple(f"show {'ipv6' if one == 'ipv6' else 'ip'} route" for one in families)
         words = (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops",)
         made.append(Check("Routes to another leaf", asked, words, ("Prefix", "Path color", "Next hops"), rows))
     return made

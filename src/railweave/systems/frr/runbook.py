@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.expect.prefixes import example_routes
+from railweave.expect.prefixes import underlay_examples
 from railweave.expect.sessions import sessions
 from railweave.runbook.check import Check
 from railweave.runbook.modules import modules_check
-from railweave.runbook.sessions import SESSION_HEADER, session_rows
+from railweave.runbook.routes import by_family, first_of_each
+from railweave.runbook.sessions import SESSION_HEADER, of_both_families, other_timers, session_rows, with_bfd
 from railweave.runbook.tenants import frr_tenants
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
     from railweave.routing.table import Routes
@@ -53,23 +56,25 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
     return made
 
 
-def routing_checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
-    """What ``vtysh`` is asked about routing, on every system whose routing is FRRouting's."""
+def routing_checks(
+    network: Network, config: DeviceConfig, routes: Routes, names: Mapping[str, str] | None = None
+) -> list[Check]:
+    """What ``vtysh`` is asked about routing, on every system whose routing is FRRouting's; ``names``: what VRFs are called there."""
     made: list[Check] = []
     bgp = config.bgp
     if bgp is not None:
-        family = bgp.families[0]
         found = sessions(network, config, routes)
         made.append(
             Check(
                 "BGP sessions",
-                (f"show bgp {family} unicast summary",),
+                tuple(f"show bgp {one} unicast summary" for one in bgp.families),
                 (
                     f"local AS {bgp.asn}, router id {bgp.router_id}, {counted(len(found), 'neighbor')}, all established",
                     (
                         "State/PfxRcd counts what the import policy lets in; the last column counts prefixes that have this "
                         "session's port among their next hops"
                     ),
+                    *of_both_families(bgp),
                 ),
                 SESSION_HEADER,
                 session_rows(found),
@@ -77,12 +82,18 @@ def routing_checks(network: Network, config: DeviceConfig, routes: Routes) -> li
         )
         if bgp.bfd:
             timers = f"{bgp.bfd.minimum_interval} ms x {bgp.bfd.multiplier}, down after {bgp.bfd.detection_ms():,} ms"
-            made.append(Check("BFD", ("show bfd peers brief",), (f"{counted(len(found), 'session')} up", timers)))
-        made += _routes(network, config, routes, family)
+            made.append(
+                Check(
+                    "BFD",
+                    ("show bfd peers brief",),
+                    (f"{counted(with_bfd(config, found), 'session')} up", f"{timers}{other_timers(config)}"),
+                )
+            )
+        made += _routes(network, config, routes)
     if config.isis is not None:
         count = counted(len(config.isis.ports), "neighbor")
         made.append(Check("IS-IS", ("show isis neighbor", "show isis route"), (f"{count}, level 2, state Up",)))
-    return [*made, *frr_tenants(network, config, routes)]
+    return [*made, *frr_tenants(network, config, routes, names)]
 
 
 def _ports(config: DeviceConfig) -> Check:
@@ -105,16 +116,16 @@ def _lldp(config: DeviceConfig) -> Check:
     return Check("Cabling, by LLDP (in the shell)", ("lldpcli show neighbors",), points)
 
 
-def _routes(network: Network, config: DeviceConfig, routes: Routes, family: str) -> list[Check]:
-    examples = example_routes(network, config, routes)
+def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+    examples = underlay_examples(network, config, routes)
     if not examples:
         return []
     return [
         Check(
             "Routes to another leaf",
             (
-                f"show bgp {family} unicast {examples[0].prefix}",
-                f"show {'ipv6' if family == 'ipv6' else 'ip'} route {examples[0].prefix}",
+                *(f"show bgp {one.prefix.family} unicast {one.prefix}" for one in by_family(examples)),
+                *first_of_each(examples),
             ),
             (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops of the best path",),
             ("Prefix", "Path color", "Next hops"),

@@ -16,6 +16,7 @@ from railweave.runbook.classes import CLASS_HEADER, class_rows
 from railweave.runbook.modules import modules_check
 from railweave.systems.frr.runbook import routing_checks
 from railweave.systems.sonic.render.buffers import lossless_profile, profile_name
+from railweave.systems.sonic.render.names import vrf_names
 from railweave.systems.sonic.render.ports import ETHERNET_HEADER
 from railweave.systems.sonic.render.qos import lossless
 
@@ -91,7 +92,7 @@ def identity(config: DeviceConfig, serial: str) -> Check:
 def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
     made = [_services(), _ports(config), _modules(network, config), _lldp(config)]
-    made += [in_vtysh(one) for one in routing_checks(network, config, routes)]
+    made += [in_vtysh(one) for one in routing_checks(network, config, routes, vrf_names(config))]
     if config.gateways:
         made.append(_gateways(config))
     if config.qos is not None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.expect.prefixes import example_routes
+from railweave.expect.prefixes import underlay_examples
 from railweave.expect.sessions import sessions
 from railweave.runbook.check import Check
 from railweave.runbook.isis import isis_checks
 from railweave.runbook.modules import modules_check
-from railweave.runbook.sessions import SESSION_HEADER, session_rows
+from railweave.runbook.routes import first_of_each
+from railweave.runbook.sessions import SESSION_HEADER, of_both_families, other_timers, session_rows, with_bfd
+from railweave.runbook.tenants import eos_tenants
 from railweave.systems.eos.render.qos import headroom_bytes, lossless
 from railweave.systems.eos.runbook.interconnect import ISIS, macsec_checks
 
@@ -88,6 +90,7 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
     if config.bgp is not None:
         made += _bgp(network, config, routes)
         made += _routes(network, config, routes)
+    made += eos_tenants(network, config, routes)
     if config.gateways:
         made.append(_gateways(config))
     if config.qos is not None:
@@ -130,27 +133,32 @@ def _bgp(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     made = [
         Check(
             "BGP sessions",
-            (f"show bgp {bgp.families[0]} unicast summary",),
-            points,
+            tuple(f"show bgp {one} unicast summary" for one in bgp.families),
+            (*points, *of_both_families(bgp)),
             SESSION_HEADER,
             session_rows(found),
         )
     ]
     if bgp.bfd:
         timers = f"{bgp.bfd.minimum_interval} ms x {bgp.bfd.multiplier}, down after {bgp.bfd.detection_ms():,} ms"
-        made.append(Check("BFD", ("show bfd peers",), (f"{counted(len(found), 'session')} up", timers)))
+        made.append(
+            Check(
+                "BFD",
+                ("show bfd peers",),
+                (f"{counted(with_bfd(config, found), 'session')} up", f"{timers}{other_timers(config)}"),
+            )
+        )
     return made
 
 
 def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
-    examples = example_routes(network, config, routes)
+    examples = underlay_examples(network, config, routes)
     if not examples or config.bgp is None:
         return []
-    word = "ipv6" if examples[0].prefix.family == "ipv6" else "ip"
     return [
         Check(
             "Routes to another leaf",
-            (f"show {word} route {examples[0].prefix}",),
+            first_of_each(examples),
             (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops of the route in use",),
             ("Prefix", "Path color", "Next hops"),
             tuple((one.prefix, one.color, ", ".join(one.ports) or "none") for one in examples),

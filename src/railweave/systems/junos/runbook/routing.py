@@ -8,7 +8,7 @@ from railweave.counting import counted
 from railweave.expect.prefixes import example_routes
 from railweave.expect.sessions import sessions
 from railweave.runbook.check import Check
-from railweave.runbook.sessions import SESSION_HEADER, session_rows
+from railweave.runbook.sessions import SESSION_HEADER, other_timers, session_rows, with_bfd
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
@@ -64,8 +64,7 @@ def session_checks(network: Network, config: DeviceConfig, routes: Routes) -> li
         SESSION_HEADER,
         session_rows(found, "%{port}.0"),
     )
-    alive = len(found) + (evpn if config.overlay and config.overlay.bfd else 0)
-    return [sums, *([_bfd(config, alive)] if bgp.bfd else [])]
+    return [sums, *([_bfd(config, with_bfd(config, found))] if bgp.bfd else [])]
 
 
 def _counts(found: list[Session]) -> str:
@@ -82,8 +81,7 @@ def _counts(found: list[Session]) -> str:
 def _bfd(config: DeviceConfig, count: int) -> Check:
     bfd = config.bgp.bfd if config.bgp else None
     timers = f"{bfd.minimum_interval} ms x {bfd.multiplier}, down after {bfd.detection_ms():,} ms" if bfd else ""
-    others = "; those of the overlay have timers of their own" if config.overlay and config.overlay.bfd else ""
-    return Check("BFD", ("show bfd session",), (f"{counted(count, 'session')} up", f"{timers}{others}"))
+    return Check("BFD", ("show bfd session",), (f"{counted(count, 'session')} up", f"{timers}{other_timers(config)}"))
 
 
 def route_checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
