@@ -92,7 +92,7 @@ def compose_yaml(text: str, file: str) -> Any:  # noqa: ANN401 - YAML nodes are 
         _measure(text, file, loader)
         return yaml.compose(text, Loader=loader)
     except yaml.MarkedYAMLError as error:
-        raise SpecError([_malformed(file, error)]) from None
+        raise SpecError([_malformed(text, file, error)]) from None
     except yaml.YAMLError as error:
         reason = str(getattr(error, "reason", None) or error)
         raise SpecError([Problem(FileLine(file), f"not valid YAML: {reason}")]) from None
@@ -116,12 +116,19 @@ def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML 
                 raise SpecError([Problem(FileLine(file, line), what, fix)])
 
 
-def _malformed(file: str, error: MarkedYAMLError) -> Problem:
+_OF_TABS = re.compile(r"cannot start any token|tab character")
+"""What YAML readers say where a tab stands for spaces; libyaml does not name it."""
+
+
+def _malformed(text: str, file: str, error: MarkedYAMLError) -> Problem:
     """What the YAML reader says. Where it misses an end it stops late, so the beginning of what it was in is named too."""
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 0
     if error.problem and "nesting depth" in error.problem:  # libyaml 0.2.6, which looks ahead further than _measure
         return Problem(FileLine(file, line), "nested too deeply", _CLOSE)
+    lines = text.splitlines()
+    if line and "\t" in (lines[line - 1] if line <= len(lines) else "") and _OF_TABS.search(str(error.problem)):
+        return Problem(FileLine(file, line), "not valid YAML: there is a tab", "tabs are not allowed there: use spaces")
     begin = error.context_mark.line + 1 if error.context_mark and "expected" in str(error.problem) else line
     fix = "" if begin == line else f"what is read here began on line {begin}: close its quotes and brackets"
     return Problem(FileLine(file, line), f"not valid YAML: {error.problem or error.context}", fix)

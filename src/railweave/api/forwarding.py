@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.api.sources import network_of
 from railweave.device.build import device_config
 from railweave.errors import InputError, NetworkPart, Problem
+from railweave.nearest import nearest
 from railweave.routing.control_plane import ControlPlane
 from railweave.routing.paths import queue_pair_paths
 
@@ -54,7 +55,8 @@ def _down(network: Network, names: Iterable[str]) -> list[str]:
         elif turned in links:
             found.append(turned)
         else:
-            fix = "links are leaf:port--spine:port, as in cabling.csv"
+            near = nearest(name, devices)
+            fix = f"{f'did you mean {near}? ' if near else ''}links are leaf:port--spine:port, as in cabling.csv"
             raise InputError([Problem(NetworkPart(name), "neither a link nor a switch nor a server", fix)])
     return found
 

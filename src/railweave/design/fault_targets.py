@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.errors import SpecError
+from railweave.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -127,5 +127,5 @@ def _between(network: Network, one: str, other: str) -> tuple[str, ...]:
 
 def _near(name: str, known: Iterable[str]) -> str:
     known = list(dict.fromkeys(known))
-    close = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {close[0]}?" if close else f"there are {', '.join(known[:4])}{', …' if known[4:] else ''}"
+    close = nearest(name, known)
+    return f"did you mean {close}?" if close else f"there are {', '.join(known[:4])}{', …' if known[4:] else ''}"

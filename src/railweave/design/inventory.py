@@ -6,12 +6,12 @@ model does not have is a mistake.
 
 from __future__ import annotations
 
-import difflib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.findings.registry import Rule
+from railweave.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -91,5 +91,5 @@ def _unused(context: Context, line: int, what: str, fix: str) -> None:
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {close[0]!r}?" if close else "leave the row out"
+    close = nearest(name, known)
+    return f"did you mean {close!r}?" if close else "leave the row out"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from railweave.findings.registry import Rule
 from railweave.intent.names import expand
 from railweave.intent.status import matcher
+from railweave.nearest import nearest
 from railweave.network.devices import NotActive
 from railweave.network.status import SHOWN
 
@@ -114,7 +114,7 @@ def _is(pattern: str, end: End) -> bool:
 
 
 def _near(pattern: str, devices: Sequence[str]) -> str:
-    close = difflib.get_close_matches(pattern, devices, 1) if "--" not in pattern else []
+    close = nearest(pattern, devices) if "--" not in pattern else None
     if close:
-        return f"did you mean {close[0]}?"
+        return f"did you mean {close}?"
     return f"devices are {', '.join(devices[:SHOWN])}, …; a link is A--B or A:port--B:port, as in cabling.csv"

@@ -97,6 +97,9 @@ def queue_pair_paths(
         raise InputError([Problem(Option("--qps"), f"{qps} queue pairs", f"give 1 to {MOST_QUEUE_PAIRS:,}")])
     source_host, sources = find_ports(network, src)
     target_host, targets = find_ports(network, dst)
+    if (source_host, sources) == (target_host, targets):
+        what = "source and destination are the same NIC, so no packet goes over the network"
+        raise InputError([Problem(NetworkPart(dst), what, "name two NICs")])
     source, target = sources[0], targets[0]
     if source.fabric != target.fabric:
         raise InputError(

@@ -23,6 +23,11 @@ def find_nic(network: Network, name: str) -> tuple[str, Nic]:
             [Problem(NetworkPart(name), f"there is no server {server_name!r}", f"servers are {_some(names)}")]
         )
     server = network.server(server_name)
+    if not nic_name and server.nics:
+        what, fix = f"no NIC of {server_name} is named", f"write HOST:NIC, as {server_name}:{server.nics[0].name}"
+        raise InputError(
+            [Problem(NetworkPart(server_name), what, f"{fix}; its NICs are {_some([n.name for n in server.nics])}")]
+        )
     nic = server.nic(nic_name)
     if nic is None:
         raise InputError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from railweave._sim import WRITE
 from railweave.errors import InputError, Option, Problem
+from railweave.nearest import nearest
 from railweave.simulation.engines.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ def _matching(nics: tuple[str, ...], patterns: tuple[str, ...], part: str) -> li
         shape = re.compile(".*".join(map(re.escape, pattern.split("*"))))
         matching = [place for place, name in enumerate(nics) if shape.fullmatch(name)]
         if not matching:
-            near = difflib.get_close_matches(pattern, nics, 1)
-            fix = f"did you mean {near[0]}?" if near else f"NICs are {', '.join(nics[:4])}, …"
+            near = nearest(pattern, nics)
+            fix = f"did you mean {near}?" if near else f"NICs are {', '.join(nics[:4])}, …"
             what = f"there is no NIC {pattern!r} to send {'by' if part == 'ports' else 'to'}"
             raise InputError([Problem(Option("--background", part=(part, number)), what, fix)])
         chosen |= dict.fromkeys(matching)

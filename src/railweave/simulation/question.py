@@ -15,6 +15,7 @@ from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.intent.reading.document import plain
 from railweave.intent.reading.wording import wrong_value
 from railweave.intent.scenario import Background, Scenario, Step, read_scenario
+from railweave.nearest import nearest
 from railweave.simulation.conditions import bed_of, conditions_of
 from railweave.simulation.job_run import JobPrediction, run_job
 
@@ -113,7 +114,9 @@ def _traffic(given: Mapping[str, Any]) -> list[tuple[Step]]:
     name, qps = given.get("collective") or "all-reduce", given.get("qps")
     if name not in COLLECTIVES:
         known = ", ".join(COLLECTIVES)
-        raise InputError([Problem(Option("--collective"), f"{name!r} is not known", f"there are {known}")])
+        near = nearest(name, COLLECTIVES)
+        meant = f"did you mean {near}? " if near else ""
+        raise InputError([Problem(Option("--collective"), f"{name!r} is not known", f"{meant}there are {known}")])
     if qps is not None and not 1 <= qps <= MOST_QUEUE_PAIRS:
         raise InputError(
             [Problem(Option("--qps"), f"{qps} queue pairs per connection", f"give 1 to {MOST_QUEUE_PAIRS}")]

@@ -6,7 +6,6 @@ number.
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, field
 from math import prod
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.intent.names import count_of
 from railweave.intent.reading.wording import Mistake, mistakes
+from railweave.nearest import nearest
 from railweave.reading import CONTROL, MOST_VALUES, compose_yaml, read_text
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def read_document(path: Path, *, as_text: bool = False) -> Document:
 def _nearby(path: Path) -> str:
     folder = path.parent
     names = sorted(p.name for p in folder.glob("*.yaml")) if folder.is_dir() else []
-    close = difflib.get_close_matches(path.name, names, 1)
-    return f"did you mean {folder / close[0]}?" if close else ""
+    close = nearest(path.name, names)
+    return f"did you mean {folder / close}?" if close else ""
 
 
 def _construct(node: Any, path: Location, document: Document, around: tuple[int, ...]) -> Any:  # noqa: ANN401 - YAML

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import typing
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel
 
 from railweave.intent.base import WrongValueError
+from railweave.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -96,14 +96,36 @@ def _mistake(model: type[BaseModel], value: Any, path: Location, detail: ErrorDe
         places = tuple((*path, *inner) for inner in error.parts)
         earlier = None if error.earlier is None else (*path, *error.earlier)
         return Mistake(path, f"{name}: {error.what}", error.fix, places, earlier)
-    fix = _nearest(detail["input"], str(context["expected"])) if kind == "literal_error" else ""
+    if plain := _plain_words(detail):
+        return Mistake(path, f"{name}: {plain}")
+    fix = _meant(detail["input"], str(context["expected"])) if kind == "literal_error" else ""
     return Mistake(path, f"{name}: {message[0].lower()}{message[1:]}, got {_shown(detail['input'])}", fix)
 
 
-def _nearest(value: object, expected: str) -> str:
+def _meant(value: object, expected: str) -> str:
     """The word that was meant, of those that are allowed, ``'all', 'server' or 'fabric'``; empty where none is near."""
-    close = difflib.get_close_matches(str(value), re.findall(r"'([^']*)'", expected), 1)
-    return f"did you mean {close[0]!r}?" if close else ""
+    close = nearest(str(value), re.findall(r"'([^']*)'", expected))
+    return f"did you mean {close!r}?" if close else ""
+
+
+_BOUNDS = {
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+}
+"""Errors of a number that is too small or too large: the name of the bound, and its words."""
+
+
+def _plain_words(detail: ErrorDetails) -> str:
+    """A value of another kind, or a number beyond its bounds, in plain words; empty for other errors."""
+    kind, given = detail["type"], _shown(detail["input"])
+    if kind in _KINDS:
+        return f"{given} is not {_KINDS[kind]}"
+    if kind in _BOUNDS:
+        key, said = _BOUNDS[kind]
+        return f"{given} is not allowed: it must be {said} {float(detail.get('ctx', {}).get(key, 0)):g}"
+    return ""
 
 
 def wrong_value(detail: ErrorDetails) -> WrongValueError:
@@ -111,6 +133,8 @@ def wrong_value(detail: ErrorDetails) -> WrongValueError:
     error = detail.get("ctx", {}).get("error")
     if isinstance(error, WrongValueError):
         return error
+    if plain := _plain_words(detail):
+        return WrongValueError(plain)
     return WrongValueError(detail["msg"] if error is None else str(error))
 
 
@@ -118,8 +142,8 @@ def _unknown_key(model: type[BaseModel], value: Any, path: Location) -> Mistake:
     given = cast("dict[Key, Any]", _at(value, path[:-1]))
     fields = [item for one in _models_at(model, path[:-1]) for item in one.model_fields.items()]
     known = sorted({info.alias or name for name, info in fields})
-    close = difflib.get_close_matches(str(path[-1]), [name for name in known if name not in given], 1)
-    fix = f"did you mean {close[0]!r}?" if close else f"known keys here: {', '.join(known)}"
+    close = nearest(str(path[-1]), [name for name in known if name not in given])
+    fix = f"did you mean {close!r}?" if close else f"known keys here: {', '.join(known)}"
     return Mistake(path, f"unknown key {_name(path)!r}", fix)
 
 
