@@ -156,8 +156,9 @@ class Bgp:
 
         A device whose text has lost its address family routes none: its lists still have prefixes of one.
         """
-        listed = (one.family for one in self.prefix_lists.get(match.prefix_list or "", ()))
-        return match.family or next(iter((*self.families, *listed)), "ipv6")
+        listed = self.prefix_lists.get(match.prefix_list or "", ())
+        known: tuple[Family, ...] = (*self.families, *(one.family for one in listed), "ipv6")
+        return match.family or known[0]
 
 
 def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tuple[Policy, ...]:

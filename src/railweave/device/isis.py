@@ -44,7 +44,7 @@ def isis_config(
         ports=tuple(
             IsisPort(one.name, one.link, one.peer, wanted.metric) for one in interfaces if one.kind == "fabric"
         ),
-        passive=tuple(one.port or f"irb.{one.vlan}" for one in gateways if not one.vrf),
+        passive=tuple(one.port or one.name for one in gateways if not one.vrf),
         families=families,
         maximum_ecmp=maximum_ecmp,
         key=wanted.key,

@@ -37,7 +37,7 @@ def on_port(config: DeviceConfig, port: str) -> dict[str, Any]:
 
 def on_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
     """IS-IS on a server-facing interface; empty where its prefix is not advertised."""
-    return PASSIVE if config.isis and gateway.name in config.isis.passive else {}
+    return PASSIVE if config.isis and (gateway.port or gateway.name) in config.isis.passive else {}
 
 
 def router_isis(config: DeviceConfig) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def link_of(config: DeviceConfig, port: str) -> IsisPort | None:
 
 def advertises(config: DeviceConfig, gateway: Gateway) -> bool:
     """Whether IS-IS advertises the prefix of a gateway."""
-    return config.isis is not None and (gateway.port or f"irb.{gateway.vlan}") in config.isis.passive
+    return config.isis is not None and (gateway.port or gateway.name) in config.isis.passive
 
 
 def passive() -> list[str]:

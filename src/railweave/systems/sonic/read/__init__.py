@@ -149,9 +149,6 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Takin
     for gateway in gateways:
         of_vrf.setdefault(gateway.vrf, []).extend(gateway.prefixes)
     bgp, isis = routing.bgp(), routing.isis()
-    if isis:
-        irbs = {each.name: f"irb.{each.vlan}" for each in gateways if each.vlan is not None}
-        isis = replace(isis, passive=tuple(irbs.get(one, one) for one in isis.passive))
     if bgp:
         for field, value in (("bgp_asn", str(bgp.asn)), ("bgp_router_id", bgp.router_id)):
             if meta.text(field) != value:

@@ -38,7 +38,7 @@ def tree(config: DeviceConfig) -> list[Section]:
             sections.append(section(head, f"description {port.description}"))
     for gateway in config.gateways:
         vrf = f" vrf {names[gateway.vrf]}" if gateway.vrf else ""
-        told = on_port(config, gateway.port or f"irb.{gateway.vlan}")  # as `passive` calls them on every system
+        told = on_port(config, gateway.port or gateway.name)
         body = [f"description {gateway.description}", *advertisements(gateway), *told]
         sections.append(section(f"interface {gateway.name}{vrf}", body))
     sections += routing(renamed)
