@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Address, Prefix
 from railweave.counting import counted
 from railweave.device.host import host_config
 from railweave.report.decisions.statement import Decision, Grid
@@ -57,7 +57,7 @@ def _prefixes(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segm
 def _prefixes_of(fabric: Fabric, segments: Sequence[Segment], each: str) -> str:
     pools = _pools(fabric, segments)
     prefixes = counted(sum(len(one.subnets) for one in segments), "prefix", "prefixes")
-    family = ", address family" if len({Prefix(pool).family for pool in pools}) > 1 else ""
+    family = ", address family" if len({":" in pool for pool in pools}) > 1 else ""
     return f"{prefixes} from {' and '.join(pools)}, one per {each}{family} and path color"
 
 
@@ -67,8 +67,9 @@ def _pools(fabric: Fabric, segments: Sequence[Segment]) -> list[str]:
     pools = list(dict.fromkeys(pool for of_tenant in used for pool in of_tenant)) or list(fabric.server_pools)
     if not fabric.other_pools:
         return pools
-    gateways = [Address(net.gateway) for one in segments for net in one.subnets]
-    return [pool for pool in (*pools, *fabric.other_pools) if any(Prefix(pool).holds(one) for one in gateways)]
+    gateways = [ipaddress.ip_address(net.gateway) for one in segments for net in one.subnets]
+    every = [ipaddress.ip_network(pool) for pool in (*pools, *fabric.other_pools)]
+    return [str(pool) for pool in every if any(gateway in pool for gateway in gateways)]
 
 
 def _vlans(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segment]) -> list[tuple[str, str]]:
