@@ -198,7 +198,9 @@ PORTS = [
         "timers of router advertisements", "ports", "{timers.max_interval}", "{timers.min_interval}", "ra interval"
     ),
     Mutation("IS-IS metric", "isis", "isis metric {link.metric}", "isis metric {link.metric + 1}", "isis metric 11"),
-    Mutation("which prefixes IS-IS advertises", "isis", 'or f"irb.{', 'or f"vlan.{', "isis passive"),
+    Mutation(
+        "which prefixes IS-IS advertises", "isis", "gateway.port or gateway.name", 'gateway.port or ""', "isis passive"
+    ),
     Mutation("cipher", "macsec", 'f"cipher {CIPHERS[found.cipher_suite]}"', '"cipher aes128-gcm"', "cipher aes128-gcm"),
     Mutation("key of MACsec", "macsec", "key {found.key_name} 0", "key {found.key_name}", "key 50 <secret:macsec-cak>"),
     Mutation("severity of syslog", "management", "order[max(levels)]", "order[min(levels)]", "logging trap errors"),
@@ -231,7 +233,7 @@ def everything() -> DeviceConfig:
         overlay=replace(tenant.overlay, endpoints=(TunnelEndpoint(Address("fd00:fffe::101"), None),)),
         vrfs=(*tenant.vrfs[:1], *weka.vrfs),
         mac_vrf=weka.mac_vrf,
-        isis=replace(east.isis, passive=("irb.2",)),
+        isis=replace(east.isis, passive=("Vlan2",)),
     )
 
 
