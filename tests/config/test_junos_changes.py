@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from railweave.config.apply import apply
 from railweave.config.compare import compare
+from railweave.config.tree import ports_of
 from railweave.systems.junos.changes import JunosTree, config_tree
 from railweave.systems.junos.parse import parse
 
@@ -166,3 +167,43 @@ def test_a_port_that_moves_between_vrfs_is_disrupted_and_one_that_comes_is_not(
 ) -> None:
     before, after = (config_tree(parse(one.replace("P", "et-0/0/0"))) for one in (old, new))
     assert {row.what for _, row in compare(before, after).disrupts} == ({"the interface"} if disrupts else set())
+
+
+PFC = "class-of-service { interfaces { P { congestion-notification-profile %s; } } }"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what", "ports"),
+    [
+        ("interfaces { P { mtu 9216; } }", "interfaces { P { mtu 9000; } }", "the interface", ("P",)),
+        ("interfaces { P { mtu 9216; } }", "interfaces { P { description x; } }", "the interface", ("P",)),
+        ("interfaces { P { unit 0; } }", "interfaces { P { mtu 9000; unit 0; } }", "the interface", ("P",)),
+        ("interfaces { irb { unit 7 { mtu 9000; } } }", "interfaces { irb { unit 7 { mtu 8000; } } }", "the interface", ()),
+        ("interfaces { P { mtu 9216; } Q { mtu 9216; } }", "interfaces { Q { mtu 9216; } }", "the interface", ("P",)),
+        ("interfaces { P { unit 0; unit 1; } }", "interfaces { P { unit 0; } }", "the interface", ("P",)),
+        ("interfaces { P { unit 0; } }", "interfaces { P { disable; unit 0; } }", "the interface", ("P",)),
+        ("interfaces { Q { unit 0; } }", "interfaces { Q { unit 0; number-of-sub-ports 2; } }", "every channel of the port", ()),
+        ("interfaces { P { unit 0; } } " + PFC % "a", "interfaces { P { unit 0; } } " + PFC % "b", "the port", ("P",)),
+    ],
+)  # fmt: skip
+def test_what_a_change_of_a_port_disrupts(old: str, new: str, what: str, ports: tuple[str, ...]) -> None:
+    """MTU and PFC by Juniper's reference pages of ``mtu`` and ``congestion-notification-profile``."""
+    names = {"P": "et-0/0/0:1", "Q": "et-0/0/2"}
+    before, after = (
+        config_tree(parse(one.replace(" P ", f" {names['P']} ").replace(" Q ", f" {names['Q']} ")))
+        for one in (old, new)
+    )
+    found = {(row.what, ports_of(row, step)) for step, row in compare(before, after).disrupts}
+    assert found == {(what, tuple(names[one] for one in ports))}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", "interfaces { et-0/0/2 { mtu 9000; disable; number-of-sub-ports 2; } }"),
+        ("", "class-of-service { interfaces { et-0/0/2 { congestion-notification-profile a; } } }"),
+        ("interfaces { et-0/0/2 { disable; mtu 9000; } }", "interfaces { et-0/0/2 { mtu 9000; } }"),
+    ],
+)
+def test_a_port_that_comes_into_use_disrupts_nothing(old: str, new: str) -> None:
+    assert not compare(config_tree(parse(old)), config_tree(parse(new))).disrupts

@@ -13,7 +13,7 @@ from railweave.deploy.changes import DeviceChange, Disruptive
 from railweave.deploy.draining import WaitFor
 from railweave.deploy.making import make_plan
 from railweave.deploy.plan import Plan
-from railweave.deploy.waves import Wave, waves
+from railweave.deploy.waves import Wave, forced, waves
 from railweave.device.host import host_config
 from railweave.network.model import Network
 from railweave.render.host.host_json import host_json
@@ -80,3 +80,34 @@ def test_servers_that_lose_nics_are_in_the_wave_of_their_leaf(tmp_path: Path) ->
     cabled = {one.a.device for one in network.cables_of("stripe1-leaf1") if one.kind == "server"}
     assert set(wave.servers) == cabled
     assert cabled
+
+
+def test_ports_whose_mtu_changes_are_out_meanwhile(tmp_path: Path) -> None:
+    """Junos deletes an interface and adds it again, so it counts against what may be out."""
+    path = tmp_path / "new.yaml"
+    old, new = designed(tmp_path / "old.yaml", SMALL), designed(path, SMALL)
+    running = texts(old)
+    running["spine1"] = {file: text.replace("mtu 9216", "mtu 9000") for file, text in running["spine1"].items()}
+    plan = make_plan(path, new, running, silent={}, live=True, most=0.4)
+    (wave,) = plan.waves
+    assert wave.risks == ("stripe1-leaf1 keeps 50% of its uplink capacity",)
+    assert plan.refused == ["wave 1: 50% of it would be out at once, and --max-unavailable is 40%"]
+
+
+def test_what_no_table_knows_is_not_known_to_disrupt_and_a_forced_loss_is_not_denied(tmp_path: Path) -> None:
+    path = tmp_path / "new.yaml"
+    old, new = designed(tmp_path / "old.yaml", SMALL), designed(path, SMALL)
+    running = texts(old)
+    running["spine1"] = {file: f"{text}\nsnmp {{ location x; }}\n" for file, text in running["spine1"].items()}
+    (wave,) = make_plan(path, new, running, silent={}, live=True).waves
+    assert wave.risks == ("not known to disrupt anything",)
+    assert forced(wave).risks == ("beyond what is forced, not known to disrupt anything",)
+
+
+def test_a_port_that_the_design_does_not_use_any_more_is_said_to_carry_nothing_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "new.yaml"
+    old = designed(tmp_path / "old.yaml", SMALL)
+    new = designed(path, SMALL.replace("gpu-[1-2]", "gpu-[1-1]"))
+    plan = make_plan(path, new, texts(old), silent={}, live=True)
+    assert {wave.risks for wave in plan.waves} == {("what it disrupts carries nothing of the design",)}
+    assert all(one.disrupts for one in plan.changed.values())

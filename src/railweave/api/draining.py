@@ -135,6 +135,7 @@ def _planned(
     from railweave.deploy import drain as draining
     from railweave.deploy.left import capacity, gone, still_used
     from railweave.deploy.making import make_plan
+    from railweave.deploy.waves import forced
 
     before, after = networks
     links = frozenset(link for one in found for link in one.links)
@@ -156,6 +157,7 @@ def _planned(
             progress=progress,
         )
         lines, refused = list[str](), [f"{name} did not answer: {why}" for name, why in silent_ones.items()]
+        lost = list[str]()
         if not back:
             progress("working out what is left")
             lines += capacity(before, after)
@@ -165,6 +167,8 @@ def _planned(
             refused += still_used(after, site.configs, links)
         stood = former if other is before else site_of(fabric, before, lab=lab, access=access).configs
         refused += [line for name in affected for line in draining.by_hand(stood[name], site.configs[name])]
+        if force and lost:
+            plan = replace(plan, waves=tuple(forced(one) for one in plan.waves))
         watched = {} if back else draining.ports(after, site.configs, links)
     names = tuple(pattern for one in found for pattern in one.patterns)
     drain = draining.Drain(names, back, text, changed, watched, tuple(lines), tuple(refused))

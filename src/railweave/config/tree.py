@@ -70,6 +70,7 @@ class Disruption:
     ``statement`` is a regular expression for the start of ``Step.path``, or of the path of anything below. ``when`` says for
     which steps: a session that is added resets none. A group ``of`` in the expression is what is disrupted: where no statement has it before the
     change, nothing is. A group ``port`` is a port of which nothing else on the device is disrupted. ``source`` says who has it.
+    ``itself``: not where it comes or goes with what is around it. ``value``: only where it gets this one, by itself.
     """
 
     statement: str
@@ -77,6 +78,8 @@ class Disruption:
     why: str
     source: str
     when: tuple[str, ...] = ("remove", "replace")
+    itself: bool = False
+    value: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,11 +134,15 @@ def paths(node: Node, above: tuple[Name, ...]) -> Iterator[str]:
 
 def disrupted(step: Step, table: Sequence[Disruption], before: Sequence[Node] = ()) -> list[Disruption]:
     """The rows of a table that apply to a step of a change of what stands ``before``."""
-    rows = [row for row in table if step.kind in row.when]
+    rows = [row for row in table if step.kind in row.when and row.value in {"", " ".join(step.node.values)}]
     if not rows:
         return []
     below = list(paths(step.node, step.above))
-    return [row for row in rows if any(_applies(row, one, step, before) for one in below)]
+    return [
+        row
+        for row in rows
+        if any(_applies(row, one, step, before) for one in (below[:1] if row.itself or row.value else below))
+    ]
 
 
 def _applies(row: Disruption, below: str, step: Step, before: Sequence[Node]) -> bool:

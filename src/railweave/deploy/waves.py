@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 _ROLES = ("super-spine", "dci", "spine", "leaf")
 """The order of roles: what leaves open sessions to stands before them."""
-UNDISTURBED = "nothing is disrupted"
-"""What is told of a wave whose changes disrupt nothing."""
+UNUSED = "what it disrupts carries nothing of the design"
+"""What is told of a wave that disrupts ports alone to which the design has no cable."""
+UNDISTURBED = "not known to disrupt anything"
+"""What is told of a wave of whose changes no system's table has anything: less than that nothing is disrupted."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,12 @@ class Wave:
             tuple(found["refused"]),
             tuple(found["servers"]),
         )
+
+
+def forced(wave: Wave) -> Wave:
+    """A wave of a drain that takes away what would be gone: it disrupts that, whatever else it does."""
+    risks = tuple("beyond what is forced, " + one if one == UNDISTURBED else one for one in wave.risks)
+    return replace(wave, risks=risks)
 
 
 @dataclass(frozen=True)
@@ -207,7 +215,7 @@ def _wave(
         for one in network.servers
         if one.name in names or any(_is_out(cable.b, out) for cable in network.cables_of(one.name))
     ]
-    risks = tuple(risk.lines()) if out else (UNDISTURBED,)
+    risks = (*risk.lines(),) or (UNUSED,) if out else (UNDISTURBED,)
     return Wave(names, why, risks, refused, tuple(drained))
 
 

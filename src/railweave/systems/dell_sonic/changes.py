@@ -149,6 +149,22 @@ RULES = LineRules(
             "its link trains anew",
             "IEEE 802.3: both ends must run the same rate and code",
             ("remove", "add", "replace"),
+            itself=True,
+        ),
+        Disruption(
+            r"interface ((?P<port>Eth\S+)|[A-Za-z]+ [^/]+)$",
+            "the interface",
+            "it loses its configuration",
+            "dellemc.enterprise_sonic: `no` takes away every line of it",
+            ("remove",),
+            itself=True,
+        ),
+        Disruption(
+            r"interface (?P<of>(?P<port>Eth\S+)|[^/]+) / shutdown$",
+            "the interface",
+            "it is shut down",
+            "dellemc.enterprise_sonic, sonic_interfaces",
+            ("add",),
         ),
         Disruption(
             "buffer (init|pool)",

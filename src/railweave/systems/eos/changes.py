@@ -159,8 +159,22 @@ RULES = LineRules(
             "its link trains anew",
             _RETRAINS,
             ("remove", "add", "replace"),
+            itself=True,
         ),
-        Disruption(r"interface \S+$", "the interface", "it loses its configuration", "EOS user manual", ("remove",)),
+        Disruption(
+            r"interface ((?P<port>Ethernet\S+)|\S+)$",
+            "the interface",
+            "it loses its configuration",
+            "EOS user manual",
+            ("remove",),
+        ),
+        Disruption(
+            r"interface (?P<of>(?P<port>Ethernet\S+)|\S+)( vrf \S+)? / shutdown$",
+            "the interface",
+            "it is shut down",
+            "EOS user manual",
+            ("add",),
+        ),
         Disruption(
             r"interface ((?P<port>Ethernet\S+)|\S+) vrf \S+$",
             "the interface",

@@ -24,6 +24,7 @@ _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session
 _KEYED = "RFC 2385, section 2.0: a segment without the right digest is dropped"
 _GRACEFUL = "RFC 4724, section 3: the capability is said when a session opens"
 _ANY = ("remove", "add", "replace")
+_PORT = r"(?P<of>(?P<port>et-\d\S*)|\S+)"
 
 RULES = LineRules(
     replaced=(
@@ -115,6 +116,20 @@ RULES = LineRules(
             "BGP session",
             "it may reset",
             "FRRouting/frr tools/frr-reload.py: lines of peer groups are taken away and given anew",
+        ),
+        Disruption(
+            rf"interface {_PORT}( vrf \S+)? / shutdown$",
+            "the interface",
+            "it is shut down",
+            "FRRouting documentation, zebra",
+            ("add",),
+        ),
+        Disruption(
+            rf"interface {_PORT}( vrf \S+)?$",
+            "the interface",
+            "it loses its addresses, and the sessions from them go",
+            "FRRouting documentation, zebra",
+            ("remove",),
         ),
         Disruption(_BGP + r"bgp router-id", "every BGP session of the VRF", "they reset", _OPEN),
         Disruption(r"router bgp [^/]+$", "every BGP session of the VRF", "the process goes", _OPEN, ("remove",)),

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from railweave.systems.junos.tree import Statement
 
 _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
+_PFC = "Juniper documentation, congestion-notification-profile"
 _BGP = r"(routing-instances / \S+ / )?protocols / bgp / "
 _ANY = ("remove", "add", "replace")
+_PORT = r"(?P<of>(?P<port>et-[\d/:]+)|\S+)"
 
 DISRUPTIONS = (
     Disruption(_BGP + r".*(local-as|peer-as|local-address)", "BGP session", "it resets", _OPEN),
@@ -52,13 +54,50 @@ DISRUPTIONS = (
         _ANY,
     ),
     Disruption(
-        r"interfaces / et-\S+ / (speed|number-of-sub-ports)",
+        r"interfaces / (?P<of>et-\S+) / (speed|number-of-sub-ports)",
         "every channel of the port",
         "the port is made anew, and its links train anew",
         "IEEE 802.3: both ends must run the same rate and code",
+        _ANY,
     ),
     Disruption(
-        r"routing-instances / \S+ / interface (?P<of>(?P<port>et-[\d/:]+)|\S+)",
+        rf"interfaces / {_PORT} / (.* / )?mtu( |$)",
+        "the interface",
+        "it is deleted and added again",
+        "Juniper documentation, mtu (Interfaces)",
+        _ANY,
+        itself=True,
+    ),
+    Disruption(
+        rf"interfaces / {_PORT}( / unit \S+( / family \S+)?)?$",
+        "the interface",
+        "it loses its configuration: its link, or its addresses and the sessions from them, go",
+        "Juniper documentation, interfaces",
+        ("remove",),
+        itself=True,
+    ),
+    Disruption(
+        rf"interfaces / {_PORT} / (unit \S+ / )?disable$",
+        "the interface",
+        "it is shut down",
+        "Juniper documentation, disable (Interface)",
+        ("add",),
+    ),
+    Disruption(
+        rf"class-of-service / interfaces / {_PORT} / congestion-notification-profile",
+        "the port",
+        "it is blocked until the change of PFC is done, and loses packets of all queues",
+        _PFC,
+        _ANY,
+    ),
+    Disruption(
+        "class-of-service / congestion-notification-profile / ",
+        "every port with the profile",
+        "it is blocked until the change of PFC is done, and loses packets of all queues",
+        _PFC,
+    ),
+    Disruption(
+        rf"routing-instances / \S+ / interface {_PORT}",
         "the interface",
         "it changes its VRF, and with it the table of its routes: its neighbors and sessions go",
         "RFC 4364, section 3.1: an attachment circuit is of one VRF",
