@@ -13,7 +13,7 @@ from railweave.cli.output import print_json, telling
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Bring a design onto running switches and servers, and back. Only `apply` and `resume` change anything.",
+    help="Bring a design onto running switches and servers, and back. Devices are changed by `apply`, `resume` and `campaign` alone; the others plan, look, and write files.",
 )
 _FABRIC = typer.Argument(..., help="Fabric file.")
 _ACCESS = typer.Option(None, "--access", help="How switches are reached: access.yaml (docs/collect.md).")
@@ -63,7 +63,7 @@ app.command(short_help="Break on purpose what a scenario says, with a way back o
 
 @app.callback()
 def _deploy() -> None:
-    """Bring a design onto running switches and servers, and back. Only `apply` and `resume` change anything."""
+    """Bring a design onto running switches and servers, and back. Devices are changed by `apply`, `resume` and `campaign` alone; the others plan, look, and write files."""
 
 
 @app.command(short_help="What would change on which switch, in which order.")

@@ -176,6 +176,19 @@ connection_manager() {
     fi
 }
 
+# What the map of DSCPs has beyond the design goes: a DSCP that was designed once would stay in a priority that is paused.
+dcb_others_out() {
+    local dev=$1 map=$2 one others=()
+    for one in $(dcb -N app show dev "$dev" dscp-prio 2>/dev/null || true); do
+        if [[ $one =~ ^[0-9]+:[0-7]$ && " $map " != *" ${one%:*}:"* ]]; then
+            others+=("$one")
+        fi
+    done
+    if ((${#others[@]})); then
+        run dcb app del dev "$dev" dscp-prio "${others[@]}" || true
+    fi
+}
+
 # The in-kernel interface (iproute2, dcb(8)), which drivers of both vendors speak.
 # Traffic class 0 is everything else, 1 is RDMA data that is paused, 2 is congestion notification, served strictly before all; from 3 on the
 # other lossless classes.
@@ -187,6 +200,7 @@ dcb_qos() {
     fi
     # shellcheck disable=SC2086  # the map is a list of words
     run dcb app replace dev "$dev" dscp-prio $map || true
+    dcb_others_out "$dev" "$map"
     if [[ $LOSSLESS == yes ]]; then
         kinds=(1:ets) shares=("1:$SHARE") data=("$PRIORITY:1") pauses=("$PRIORITY:on") rest=$((100 - SHARE))
     fi
