@@ -57,6 +57,20 @@ def test_a_folder_becomes_a_fabric_file(
     assert (tmp_path / "mine.inventory.csv").read_text().startswith("device,")
 
 
+@pytest.mark.parametrize("there", ["mine.yaml", "mine.lock", "mine.inventory.csv"])
+def test_what_was_corrected_is_replaced_with_force_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, there: str
+) -> None:
+    saved, own = _saved(tmp_path / "saved", READ[0]), tmp_path / there
+    own.write_text("corrected\n")
+    words = ("import", saved, "-o", tmp_path / "mine.yaml")
+    assert run(monkeypatch, *words) == 2
+    assert f"{own} would be replaced" in capsys.readouterr().err
+    assert own.read_text() == "corrected\n"
+    assert run(monkeypatch, *words, "--force", "--json") == 0
+    assert own.read_text() != "corrected\n"
+
+
 @pytest.mark.parametrize("nos", READ[:1])
 def test_a_model_that_is_said(tmp_path: Path, nos: str) -> None:
     model = retargeted(ONE_LEAF, nos).switches[0].model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from railweave.catalog import catalog, in_force
 from railweave.network.model import Network
 from railweave.report.decisions.fabric import decisions
+from railweave.report.decisions.tenants import tenant_decisions
 from railweave.report.figures import span
 from railweave.report.servers import servers_decisions
 from tests.conftest import example
@@ -146,3 +148,14 @@ def test_each_kind_of_server_link_is_told_with_its_prefixes() -> None:
     assert [row[0] for row in addressing.grids[0].rows] == ["row1 rail 1"] * 2 + ["WEKA-1 mgmt_eth"] * 2
     storage = next(one for one in decisions(network, network.fabrics[1]) if one.title == "Addressing")
     assert dict(storage.facts)["VLANs"] == "none: every NIC is on a routed port of its leaf"
+
+
+def test_tenants_that_leak_are_not_said_to_be_apart() -> None:
+    network = example("evpn-gpu-isolation")
+    fabric = network.fabrics[0]
+    first, second, *rest = fabric.tenants
+    leaking = replace(fabric, tenants=(replace(first, leaks=(second.name,)), second, *rest))
+    said = {name: tenant_decisions(network, one)[0].why for name, one in (("apart", fabric), ("leaks", leaking))}
+    assert "no tenant has a route to another's NICs" in said["apart"]
+    assert f"{first.name} and {second.name}" in said["leaks"]
+    assert "no tenant has a route" not in said["leaks"]

@@ -24,17 +24,20 @@ def import_(
         help="Switch model of a role, where names of ports do not show it: leaf=qfx5240-64od.",
     ),
     hardware: Path | None = HARDWARE,
+    force: bool = typer.Option(False, "--force", help="Replace a fabric file, lock and inventory that are there."),
     name: str = typer.Option("", help="Name of the network; the fabric file's where it is left out."),
     as_json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
     """Make a fabric file of an existing network, and say how much of the network's configuration that file reproduces.
 
-    Where no design comes out of the file, it is written all the same with the reason, so that you can correct it by hand. Exits 0
+    A fabric file, lock or inventory that is there already is replaced with `--force` alone. Where no design comes out of the file, it is written all the same with the reason, so that you can correct it by hand. Exits 0
     where the file reproduces every statement, 1 where statements are lost or extra, 2 where the folder holds no network.
     """
     from railweave.api import adopt
 
+    if not force:
+        _refuse_to_replace(out)
     with telling(quiet=quiet or as_json) as say:
         found = adopt(
             folder,
@@ -51,6 +54,17 @@ def import_(
         _print(found, written)
     if not all(one.whole for one in found.scores):
         raise typer.Exit(1)
+
+
+def _refuse_to_replace(out: Path) -> None:
+    """Raise where a file that import writes is there already: somebody may have corrected it."""
+    from railweave.errors import InputError, Option, Problem
+    from railweave.intent.reading.source import companion
+
+    there = [one for one in (out, companion(out, "lock"), companion(out, "inventory.csv")) if one.exists()]
+    if there:
+        what = f"{' and '.join(str(one) for one in there)} would be replaced, with what was corrected there"
+        raise InputError([Problem(Option("-o"), what, "name another file, or give --force")])
 
 
 def _print(found: object, written: list[Path]) -> None:

@@ -52,9 +52,17 @@ def tenant_decisions(network: Network, fabric: Fabric) -> list[Decision]:
         Decision(
             "Tenants",
             f"{counted(len(fabric.tenants), 'tenant')}, each in a VRF of its own on the leaves that have its NICs",
-            "Leaves advertise a VRF's prefixes as EVPN type-5 routes with the tenant's route target and take in no others, so "
-            "no tenant has a route to another's NICs; spines know loopbacks only.",
+            "Leaves advertise a VRF's prefixes as EVPN type-5 routes with the tenant's route target and take in "
+            f"{_taken_in(fabric)}; spines know loopbacks only.",
             tuple(facts),
             (Grid(("Tenant", "VNI", "Route target", "NICs", "Servers", "Leaves"), rows),),
         )
     ]
+
+
+def _taken_in(fabric: Fabric) -> str:
+    """What VRFs take in beside their own prefixes, as the file's ``leaks`` let them."""
+    leaks = [f"{one.name} and {', '.join(one.leaks)}" for one in fabric.tenants if one.leaks]
+    if not leaks:
+        return "no others, so no tenant has a route to another's NICs"
+    return f"no others but where the file lets tenants reach each other (`leaks`): {'; '.join(leaks)}"
