@@ -69,7 +69,7 @@ def test_a_missing_value_is_said(tmp_path: Path) -> None:
     secrets_file(tmp_path, "root-hash: x\n")
     built = build(fabric(tmp_path), tmp_path / "out", secrets=tmp_path / "secrets.yaml")
     assert "<secret:community>" in (tmp_path / "out" / "devices" / "spine1" / "junos.conf").read_text()
-    assert "secret-open" in {finding.id for finding in built.findings}
+    assert ("secret-open", "warning") in {(finding.id, finding.severity) for finding in built.findings}
 
 
 @pytest.mark.parametrize(

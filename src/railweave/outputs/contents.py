@@ -43,8 +43,9 @@ def tables_of(network: Network) -> dict[str, Callable[[Network], bytes]]:
 SECRET_OPEN = Rule(
     id="secret-open",
     severity="info",
+    sometimes="warning",
     applies="build",
-    says="device files hold references in place of secrets",
+    says="device files hold references in place of secrets (info), also of names that the file given by `--secrets` lacks (warning)",
     why="the files can be shared and committed, but not loaded as they are",
     fix="build with --secrets FILE (NAME: value, one a line) for files to load",
 )
@@ -56,14 +57,17 @@ def outputs(
     rendered: Sequence[Callable[[], Rendered]],
     progress: Callable[[str], None],
     checked: Sequence[Finding],
+    *,
+    filled: bool,
 ) -> tuple[dict[str, bytes], Rendered, list[Finding]]:
     """Content by path below the output folder, what was rendered, and every finding: of design, checks, and rendering.
 
     ``written`` (runbooks and the body of the report) and what is ``rendered`` are waited for: they are worked on meanwhile.
+    ``filled``: values were given for secrets.
     """
     progress("finishing the files of switches and servers")
     made = joined([one() for one in rendered])
-    found = summed([*network.findings, *checked, *made.gaps]) + _open_secrets(network, made.open_secrets)
+    found = summed([*network.findings, *checked, *made.gaps]) + _open_secrets(network, made.open_secrets, filled=filled)
     progress("finishing runbooks and the report")
     runbooks, body = written()
     files = {name: text.encode() for name, text in runbooks.items()}
@@ -73,8 +77,14 @@ def outputs(
     return {**files, **made.files}, made, found
 
 
-def _open_secrets(network: Network, count: int) -> list[Finding]:
+def _open_secrets(network: Network, count: int, *, filled: bool) -> list[Finding]:
     if not count:
         return []
+    if filled:
+        what = (
+            f"{count} device files hold references such as <secret:NAME> whose names the file of secrets does not have"
+        )
+        fix = "add these names to the file: `grep -rho '<secret:[^>]*>' OUT | sort -u` lists them"
+        return [SECRET_OPEN.finding(network.name, what, severity="warning", fix=fix)]
     what = f"{count} device files hold references such as <secret:NAME> in place of secrets"
     return [SECRET_OPEN.finding(network.name, what)]

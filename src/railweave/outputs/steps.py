@@ -117,7 +117,9 @@ def _build(
         progress("working out routes")
         written = beside.enter_context(pages(network, subject.configs, subject.routes, money))
         checked = run_checks(subject, slow=False, progress=progress)
-        files, made, findings = outputs(network, written, [devices, hosts], progress, checked)
+        files, made, findings = outputs(
+            network, written, [devices, hosts], progress, checked, filled=secrets is not None
+        )
     text = lock.to_text().encode()
     files[LOCK] = text
     count = len(files) + len(made.kept)
