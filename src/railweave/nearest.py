@@ -18,7 +18,12 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     names = list(known)
     plain = _plain(word)
     same = next((one for one in names if _plain(one) == plain), None)
-    return same or next(iter(difflib.get_close_matches(word, names, 1, cutoff=LIKE)), None)
+    begun = [one for one in names if len(plain) > 2 and _plain(one).startswith(plain)]
+    return (
+        same
+        or (begun[0] if len(begun) == 1 else None)
+        or next(iter(difflib.get_close_matches(word, names, 1, cutoff=LIKE)), None)
+    )
 
 
 def _plain(name: str) -> str:

@@ -65,7 +65,7 @@ LINK = "links: [{leaf: stripe1-leaf1, port: et-0/0/31, prefix: "
         ("asn: 65500", "asn: ASN-OF-spine", "is that of spine1"),
         ("asn: 65500", 'asn: 65500, accept: ["0.0.0.0/0"]', "0.0.0.0/0 is not IPv6"),
         ("asn: 65500", 'asn: 65500, advertise: ["10.0.0.0/8"]', "10.0.0.0/8 is not IPv6"),
-        ('"2001:db8::/127"', '"2001:db8::/127", speed: 0G', "greater than 0"),
+        ('"2001:db8::/127"', '"2001:db8::/127", speed: 0G', "more than 0"),
         (
             '"2001:db8::/127"}',
             '"2001:db8::/127"}, {leaf: stripe1-leaf1, port: et-0/0/31, prefix: 192.0.2.0/31}',

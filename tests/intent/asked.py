@@ -381,6 +381,7 @@ CONTEXT: dict[str, Given] = {
         (["10.9.2.0/31"], ["10.9.1.0/31", "fd09::/127"]), now=["10.9.1.0/31"], beside=EDGE
     ),
     "fabrics.*.edge_ports.*.speed": Given(("400G",), beside=EDGE, along={f"{F}.edge_ports.tester.port": "<30:0>"}),
+    "fabrics.*.edge_ports.*.length": Given(("300m",), beside=EDGE),
     "fabrics.*.edge_ports.*.tenant": Given(("blue",), "tenants", EDGE, now="red"),
     "fabrics.*.addressing.local_prefixes": Given((["fd00::/15", "fd08::/16"],)),
     "fabrics.*.pools.leaf_asn": Given(("65001-65099",)),
