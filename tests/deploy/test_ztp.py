@@ -193,7 +193,7 @@ def test_every_script_is_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("serials", "url", "secrets", "said"),
     [
-        ({}, URL, True, "no switch can boot so: the inventory has no serial number of it"),
+        ({}, URL, True, "none of these switches has a serial number in the inventory"),
         ({LEAF: "AB1", "spine1": "AB1"}, URL, True, "have the same serial number AB1"),
         ({LEAF: "AB 1'"}, URL, True, "is none"),
         (SERIALS, URL, False, "needs the values of netops"),
@@ -216,6 +216,17 @@ def test_files_of_a_device_that_is_gone_are_removed(tmp_path: Path) -> None:
     deploy_ztp(fabric, tmp_path / "out", URL, secrets=tmp_path / "secrets.yaml")
     assert not (tmp_path / "out" / SERIAL / "junos.conf").exists()
     assert (tmp_path / "out" / "NEW1" / "junos.conf").exists()
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    fabric = fabric_of(tmp_path, "junos")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.txt").write_text("mine")
+    with pytest.raises(InputError, match="out: exists and was not written by railweave deploy ztp"):
+        deploy_ztp(fabric, tmp_path / "out", URL, secrets=tmp_path / "secrets.yaml")
+    assert [one.name for one in (tmp_path / "out").iterdir()] == ["thesis.txt"]
+    with pytest.raises(InputError, match=r"thesis\.txt: it cannot be read as a folder"):
+        deploy_ztp(fabric, tmp_path / "out" / "thesis.txt", URL, secrets=tmp_path / "secrets.yaml")
 
 
 @contextmanager

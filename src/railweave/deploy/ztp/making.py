@@ -16,7 +16,7 @@ from railweave.deploy.ztp.dnsmasq import dnsmasq
 from railweave.deploy.ztp.kea import kea
 from railweave.deploy.ztp.minimal import minimal
 from railweave.device.build import device_config
-from railweave.errors import Argument, InputError, Option, Problem
+from railweave.errors import Argument, FileLine, InputError, Option, Problem
 from railweave.outputs.rendering import with_secrets
 from railweave.systems import system, systems
 from railweave.systems.first_boot import Image, Place
@@ -129,9 +129,12 @@ def make(
         place = Place(f"{url}/{serial}", server, port, f"{urlsplit(url).path}/{serial}", image)
         devices.append(_device(config if whole else minimal(config), serial, place, secrets))
     if not devices:
-        why = next(iter(without.values()), "there is no switch")
+        what = "none of these switches has a serial number in the inventory"
         fix = "fill them in: `railweave inventory fill`, or the column `serial` of NAME.inventory.csv"
-        raise InputError([Problem(Argument("fabric"), f"no switch can boot so: {why}", fix)])
+        if chosen:
+            what = "every switch with a serial number has a management address of IPv6, and DHCP text is made for IPv4"
+            fix = "give the switches management addresses of IPv4"
+        raise InputError([Problem(Argument("fabric"), what, fix)])
     return Made(url, tuple(devices), pictures, without)
 
 
@@ -192,8 +195,24 @@ def _address(url: str) -> tuple[str, str, int]:
     return url.rstrip("/"), host, port
 
 
+def check_folder(folder: Path) -> None:
+    """Raise ``InputError`` where something else than an earlier first boot stands."""
+    try:
+        ours = not folder.exists() or (folder / RECORD).is_file() or not any(folder.iterdir())
+    except OSError as error:
+        what, fix = f"it cannot be read as a folder: {error.strerror or error}", "choose another folder"
+        raise InputError([Problem(FileLine(str(folder)), what, fix)]) from None
+    if not ours:
+        what, fix = "exists and was not written by railweave deploy ztp", "choose another folder, or empty it"
+        raise InputError([Problem(FileLine(str(folder)), what, fix)])
+
+
 def write(made: Made, folder: Path, interface: str = "*") -> None:
-    """Write the folder, for its owner alone: secrets are in its files. What an earlier one had of devices that are gone is removed."""
+    """Write the folder, for its owner alone: secrets are in its files. What an earlier one had of devices that are gone is removed.
+
+    Raises ``InputError`` as ``check_folder`` does.
+    """
+    check_folder(folder)
     files = {f"{one.serial}/{name}": text for one in made.devices for name, text in one.files.items()}
     files |= {"kea-dhcp4.conf": kea(made.devices, interface), "dnsmasq.conf": dnsmasq(made.devices, interface)}
     for old in _earlier(folder) - files.keys():
