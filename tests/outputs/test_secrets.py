@@ -47,7 +47,9 @@ def test_with_one_the_values_stand_in_device_files_only(tmp_path: Path) -> None:
     every = b"".join(data for name, data in files(tmp_path / "out").items() if name.startswith("devices/"))
     assert b"<secret:" not in every
     assert b"nothing-refers-to-this" not in every
-    assert "secret-open" not in {finding.id for finding in built.findings}
+    assert [one.what for one in built.findings if one.id.startswith("secret-")] == [
+        "no device file holds the secret 'unused'"
+    ]
 
 
 def test_only_device_files_differ(tmp_path: Path) -> None:
@@ -69,7 +71,24 @@ def test_a_missing_value_is_said(tmp_path: Path) -> None:
     secrets_file(tmp_path, "root-hash: x\n")
     built = build(fabric(tmp_path), tmp_path / "out", secrets=tmp_path / "secrets.yaml")
     assert "<secret:community>" in (tmp_path / "out" / "devices" / "spine1" / "junos.conf").read_text()
-    assert ("secret-open", "warning") in {(finding.id, finding.severity) for finding in built.findings}
+    for again in (built, build(tmp_path / "pod1.yaml", tmp_path / "out", secrets=tmp_path / "secrets.yaml")):
+        (found,) = (one for one in again.findings if one.id.startswith("secret-"))
+        assert (found.id, found.severity, found.what) == (
+            "secret-missing",
+            "error",
+            "the file of secrets has no 'community'",
+        )
+        assert (found.file, found.line) == (str(tmp_path / "pod1.yaml"), 13)
+
+
+def test_a_name_that_is_written_otherwise_is_said_on_both_sides(tmp_path: Path) -> None:
+    secrets_file(tmp_path, "root-hsh: x\ncommunity: y\n")
+    built = build(fabric(tmp_path), tmp_path / "out", secrets=tmp_path / "secrets.yaml")
+    missing, unused = (one for one in built.findings if one.id.startswith("secret-"))
+    assert missing.fix == "write `root-hash: VALUE` into the file of secrets ('root-hsh' is the nearest name)"
+    assert (unused.id, unused.severity, unused.line) == ("secret-unused", "warning", 1)
+    assert unused.file == str(tmp_path / "secrets.yaml")
+    assert unused.fix == "take it out, or correct its name ('root-hash' is the nearest name)"
 
 
 @pytest.mark.parametrize(

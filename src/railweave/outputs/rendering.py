@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +23,6 @@ from railweave.render.workers import spreading
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from railweave.device.host_scope import HostScope
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from railweave.findings import Finding
     from railweave.network.model import Network
     from railweave.outputs.earlier import Earlier
+
+
+_USED = re.compile(r"(?<=\bsecret:)[\w./:@-]+")
+"""Names of secrets in the ``repr`` of a configuration: as values, and in text of the user's."""
+_OPEN = re.compile(REFERENCE.pattern.encode())
 
 
 class Rendered(NamedTuple):
@@ -40,6 +45,11 @@ class Rendered(NamedTuple):
     keys: dict[str, str]
     gaps: list[Finding]
     open_secrets: int
+    """How many files hold references to secrets."""
+    open_names: frozenset[str]
+    """Where there is a file of secrets: the names that files refer to and that have no value."""
+    used_names: frozenset[str]
+    """Where there is a file of secrets: the names that devices refer to at all."""
 
 
 class _Folder(NamedTuple):
@@ -49,6 +59,8 @@ class _Folder(NamedTuple):
     files: dict[str, bytes] | None
     gaps: Sequence[Finding] = ()
     open_secrets: int = 0
+    open_names: frozenset[str] = frozenset()
+    used_names: frozenset[str] = frozenset()
 
 
 @contextlib.contextmanager
@@ -88,8 +100,10 @@ def rendering_switches(
         configs = switch_configs(network, own[folder.removeprefix("devices/")])
         key = _key(program, configs, given)
         gaps = switch_gaps(configs)
-        if earlier.has(folder, key):
-            return _Folder(key, None, gaps, earlier.whole[folder])
+        used = frozenset(_USED.findall(repr(configs))) if secrets else frozenset[str]()
+        # Of a folder that stands as wanted only the number of references is known: rendered again, it says which.
+        if earlier.has(folder, key) and not (secrets and earlier.whole[folder]):
+            return _Folder(key, None, gaps, earlier.whole[folder], used_names=used)
         files = {
             path: with_secrets(path, text, secrets, one.nos).encode()
             for one in configs
@@ -97,7 +111,8 @@ def rendering_switches(
         }
         unset = sum(OPEN in content for content in files.values())
         as_value = {path: text.encode() for path, text in config_file(configs[0]).items()}
-        return _Folder(key, files | as_value, gaps, unset)
+        names = {name.decode() for content in files.values() if OPEN in content for name in _OPEN.findall(content)}
+        return _Folder(key, files | as_value, gaps, unset, frozenset(names - set(secrets)), used)
 
     folders = [f"devices/{one.name}" for one in network.switches]
     with spreading(switch, folders) as results:
@@ -118,6 +133,8 @@ def _together(folders: Sequence[str], found: Sequence[_Folder], earlier: Earlier
         {folder: one.key for folder, one in zip(folders, found, strict=True) if one.key},
         [gap for one in found for gap in one.gaps],
         sum(one.open_secrets for one in found),
+        frozenset().union(*(one.open_names for one in found)),
+        frozenset().union(*(one.used_names for one in found)),
     )
 
 
@@ -129,6 +146,8 @@ def joined(parts: Sequence[Rendered]) -> Rendered:
         {folder: key for part in parts for folder, key in part.keys.items()},
         [gap for part in parts for gap in part.gaps],
         sum(part.open_secrets for part in parts),
+        frozenset().union(*(part.open_names for part in parts)),
+        frozenset().union(*(part.used_names for part in parts)),
     )
 
 

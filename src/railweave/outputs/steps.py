@@ -118,7 +118,7 @@ def _build(
         written = beside.enter_context(pages(network, subject.configs, subject.routes, money))
         checked = run_checks(subject, slow=False, progress=progress)
         files, made, findings = outputs(
-            network, written, [devices, hosts], progress, checked, filled=secrets is not None
+            network, written, [devices, hosts], progress, checked, None if secrets is None else hidden, fabric
         )
     text = lock.to_text().encode()
     files[LOCK] = text
