@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from railweave.cli import deploy_campaign, deploy_drain, deploy_replace, deploy_upgrade, deploy_ztp
-from railweave.cli.deploy_output import HOW_TO_END, line, planned, show_revision, when
+from railweave.cli.deploy_output import HOW_TO_END, confirmed, line, planned, show_revision, when
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, telling
 
@@ -104,7 +104,7 @@ def plan(
             hardware=hardware,
             progress=say,
         )
-    planned(found, output, as_json=as_json)
+    planned(found, output, lab=lab, access=access, as_json=as_json)
 
 
 @app.command(short_help="Carry out a plan, wave by wave, with a way back.")
@@ -137,18 +137,10 @@ def apply(
     Where a wave fails it is taken back, and nothing after it begins. Exits 1 then.
     """
     from railweave.api.deploying import deploy_apply
-    from railweave.deploy.plan import read_plan
     from railweave.deploy.traffic import Quiet
     from railweave.deploy.upgrading import Patience
 
-    found = read_plan(plan)
-    given = digest
-    if not (yes or dry_run or given):
-        for line in found.lines():
-            typer.echo(line)
-        given = typer.prompt("type the digest to apply this plan", default="", show_default=False)
-    if not (yes or dry_run) and given != found.digest:
-        raise typer.BadParameter(f"the digest of {plan} is {found.digest}", param_hint="--digest")
+    confirmed(plan, digest, agreed=yes or dry_run, as_json=as_json)
     with telling(quiet=quiet or as_json) as say:
         revision = deploy_apply(
             plan,
@@ -306,4 +298,4 @@ def rollback(
             hardware=hardware,
             progress=say,
         )
-    planned(found, output, as_json=as_json)
+    planned(found, output, lab=lab, access=access, as_json=as_json)

@@ -42,7 +42,7 @@ def drain(
 
     with telling(quiet=quiet or as_json) as say:
         found = deploy_drain(fabric, what, lab=lab, access=access, force=force, hardware=hardware, progress=say)
-    planned(found, output, as_json=as_json)
+    planned(found, output, lab=lab, access=access, as_json=as_json)
 
 
 def undrain(
@@ -60,4 +60,4 @@ def undrain(
 
     with telling(quiet=quiet or as_json) as say:
         found = deploy_undrain(fabric, what, lab=lab, access=access, hardware=hardware, progress=say)
-    planned(found, output, as_json=as_json)
+    planned(found, output, lab=lab, access=access, as_json=as_json)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import typer
 
 from railweave.cli.output import print_json
+from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +27,8 @@ HOW_TO_END = (
 """What to do about an apply that was interrupted, and about an upgrade."""
 
 
-def planned(found: Plan, output: Path, *, as_json: bool) -> None:
-    """Write a plan to its file, and show it. Exits 1 where it is refused."""
+def planned(found: Plan, output: Path, *, lab: bool, access: Path | None, as_json: bool) -> None:
+    """Write a plan to its file, and show it, with the command that applies it on the devices that were asked. Exits 1 where it is refused."""
     from railweave.writing import write_file
 
     write_file(output, json.dumps(found.to_json(), indent=1) + "\n", private=True)
@@ -36,9 +38,43 @@ def planned(found: Plan, output: Path, *, as_json: bool) -> None:
         for line in found.lines():
             typer.echo(line)
         if (found.changed or found.drain or found.replacement or (found.upgrade and found.waves)) and not found.refused:
-            typer.echo(f"apply it: railweave deploy apply {os.fspath(output)} --digest {found.digest}")
+            typer.echo(f"apply it: {_apply(found, output, lab=lab, access=access)}")
     if found.refused:
         raise typer.Exit(1)
+
+
+def _apply(found: Plan, output: Path, *, lab: bool, access: Path | None) -> str:
+    """The command that applies a plan, reaching devices as they were reached for it."""
+    words = ["railweave", "deploy", "apply", os.fspath(output)]
+    words += ["--lab"] if lab else []
+    words += ["--access", os.fspath(access)] if access is not None else []
+    words += ["--secrets", "FILE"] if found.secrets else []
+    return shlex.join([*words, "--digest", found.digest])
+
+
+def confirmed(path: Path, digest: str, *, agreed: bool, as_json: bool) -> None:
+    """Whether somebody has read the plan in a file: by its digest, which a person is asked for. Raises ``InputError`` where nobody has, or it is refused.
+
+    ``agreed``: no digest is needed.
+    """
+    from railweave.deploy.applying import check_not_refused
+    from railweave.deploy.plan import read_plan
+
+    found = read_plan(path)
+    check_not_refused(found)
+    if agreed:
+        return
+    if not digest and as_json:
+        fix = "give the digest that the plan shows, or --yes"
+        raise InputError([Problem(Option("--digest"), f"nothing says that {path} was read", fix)])
+    if not digest:
+        for said in found.lines():
+            typer.echo(said)
+        digest = typer.prompt("type the digest to apply this plan", default="", show_default=False)
+    if digest != found.digest:
+        raise InputError(
+            [Problem(Option("--digest"), f"the digest of {path} is {found.digest}", "read the plan, and give that")]
+        )
 
 
 def show_revision(revision: Revision, *, as_json: bool) -> None:

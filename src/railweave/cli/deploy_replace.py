@@ -39,4 +39,4 @@ def replace(
         found = deploy_replace(
             fabric, what, serial=serial, mac=mac, lab=lab, access=access, hardware=hardware, progress=say
         )
-    planned(found, output, as_json=as_json)
+    planned(found, output, lab=lab, access=access, as_json=as_json)

@@ -60,4 +60,4 @@ def upgrade(
             hardware=hardware,
             progress=say,
         )
-    planned(found, output, as_json=as_json)
+    planned(found, output, lab=lab, access=access, as_json=as_json)

@@ -50,11 +50,16 @@ class How:
     shift: Callable[[Sequence[str], bool], None] | None = None
 
 
-def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
-    """Raise ``InputError`` for a plan that is refused, or lacks values of its secrets."""
+def check_not_refused(plan: Plan) -> None:
+    """Raise ``InputError`` for a plan that is refused: nobody need be asked for its digest."""
     if plan.refused:
         what = f"the plan is refused: {'; '.join(plan.refused[:3])}"
         raise InputError([Problem(Argument("plan"), what, "mend that, and make another plan")])
+
+
+def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
+    """Raise ``InputError`` for a plan that is refused, or lacks values of its secrets."""
+    check_not_refused(plan)
     if missing := [name for name in plan.secrets if name not in secrets]:
         fix = "give --secrets FILE with NAME: value for each"
         raise InputError([Problem(Argument("plan"), f"values are missing for {', '.join(missing)}", fix)])
