@@ -70,7 +70,7 @@ def test_an_old_vtysh_is_not_given_aigp(monkeypatch: pytest.MonkeyPatch) -> None
     aigp = "router bgp 1\n bgp bestpath aigp\n"
     report = vtysh.validate({"a": {"frr.conf": aigp}, "b": {"frr.conf": "hostname b\n"}}, None)
     assert (report.ran, report.validated, report.findings) == (True, 1, [])
-    assert "does not know AIGP; 1 files with AIGP need FRR 10" in report.reason
+    assert "does not know AIGP; 1 file with AIGP left out, FRR 10 reads AIGP" in report.reason
     alone = vtysh.validate({"a": {"frr.conf": aigp}}, None)
     assert (alone.ran, alone.validated) == (False, 0)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.api.sites import designed_as, site_of
 from railweave.api.sources import load, path_of, silent
 from railweave.catalog import in_force
+from railweave.counting import counted
 from railweave.errors import FileLine, InputError, Option, Problem
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def campaign_plan(
         raise InputError([Problem(FileLine(str(scenario)), "it has no faults", "a campaign breaks what they say")])
     with in_force(network.catalog):
         site = site_of(fabric, network, lab=lab, access=access)
-        say(f"asking {len(site.asked)} switches what they run")
+        say(f"asking {counted(len(site.asked), 'switch', 'switches')} for the configuration")
         running, quiet = site.running(list(site.asked), lambda one: say(f"{one.device}: {one.status}"))
         found: list[Planned] = []
         for turn in turns(fault_targets(network, read), hold):

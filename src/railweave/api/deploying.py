@@ -59,7 +59,7 @@ def deploy_plan(
 
     if (capture is not None) + live + lab != 1:
         fix = "give a folder of saved configurations, or --live to ask the switches now, or --lab"
-        raise InputError([Problem(Argument("plan"), "there must be one of a capture, --live and --lab", fix)])
+        raise InputError([Problem(Argument("plan"), "give exactly one of: CAPTURE, --live, --lab", fix)])
     fabric, say = Path(fabric), progress or silent
     network = load(fabric, device=device, hardware=hardware)
     with in_force(network.catalog):

@@ -159,7 +159,7 @@ def check(
 
     if (capture is not None) + live + lab != 1:
         fix = "give the folder that `railweave collect` wrote, or --live to ask the devices now, or --lab where `railweave lab up` has run"
-        raise InputError([Problem(Argument("check"), "there must be one of a capture, --live and --lab", fix)])
+        raise InputError([Problem(Argument("check"), "give exactly one of: CAPTURE, --live, --lab", fix)])
     if not live and (access is not None or ask or servers or output is not None or not redact):
         what = "--access, --ask, --servers, --output and --no-redact say how devices are asked"
         raise InputError([Problem(Argument("check"), what, "add --live, or leave them out")])

@@ -13,6 +13,7 @@ from railweave.api.draining import deploy_drain, deploy_undrain
 from railweave.api.sites import designed_as, network_of_plan, site_of
 from railweave.api.sources import load, silent
 from railweave.catalog import in_force
+from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def deploy_upgrade(
         chosen = _chosen(network, site.asked, only)
         nos = _one_system({site.asked[name].system for name in chosen})
         installed = image_of(image, release, nos) if not lab else _root(image, release)
-        say(f"asking {len(chosen)} switches which release they run")
+        say(f"asking {counted(len(chosen), 'switch', 'switches')} for the release")
         found, silent_ones = asyncio.run(states(site, chosen, attempts=site.attempts))
         versions = {name: (one.identity.version if one.identity else None) or "" for name, one in found.items()}
         there = [name for name in chosen if name in versions and same_release(versions[name], release)]

@@ -103,7 +103,7 @@ def verify(
     for name, text in rendered.items():
         _, *device, file = name.split("/")
         by_device.setdefault("".join(device), {})[file] = text
-    progress(f"validating {len(rendered)} files")
+    progress(f"validating {counted(len(rendered), 'file')}")
     validators = validate_all(
         by_device,
         {"yang": yang, "frr_root": frr_root, "netplan_root": netplan_root, "sonic_yang": sonic_yang},

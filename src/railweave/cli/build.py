@@ -67,7 +67,7 @@ def build(
         typer.echo(
             f"{network.name}: {counted(len(network.switches), 'switch', 'switches')}, "
             f"{counted(len(network.servers), 'server')}, {counted(len(network.cables), 'cable')}; "
-            f"{built.files} files in {out}, {len(built.changed)} changed"
+            f"{counted(built.files, 'file')} in {out}, {len(built.changed)} changed"
         )
         print_findings(findings, least=("error", "warning"))
         typer.echo(f"{tally(findings)}: see {out / 'report.html'}")

@@ -8,6 +8,7 @@ import typer
 
 from railweave.cli.options import HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, telling
+from railweave.counting import counted
 
 
 def ztp(
@@ -58,7 +59,7 @@ def ztp(
         print_json(made.to_json())
     else:
         for one in made.devices:
-            typer.echo(f"{one.serial}: {one.name}, {one.system}, {one.ip}, {len(one.files)} files")
+            typer.echo(f"{one.serial}: {one.name}, {one.system}, {one.ip}, {counted(len(one.files), 'file')}")
         for name, why in made.without.items():
             typer.echo(f"{name} is left out: {why}", err=True)
         typer.echo(f"DHCP: {output}/kea-dhcp4.conf or {output}/dnsmasq.conf; files: {made.url}")

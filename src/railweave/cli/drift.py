@@ -53,7 +53,7 @@ def drift(
         differ = sum(bool(one.stands.findings) for one in found.devices)
         typer.echo(
             f"{counted(found.compared, 'switch', 'switches')} compared: "
-            + (f"{differ} differ from the design" if differ else "no difference")
+            + (f"{differ} {'differs' if differ == 1 else 'differ'} from the design" if differ else "no difference")
         )
     if not found.equal:
         raise typer.Exit(1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import typer
 
 from railweave.cli.output import print_json
-from railweave.errors import FileLine, InputError, Option, RailweaveError
+from railweave.errors import Argument, FileLine, InputError, Option, RailweaveError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ def run(app: typer.Typer, words: Sequence[str]) -> int:
         if as_json:
             print_json(failure(error))
         else:
-            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {said(error)}", file=sys.stderr)
         return error.exit_code
     except typer.Abort:
         return INTERRUPTED
@@ -65,13 +65,30 @@ def wants_json(words: Sequence[str]) -> bool:
     return "--json" in words[:end]
 
 
+_FUNCTIONS_WORDS = frozenset(["what", "plan", "fabric", "resume", "revision", "check", "watch"])
+"""Arguments of functions of the Python API, which nobody wrote on a command line; what is said of them stands for itself."""
+
+
+def said(error: RailweaveError) -> str:
+    """An error as text, for somebody who wrote a command line."""
+    if not isinstance(error, InputError):
+        return str(error)
+    return "\n".join(_text(one) for one in error.problems)
+
+
+def _text(problem: Problem) -> str:
+    if not (isinstance(problem.place, Argument) and problem.place.name in _FUNCTIONS_WORDS):
+        return str(problem)
+    return problem.what + (f"\n    {problem.fix}" if problem.fix else "")
+
+
 def failure(error: RailweaveError) -> dict[str, Any]:
     """An error as the documented JSON object (docs/cli/README.md)."""
     problems = error.problems if isinstance(error, InputError) else []
     return {
         "error": type(error).__name__,
         "exit_code": error.exit_code,
-        "message": str(error),
+        "message": said(error),
         "problems": [_problem(one) for one in problems],
     }
 

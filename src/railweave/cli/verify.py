@@ -8,6 +8,7 @@ import typer
 
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
 from railweave.cli.output import print_findings, print_json, tally, telling
+from railweave.counting import counted
 
 
 def verify(
@@ -80,7 +81,7 @@ def verify(
             typer.echo(
                 f"validator {validator.name}: "
                 + (
-                    f"{validator.validated} files, {validator.reason}"
+                    f"{counted(validator.validated, 'file')}, {validator.reason}"
                     if validator.ran
                     else f"skipped: {validator.reason}"
                 )

@@ -13,6 +13,7 @@ import typer
 
 from railweave.cli.options import DEVICE, HARDWARE, QUIET
 from railweave.cli.output import telling
+from railweave.counting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,7 +88,9 @@ def watch(
         watching.heard.append(_json if as_json else _lines(quiet=quiet))
         if not (quiet or as_json):
             count = len(watching.collector.devices)
-            typer.echo(f"watching {count} devices every {interval:g} s" + (f", http://{listen}" if where else ""))
+            typer.echo(
+                f"watching {counted(count, 'device')} every {interval:g} s" + (f", http://{listen}" if where else "")
+            )
         serve(watching, at)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.checks.devices import saved
 from railweave.checks.subject import Subject
+from railweave.counting import counted
 from railweave.deploy.changes import change, server_change
 from railweave.deploy.isolation import Moments
 from railweave.deploy.plan import Plan
@@ -53,7 +54,7 @@ def make_plan(
         raise InputError([Problem(Option("--only", name), "the network has no such switch", fix) for name in unknown])
     designed = Subject.of(network) if configs is None else Subject(network, configs)
     chosen = {name: texts for name, texts in running.items() if name in names and (not only or name in only)}
-    progress(f"comparing {len(chosen)} switches with their design")
+    progress(f"comparing {counted(len(chosen), 'switch', 'switches')} with the design")
 
     def one(name: str) -> DeviceChange:
         config, texts = designed.configs[name], dict(chosen[name])
@@ -63,7 +64,7 @@ def make_plan(
     for name, (texts, wanted) in (servers or {}).items():
         changes[name] = server_change(name, texts, wanted)
     changed = {name: one for name, one in changes.items() if one}
-    progress(f"ordering {len(changed)} devices")
+    progress(f"ordering {counted(len(changed), 'device')}")
     ordered = _ordered(designed, running, changed, most=most, canary=canary)
     left_out = {name: why for name, why in silent.items() if not only or name in only}
     return _plan(fabric, network, changes, ordered, left_out, live=live)

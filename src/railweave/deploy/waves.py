@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from railweave.counting import counted
+from railweave.counting import counted, several
 from railweave.deploy.changes import loses_only
 from railweave.routing.table import UNREACHABLE
 
@@ -182,7 +182,7 @@ def _groups(network: Network, changes: Mapping[str, DeviceChange]) -> Iterator[t
 
 def _common(network: Network, switch: Switch) -> str:
     """What a switch is changed together with."""
-    where = f"{switch.fabric}, {switch.role}s"
+    where = f"{switch.fabric}, {several(switch.role)}"
     if switch.role == "leaf":
         if len(switch.rails) == 1:
             return f"{where} of rail {switch.rails[0]}"

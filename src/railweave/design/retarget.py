@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from railweave.catalog import catalog
 from railweave.catalog.words import switches_named, unknown_switch
+from railweave.counting import several
 from railweave.design.cabling.panels import ports_of
 from railweave.design.named_models import with_catalog_names
 from railweave.errors import InputError, Option, Problem
@@ -104,7 +105,7 @@ def _apply(spec: FabricFile, target: Target, as_written: dict[tuple[str, str], R
             changed[name] = fabric.model_copy(update=own)
     if not changed:
         where = f"fabric {target.fabric!r} has" if target.fabric else "no fabric has"
-        what = f"{where} no {target.role}s" if target.fabric else f"{where} {target.role}s"
+        what = f"{where} no {several(target.role)}" if target.fabric else f"{where} {several(target.role)}"
         raise _wrong(target.text, what, "leave the role out, or name one that there is")
     return spec.model_copy(update={"fabrics": {**spec.fabrics, **changed}})
 

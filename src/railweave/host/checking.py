@@ -92,7 +92,7 @@ def support(asked: Namespace) -> int:
         print(json.dumps({"file": str(asked.file)}))
     else:
         print(
-            f"{asked.file}: {len(inside)} files; words that look like secrets are taken out, names and addresses are not"
+            f"{asked.file}: {len(inside)} file{'' if len(inside) == 1 else 's'}; words that look like secrets are taken out, names and addresses are not"
         )
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from railweave.counting import counted
 from railweave.device.build import device_config
 from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.expect import expected
@@ -127,7 +128,7 @@ def check(
         read_hosts(before, _servers(network)) if before is not None else {},
     )
     compared = (*wanted, *asked)
-    progress(f"comparing {len(compared)} devices")
+    progress(f"comparing {counted(len(compared), 'device')}")
     found = [*diagnose(living, line), *_unknown(network, capture)]
     return Checked(
         network,

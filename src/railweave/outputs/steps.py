@@ -123,7 +123,7 @@ def _build(
     text = lock.to_text().encode()
     files[LOCK] = text
     count = len(files) + len(made.kept)
-    progress(f"writing {count} files to {out}")
+    progress(f"writing {counted(count, 'file')} to {out}")
     also = {companion(fabric, "lock"): text}
     changed = write_folder(out, files, also, kept=made.kept, keys=made.keys, private=secrets is not None)
     return Built(network, [*findings, *lock_missing(fabric, out, replaced, lock)], changed, count)

@@ -202,7 +202,7 @@ def iommu(server: Server) -> Iterator[Outcome]:
     elif None in types:
         raise CannotTellError("the kernel does not show the groups' types")
     else:
-        yield ok(f"pass-through, {len(groups)} groups")
+        yield ok(f"pass-through, {len(groups)} group{'' if len(groups) == 1 else 's'}")
 
 
 @of_nic(

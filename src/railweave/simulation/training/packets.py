@@ -11,6 +11,7 @@ import numpy as np
 from railweave.collectives.collective import program
 from railweave.collectives.pace import POST_COST_PS
 from railweave.collectives.queue_pairs import split
+from railweave.counting import counted
 from railweave.simulation.engines.choice import MOST_PACKET_HOPS
 from railweave.simulation.engines.packets import run_packets
 from railweave.simulation.engines.traffic import Traffic, traffic_of
@@ -66,7 +67,7 @@ class Checked:
         one = self.communication
         cut = "" if self.size_bytes == one.size_bytes else f" (of {one.size_bytes:,})"
         return (
-            f"{one.kind} {one.collective} of {self.size_bytes:,} bytes{cut}, {len(one.groups)} groups of {len(one.groups[0])}: flows {self.flow_ps / 1e6:,.1f} us, "
+            f"{one.kind} {one.collective} of {self.size_bytes:,} bytes{cut}, {counted(len(one.groups), 'group')} of {len(one.groups[0])}: flows {self.flow_ps / 1e6:,.1f} us, "
             f"packets {self.packet_ps / 1e6:,.1f} us ({self.longer:+.1%}), {self.marked:,} marked, {self.paused:,} pauses"
             + ("" if self.complete else "; not complete")
         )

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from railweave.counting import counted
 from railweave.findings.registry import Rule
 from railweave.findings.validators import Validator, ValidatorReport
 from railweave.tool_roots import untrusted
@@ -140,7 +141,9 @@ def validate(files: Files, frr_root: Path | None) -> ValidatorReport:
         return ValidatorReport(NAME, ran=False, reason=f"{tool.origin} does not run: {error}; {HOW_TO_GET}")
     known = texts if modern else {device: text for device, text in texts.items() if AIGP_COMMAND not in text}
     left_out = (
-        f"; {len(texts) - len(known)} files with AIGP need FRR 10: {HOW_TO_GET}" if len(known) < len(texts) else ""
+        f"; {counted(len(texts) - len(known), 'file')} with AIGP left out, FRR 10 reads AIGP: {HOW_TO_GET}"
+        if len(known) < len(texts)
+        else ""
     )
     reason = f"{tool.origin}, which {'knows' if modern else 'does not know'} AIGP{left_out}"
     if not known:
