@@ -112,7 +112,12 @@ def test_a_switch_that_was_not_captured_is_named(
 ) -> None:
     shutil.rmtree(built[1] / "devices" / "stripe1-leaf1")
     code, found = _json(monkeypatch, capsys, "drift", *built)
-    assert (code, found["missing"]) == (0, ["stripe1-leaf1"])
+    assert (code, found["missing"], found["equal"]) == (1, ["stripe1-leaf1"], True), "nothing is known of it"
+    code, found = _json(monkeypatch, capsys, "drift", *built, "--only", "spine1")
+    assert (code, found["missing"], found["compared"]) == (0, [], 1)
+    assert run(monkeypatch, "drift", *built, "--only", "stripe1-leaf1") == 1
+    assert run(monkeypatch, "drift", *built, "--only", "spine9") == 2
+    assert "--only spine9: the network has no such switch" in capsys.readouterr().err
     code, found = _json(monkeypatch, capsys, "verify", built[0], "--running", built[1] / "devices")
     assert [one["where"] for one in found["findings"] if one["id"] == "not-captured"] == ["stripe1-leaf1"]
 

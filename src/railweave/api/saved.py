@@ -24,6 +24,7 @@ def drift(
     source: Network | Path | str,
     capture: Path | str,
     *,
+    only: Sequence[str] = (),
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
@@ -31,10 +32,11 @@ def drift(
     """What switches have otherwise than designed, and what that does.
 
     - ``capture``: a folder of saved configurations (docs/capture.md).
+    - ``only``: these switches alone.
     - ``device``, ``hardware``: see ``load``.
     - ``progress``: called with a few words on what is being done.
 
-    ``equal`` of the result says whether nothing differs, ``lines()`` are the differences as text. Secrets that devices show redacted or hashed
+    ``equal`` of the result says whether nothing differs on switches that were captured, ``proven`` whether that is all of them; ``lines()`` are the differences as text. Secrets that devices show redacted or hashed
     are not compared. Raises ``InputError`` for a folder that is no capture, and as ``load`` does.
     """
     from railweave.drift.drift import drift as differences  # brings every reader with it
@@ -42,7 +44,7 @@ def drift(
     network = network_of(source, device, hardware)
     with in_force(network.catalog):
         asked, configs = designed_for(network, capture)
-        return differences(asked, captured(asked, capture), configs=configs, progress=progress or silent)
+        return differences(asked, captured(asked, capture), configs=configs, only=only, progress=progress or silent)
 
 
 def running(

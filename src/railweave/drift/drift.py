@@ -11,10 +11,11 @@ from railweave.checks.differs import EXTRA
 from railweave.checks.subject import Subject
 from railweave.counting import counted
 from railweave.drift.effects import Effects, effects
+from railweave.errors import InputError, Option, Problem
 from railweave.findings import by_severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from railweave.checks.causes import Cause
     from railweave.checks.devices import Stands, Texts
@@ -83,6 +84,11 @@ class Drift:
         return not any(one.stands.findings for one in self.devices)
 
     @property
+    def proven(self) -> bool:
+        """Whether every switch was compared and none differs: of one that is missing nothing is known."""
+        return self.equal and not self.missing
+
+    @property
     def own(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """Statements that only devices have, each once: (system, statement) to the devices."""
         found: dict[tuple[str, str], list[str]] = {}
@@ -140,14 +146,21 @@ def drift(
     running: Mapping[str, Texts],
     *,
     configs: dict[str, DeviceConfig] | None = None,
+    only: Collection[str] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Drift:
     """What devices have otherwise than designed. ``running`` has the texts of each device's configuration by their path.
 
-    ``configs`` are the designed configurations of the network's switches, where those of a lab stand for them.
+    ``configs`` are the designed configurations of the network's switches, where those of a lab stand for them. ``only``: these switches alone.
+    Raises ``InputError`` where one of those is none.
     """
     designed = Subject.of(network) if configs is None else Subject(network, configs)
-    captured = {name for name in designed.configs if running.get(name)}
+    if unknown := [name for name in only if name not in designed.configs]:
+        fix = "names are those of cabling.csv"
+        raise InputError([Problem(Option("--only", name), "the network has no such switch", fix) for name in unknown])
+    chosen = [name for name in designed.configs if not only or name in only]
+    running = {name: texts for name, texts in running.items() if not only or name in only}
+    captured = {name for name in chosen if running.get(name)}
     progress(f"reading the configurations of {counted(len(captured), 'switch', 'switches')}")
     found = saved(designed.configs, running)
     devices = [
@@ -166,7 +179,7 @@ def drift(
         said = tuple(by_severity([one for one in run_checks(subject, slow=False) if one not in before]))
     return Drift(
         tuple(devices),
-        tuple(name for name in designed.configs if name not in captured),
+        tuple(name for name in chosen if name not in captured and name not in network.absent),
         tuple(name for name in running if name not in designed.configs),
         len(captured),
         what,
