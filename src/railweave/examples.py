@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from railweave.errors import InputError, Option, OutputError, Problem
+from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.writing import write_below
 
 FOLDER = Path(__file__).parent / "_examples"
@@ -33,8 +33,8 @@ def example_files(name: str) -> dict[str, bytes]:
 
 
 def write_new(target: Path, files: dict[str, bytes]) -> list[Path]:
-    """Write files into a new or empty folder; returns them. Raises ``OutputError``."""
+    """Write files into a new or empty folder; returns them. Raises ``InputError`` for any other, ``OutputError`` where it cannot be written."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise OutputError(f"{target} exists and is not an empty folder: choose another")
+        raise InputError([Problem(FileLine(str(target)), "exists and is not an empty folder", "choose another")])
     write_below(target, files)
     return [target / name for name in files]

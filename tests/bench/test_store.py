@@ -169,7 +169,7 @@ def test_another_version_is_refused(where: str) -> None:
         path.unlink()
         with sqlite3.connect(path) as other:
             other.execute("CREATE TABLE store (version BIGINT)")
-        with pytest.raises(OutputError, match="a database of something else"), opened(where, make=True):
+        with pytest.raises(SpecError, match="a database of something else"), opened(where, make=True):
             pass
         with sqlite3.connect(path) as other:
             other.execute("PRAGMA application_id = 0x72775354")
@@ -238,7 +238,7 @@ def test_a_second_writer_waits(tmp_path: Path) -> None:
 
 def test_what_is_no_store(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello, this is no database at all, not even a small one\n" * 20)
-    for path, error in ((tmp_path / "absent", SpecError), (tmp_path / "text", OutputError), (tmp_path, OutputError)):
+    for path, error in ((tmp_path / "absent", SpecError), (tmp_path / "text", SpecError), (tmp_path, SpecError)):
         with pytest.raises(error), opened(path):
             pass
     with pytest.raises(OutputError), opened(tmp_path / "nowhere" / "x.db", make=True):

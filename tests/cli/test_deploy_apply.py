@@ -78,3 +78,13 @@ def test_arguments_of_functions_are_not_named_to_who_wrote_a_command_line(
     assert capsys.readouterr().err.startswith("error: give exactly one of: CAPTURE, --live, --lab\n")
     assert run(app, ["check", "fabric.yaml"]) == 2
     assert capsys.readouterr().err.startswith("error: give exactly one of: CAPTURE, --live, --lab\n")
+
+
+def test_a_capture_that_shows_nothing_to_change_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "plan.json"
+    same = plan(live=False, devices=(DeviceChange("leaf1", "junos"),), waves=())
+    planned(same, path, lab=False, access=None, as_json=False)
+    assert capsys.readouterr().out == (
+        f"nothing to change: every device that answered runs its design\nno plan is written to {path}\n"
+    )
+    assert not path.exists()

@@ -116,7 +116,8 @@ def test_init_of_an_example_that_is_not_there(
 def test_init_leaves_a_full_folder_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("name: mine\n")
     before = content(tmp_path)
-    assert run(monkeypatch, "init", tmp_path, "--example", example_names()[0]) != 0
+    assert run(monkeypatch, "init", tmp_path, "--example", example_names()[0]) == 2
+    assert run(monkeypatch, "init", tmp_path, "--gpus", "64") == 2
     assert content(tmp_path) == before
 
 

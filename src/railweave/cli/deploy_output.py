@@ -31,6 +31,12 @@ def planned(found: Plan, output: Path, *, lab: bool, access: Path | None, as_jso
     """Write a plan to its file, and show it, with the command that applies it on the devices that were asked. Exits 1 where it is refused."""
     from railweave.writing import write_file
 
+    idle = bool(found.devices) and not (
+        found.changed or found.drain or found.upgrade or found.replacement or found.refused
+    )
+    if idle and not found.live:
+        _nothing(found, output, as_json=as_json)
+        return
     write_file(output, json.dumps(found.to_json(), indent=1) + "\n", private=True)
     if as_json:
         print_json(found.to_json())
@@ -41,6 +47,16 @@ def planned(found: Plan, output: Path, *, lab: bool, access: Path | None, as_jso
             typer.echo(f"apply it: {_apply(found, output, lab=lab, access=access)}")
     if found.refused:
         raise typer.Exit(1)
+
+
+def _nothing(found: Plan, output: Path, *, as_json: bool) -> None:
+    """Say that a capture shows nothing to change. There is no plan then, for a capture's cannot be applied."""
+    if as_json:
+        print_json(found.to_json())
+        return
+    for said in found.lines()[:-1]:  # without the digest
+        typer.echo(said)
+    typer.echo(f"no plan is written to {os.fspath(output)}")
 
 
 def _apply(found: Plan, output: Path, *, lab: bool, access: Path | None) -> str:

@@ -65,7 +65,7 @@ class Plan:
         found += self.replacement.refused if self.replacement else ()
         if not self.devices and self.drain is None and self.upgrade is None and self.replacement is None:
             found.append("no switch answered")
-        if not self.live:
+        if not self.live and (self.changed or not self.devices):  # where nothing changes there is nothing to refuse
             found.append(
                 "it was made from a capture without secrets: make it from the devices themselves (--live, --lab)"
             )

@@ -7,7 +7,7 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
-from railweave.errors import OutputError
+from railweave.errors import FileLine, OutputError, Problem, RailweaveError, SpecError
 from railweave.store.database import KEYS, SCHEMA, TABLES
 
 if TYPE_CHECKING:
@@ -38,9 +38,14 @@ class Sqlite:
         except (OSError, sqlite3.Error) as error:
             raise self._refused(error) from None
 
-    def _refused(self, error: Exception) -> OutputError:
+    def _refused(self, error: Exception) -> RailweaveError:
+        if isinstance(error, sqlite3.DatabaseError) and error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+            return self._none("it is no store of benchmarks")
         reason = error.strerror if isinstance(error, OSError) else None
         return OutputError(f"{self.where} cannot be used as a store: {reason or error}")
+
+    def _none(self, what: str) -> SpecError:
+        return SpecError([Problem(FileLine(self.where), what, "name a file that `railweave bench import` made")])
 
     def version(self) -> int | None:
         """The version of its tables; None where the file is empty."""
@@ -50,7 +55,7 @@ class Sqlite:
             if not tables:
                 return None
             if mark != APPLICATION:
-                raise OutputError(f"{self.where} is a database of something else; nothing was changed")
+                raise self._none("it is a database of something else; nothing was changed")
             ((found,),) = self._opened.execute("SELECT version FROM store").fetchall() or [(0,)]
             return int(found)
 

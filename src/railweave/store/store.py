@@ -8,7 +8,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.errors import FileLine, OutputError, Problem, SpecError
+from railweave.errors import FileLine, Problem, SpecError
 from railweave.store.database import SCHEMA
 from railweave.store.records import Environment, Prediction, Run, Sample
 
@@ -60,7 +60,7 @@ def _database(where: str, *, make: bool) -> Database:
     if not make and not path.exists():
         raise SpecError([Problem(FileLine(where), "there is no such file", _FIX)])
     if path.is_dir():
-        raise OutputError(f"{where} is a folder: name a file in it")
+        raise SpecError([Problem(FileLine(where), "it is a folder", "name a file in it")])
     return Sqlite(path, make=make)
 
 
