@@ -12,6 +12,7 @@ from railweave.cli.app import app
 from railweave.cli.deploy_output import planned
 from railweave.cli.failures import run
 from railweave.deploy.changes import DeviceChange
+from railweave.deploy.drain import Drain
 from railweave.deploy.plan import Plan
 from railweave.deploy.waves import Wave
 
@@ -88,3 +89,12 @@ def test_a_capture_that_shows_nothing_to_change_is_no_error(tmp_path: Path, caps
         f"nothing to change: every device that answered runs its design\nno plan is written to {path}\n"
     )
     assert not path.exists()
+
+
+def test_a_switch_without_an_answer_is_named_once() -> None:
+    silent = {"leaf2": "192.0.2.7:22: Connection lost"}
+    assert "left out: leaf2: 192.0.2.7:22: Connection lost" in plan(silent=silent).lines()
+    drain = Drain(("leaf2",), back=False, before="", after="", refused=("leaf2 did not answer: Connection lost",))
+    assert [line for line in plan(silent=silent, drain=drain).lines() if "leaf2" in line] == [
+        "refused: leaf2 did not answer: Connection lost"
+    ]

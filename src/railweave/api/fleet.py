@@ -62,6 +62,7 @@ def fleet_check(
     with in_force(network.catalog):
         configs = {name: host_config(network, name) for name in names}
     tasks = [Task(ways.target(name, "server", "", name, ("ssh",)), host_json(configs[name])) for name in names]
+    ways.check_there(one.target for one in tasks)
     say, number = progress or silent, [0]
 
     def done(answer: Answer) -> None:

@@ -12,11 +12,12 @@ from pydantic import Field, field_validator, model_validator
 from railweave.errors import SpecError
 from railweave.intent.base import Model, WrongValueError
 from railweave.intent.reading.document import Document, read_document, validate
+from railweave.reach.failure import ReachError
 from railweave.reach.target import PORTS, Password, Snmp, Target, Way
 from railweave.state.question import PROTOCOLS, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 class Ports(Model):
@@ -158,12 +159,9 @@ class AccessFile:
             for name in names
             if name not in known[section]
         ]
-        logins = [(("defaults",), self.access.defaults)]
-        logins += [((section, name), one) for section, names in given.items() for name, one in names.items()]
-        logins += [(("jump_hosts", name), one) for name, one in self.access.jump_hosts.items()]
         problems += [
             self._problem((*at, "jump"), f"there is no jump host {one.jump!r} under jump_hosts")
-            for at, one in logins
+            for at, one in self._logins()
             if one.jump is not None and one.jump not in self.access.jump_hosts
         ]
         problems += [
@@ -174,9 +172,37 @@ class AccessFile:
         if problems:
             raise SpecError(problems)
 
-    def _problem(self, at: tuple[str, ...], what: str) -> Any:  # noqa: ANN401 - a Problem
+    def check_there(self, targets: Iterable[Target]) -> None:
+        """Raise ``SpecError`` for files of keys, and for passwords, that these devices need and that are not there, each at its line.
+
+        Otherwise every device would say so by itself. What no device needs may be missing.
+        """
+        ways = [way for target in targets for way in _with_jumps(target.way)]
+        keys = {way.key for way in ways if way.key is not None and not way.key.is_file()}
+        passwords = {one: why for one in {way.password for way in ways} if one is not None and (why := _missing(one))}
+        problems = [
+            self._problem((*at, "key"), f"there is no such file: {path}", "name a file that holds a private key")
+            for at, one in self._logins()
+            if (path := self._path(one.key)) in keys
+        ]
+        problems += [
+            self._problem((*at, "password"), passwords[where].what, passwords[where].fix)
+            for at, one in self._logins()
+            if (where := self._password(one.password)) in passwords
+        ]
+        if problems:
+            raise SpecError(problems)
+
+    def _logins(self) -> list[tuple[tuple[str, ...], Login]]:
+        """Every section of the file, with its place."""
+        given = {"systems": self.access.systems, "roles": self.access.roles, "devices": self.access.devices}
+        named = [((section, name), one) for section, names in given.items() for name, one in names.items()]
+        jumps = [(("jump_hosts", name), one) for name, one in self.access.jump_hosts.items()]
+        return [(("defaults",), self.access.defaults), *named, *jumps]
+
+    def _problem(self, at: tuple[str, ...], what: str, fix: str = "") -> Any:  # noqa: ANN401 - a Problem
         document = self._document or Document("access.yaml", None)
-        return document.problem(at, what)
+        return document.problem(at, what, fix)
 
     def _circle(self, name: str) -> bool:
         seen: set[str] = set()
@@ -248,6 +274,22 @@ class AccessFile:
             return None
         kind, _, name = given.partition(":")
         return Password(kind, name if kind == "env" else str(self._path(name)))
+
+
+def _with_jumps(way: Way) -> Iterator[Way]:
+    """A way and those through which it leads."""
+    yield way
+    if way.jump is not None:
+        yield from _with_jumps(way.jump)
+
+
+def _missing(password: Password) -> ReachError | None:
+    """Why there is no such password; None where there is one."""
+    try:
+        password.value()
+    except ReachError as error:
+        return error
+    return None
 
 
 def _merged(logins: Iterable[Login]) -> dict[str, Any]:

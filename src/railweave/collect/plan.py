@@ -45,7 +45,7 @@ def plan(
 
     ``nos``: the operating system that every switch has, in place of its own, as in a lab.
 
-    Raises ``SpecError`` for names in access.yaml that the network has not, ``InputError`` for such in ``only``.
+    Raises ``SpecError`` for names in access.yaml that the network has not, and for keys and passwords that are not there, ``InputError`` for such names in ``only``.
     """
     switches = {one.name: one for one in network.switches}
     hosts = {one.name: one for one in network.servers}
@@ -64,7 +64,9 @@ def plan(
         runs = nos or switch.nos
         found.append(Asked(access.target(name, switch.role, runs, address, usual), runs, tuple(asked)))
     wanted = [name for name in hosts if (servers and not only) or name in only]
-    return found + [Asked(access.target(name, "server", "", name, ("ssh",)), "", (HOST,)) for name in wanted]
+    found += [Asked(access.target(name, "server", "", name, ("ssh",)), "", (HOST,)) for name in wanted]
+    access.check_there(one.target for one in found)
+    return found
 
 
 def questions(network: Network, config: DeviceConfig, *, tables: bool = False) -> Sequence[Question]:

@@ -124,7 +124,8 @@ class Plan:
             text += [f"  disrupts {row.what}: {row.why}, by `{row.statement}` ({row.source})" for row in one.disrupts]
         for one in self.devices:
             text += [f"{one.device} keeps its own: {line}" for line in one.kept]
-        text += [f"not asked: {device}: {why}" for device, why in self.silent.items()]
+        told = "\n".join(self.refused)  # a drain is refused for a device without an answer, and names it
+        text += [f"left out: {one}: {why}" for one, why in self.silent.items() if f"{one} did not answer" not in told]
         text += [f"refused: {line}" for line in self.refused]
         if self.secrets:
             text.append(f"apply needs --secrets with {', '.join(self.secrets)}")

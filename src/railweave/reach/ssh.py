@@ -89,12 +89,12 @@ async def _login(
     except asyncssh.PermissionDenied:
         raise ReachError("login", f"{place} does not let {way.user} in") from None
     except asyncssh.KeyImportError as error:
-        raise ReachError("login", f"{way.key} is no private key: {told(str(error))}") from None
+        raise ReachError("login", f"cannot log in with {way.key}: {told(str(error))}") from None
     except TimeoutError:
         raise ReachError("unreachable", f"{place} does not answer within {limit:g} s") from None
     except (OSError, asyncssh.Error) as error:
         if isinstance(error, FileNotFoundError) and way.key is not None:
-            raise ReachError("login", f"{way.key} is not there") from None
+            raise ReachError("login", f"there is no such file: {way.key}") from None
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ReachError("unreachable", f"{place}: {told(reason) or type(error).__name__}") from None
 

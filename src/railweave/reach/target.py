@@ -38,7 +38,7 @@ class Password:
                 return stream.read().rstrip("\n")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no text"
-            raise ReachError("login", f"{self.name} cannot be read: {reason}") from None
+            raise ReachError("login", f"cannot read {self.name}: {reason}") from None
 
 
 @dataclass(frozen=True, slots=True)
