@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from railweave.cli.app import app as cli
+from railweave.errors import InputError
 from railweave.findings import Finding
 from railweave.reach.target import Target, Way
 from railweave.state.device_state import DeviceState
@@ -223,13 +225,25 @@ def test_who_is_subscribed_to_and_who_is_asked() -> None:
         (["--password", "geheim"], "does not say where the password is"),
         (["--only", "leaf-of-nobody", "--listen", "none"], "the network has no such device"),
         (["--syslog", "514"], "no address with a port"),
+        (["--webhook", "notaurl", "--listen", "none"], "--webhook notaurl: it is no address to send to"),
+        (["--webhook", "ftp://x/", "--listen", "none"], "it is no address to send to"),
+        (["--alertmanager", "http://x:70000", "--listen", "none"], "--alertmanager http://x:70000: it is no address"),
         (["--interval", "0"], "greater than or equal to 1"),
     ],
 )
 def test_options_that_are_wrong(options: list[str], what: str) -> None:
     done = CliRunner().invoke(cli, ["watch", str(EXAMPLES / "h100-rlb.yaml"), *options])
     assert done.exit_code != 0
-    assert what in f"{done.exception!r} {done.stderr}"
+    assert what in f"{done.exception} {done.stderr}"
+
+
+def test_a_port_that_is_in_use_is_refused_before_anything_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        listen = f"127.0.0.1:{server.getsockname()[1]}"
+        done = CliRunner().invoke(cli, ["watch", str(EXAMPLES / "h100-rlb.yaml"), "--listen", listen])
+    assert isinstance(done.exception, InputError)
+    assert str(done.exception).startswith(f"--listen {listen}: nothing can be served there: Address already in use\n")
+    assert done.stdout == ""
 
 
 def test_a_store_that_cannot_be_used(tmp_path: Path) -> None:

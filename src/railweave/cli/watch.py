@@ -16,7 +16,7 @@ from railweave.cli.output import telling
 from railweave.counting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from railweave.watch.anomalies import Anomaly, Change
 
@@ -75,6 +75,7 @@ def watch(
     secret = None if password is None else password_of(password)
     by = None if proxy is None else proxy_of(proxy)
     at = None if where is None else Serving(*where, secret, by, runs)
+    _addresses({"--webhook": webhook, "--alertmanager": alertmanager})
     receives = None if syslog is None else _place("--syslog", syslog)
     wanted = Wanted(interval, store, access, only, servers, webhook, alertmanager, receives)
     with contextlib.ExitStack() as stack:
@@ -104,7 +105,46 @@ def _listening(listen: str, *, guarded: bool) -> tuple[str, int] | None:
     if not ipaddress.ip_address(host).is_loopback and not guarded:
         fix = "give --password env:NAME or --proxy ADDRESS=HEADER, and put TLS in front of it"
         raise InputError([Problem(Option("--listen", listen), "others could read it without a password", fix)])
+    _free(listen, host, port)
     return host, port
+
+
+def _free(listen: str, host: str, port: int) -> None:
+    """Raise ``InputError`` where nothing can be served at an address, before anything is said of it."""
+    import socket
+
+    from railweave.errors import InputError, Option, Problem
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+        try:
+            tried.bind((host, port))
+        except OSError as error:
+            what = f"nothing can be served there: {error.strerror or error}"
+            fix = "end the program that has the port, or choose another port of this machine"
+            raise InputError([Problem(Option("--listen", listen), what, fix)]) from None
+
+
+def _addresses(given: Mapping[str, str | None]) -> None:
+    """Raise ``InputError`` for what nothing can be sent to."""
+    from urllib.parse import urlsplit
+
+    from railweave.errors import InputError, Option, Problem
+
+    problems: list[Problem] = []
+    for option, address in given.items():
+        try:
+            found = urlsplit(address or "http://none")
+            good = found.scheme in {"http", "https"} and bool(found.hostname) and found.port != 0
+        except ValueError:
+            good = False
+        if not good:
+            problems.append(
+                Problem(Option(option, str(address)), "it is no address to send to", "write http://HOST:PORT/PATH")
+            )
+    if problems:
+        raise InputError(problems)
 
 
 def _place(option: str, given: str, more: str = "") -> tuple[str, int]:
