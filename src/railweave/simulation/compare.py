@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from railweave.catalog import in_force
 from railweave.simulation.bottleneck import bottleneck
 from railweave.simulation.prediction import NO_END
+from railweave.simulation.processes import processes
 from railweave.simulation.question import answer
 
 if TYPE_CHECKING:
@@ -187,17 +187,12 @@ def comparison(
     """Run variants in as many processes as there are cores. Raises ``InputError`` where one of them does."""
     found: dict[str, JobPrediction] = {}
     workers = min(len(wanted), os.cpu_count() or 1)
-    # started afresh: a fork would take over threads that numpy may have begun
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with processes(workers) as pool:
         runs = {pool.submit(_run, network, one.question, watch): one.value for one in wanted}
-        try:
-            for done in as_completed(runs):
-                found[runs[done]] = done.result()
-                if progress is not None:
-                    progress(f"{len(found)} of {len(wanted)} variants")
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        for done in as_completed(runs):
+            found[runs[done]] = done.result()
+            if progress is not None:
+                progress(f"{len(found)} of {len(wanted)} variants")
     return Comparison(name, tuple(Outcome(one.value, found[one.value]) for one in wanted))
 
 

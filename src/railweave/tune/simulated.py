@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
-import threading
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,13 +14,14 @@ from railweave.intent.scenario import RunOverrides, Scenario, Step
 from railweave.simulation.conditions import bed_of, conditions_of
 from railweave.simulation.job_fabric import job_network
 from railweave.simulation.job_run import run_job
+from railweave.simulation.processes import without_interrupts
 from railweave.simulation.settings import texts
 from railweave.simulation.training.question import predict_training
 from railweave.tune.designing import designed
 from railweave.tune.measuring import Refused, Sample, Wanted, jain, mean
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from railweave.intent.reading.source import Source
@@ -58,7 +56,7 @@ class Simulated:
             self._pool = ProcessPoolExecutor(
                 workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(task,)
             )
-            with _without_interrupts():  # Ctrl-C is for this process: those it starts now never hear of it
+            with without_interrupts():  # Ctrl-C is for this process: those it starts now never hear of it
                 for _ in range(workers):
                     self._pool.submit(_nothing)
         else:
@@ -173,18 +171,6 @@ def _begin(task: Task) -> None:
 
 def _nothing() -> None:
     """Do nothing: a process is started for it."""
-
-
-@contextlib.contextmanager
-def _without_interrupts() -> Generator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _measure(wanted: Wanted) -> Sample | Refused:

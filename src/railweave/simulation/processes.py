@@ -1,0 +1,49 @@
+"""Processes beside this one, which never hear of Ctrl-C and are gone with what they are needed for."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import active_children, get_context
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+
+@contextlib.contextmanager
+def processes(workers: int) -> Generator[ProcessPoolExecutor]:
+    """A pool for as long as a ``with`` lasts. Where that ends by an error or an interrupt, the processes end at once, whatever they are at."""
+    others = set(active_children())
+    # started afresh: a fork would take over threads that numpy may have begun
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    try:
+        with without_interrupts():  # the pool starts all of them with its first task
+            pool.submit(_nothing)
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for one in set(active_children()) - others:
+            one.kill()  # it has nothing to clean up
+        raise
+    finally:
+        pool.shutdown(wait=True)
+
+
+@contextlib.contextmanager
+def without_interrupts() -> Generator[None]:
+    """Ctrl-C is for this process: those that it starts meanwhile never hear of it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _nothing() -> None:
+    """What starts the processes of a pool."""
