@@ -102,7 +102,8 @@ def test_tenants_reach_over_super_spines(tmp_path: Path) -> None:
     with _of_its_own_frr(tmp_path / "pods.yaml", pods(tmp_path)) as running:
         outcomes = {one.id: one for one in assertions.run(running)}
         assert {name: one.failures for name, one in outcomes.items() if not one.passed} == {}
-        assert outcomes["bgp-sessions"].evidence == "64 ends of sessions established, 32 of EVPN"
+        # On a busy machine the evidence goes on with the routers whose stuck BFD session was configured anew.
+        assert outcomes["bgp-sessions"].evidence.startswith("64 ends of sessions established, 32 of EVPN")
         faults = [
             {"at": "0s", "kind": "device-down", "device": "plane1-super1"},
             {"at": "0s", "kind": "device-down", "device": "pod2-spine2"},
