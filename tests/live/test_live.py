@@ -43,9 +43,9 @@ def test_a_living_network_is_asked_and_compared(devices: StandIns, tmp_path: Pat
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({}, "one of a capture, --live and --lab"),
-        ({"live": True, "lab": True}, "one of a capture, --live and --lab"),
-        ({"live": True, "capture": "x"}, "one of a capture, --live and --lab"),
+        ({}, "exactly one of: CAPTURE, --live, --lab"),
+        ({"live": True, "lab": True}, "exactly one of: CAPTURE, --live, --lab"),
+        ({"live": True, "capture": "x"}, "exactly one of: CAPTURE, --live, --lab"),
         ({"capture": "x", "servers": True}, "say how devices are asked"),
         ({"lab": True, "access": "x"}, "say how devices are asked"),
     ],

@@ -20,16 +20,17 @@ def processes(workers: int) -> Generator[ProcessPoolExecutor]:
     # started afresh: a fork would take over threads that numpy may have begun
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     try:
-        with without_interrupts():  # the pool starts all of them with its first task
-            pool.submit(_nothing)
+        with without_interrupts():  # the pool starts one for each task while none is idle
+            for _ in range(workers):
+                pool.submit(_nothing)
         yield pool
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
         for one in set(active_children()) - others:
             one.kill()  # it has nothing to clean up
         raise
     finally:
-        pool.shutdown(wait=True)
+        # Once, and waiting: after a shutdown that does not wait, nobody joins the pool's thread, which the interpreter's end then meets at its own end.
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextlib.contextmanager
@@ -46,4 +47,4 @@ def without_interrupts() -> Generator[None]:
 
 
 def _nothing() -> None:
-    """What starts the processes of a pool."""
+    """What a process of a pool is started for."""
