@@ -293,10 +293,14 @@ def _external(
         if port is None or not port.addresses:
             draft.note(f"{leaf}: the port of external router {name} is not known: it is left out")
             continue
+        # A port with several tags is one port of each: the session's is the one with its address.
+        local = one.session.local_address
+        port = next((each for each in port.parts() if any(own.address == local for own in each.addresses)), port)
         name = routers.setdefault((leaf, port.name), name)
         router = part.setdefault("external", {}).setdefault(name, {"asn": one.session.peer_as, "links": []})
         link: dict[str, Any] = {"leaf": leaf, "port": port.name, "prefix": str(port.addresses[0].prefix)}
-        link["speed"] = f"{port.speed_gbps}G"
+        if port.speed_gbps:
+            link["speed"] = f"{port.speed_gbps}G"
         vlan = port.unit_vlan or (int(unit) if unit.isdecimal() and int(unit) else None)
         router["links"].append(link | ({"vlan": vlan} if vlan else {}))
         if tuple(map(str, one.accept)) != DEFAULT_ROUTES[one.session.local_address.family]:
