@@ -19,6 +19,7 @@ from railweave.report.prediction.page import document, table
 from railweave.routing.paths import queue_pair_paths
 from tests.chromium import Chromium, Page, browser, program
 from tests.cli.test_init_sizing import run as sized
+from tests.dual_stack import dual
 from tests.report.conftest import LARGE, read
 
 pytestmark = pytest.mark.skipif(program() is None, reason="there is no Chromium on the PATH")
@@ -313,6 +314,32 @@ def test_a_choice_by_hash_is_told_as_one(chromium: Chromium, report: Report, tmp
         f"2 switches → {far}: one of 8 links, 12.5 % each",
     ]
     assert len(lit(page)) == 1 + 8 + 8 + 1
+    assert page.errors == []
+
+
+def test_queue_pairs_of_a_dual_stack_network_keep_to_one_family(
+    chromium: Chromium, report: Report, tmp_path: Path
+) -> None:
+    network = dual("tenants", "junos")
+    file = tmp_path / "report.html"
+    file.write_text(report(network, []), encoding="utf-8")
+    page = chromium.open(file, width=1440, height=900)
+    assert len(ask(page, "h1:gpu0_eth", "h4:gpu0_eth", 2)) == 2
+    used = network.job_family("backend", "tenant-1")
+    both = [page.evaluate("document.querySelector('#path-family').value")]
+    both += ["ipv4" if both == ["ipv6"] else "ipv6"]
+    assert used in {None, both[0]}
+    nics = [network.server(name).nics[0] for name in ("h1", "h4")]
+    for family in both:
+        page.evaluate(
+            f"(() => {{ const e = document.querySelector('#path-family'); e.value = '{family}';"
+            " e.dispatchEvent(new Event('change')); })()"
+        )
+        shown = page.evaluate(
+            "[...document.querySelectorAll('#path-result tbody tr')].map((one) => [2, 3].map((k) => one.children[k].textContent))"
+        )
+        wanted = [[str(one.address) for one in nic.addresses if one.family == family] for nic in nics]
+        assert [sorted({row[k] for row in shown}) for k in (0, 1)] == [sorted(one) for one in wanted]
     assert page.errors == []
 
 

@@ -96,14 +96,27 @@ def _paths(network: Network) -> str:
     there, target = next(
         (one for one in reversed(nics) if one[1].rail == source.rail and one[0] is not server), nics[-1]
     )
-    count = max(len(source.addresses), 1)
+    used = network.job_family(fabric, source.tenant) or (source.addresses[0].family if source.addresses else None)
+    count = max(len(source.addresses_of(used)), 1)
     fields = [
         _field("source", "From", f"{server.name}:{source.name}"),
         _field("target", "To", f"{there.name}:{target.name}"),
         f'<label>Queue pairs <input id="path-count" type="number" min="1" max="64" value="{min(count, 64)}"></label>',
+        *_families(network, used),
         '<button type="submit">Show</button><datalist id="path-nics"></datalist>',
     ]
     return element("form", *fields, id="path-form", class_="search") + element("div", "", id="path-result")
+
+
+def _families(network: Network, used: str | None) -> list[str]:
+    """The choice of an address family, where NICs have both; the one that jobs use is chosen."""
+    if not any(len({one.family for one in nic.addresses}) > 1 for server in network.servers for nic in server.nics):
+        return []
+    options = [
+        element("option", name, value=name.lower(), selected="selected" if name.lower() == used else None)
+        for name in ("IPv4", "IPv6")
+    ]
+    return [element("label", "Family ", element("select", *options, id="path-family"))]
 
 
 def _field(name: str, label: str, value: str) -> str:

@@ -62,15 +62,24 @@ const follow = (source, target, place) => {
   return hops;
 };
 
-// Queue pair i takes address i, modulo their number, and the destination's address of the same path color.
+const familyOf = (address) => (address.includes(":") ? "ipv6" : "ipv4");
+
+// The addresses of a NIC that queue pairs use, with their places among all: those of a family, all where it has none of it.
+const usedAddresses = (nic, family) => {
+  const every = addressesOf(nic).map(([color, address], place) => ({ color, address, place }));
+  const own = every.filter(({ address }) => familyOf(address) === family);
+  return own.length ? own : every;
+};
+
+// Queue pair i takes address i of the family that is chosen, modulo their number, and the destination's address of the same path color.
 const queuePairs = (source, target, count) => {
-  const ours = addressesOf(source);
-  const theirs = addressesOf(target);
+  const family = pathField("family")?.value ?? familyOf(addressesOf(source)[0][1]);
+  const ours = usedAddresses(source, family);
+  const theirs = usedAddresses(target, family);
   return Array.from({ length: count }, (_, qp) => {
-    const [color, from] = ours[qp % ours.length];
-    const same = theirs.findIndex(([one]) => one === color);
-    const place = same < 0 ? qp % theirs.length : same;
-    return { qp, color, from, to: theirs[place][1], hops: follow(source, target, place) };
+    const { color, address: from } = ours[qp % ours.length];
+    const { address: to, place } = theirs.find((one) => one.color === color) ?? theirs[qp % theirs.length];
+    return { qp, color, from, to, hops: familyOf(from) === familyOf(to) ? follow(source, target, place) : [] };
   });
 };
 
@@ -295,6 +304,7 @@ if (pathForm) {
     pathField(name).addEventListener("change", () => showPaths(true));
   }
   pathField("count").addEventListener("input", () => showPaths(true));
+  pathField("family")?.addEventListener("change", () => showPaths(true));
   pathForm.addEventListener("submit", (event) => {
     event.preventDefault();
     showPaths(true);

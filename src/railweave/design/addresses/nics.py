@@ -9,6 +9,7 @@ import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from railweave.counting import counted
 from railweave.design.addresses.server_pools import tenant_pools
 from railweave.design.addresses.server_prefixes import is_host
 from railweave.findings.registry import Rule
@@ -134,7 +135,7 @@ def nics(
                 MAC_PLACEHOLDER,
                 server.name,
                 (),
-                f"MAC addresses of {len(unknown)} NICs are placeholders: {', '.join(unknown)}",
+                f"MAC addresses of {counted(len(unknown), 'NIC')} are placeholders: {', '.join(unknown)}",
                 why="SLAAC addresses follow from MAC addresses, so these will change"
                 if layout.spec.addressing.server_mode == "slaac"
                 else "servers name their interfaces by them",
