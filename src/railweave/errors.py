@@ -24,6 +24,10 @@ the arguments of its constructor are its ``args``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +154,8 @@ class RenderError(RailweaveError):
     def below(self, lines: int) -> RenderError:
         """The same error in a text that has so many lines more before it."""
         return RenderError(self.what, self.line + lines if self.line else 0)
+
+
+def unknown_switches(names: Iterable[str], fix: str = "names are those of cabling.csv") -> InputError:
+    """What ``--only`` says of names that no switch of the network has."""
+    return InputError([Problem(Option("--only", name), "the network has no such switch", fix) for name in names])

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -29,10 +30,9 @@ if __name__ == "__main__":
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wait_s", [0, 1.5], ids=["while they start", "while they work"])
-def test_an_interrupt_ends_every_process_quietly(tmp_path: object, wait_s: float) -> None:
-    path = f"{tmp_path}/sleeps.py"
-    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - a script to start
-        file.write(SLEEPS)
+def test_an_interrupt_ends_every_process_quietly(tmp_path: Path, wait_s: float) -> None:
+    path = tmp_path / "sleeps.py"
+    path.write_text(SLEEPS, encoding="utf-8")
     child = subprocess.Popen(
         [sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

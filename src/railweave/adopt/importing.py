@@ -14,13 +14,14 @@ from railweave.adopt.management import management
 from railweave.adopt.names import name_leaves, name_spines, name_vlans
 from railweave.adopt.numbers import apart, apart_by_role, as_numbers, router_ids
 from railweave.adopt.order import common_start
+from railweave.adopt.overlay import loopbacks, overlay
 from railweave.adopt.routing import advertisements, color_order, group_names, local_prefixes, path_colors, underlay
 from railweave.adopt.server_names import with_servers
 from railweave.adopt.servers import OnFabric, nics_of, server_groups
 from railweave.adopt.shape import shape
 from railweave.adopt.sites import interconnect
 from railweave.adopt.stand_in import hardware
-from railweave.adopt.tenancy import loopbacks, overlay, tenant_slots, tenants
+from railweave.adopt.tenancy import tenant_slots, tenants
 from railweave.adopt.tiers import between_tiers, by_role, fabrics, joined, neighbors, roles, routed
 from railweave.adopt.traffic import load_balancing, mtus, qos
 from railweave.adopt.wiring import wiring

@@ -14,7 +14,7 @@ from railweave.api.sites import designed_as, network_of_plan, site_of
 from railweave.api.sources import load, silent
 from railweave.catalog import in_force
 from railweave.counting import counted
-from railweave.errors import InputError, Option, Problem
+from railweave.errors import InputError, Option, Problem, unknown_switches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -108,8 +108,7 @@ def deploy_upgrade(
 
 def _chosen(network: Network, asked: Mapping[str, object], only: Sequence[str]) -> list[str]:
     if unknown := [name for name in only if name not in {one.name for one in network.switches}]:
-        fix = "names are those of cabling.csv"
-        raise InputError([Problem(Option("--only", name), "the network has no such switch", fix) for name in unknown])
+        raise unknown_switches(unknown)
     away = network.absent - network.drained
     return [name for name in asked if (not only or name in only) and name not in away]
 

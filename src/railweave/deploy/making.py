@@ -13,7 +13,7 @@ from railweave.deploy.changes import change, server_change
 from railweave.deploy.isolation import Moments
 from railweave.deploy.plan import Plan
 from railweave.deploy.waves import waves
-from railweave.errors import InputError, Option, Problem
+from railweave.errors import unknown_switches
 from railweave.fleet.host_tree import without_amiss
 from railweave.render.workers import spread
 from railweave.systems import system
@@ -50,8 +50,7 @@ def make_plan(
     """
     names = [one.name for one in network.switches]
     if unknown := [name for name in only if name not in names and name not in (servers or silent)]:
-        fix = "names are those of cabling.csv; servers take part with --servers"
-        raise InputError([Problem(Option("--only", name), "the network has no such switch", fix) for name in unknown])
+        raise unknown_switches(unknown, "names are those of cabling.csv; servers take part with --servers")
     designed = Subject.of(network) if configs is None else Subject(network, configs)
     chosen = {name: texts for name, texts in running.items() if name in names and (not only or name in only)}
     progress(f"comparing {counted(len(chosen), 'switch', 'switches')} with the design")

@@ -11,7 +11,7 @@ from railweave.checks.differs import EXTRA
 from railweave.checks.subject import Subject
 from railweave.counting import counted
 from railweave.drift.effects import Effects, effects
-from railweave.errors import InputError, Option, Problem
+from railweave.errors import unknown_switches
 from railweave.findings import by_severity
 
 if TYPE_CHECKING:
@@ -156,8 +156,7 @@ def drift(
     """
     designed = Subject.of(network) if configs is None else Subject(network, configs)
     if unknown := [name for name in only if name not in designed.configs]:
-        fix = "names are those of cabling.csv"
-        raise InputError([Problem(Option("--only", name), "the network has no such switch", fix) for name in unknown])
+        raise unknown_switches(unknown)
     chosen = [name for name in designed.configs if not only or name in only]
     running = {name: texts for name, texts in running.items() if not only or name in only}
     captured = {name for name in chosen if running.get(name)}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
 from railweave.findings.registry import Rule
+from railweave.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -70,5 +70,5 @@ def _unused(names: Collection[str], secrets: Secrets) -> Iterator[Finding]:
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
-    close = difflib.get_close_matches(name, sorted(known), 1)
-    return f" ({close[0]!r} is the nearest name)" if close else ""
+    close = nearest(name, sorted(known))
+    return f" ({close!r} is the nearest name)" if close else ""

@@ -10,19 +10,15 @@ from multiprocessing import active_children, get_context
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
 
 @contextlib.contextmanager
 def processes(workers: int) -> Generator[ProcessPoolExecutor]:
     """A pool for as long as a ``with`` lasts. Where that ends by an error or an interrupt, the processes end at once, whatever they are at."""
     others = set(active_children())
-    # started afresh: a fork would take over threads that numpy may have begun
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    pool = started(workers)
     try:
-        with without_interrupts():  # the pool starts one for each task while none is idle
-            for _ in range(workers):
-                pool.submit(_nothing)
         yield pool
     except BaseException:
         for one in set(active_children()) - others:
@@ -33,8 +29,18 @@ def processes(workers: int) -> Generator[ProcessPoolExecutor]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
+def started(workers: int, begin: Callable[[], None] | None = None) -> ProcessPoolExecutor:
+    """A pool whose processes have begun, each with ``begin``; whoever has it shuts it down."""
+    # started afresh: a fork would take over threads that numpy may have begun
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=begin)
+    with _without_interrupts():  # the pool starts one for each task while none is idle
+        for _ in range(workers):
+            pool.submit(_nothing)
+    return pool
+
+
 @contextlib.contextmanager
-def without_interrupts() -> Generator[None]:
+def _without_interrupts() -> Generator[None]:
     """Ctrl-C is for this process: those that it starts meanwhile never hear of it."""
     if threading.current_thread() is not threading.main_thread():
         yield

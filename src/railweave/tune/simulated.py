@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
-from multiprocessing import get_context
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from railweave.catalog import in_force
@@ -14,7 +12,7 @@ from railweave.intent.scenario import RunOverrides, Scenario, Step
 from railweave.simulation.conditions import bed_of, conditions_of
 from railweave.simulation.job_fabric import job_network
 from railweave.simulation.job_run import run_job
-from railweave.simulation.processes import without_interrupts
+from railweave.simulation.processes import started
 from railweave.simulation.settings import texts
 from railweave.simulation.training.question import predict_training
 from railweave.tune.designing import designed
@@ -22,6 +20,7 @@ from railweave.tune.measuring import Refused, Sample, Wanted, jain, mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from concurrent.futures import ProcessPoolExecutor
     from pathlib import Path
 
     from railweave.intent.reading.source import Source
@@ -52,13 +51,7 @@ class Simulated:
         self._task = task
         self._pool: ProcessPoolExecutor | None = None
         if workers > 1:
-            # started afresh: a fork would take over threads that numpy may have begun
-            self._pool = ProcessPoolExecutor(
-                workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(task,)
-            )
-            with without_interrupts():  # Ctrl-C is for this process: those it starts now never hear of it
-                for _ in range(workers):
-                    self._pool.submit(_nothing)
+            self._pool = started(workers, partial(_begin, task))
         else:
             self._bench = InProcess(task)
 
@@ -167,10 +160,6 @@ _here: list[InProcess] = []
 
 def _begin(task: Task) -> None:
     _here.append(InProcess(task))
-
-
-def _nothing() -> None:
-    """Do nothing: a process is started for it."""
 
 
 def _measure(wanted: Wanted) -> Sample | Refused:

@@ -16,7 +16,7 @@ from railweave.deploy.ztp.dnsmasq import dnsmasq
 from railweave.deploy.ztp.kea import kea
 from railweave.deploy.ztp.minimal import minimal
 from railweave.device.build import device_config
-from railweave.errors import Argument, FileLine, InputError, Option, Problem
+from railweave.errors import Argument, FileLine, InputError, Option, Problem, unknown_switches
 from railweave.outputs.rendering import with_secrets
 from railweave.systems import system, systems
 from railweave.systems.first_boot import Image, Place
@@ -108,12 +108,7 @@ def make(
     """
     url, server, port = _address(url)
     if unknown := [one for one in only if one not in {switch.name for switch in network.switches}]:
-        raise InputError(
-            [
-                Problem(Option("--only", one), "the network has no such switch", "names are those of cabling.csv")
-                for one in unknown
-            ]
-        )
+        raise unknown_switches(unknown)
     switches = [one for one in network.switches if not only or one.name in only]
     chosen = {one.name: one.serial for one in switches if one.serial}
     without = {one.name: "the inventory has no serial number of it" for one in switches if not one.serial}
