@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.expect.model import Adjacency, OverlaySession, Session
-from railweave.routing.table import LOCAL
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
     from railweave.routing.table import Routes
@@ -23,24 +20,19 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
     bgp = config.bgp
     if bgp is None:
         return []
-    counts: dict[tuple[str, int], tuple[int, int]] = {}
-
-    def count(device: str, link: str) -> tuple[int, int]:
-        """What a device receives on a link: prefixes of others, and its own."""
-        received = routes.received.get((device, link))
-        return (0, 0) if received is None else of(device, received)
-
-    def of(device: str, mask: NDArray[np.bool_]) -> tuple[int, int]:
-        key = device, id(mask)  # many sessions carry the same, as one mask
-        if key not in counts:
-            others = int((mask & (routes.fibs[device].group != LOCAL)).sum())
-            counts[key] = others, int(mask.sum()) - others
-        return counts[key]
 
     def accepted(link: str) -> int:
         """What the switch keeps of others' prefixes that it receives on a link."""
-        there = (config.name, link) in routes.received
-        return of(config.name, routes.received.accepted((config.name, link)))[0] if there else 0
+        try:
+            mask = routes.received.accepted((config.name, link))
+        except KeyError:
+            return 0
+        return routes.counted(config.name, mask)[0]
+
+    def received(device: str, link: str) -> tuple[int, int]:
+        """What a device receives on a link: prefixes of others, and its own."""
+        mask = routes.received.get((device, link))
+        return (0, 0) if mask is None else routes.counted(device, mask)
 
     fabric = network.fabric(network.switch(config.name).fabric)
     used, shared = _in_use(config.name, routes)
@@ -50,10 +42,10 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
             because=("fabrics", fabric.name, "underlay"),
             group=group,
             session=one,
-            received=count(config.name, one.link)[0],
+            received=received(config.name, one.link)[0],
             accepted=accepted(one.link),
-            sent=count(one.peer, one.link)[0],
-            echoed=count(one.peer, one.link)[1],
+            sent=sent,
+            echoed=echoed,
             used=used[one.link],
             shared=one.link in shared,
             color="" if (color := network.cable(one.link).color) is None else fabric.color_name(color),
@@ -62,6 +54,7 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
         for group in bgp.groups
         for one in group.sessions
         if one.link and not routes.down & {one.link, one.peer}  # none: its cable has left the design
+        for sent, echoed in [received(one.peer, one.link)]
     ]
 
 
@@ -70,17 +63,19 @@ def _in_use(device: str, routes: Routes) -> tuple[Counter[str], set[str]]:
 
     Tenants' prefixes go the ways of tunnels: sessions on links do not bring them.
     """
-    groups = routes.fibs[device].group
+    numbers, places = np.unique(routes.fibs[device].group, return_inverse=True)
+    groups: list[int] = numbers.tolist()
     used: Counter[str] = Counter()
     shared: set[str] = set()
     counted: dict[int, list[tuple[int, int]]] = {}
-    for link in {link for group in np.unique(groups[groups >= 0]) for link in routes.groups[int(group)]}:
+    for link in {link for group in groups if group >= 0 for link in routes.groups[group]}:
         mask = routes.received.get((device, link))
         if mask is None:  # IS-IS brings it, and sessions nothing
             continue
         if id(mask) not in counted:  # many sessions carry the same, as one mask
-            numbers, counts = np.unique(groups[mask & (groups >= 0)], return_counts=True)
-            counted[id(mask)] = list(zip(numbers.tolist(), counts.tolist(), strict=True))
+            counts: list[int] = np.bincount(places[mask], minlength=len(groups)).tolist()
+            pairs = zip(groups, counts, strict=True)
+            counted[id(mask)] = [(group, count) for group, count in pairs if group >= 0 and count]
         for group, count in counted[id(mask)]:
             if link in routes.groups[group]:
                 used[link] += count

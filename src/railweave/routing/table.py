@@ -94,6 +94,24 @@ class Routes:
     received: Received = field(repr=False)
     holds: dict[tuple[str, str], NDArray[np.bool_]] = field(default_factory=dict[tuple[str, str], "NDArray[np.bool_]"])
     shared: Shared = field(default_factory=Shared)
+    _locals: dict[str, NDArray[np.intp]] = field(
+        default_factory=dict[str, "NDArray[np.intp]"], repr=False, compare=False, init=False
+    )
+    _sums: dict[int, tuple[NDArray[np.bool_], int]] = field(
+        default_factory=dict[int, "tuple[NDArray[np.bool_], int]"], repr=False, compare=False, init=False
+    )
+
+    def counted(self, device: str, mask: NDArray[np.bool_]) -> tuple[int, int]:
+        """The numbers of a mask's prefixes that are others' and that are on the device itself.
+
+        Many sessions carry the same mask, so each mask is summed once; the few prefixes of each device are looked up in it.
+        """
+        if device not in self._locals:
+            self._locals[device] = np.flatnonzero(self.fibs[device].group == LOCAL)
+        if id(mask) not in self._sums:
+            self._sums[id(mask)] = mask, int(np.count_nonzero(mask))  # the mask is kept, so that its id stays its own
+        mine = int(np.count_nonzero(mask[self._locals[device]]))
+        return self._sums[id(mask)][1] - mine, mine
 
     def held(self, device: str, vrf: str, prefix: str) -> bool:
         """Whether a VRF of a device holds a prefix; the table without a name (no tenant) holds all that is in no VRF."""
