@@ -61,9 +61,10 @@ def qos_disagree(subject: Subject) -> Iterator[Found]:
     """
     nics: dict[tuple[str, str, bool], _NicEnd] = {}
     found: dict[tuple[str, bool], list[str]] = {}
+    alike: dict[tuple[object, ...], list[tuple[str, bool]]] = {}
     servers = {one.name: one for one in subject.network.servers}
     for config in subject.configs.values():
-        excepted = {each.port for one in subject.network.switches if one.name == config.name for each in one.port_qos}
+        excepted = {each.port for each in subject.network.switch(config.name).port_qos}
         for port, end in _ports(config, excepted):
             server = servers.get(port.peer)  # a switch may have more ports in use than are designed
             nic = server.nic(port.peer_port) if server else None
@@ -73,7 +74,10 @@ def qos_disagree(subject: Subject) -> Iterator[Found]:
             if key not in nics:
                 host = host_config(subject.network, server.name)
                 nics[key] = _NicEnd(host.qos_of(nic.fabric), next(one.mtu for one in host.nics if one.name == nic.name))
-            for what, share in _differences(nics[key], end):
+            both = (*key, id(end.qos), end.pauses, end.frame, end.gateway, end.excepted)
+            if both not in alike:
+                alike[both] = list(_differences(nics[key], end))
+            for what, share in alike[both]:
                 found.setdefault((what, share), []).append(f"{server.name}:{nic.name} at {config.name} {port.name}")
     for (what, share), places in found.items():
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""

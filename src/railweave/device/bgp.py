@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from railweave.network.model import Network
 
 TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine", "dci")
+COLORED: frozenset[RoleName] = frozenset({"leaf", "spine"})
+"""The tiers between which links have path colors."""
+
 _PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines", "dci": "routers of the interconnect"}
 
 
@@ -49,7 +52,7 @@ def bgp_config(
     parallel: dict[str, int] = {}
     pools = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns, "super-spine": fabric.super_spine_asns or (0, 0)}
     pools["dci"] = fabric.dci_asns or (0, 0)
-    outside: dict[RoleName, set[int]] = {}
+    asns: dict[RoleName, set[int]] = {}
     for end, far, cable in links:
         peer = network.switch(far.device)
         session = Session(
@@ -57,13 +60,13 @@ def bgp_config(
             cable.name,
             peer.name,
             peer.asn,
-            *(Address(one) if one else None for one in (end.address, far.address)),
+            Address(end.address) if end.address else None,
+            Address(far.address) if far.address else None,
         )
-        colored = form != "none" and {"super-spine", "dci"}.isdisjoint({switch.role, peer.role})
+        colored = form != "none" and switch.role in COLORED and peer.role in COLORED
         by_peer.setdefault((peer.role, cable.color if colored else None), []).append(session)
         parallel[peer.name] = parallel.get(peer.name, 0) + 1
-        first, last = pools[peer.role]
-        outside.setdefault(peer.role, set()).update({peer.asn} if not first <= peer.asn <= last else ())
+        asns.setdefault(peer.role, set()).add(peer.asn)
     up = sum(1 for end, _, cable in links if cable.a is end)
     numbered = fabric.underlay.peering == "numbered"
     groups = tuple(
@@ -73,7 +76,11 @@ def bgp_config(
         )
     )
     as_lists = {
-        f"{role}-as": (pools[role], *((asn, asn) for asn in sorted(others))) for role, others in outside.items()
+        f"{role}-as": (
+            pools[role],
+            *((asn, asn) for asn in sorted(found) if not pools[role][0] <= asn <= pools[role][1]),
+        )
+        for role, found in asns.items()
     }
     used = {name for group in groups for name in (group.import_policy, group.export_policy)} | {policy.redistribute}
     families = routed_families(network, switch)

@@ -62,13 +62,15 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
     role = fabric.role(switch.role)
     ends = [ends_of(cable, name) for cable in network.cables_of(name)]
     lane = {end.port: _lanes(end.lanes)[0] for end, _, _ in ends}
+    lanes_of = {place: _lanes_of(model, place) for place in {end.physical or 0 for end, _, _ in ends}}
     names = {
-        end.port: _port_name(target, place, end.channel, lane[end.port], _lanes_of(model, place), model.cards)
+        end.port: _port_name(target, place, end.channel, lane[end.port], lanes_of[place], model.cards)
         for end, _, _ in ends
         for place in [end.physical or 0]
     }
     pauses = {one: fabric.intent(switch).qos.pfc.pauses(one) for one in ("server", "fabric")}
     some = any(pauses[cable.kind] for _, _, cable in ends)  # where none does, the switch has no lossless class
+    usual = {kind: here or not some for kind, here in pauses.items()}
     except_for = {one.port: one for one in switch.port_qos}
     cabled = tuple(
         _interface(
@@ -79,7 +81,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
             end,
             far,
             cable,
-            pauses=_pauses(except_for.get(end.port), usual=pauses[cable.kind] or not some),
+            pauses=_pauses(except_for.get(end.port), usual=usual[cable.kind]),
         )
         for end, far, cable in ends
     )

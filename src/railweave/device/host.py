@@ -189,11 +189,11 @@ def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
     """A default route by the leaf in every table, and the prefix itself where servers on it are to be met directly."""
     routing = fabric.host_routing
     found: list[HostRoute] = []
+    reach = "global" if _routed(scope, fabric, nic) else None
     for one in nic.addresses:
         shared = (nic.slaac and one.address.family == "ipv6") or fabric.server_link == "proxy-arp"
         if routing.prefix_route if routing.prefix_route is not None else shared:
             found.append(HostRoute(one.table, one.prefix, nic.netdev, None))
-        reach = "global" if _routed(scope, fabric, nic) else None
         found.append(HostRoute(one.table, "default", nic.netdev, one.gateway, reach))
     return found
 
@@ -207,8 +207,9 @@ def _rules(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRule]:
     """
     priority = fabric.host_routing.rule_priority
     found: list[HostRule] = []
+    routed = _routed(scope, fabric, nic)
     for one in nic.addresses:
-        if _routed(scope, fabric, nic):
+        if routed:
             family = one.address.family
             pools = [pool for pool in map(Prefix, _pools(fabric, nic)) if pool.family == family]
             pool = next((pool for pool in pools if ip_address(one.address) in ip_network(pool)), pools[0])

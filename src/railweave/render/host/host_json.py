@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 LINE = 118
 """Where a value that fits stands on one line, characters."""
 
+_NESTED = frozenset({dict, list})
+
 _encode = json.JSONEncoder().encode
 
 
@@ -39,14 +41,19 @@ def _laid_out(value: Any, indent: str) -> str:  # noqa: ANN401 - JSON
             return text
         parts = [f"{_encode(key)}: {_laid_out(one, inner)}" for key, one in items.items()]
         return f"{{\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}}}"
-    parts = [_encode(one) if _is_row(one) else _laid_out(one, inner) for one in cast("list[Any]", value)]
-    if _is_flat(cast("list[Any]", value)):
-        return "[" + ", ".join(parts) + "]"
+    entries = cast("list[Any]", value)
+    if _is_flat(entries):
+        return _encode(entries)
+    if all(map(_is_row, entries)):  # one call for all of them: the encoder's start costs more than a row
+        text = _encode(entries)[1:-1]
+        if text.count("}, {") == len(entries) - 1:  # no text of a row holds what stands between two
+            return f"[\n{inner}" + text.replace("}, {", f"}},\n{inner}{{") + f"\n{indent}]"
+    parts = [_encode(one) if _is_row(one) else _laid_out(one, inner) for one in entries]
     return f"[\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}]"
 
 
 def _is_flat(values: Iterable[Any]) -> bool:
-    return not any(isinstance(one, dict | list) for one in values)
+    return _NESTED.isdisjoint(map(type, values))
 
 
 def _is_row(value: Any) -> bool:  # noqa: ANN401 - JSON

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from contextlib import asynccontextmanager
+from html import escape
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from railweave.systems.transaction import Pending, RefusedError, must_wait
 

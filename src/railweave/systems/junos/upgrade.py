@@ -8,8 +8,8 @@ devices that run on Linux (Juniper/py-junos-eznc, ``utils/sw.py``).
 from __future__ import annotations
 
 import re
+from html import escape
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from railweave.systems.transaction import RefusedError
 
