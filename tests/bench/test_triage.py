@@ -104,10 +104,33 @@ SAID = {
     "infiniband bnxt_re2: Fail to setets rc:-22": "run-qos-not-set",
     "Couldn't allocate MR": "run-memory-locked",
     "n1:1:2 [0] init.cc:1 NCCL WARN Mismatched NCCL version detected : rank 0 version 22304 rank 1 version 22707": "run-mixed-versions",
+    "n1:1:2 [0] misc/ibvwrap.cc:187 NCCL WARN Call to ibv_modify_qp failed with error No such device": "run-call-failed",
     "n1:1:2 [0] NCCL WARN NET/IB : mlx5_0:1 Got async event : port error": "run-link-event",
     "Couldn't connect to 10.1.2.3:18515": "run-ended-early",
     "n1:1:2 [0] init.cc:1 NCCL WARN Detected mixed local Net device counts across ranks (min 7, max 8).": "run-mixed-rails",
 }
+
+
+REMEDIES = {
+    "Call to ibv_modify_qp failed with error Network is unreachable": "source routes",
+    "Call to ibv_modify_qp failed with 110 Connection timed out, on dev mlx5_0:1, curr state INIT": "source routes",
+    "Call to ibv_modify_qp failed with error Invalid argument errno 22": "GID index",
+    "socketPollConnect: Connect to 10.0.0.4<56849> returned 113(No route to host) errno 115(Operation now in progress)": "firewall",
+    "ncclSocketProgressOpt: Call to recv from 10.0.0.4<56849> failed : Connection reset by peer": "the other rank ended first",
+    "NET/OFI Couldn't enable endpoint. RC: -22, ERROR: Invalid argument": "look up the call",
+}
+
+
+@pytest.mark.parametrize("text", REMEDIES)
+def test_what_to_do_about_a_call_follows_from_its_error_number(text: str) -> None:
+    [found] = triage(f"n1:1:2 [0] misc/x.cc:1 NCCL WARN {text}\n", "x").diagnoses
+    assert (found.finding.id, found.finding.where) == ("run-call-failed", "n1")
+    assert REMEDIES[text] in found.finding.fix
+
+
+def test_memory_that_cannot_be_registered_is_one_finding() -> None:
+    text = "n1:1:2 [0] misc/ibvwrap.cc:1 NCCL WARN Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory errno 12\n"
+    assert [one.finding.id for one in triage(text, "x").diagnoses] == ["run-memory-locked"]
 
 
 @pytest.mark.parametrize("text", SAID)

@@ -10,6 +10,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from railweave.bench.errno_words import WORDS
+
 if TYPE_CHECKING:
     from railweave.bench.lines import Note
 
@@ -197,16 +199,45 @@ class Affinity:
 
 @dataclass(frozen=True, slots=True)
 class FailedCompletion:
-    """A completion with an error. ``status`` 12 is no answer to all retries. GIDs are addresses, empty where they are not said."""
+    """A completion with an error.
+
+    - ``status``: the number of ``enum ibv_wc_status``; 12 is no answer to all retries. None if the message has none that can be read, and
+      of the OFI plugin, whose messages have an error number (``errno.h``) in its place: ``error``.
+    - ``vendor_error``: the code of the RDMA device, of the OFI plugin that of the libfabric provider; ``text``: its words.
+    - GIDs are addresses, empty if the message has none.
+    """
 
     line: int
     host: str
     peer: str
-    status: int
+    status: int | None
     vendor_error: int | None
     local_gid: str
     remote_gid: str
     device: str
+    error: int | None = None
+    text: str = ""
+
+    @property
+    def says(self) -> str:
+        """The completion for people: its status or error number, and the device or the provider's words."""
+        if self.status is not None:
+            return f"completion with status {self.status} {self.device}".rstrip()
+        if self.error is None:
+            return f"completion with a status that cannot be read {self.device}".rstrip()
+        words = f" ({WORDS[self.error]})" if self.error in WORDS else ""
+        provider = "" if self.vendor_error is None else f", provider's code {self.vendor_error}"
+        return f"completion with error {self.error}{words}{provider}" + (f": {self.text}" if self.text else "")
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCall:
+    """A call of the kernel, of verbs or of libfabric that failed, by its ``text``. ``error``: the error number (``errno.h``)."""
+
+    line: int
+    host: str
+    error: int | None
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +274,7 @@ class NcclLog:
     plugin_paths: tuple[PluginPath, ...]
     affinities: tuple[Affinity, ...]
     failed: tuple[FailedCompletion, ...]
+    calls: tuple[FailedCall, ...]
     events: tuple[Said, ...]
     warnings: tuple[Said, ...]
     init_seconds: tuple[tuple[int, float], ...]

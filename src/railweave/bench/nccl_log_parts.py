@@ -38,6 +38,7 @@ class Parts:
     plugin_paths: list[log.PluginPath] = field(default_factory=list[log.PluginPath])
     affinities: list[log.Affinity] = field(default_factory=list[log.Affinity])
     failed: list[log.FailedCompletion] = field(default_factory=list[log.FailedCompletion])
+    calls: list[log.FailedCall] = field(default_factory=list[log.FailedCall])
     events: list[log.Said] = field(default_factory=list[log.Said])
     warnings: list[log.Said] = field(default_factory=list[log.Said])
     init_seconds: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
@@ -81,6 +82,7 @@ class Parts:
             plugin_paths=tuple(self.plugin_paths),
             affinities=tuple(self.affinities),
             failed=tuple(self.failed),
+            calls=tuple(self.calls),
             events=tuple(self.events),
             warnings=tuple(self.warnings),
             init_seconds=tuple(self.init_seconds),

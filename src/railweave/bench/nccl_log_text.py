@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from railweave.bench import nccl_log as log
-from railweave.bench.gids import address, raw_gid
+from railweave.bench.gids import raw_gid
 from railweave.bench.lines import Notes, number
+from railweave.bench.nccl_failures import failed_call, failed_completion, is_completion
 from railweave.bench.nccl_log_parts import Parts
 from railweave.bench.nccl_tests import kept
 
@@ -30,12 +31,6 @@ _CHANNEL = re.compile(
 _NET = re.compile(r"^/([^/]+)/([0-9]{1,4})(?:\(([0-9]{1,9})\))?((?:/GDRDMA(?:\(\w+\))?)?)((?:/Shared)?)")
 _TREE = re.compile(rf"\[([0-9]{{1,4}})\] {_N}/{_N}/{_N}->{_N}->{_N}")
 _DEVICE = re.compile(r"\[([0-9]{1,4})\]([^\s:\]]+):([0-9]{1,4})/(\w+)")
-_DEAD = re.compile(
-    r"Got completion (?:from peer (?P<peer>\S+) )?with (?:status=\w*\(?(?P<status>\d{1,4})\)?|error (?P<old>\d{1,4}))"
-)
-_VENDOR = re.compile(r"vendor[_ ]err[= ](\d{1,9})")
-_GIDS = re.compile(r"localGid +(\S+?)(?: +remoteGids? *(\S+?))?(?: |$)")
-_HCA = re.compile(r" hca (\S+)")
 
 
 def _variable(parts: Parts, found: re.Match[str]) -> None:
@@ -168,21 +163,13 @@ def _affinity(parts: Parts, found: re.Match[str]) -> None:
     )
 
 
-def _dead(parts: Parts, found: re.Match[str]) -> None:
-    text = found.string
-    vendor, gids, hca = _VENDOR.search(text), _GIDS.search(text), _HCA.search(text)
-    parts.failed.append(
-        log.FailedCompletion(
-            parts.line,
-            parts.host,
-            found["peer"] or "",
-            int(found["status"] or found["old"]),
-            int(vendor[1]) if vendor else None,
-            address(gids[1]) if gids else "",
-            address(gids[2]) if gids else "",
-            hca[1] if hca else "",
-        )
-    )
+def _completion(parts: Parts, text: str, notes: Notes) -> None:
+    found = failed_completion(parts.line, parts.host, text)
+    if found is None:
+        return
+    if found.status is None and found.error is None:
+        notes.add(parts.line, "a failed completion without a status that can be read", text)
+    parts.failed.append(found)
 
 
 def _event(parts: Parts, found: re.Match[str]) -> None:
@@ -279,11 +266,12 @@ def _version(parts: Parts, line: int, found: re.Match[str]) -> None:
 
 
 def _message(parts: Parts, level: str, text: str, notes: Notes) -> None:
-    dead = _DEAD.search(text) if "Got completion" in text else None
     if level == "WARN":
         parts.warnings.append(log.Said(parts.line, parts.host, text[:300]))
-    if dead:
-        _dead(parts, dead)
+    if is_completion(text):
+        _completion(parts, text, notes)
+    elif level == "WARN" and (call := failed_call(parts.line, parts.host, text)):
+        parts.calls.append(call)
     elif version := VERSION.match(text):
         _version(parts, parts.line, version)
     elif found := _RING.match(text):

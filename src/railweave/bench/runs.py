@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.bench.mllog import Training
+    from railweave.bench.nccl_log import NcclLog
     from railweave.bench.nccl_tests import Measured, NcclTests
     from railweave.bench.perftest import Perftest, PerftestRow
     from railweave.bench.read import Read
@@ -43,12 +44,19 @@ def runs_of(read: Read, digest: str, kept: str, environment: Environment | None 
             hosts=read.log.hosts,
             ranks=max((one.ranks for one in read.log.ranks), default=None),
             facts=facts_of(read.log),
-            failures=tuple(f"line {one.line}: status {one.status} {one.device}".rstrip() for one in read.log.failed),
+            failures=tuple(_failures(read.log)),
             notes=tuple(map(str, read.notes)),
             environment=_with_log(given, read),
         )
         found.append(log)
     return found
+
+
+def _failures(log: NcclLog) -> Iterator[str]:
+    for one in log.failed:
+        yield f"line {one.line}: {one.says}"
+    for call in log.calls:
+        yield f"line {call.line}: {call.text}"
 
 
 def _with_log(given: Environment, read: Read, more: tuple[tuple[str, str], ...] = ()) -> Environment:

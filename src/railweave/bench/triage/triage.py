@@ -30,6 +30,7 @@ RULES = (
     wire.gids,
     wire.retries,
     wire.completions,
+    wire.calls,
     wire.events,
     wire.data,
     network.gpudirect,

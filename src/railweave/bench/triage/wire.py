@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import TYPE_CHECKING
 
+from railweave.bench.errno_words import NUMBERS
 from railweave.bench.triage.case import once, times
 from railweave.findings.registry import Found, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.bench.nccl_log import FailedCall
     from railweave.bench.triage.case import Case
+
+NO_MEMORY = NUMBERS["Cannot allocate memory"]
+NO_PATH = {NUMBERS[one] for one in ("Network is unreachable", "No route to host", "Connection timed out")}
+NO_ADDRESS = {NUMBERS[one] for one in ("Invalid argument", "No such device", "Cannot assign requested address")}
+REFUSED = NUMBERS["Connection refused"]
+ENDED = {NUMBERS[one] for one in ("Connection reset by peer", "Broken pipe")}
 
 
 @check(
@@ -54,14 +63,58 @@ def completions(case: Case) -> Iterator[Found]:
             if one.status not in {None, 12}:
                 yield case.found(one.line, f"completion with status {one.status}", test.device)
     failed = case.log.failed if case.log else ()
-    seen = (
-        (f"{one.host}\ncompletion with status {one.status} {one.device}".rstrip(), one.line)
-        for one in failed
-        if one.status != 12
-    )
+    seen = ((f"{one.host}\n{one.says}", one.line) for one in failed if one.status != 12)
     for key, line, often in once(seen):
         host, _, what = key.partition("\n")
         yield case.found(line, what + times(often), host)
+
+
+@check(
+    "run-call-failed",
+    "error",
+    applies="run",
+    why="the kernel, the RDMA driver or the other end refused what NCCL asked for, and the error number says why",
+    fix="look up the call and its error number; `railweave host check` looks at what calls of NCCL need",
+)
+def calls(case: Case) -> Iterator[Found]:
+    """No call of the kernel, of verbs or of libfabric fails."""
+    seen = [(one, f"{one.host}\n{one.text}") for one in (case.log.calls if case.log else ())]
+    errors = {key: one for one, key in seen}
+    for key, line, often in once((key, one.line) for one, key in seen if not _of_memory(one)):
+        host, _, text = key.partition("\n")
+        error = errors[key].error
+        number = "" if error is None or re.search(rf"\b{error}\b", text) else f" (errno {error})"
+        yield case.found(line, f"{text[:200]}{number}{times(often)}", host, fix=_remedy(errors[key]))
+
+
+def _of_memory(call: FailedCall) -> bool:
+    """Whether memory could not be registered, which is a finding of its own (``run-memory-locked``)."""
+    return call.error == NO_MEMORY and re.search(r"\bibv_(?:reg_mr|create_[cq])", call.text) is not None
+
+
+def _remedy(call: FailedCall) -> str | None:
+    """Return what to do, if the call and its error number say it."""
+    if "ibv_modify_qp" in call.text:
+        if call.error in NO_PATH:
+            return (
+                "the NIC finds no way to the GID of the other end: compare GIDs, addresses and source routes of both servers (`railweave host check "
+                "--only rdma`, `railweave host gids`), and ping one from the other; if NICs of different rails have no path, set NCCL_CROSS_NIC=0"
+            )
+        if call.error in NO_ADDRESS:
+            return (
+                "the GID index is empty on this server or of another type (NCCL_IB_GID_INDEX counts differently on each): choose GIDs by value, "
+                "`railweave host gids` names them and NCCL_IB_ADDR_RANGE picks them"
+            )
+        return None
+    if re.search(r"[Cc]onnect|[Ss]ocket|\brecv\b|\bsend\b", call.text):
+        if call.error in ENDED:
+            return "the other rank ended first: look for its own first failure"
+        if call.error in {REFUSED, *NO_PATH}:
+            return (
+                "ranks must reach each other by TCP on every port: open the firewall between the servers, and set NCCL_SOCKET_IFNAME to an "
+                "interface whose address the other servers reach"
+            )
+    return None
 
 
 @check(
