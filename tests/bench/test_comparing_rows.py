@@ -16,6 +16,8 @@ from railweave.bench.comparing.curves import curves
 from railweave.bench.comparing.regressions import regressions
 from railweave.bench.comparing.rows import Key, Number, numbers, ratio
 from railweave.bench.comparing.significance import adjusted, chance_of_slower, student_tail, usual_deviation
+from railweave.bench.read import read
+from railweave.bench.runs import runs_of
 from railweave.store.records import Prediction, Run, Sample
 from tests.bench import made
 
@@ -238,3 +240,20 @@ def test_a_row_beside_its_prediction_may_be_as_far_off_as_its_plan_says(
     [row] = against_prediction([run], asked)
     assert row.verdict == verdict
     assert row.to_json()["tolerance"] == (asked if asked is not None else 0.15 if planned == "0.15" else 0.05)
+
+
+def test_a_column_that_is_not_known_tells_rows_of_a_table_apart() -> None:
+    """Two models were one row with the mean of their times."""
+    text = "metric,model,value,unit\nJCT,DLRM,3.53,s\nJCT,BERT,9.1,s\n"
+    [run] = runs_of(read(text, "x.csv"), "", "")
+    assert [(one.model, [row.seconds for row in one.rows]) for one in completion_tables([run])] == [
+        ("DLRM", [3.53]),
+        ("BERT", [9.1]),
+    ]
+    text = "metric,workload,gpu,fabric_id,value,unit\nJCT,DLRM,A100,a,3.5,s\nJCT,DLRM,A100,b,9.5,s\nJCT,DLRM,A100,b,9.7,s\n"
+    [run] = runs_of(read(text, "x.csv"), "", "")
+    (table,) = completion_tables([run])
+    assert [(row.tuned, row.seconds, row.runs) for row in table.rows] == [
+        ("fabric_id a", 3.5, 1),
+        ("fabric_id b", 9.6, 2),
+    ]

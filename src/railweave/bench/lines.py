@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 LONGEST = 8_000
 """Letters of a line that are read; no benchmark writes more into one, but a broken file may."""
-LARGEST = 1e30
-"""No benchmark prints a larger number: what is beyond is taken for none, infinity and ``nan`` too."""
+LARGEST = 2.0**53
+"""No benchmark measures a larger number. Beyond are numbers that overflowed (2^63, 2^64 and what is worked out from them) and infinity."""
 MOST_NOTES = 200
 """Notes that are kept of a file: one that is no benchmark at all would have one for each line."""
 
@@ -128,6 +128,36 @@ def count(given: object) -> int | None:
         return whole(given.strip())
     found = value(given)
     return int(found) if found is not None and found == int(found) and abs(found) < 1e18 else None
+
+
+def measured(given: object, name: str, line: int, notes: Notes) -> float | None:
+    """Return a number that was measured, 0 or more, out of a text or JSON; ``name`` is its column.
+
+    A number that is negative, too large or none is named in a note and left out (None). None is None without a note.
+    """
+    if given is None:
+        return None
+    found = value(given)
+    if found is not None and found >= 0:
+        return found
+    notes.add(line, f"{name} is {_odd(given, found)}", str(given)[:40])
+    return None
+
+
+def _odd(given: object, found: float | None) -> str:
+    if found is not None:
+        return "negative: left out"
+    text = str(given).strip()
+    large = _NUMBER.fullmatch(text) or text.lstrip("+-").lower() in {"inf", "infinity"}
+    return "too large: left out" if large else "no number"
+
+
+def counted(given: object, name: str, line: int, notes: Notes) -> int | None:
+    """Return a whole number as ``measured`` does."""
+    found, exact = measured(given, name, line, notes), count(given)
+    if found is not None and exact is None:
+        notes.add(line, f"{name} is no whole number: left out", str(given)[:40])
+    return None if found is None else exact
 
 
 def words(given: object) -> str:

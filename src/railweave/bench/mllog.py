@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.bench.lines import Line, Note, Notes, count, value, words
+from railweave.bench.lines import Line, Note, Notes, count, measured, value, words
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class Training:
 
     @property
     def seconds_to_train(self) -> float | None:
-        """From ``run_start`` to ``run_stop``."""
-        if self.began_ms is None or self.ended_ms is None:
+        """From ``run_start`` to ``run_stop``; None if one is missing, or the clock was set back between them."""
+        if self.began_ms is None or self.ended_ms is None or self.ended_ms < self.began_ms:
             return None
         return (self.ended_ms - self.began_ms) / 1e3
 
@@ -110,13 +110,17 @@ def _take(run: _Run, line: int, event: dict[str, Any], notes: Notes) -> None:
         run.began = time_ms
     elif key == "run_stop":
         run.ended, run.status = time_ms, words(more.get("status"))
+        if run.began is not None and time_ms is not None and time_ms < run.began:
+            notes.add(line, "the time to train is left out: negative, the run ends before it starts")
     elif key in {"block_start", "block_stop"}:
         _block(run, line, key, time_ms, more, notes)
     elif key == "tracked_stats":
-        _tracked(run, line, given, more)
+        _tracked(run, line, given, more, notes)
     elif key == "eval_accuracy":
-        accuracy = value(given)
-        if accuracy is not None:
+        accuracy = value(given)  # of some models a loss, which may be negative
+        if accuracy is None and given is not None:
+            notes.add(line, "eval_accuracy is no number", str(given))
+        elif accuracy is not None:
             run.accuracies.append((line, accuracy))
     elif key and isinstance(given, str | int | float) and str(given):
         run.settings.setdefault(key, str(given))
@@ -134,12 +138,12 @@ def _block(run: _Run, line: int, key: str, time_ms: int | None, more: dict[str, 
         notes.add(line, "a block that stops without a start")
 
 
-def _tracked(run: _Run, line: int, given: object, more: dict[str, Any]) -> None:
+def _tracked(run: _Run, line: int, given: object, more: dict[str, Any], notes: Notes) -> None:
     stats = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
-    seconds = value(stats.get("train_step_timing", stats.get("train_step_time")))
-    if seconds is not None and seconds >= 0:
+    seconds = measured(stats.get("train_step_timing", stats.get("train_step_time")), "time of a step", line, notes)
+    if seconds is not None:
         run.steps.append(Step(line, count(more.get("step", more.get("samples_count"))), seconds))
-    throughput = value(stats.get("throughput"))
+    throughput = measured(stats.get("throughput"), "throughput", line, notes)
     run.throughput = run.throughput if throughput is None else throughput
 
 

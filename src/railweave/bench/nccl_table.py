@@ -1,6 +1,6 @@
 """The table of nccl-tests and rccl-tests: which column is what, and rows read by that.
 
-Columns differ by version and option: no redop or root (up to 2.9), ``error`` for ``#wrong`` (up to 2.12), one place alone (rccl-tests
+A column that is not known is kept beside the row. Columns differ by version and option: no redop or root (up to 2.9), ``error`` for ``#wrong`` (up to 2.12), one place alone (rccl-tests
 -O), cputime (-C), hipevt, iterations (-I), algorithm and channels (rccl-tests -A), timestamp (-S), and lines of replays
 that have only the in-place half.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from railweave.bench.lines import number, whole
+from railweave.bench.lines import Notes, counted, measured, whole
 from railweave.bench.nccl_tests import Measured, NcclTestsRow
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Place = Literal["out-of-place", "in-place"]
 _LEAD = ("size", "count", "type", "redop", "root")
 _TIMES = ("time", "cputime")
+_TAIL = ("algo", "proto", "nchannels", "timestamp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,6 @@ def columns_of(head: str, above: str) -> Columns | None:
     if not starts:
         return None
     lead = tuple(names[: starts[0]])
-    if any(one not in _LEAD for one in lead):
-        return None
     width = starts[1] - starts[0] if len(starts) > 1 else _width(names[starts[0] :])
     group = tuple(names[starts[0] : starts[0] + width])
     named: list[Place] = [one for one in ("out-of-place", "in-place") if one in above]
@@ -59,11 +58,10 @@ def columns_of(head: str, above: str) -> Columns | None:
 
 
 def _width(names: Sequence[str]) -> int:
-    tail = {"algo", "proto", "nchannels", "timestamp"}
-    return next((at for at, name in enumerate(names) if name in tail), len(names))
+    return next((at for at, name in enumerate(names) if name in _TAIL), len(names))
 
 
-def row_of(columns: Columns, line: int, text: str) -> NcclTestsRow | str:
+def row_of(columns: Columns, line: int, text: str, notes: Notes) -> NcclTestsRow | str:
     """A row of a table, or what is wrong with it.
 
     Names that may be empty (redop, root) are missing among its words then; a timestamp is two words, a date and a time.
@@ -73,10 +71,11 @@ def row_of(columns: Columns, line: int, text: str) -> NcclTestsRow | str:
     if size is None or size < 0:
         return "a row without a size"
     tail = [*columns.tail, "clock"] if "timestamp" in columns.tail and _has_clock(fields) else list(columns.tail)
-    for leads in range(len(columns.lead), min(3, len(columns.lead)) - 1, -1):
+    fewest = min(3, len(columns.lead)) if set(columns.lead) <= set(_LEAD) else len(columns.lead)
+    for leads in range(len(columns.lead), fewest - 1, -1):
         for places in (columns.places, columns.places[-1:]):
             if len(fields) == leads + len(places) * len(columns.group) + len(tail):
-                return _read(columns, line, fields, leads, places, tail)
+                return _read(columns, line, fields, leads, places, tail, notes)
     expected = len(columns.lead) + len(columns.places) * len(columns.group) + len(columns.tail)
     return f"{len(fields)} values under {expected} columns"
 
@@ -86,35 +85,46 @@ def _has_clock(fields: Sequence[str]) -> bool:
 
 
 def _read(
-    columns: Columns, line: int, fields: list[str], leads: int, places: Sequence[Place], tail: Sequence[str]
+    columns: Columns,
+    line: int,
+    fields: list[str],
+    leads: int,
+    places: Sequence[Place],
+    tail: Sequence[str],
+    notes: Notes,
 ) -> NcclTestsRow:
     lead = dict(zip(columns.lead[:leads], fields[:leads], strict=True))
     width = len(columns.group)
-    measured: dict[Place, Measured] = {}
+    by_place: dict[Place, Measured] = {}
     for at, place in enumerate(places):
         begin = leads + at * width
-        measured[place] = _measured(dict(zip(columns.group, fields[begin : begin + width], strict=True)))
+        found = dict(zip(columns.group, fields[begin : begin + width], strict=True))
+        by_place[place] = _measured(found, place, line, notes)
     after = dict(zip(tail, fields[len(fields) - len(tail) :], strict=True)) if tail else {}
     redop, root = lead.get("redop", ""), lead.get("root", "")
     return NcclTestsRow(
         line,
         whole(fields[0]) or 0,
-        count=whole(lead.get("count", "")),
+        count=counted(lead.get("count"), "count", line, notes),
         type=lead.get("type", ""),
         redop="" if redop == "none" else redop,
         root=whole(root),
-        out_of_place=measured.get("out-of-place"),
-        in_place=measured.get("in-place"),
+        out_of_place=by_place.get("out-of-place"),
+        in_place=by_place.get("in-place"),
         algorithm=after.get("algo", ""),
         protocol=after.get("proto", ""),
-        channels=whole(after.get("nchannels", "")),
+        channels=counted(after.get("nchannels"), "nchannels", line, notes),
         timestamp=" ".join(after[name] for name in ("timestamp", "clock") if name in after),
+        others=tuple((name, text) for name, text in (lead | after).items() if name not in {*_LEAD, *_TAIL, "clock"}),
     )
 
 
-def _measured(found: dict[str, str]) -> Measured:
+def _measured(found: dict[str, str], place: Place, line: int, notes: Notes) -> Measured:
     def read(*names: str) -> float | None:
-        return next((number(found[name]) for name in names if name in found), None)
+        name = next((name for name in names if name in found), "")
+        if not name or found[name] == "N/A":
+            return None
+        return measured(found[name], f"{place} {name}", line, notes)
 
     return Measured(
         time_us=read(*_TIMES),

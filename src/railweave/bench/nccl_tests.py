@@ -84,7 +84,10 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class NcclTestsRow:
-    """One size. ``size_bytes`` is that of the table, of an all-gather what a rank receives in all. A root of -1 is none."""
+    """One size. ``size_bytes`` is that of the table, of an all-gather what a rank receives in all. A root of -1 is none.
+
+    ``others`` are columns that are not known here, with their values: they tell rows apart.
+    """
 
     line: int
     size_bytes: int
@@ -98,6 +101,7 @@ class NcclTestsRow:
     protocol: str = ""
     channels: int | None = None
     timestamp: str = ""
+    others: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

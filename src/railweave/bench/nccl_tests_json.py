@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from railweave.bench.lines import Notes, count, value, words
+from railweave.bench.lines import Notes, count, counted, measured, words
 from railweave.bench.nccl_tests import (
     Measured,
     NcclTests,
@@ -23,6 +23,9 @@ from railweave.reading import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+_KNOWN = {"size", "count", "type", "redop", "root", "actual_iterations", "experiment_name"}
 
 
 def read_nccl_tests_json(text: str, notes: Notes) -> list[NcclTests]:
@@ -61,8 +64,8 @@ def _run(found: dict[str, Any], notes: Notes) -> NcclTests:
         rank_count=len(ranks) or None,
         node_count=len({one.host for one in ranks}) or None,
         rows=rows,
-        out_of_bounds=count(bounds.get("count")),
-        average_busbw_gbytes_per_s=value(average.get("bandwidth")),
+        out_of_bounds=counted(bounds.get("count"), "out of bounds values", 0, notes),
+        average_busbw_gbytes_per_s=_number(average.get("bandwidth"), "average bus bandwidth", notes),
         average_is_enough={"true": True, "false": False}.get(str(average.get("okay")).lower()),
         concluded="end_time" in found,
         failures=tuple((0, words(one)[:300]) for one in _list(found.get("errors")) if words(one).strip()),
@@ -87,26 +90,40 @@ def _rows(found: dict[str, Any], notes: Notes) -> Iterator[NcclTestsRow]:
             type=words(row.get("type")),
             redop="" if redop == "none" else redop,
             root=count(row.get("root")),
-            out_of_place=_measured(row, "out_of_place"),
-            in_place=_measured(row, "in_place"),
+            out_of_place=_measured(row, "out_of_place", f"result {place}", notes),
+            in_place=_measured(row, "in_place", f"result {place}", notes),
+            others=tuple((name, str(one)) for name, one in row.items() if name not in _KNOWN and _plain(one)),
         )
 
 
-def _measured(row: dict[str, Any], place: str) -> Measured | None:
+def _plain(given: object) -> bool:
+    return isinstance(given, str | int | float) and bool(str(given))
+
+
+def _number(given: object, name: str, notes: Notes) -> float | None:
+    """Return the number; ``nan`` stands for what was not measured, and of no message there is no bandwidth."""
+    return None if given in ("nan", "-nan", "N/A") else measured(given, name, 0, notes)
+
+
+def _measured(row: dict[str, Any], place: str, where: str, notes: Notes) -> Measured | None:
+    def read(one: dict[str, Any], *names: str) -> float | None:
+        name = next((name for name in names if name in one), "")
+        return _number(one.get(name), f"{where}: {place} {name}", notes)
+
     given, each = row.get(place), _dict(row.get(f"{place}_per_iter"))
     if not isinstance(given, dict):
         return None
     found = cast("dict[str, Any]", given)
     return Measured(
-        time_us=value(found.get("time", found.get("cpu_time"))),
-        algbw_gbytes_per_s=value(found.get("alg_bw")),
-        busbw_gbytes_per_s=value(found.get("bus_bw")),
-        wrong=value(found.get("nwrong")),
-        event_us=value(found.get("hip_event_time")),
-        fastest_us=value(each.get("min_us")),
-        slowest_us=value(each.get("max_us")),
-        p99_us=value(each.get("p99_us")),
-        variation_percent=value(each.get("cv_pct")),
+        time_us=read(found, "time", "cpu_time"),
+        algbw_gbytes_per_s=read(found, "alg_bw"),
+        busbw_gbytes_per_s=read(found, "bus_bw"),
+        wrong=read(found, "nwrong"),
+        event_us=read(found, "hip_event_time"),
+        fastest_us=read(each, "min_us"),
+        slowest_us=read(each, "max_us"),
+        p99_us=read(each, "p99_us"),
+        variation_percent=read(each, "cv_pct"),
     )
 
 

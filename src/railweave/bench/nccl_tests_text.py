@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from railweave.bench.lines import Line, Notes, number, whole
+from railweave.bench.lines import Line, Notes, counted, measured
 from railweave.bench.nccl_table import USUAL, Columns, columns_of, row_of
 from railweave.bench.nccl_tests import NcclTests, NcclTestsRow, Rank, operation_of, operation_of_file, version_of
 
@@ -30,6 +30,7 @@ _FAILED = re.compile(
     r"Test (?:NCCL |CUDA |HIP )?failure|Test timeout|^# error: \S|Invalid number of GPUs|\[ERROR\]|is not available|"
     r"NCCL failure|out of memory"
 )
+_HEADER = re.compile(r"^#\s*size\s+count\b")
 _ROW = re.compile(r"^\s*[0-9]+\s+(?:[0-9]+\s|$)|^\s+[0-9]")
 _DATE = re.compile(r"^# (?:Date|Test date|start(?:ed)?)\s*[:=]\s*(.*\S)", re.IGNORECASE)
 _KNOWN = re.compile(
@@ -47,12 +48,15 @@ class _Run:
     tests_version: str = ""
     library_version: str = ""
     columns: Columns | None = None
+    unread: str = ""
+    """The header of a table that is not understood: its rows are left out."""
     settings: dict[str, str] = field(default_factory=dict[str, str])
     ranks: list[Rank] = field(default_factory=list[Rank])
     rows: list[NcclTestsRow] = field(default_factory=list[NcclTestsRow])
     failures: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     out_of_bounds: int | None = None
     average: float | None = None
+    averaged: bool = False
     enough: bool | None = None
     concluded: bool = False
     began: str = ""
@@ -61,7 +65,7 @@ class _Run:
     @property
     def began_to_measure(self) -> bool:
         """Whether a further header is that of another run."""
-        return bool(self.columns or self.rows or self.average is not None)
+        return bool(self.columns or self.unread or self.rows or self.averaged)
 
     def whole(self, file: str) -> NcclTests:
         return NcclTests(
@@ -80,7 +84,7 @@ class _Run:
             out_of_bounds=self.out_of_bounds,
             average_busbw_gbytes_per_s=self.average,
             average_is_enough=self.enough,
-            concluded=self.concluded or self.average is not None,
+            concluded=self.concluded or self.averaged,
             failures=tuple(self.failures),
             began=self.began,
             command=self.command,
@@ -100,7 +104,7 @@ def read_nccl_tests(lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
     above = ""
     for line in lines:
         text = line.text.rstrip()
-        if _heads(text) and (not runs or runs[-1].began_to_measure):
+        if runs and runs[-1].began_to_measure and (_heads(text) or _of_another(runs[-1], text)):
             runs.append(_Run(line.number))
         if not runs and text.strip():
             runs.append(_Run(line.number))
@@ -123,12 +127,22 @@ def _heads(text: str) -> bool:
     )
 
 
+def _of_another(run: _Run, text: str) -> bool:
+    """Whether a table begins whose run has no head: a second header, or a row after the end of the run before."""
+    if _HEADER.match(text):
+        return bool(run.rows or run.averaged)
+    return (run.concluded or run.averaged) and _ROW.match(text) is not None
+
+
 def _take(run: _Run, line: Line, text: str, above: str, notes: Notes) -> bool:
     """Whether a line says something of a run, which then has it."""
     if text.startswith("#"):
-        return _comment(run, text, above) or _failed(run, line, text)
+        return _comment(run, line.number, text, above, notes) or _failed(run, line, text)
     if _ROW.match(text):
-        row = row_of(run.columns or USUAL, line.number, text)
+        if run.unread:
+            notes.add(line.number, f"a row is left out: its header is not understood ({run.unread})", text)
+            return True
+        row = row_of(run.columns or USUAL, line.number, text, notes)
         if isinstance(row, str):
             notes.add(line.number, row, text)
             return True
@@ -160,11 +174,11 @@ def _versions(run: _Run, found: re.Match[str]) -> None:
     run.library_version = version_of(int(found[3])) if found[3] else ""
 
 
-def _comment(run: _Run, text: str, above: str) -> bool:
+def _comment(run: _Run, line: int, text: str, above: str, notes: Notes) -> bool:
     """A line with a mark at its beginning: all but the rows."""
     columns = columns_of(text, above)
-    if columns:
-        run.columns = columns
+    if columns or _HEADER.match(text):
+        run.columns, run.unread = columns, "" if columns else " ".join(text.split())[:80]
     elif found := _VERSION.match(text):
         _versions(run, found)
     elif found := _STARTING.match(text):
@@ -175,15 +189,15 @@ def _comment(run: _Run, text: str, above: str) -> bool:
         rank, group, pid, host, device, pci, gpu = found.groups()
         run.ranks.append(Rank(int(rank), int(group or 0), int(pid), host, int(device), pci, gpu.strip()))
     else:
-        return _footer(run, text)
+        return _footer(run, line, text, notes)
     return True
 
 
-def _footer(run: _Run, text: str) -> bool:
+def _footer(run: _Run, line: int, text: str, notes: Notes) -> bool:
     if found := _OUT_OF_BOUNDS.match(text):
-        run.out_of_bounds = whole(found[1])
+        run.out_of_bounds = counted(found[1], "out of bounds values", line, notes)
     elif found := _AVERAGE.match(text):
-        run.average = number(found[1])
+        run.average, run.averaged = measured(found[1], "average bus bandwidth", line, notes), True
         run.enough = None if found[2] is None else found[2] == "OK"
     elif _ENDED.match(text):
         run.concluded = True

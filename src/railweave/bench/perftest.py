@@ -19,6 +19,8 @@ GBPS_OF_MIBPS = (1 << 20) * 8 / 1e9
 
 Verb = Literal["write", "read", "send", "atomic", ""]
 Kind = Literal["bandwidth", "latency", ""]
+Half = Literal["local", "remote"]
+"""The end whose results a row has, of a bidirectional test with ``--report-both``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,8 @@ class PerftestRow:
     """One size. What a test does not measure, or prints as 0.00 because it did not, is None.
 
     ``bandwidth_gbps`` of a bidirectional test is the sum of both directions. ``iterations`` are those of all queue pairs together,
-    where the test was not for a duration. Latencies are half a round trip, of reads and atomics a whole one.
+    where the test was not for a duration. Latencies are half a round trip, of reads and atomics a whole one. A row of one ``half`` is no row
+    of the test: it has what one end alone measured.
     """
 
     line: int
@@ -44,9 +47,10 @@ class PerftestRow:
     transactions_per_s: float | None = None
     cpu_percent: float | None = None
     service_level: int | None = None
+    half: Half | None = None
 
 
-def row_of(line: int, found: Mapping[str, float | int | None]) -> PerftestRow:
+def row_of(line: int, found: Mapping[str, float | int | None], half: Half | None = None) -> PerftestRow:
     """A row from its values by the names of its fields; ``size_bytes`` must be there.
 
     A peak of 0 is None: tests for a duration (-D), and those that measure none (-N), print 0.00.
@@ -72,6 +76,7 @@ def row_of(line: int, found: Mapping[str, float | int | None]) -> PerftestRow:
         transactions_per_s=found.get("transactions_per_s"),
         cpu_percent=found.get("cpu_percent"),
         service_level=whole("service_level"),
+        half=half,
     )
 
 

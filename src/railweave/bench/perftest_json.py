@@ -8,15 +8,16 @@ are read wherever they stand. The unit follows from the message rate: rate x siz
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.bench.lines import Line, Notes, number
-from railweave.bench.perftest import GBPS_OF_MIBPS, Perftest, row_of, verb_of
+from railweave.bench.lines import Line, Notes, counted, measured
+from railweave.bench.perftest import GBPS_OF_MIBPS, Half, Perftest, PerftestRow, row_of, verb_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_PAIR = re.compile(r'"?([A-Za-z][\w.]*)"?\s*:\s*("[^"]*"|[^\s,{}"]+)')
+_TOKEN = re.compile(r'"?([A-Za-z][\w.*]*)"?\s*:\s*("[^"]*"|\{|[^\s,{}"]+)|([{}])')
 _KEYS = {
     "MsgSize": "size_bytes",
     "n_iterations": "iterations",
@@ -36,8 +37,24 @@ _KEYS = {
     "tps_average": "transactions_per_s",
     "CPU_util": "cpu_percent",
 }
+_WHOLE = {"size_bytes", "iterations", "service_level"}
 _UNREAD = {"t_stdev", "stdev", "test_info", "results"}
 """The deviation is worked out from whole microseconds (``print_report_lat``): it is often 0, and wrong."""
+_HALVES: dict[str, Half | None] = {"results": None, "results_local": "local", "results_remote": "remote"}
+"""Objects with results, and which end's they are (``--report-both``)."""
+
+
+@dataclass
+class _Document:
+    """One test: its pairs by the object they stand in. Pairs outside of all objects are its results too."""
+
+    settings: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
+    results: dict[str, list[tuple[int, str, str]]] = field(default_factory=dict[str, list[tuple[int, str, str]]])
+
+    @property
+    def has_info(self) -> bool:
+        """Whether it has its ``test_info``."""
+        return any(name == "test" for _, name, _ in self.settings)
 
 
 def read_perftest_json(lines: Sequence[Line], notes: Notes, *, gbits: bool | None = None) -> list[Perftest]:
@@ -46,39 +63,51 @@ def read_perftest_json(lines: Sequence[Line], notes: Notes, *, gbits: bool | Non
     ``gbits``: whether the test ran with ``--report_gbits``; where it is None the message rate decides, and where there is none the
     bandwidth is left out with a note.
     """
-    found: list[Perftest] = []
-    pairs: list[tuple[int, str, str]] = []
-    for line in lines:
-        for name, text in _PAIR.findall(line.text):
-            if name == "test" and any(key == "test" for _, key, _ in pairs):
-                found.append(_test(pairs, notes, gbits))
-                pairs = []
-            pairs.append((line.number, name, text.strip('"')))
-    if any(name in _KEYS for _, name, _ in pairs):
-        found.append(_test(pairs, notes, gbits))
-    elif lines:
+    documents = [one for one in _documents(lines, notes) if one.results]
+    if not documents and lines:
         notes.add(lines[0].number, "no results of perftest")
+    found = (_test(one, notes, gbits) for one in documents)
     return [one for one in found if one.rows]
 
 
-def _test(pairs: Sequence[tuple[int, str, str]], notes: Notes, gbits: bool | None) -> Perftest:
-    found: dict[str, float | int | None] = {}
+def _documents(lines: Sequence[Line], notes: Notes) -> list[_Document]:
+    """Tests in order. One that is repeated, or whose results are repeated, is another."""
+    found = [_Document()]
+    inside: list[str] = []  # names of the objects that are open, the innermost last
+    for line in lines:
+        for name, text, brace in _TOKEN.findall(line.text):
+            if brace == "}":
+                inside = inside[:-1]
+            elif brace:
+                inside.append("")
+            elif text == "{":
+                inside.append(name)
+                if name in found[-1].results or (name == "test_info" and (found[-1].has_info or found[-1].results)):
+                    found.append(_Document())
+                if name.startswith("results") and name not in _HALVES:
+                    notes.add(line.number, f"results are left out: what {name!r} has is not known")
+            else:
+                if name == "test" and found[-1].has_info:
+                    found.append(_Document())
+                where = next((one for one in reversed(inside) if one), "")
+                pair = line.number, name, text.strip('"')
+                if name not in _KEYS:
+                    found[-1].settings.append(pair)
+                elif where in _HALVES or not where.startswith("results"):
+                    found[-1].results.setdefault(where if where in _HALVES else "results", []).append(pair)
+    return found
+
+
+def _test(document: _Document, notes: Notes, gbits: bool | None) -> Perftest:
     settings: dict[str, str] = {}
-    first = last = pairs[0][0]
-    for line, name, text in pairs:
-        if name in _KEYS:
-            found[_KEYS[name]] = read = number(text)
-            last = line
-            if read is None:
-                notes.add(line, f"{name} is no number", text)
-        elif name not in _UNREAD:
+    for _, name, text in document.settings:
+        if name not in _UNREAD:
             settings.setdefault(name, text)
-    _in_gbps(found, notes, last, gbits)
     title = settings.pop("test", "")
-    latency = any(key.startswith(("latency", "transactions")) for key in found)
-    size = found.get("size_bytes")
-    if size is None:
-        notes.add(last, "a result without MsgSize")
+    rows = [_row(_HALVES[name], pairs, notes, gbits) for name, pairs in document.results.items()]
+    first = min(line for pairs in (document.settings, *document.results.values()) for line, *_ in pairs)
+    keys = {_KEYS[name] for pairs in document.results.values() for _, name, _ in pairs}
+    latency = any(key.startswith(("latency", "transactions")) for key in keys)
     return Perftest(
         file=notes.file,
         line=first,
@@ -90,9 +119,24 @@ def _test(pairs: Sequence[tuple[int, str, str]], notes: Notes, gbits: bool | Non
         local_gid="",
         remote_gid="",
         command="",
-        rows=() if size is None or not 0 <= size < 1e18 else (row_of(last, found),),
+        rows=tuple(row for row in rows if row is not None),
         failures=(),
     )
+
+
+def _row(
+    half: Half | None, pairs: Sequence[tuple[int, str, str]], notes: Notes, gbits: bool | None
+) -> PerftestRow | None:
+    found: dict[str, float | int | None] = {}
+    for line, name, text in pairs:
+        key = _KEYS[name]
+        found[key] = (counted if key in _WHOLE else measured)(text, name, line, notes)
+    last = pairs[-1][0]
+    if found.get("size_bytes") is None:
+        notes.add(last, "a result without MsgSize")
+        return None
+    _in_gbps(found, notes, last, gbits)
+    return row_of(last, found, half)
 
 
 def _on_gpu(settings: Iterable[tuple[str, str]]) -> bool:

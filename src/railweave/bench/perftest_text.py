@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.bench.gids import gid_address
-from railweave.bench.lines import Line, Notes, number, whole
+from railweave.bench.lines import Line, Notes, counted, measured
 from railweave.bench.perftest import (
     COMMAND,
     GBPS_OF_MIBPS,
     GPU,
     TITLE,
+    Half,
     Kind,
     Perftest,
     PerftestFailure,
@@ -63,6 +64,8 @@ _NAMED = {
     "tps average": "transactions_per_s",
 }
 _WHOLE = ("size_bytes", "iterations", "service_level")
+_HALF = re.compile(r"^\s*(Local|Remote) results\s*:?\s*$", re.IGNORECASE)
+_RULE = re.compile(r"^\s*-{5,}\s*$")
 
 
 @dataclass
@@ -80,6 +83,24 @@ class _Test:
     failures: list[PerftestFailure] = field(default_factory=list[PerftestFailure])
     side: str = "local"
     titled: bool = False
+    headed: bool = False
+    """A table has begun."""
+    rules: int = 0
+    """Lines of dashes since the header of the table."""
+    taken: int = 0
+    """Rows since the header, those that were left out among them."""
+    half: Half | None = None
+    halves: set[Half] = field(default_factory=set[Half])
+    next_half: Half | None = None
+    heading: str = ""
+    """The last line that was not understood, after the last row."""
+    left_out: str = ""
+    """Why further rows are left out."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more is to come. A server of a test in one direction ends its table without a row."""
+        return bool(self.failures) or (self.headed and self.rules > (0 if self.taken else 1))
 
     def whole(self, file: str) -> Perftest:
         return Perftest(
@@ -112,12 +133,18 @@ def read_perftest(lines: Sequence[Line], notes: Notes) -> list[Perftest]:
                 _entitle(tests[-1], title)
             elif command:
                 _start(tests[-1], text, command)
-        elif text.strip() and not (tests and _take(tests[-1], line, notes)):
-            if not tests and (_ENDED.search(text) or _STATUS.search(text) or text.lstrip().startswith("#bytes")):
+        elif text.lstrip().startswith("#bytes"):
+            _table(tests, line, notes)
+        elif tests and tests[-1].columns and text.lstrip()[:1].isdigit():
+            _row(tests, line, notes)
+        elif text.strip() and not (tests and _take(tests[-1], line)):
+            if not tests and (_ENDED.search(text) or _STATUS.search(text)):
                 tests.append(_Test(line.number))
-                _take(tests[-1], line, notes)
+                _take(tests[-1], line)
             elif not _KNOWN.match(text):
                 notes.add(line.number, "not understood", text)
+                if tests:
+                    tests[-1].heading = text.strip()
     return [test.whole(notes.file) for test in tests if test.titled or test.rows or test.failures]
 
 
@@ -135,14 +162,61 @@ def _start(test: _Test, text: str, command: re.Match[str]) -> None:
     test.gpu = GPU.search(text) is not None
 
 
-def _take(test: _Test, line: Line, notes: Notes) -> bool:
+def _table(tests: list[_Test], line: Line, notes: Notes) -> None:
+    """Begin a table. A second one of a test has the results of one end, or it is another test's: it never adds rows to the first."""
+    if not tests:
+        tests.append(_Test(line.number))
+    test = tests[-1]
+    half, test.next_half = test.next_half, None
+    if half:
+        test.left_out = test.left_out or (f"a second table of {half} results" if half in test.halves else "")
+        test.halves.add(half)
+    elif test.headed and _others(tests):
+        _at_once(tests, notes)
+    elif test.rows and test.heading:
+        test.left_out = f"the heading {test.heading[:80]!r} of its table is not understood"
+    elif test.rows:
+        test = _Test(line.number)
+        tests.append(test)
+    test.half, test.headed, test.rules, test.taken = half, True, 0, 0
+    test.columns = _COLUMN.findall(line.text.strip())
+
+
+def _others(tests: Sequence[_Test]) -> list[_Test]:
+    """Tests before the last that have not ended: they print into the same text."""
+    found: list[_Test] = []
+    for one in reversed(tests[:-1]):
+        if one.titled and one.ended:
+            break
+        if one.titled:
+            found.insert(0, one)
+    return found
+
+
+def _at_once(tests: Sequence[_Test], notes: Notes) -> None:
+    """Leave out the rows of tests that ran at once: nothing says whose they are."""
+    test = tests[-1]
+    if test.left_out:
+        return
+    names = ", ".join(dict(one.settings).get("Device", "a device that is not named") for one in (*_others(tests), test))
+    test.left_out = f"tests of {names} ran at once, and nothing says whose it is"
+    for row in test.rows:
+        notes.add(row.line, f"a row of {row.size_bytes} bytes is left out: {test.left_out}")
+    test.rows.clear()
+    test.gids.clear()
+
+
+def _take(test: _Test, line: Line) -> bool:
     """Whether a line says something of a test, which then has it."""
     text = line.text.strip()
-    if text.startswith("#bytes"):
-        test.columns = _COLUMN.findall(text)
+    if _RULE.match(text):
+        test.rules += 1
+        if test.ended:
+            test.columns = []
         return True
-    if test.columns and text[0].isdigit():
-        return _row(test, line, text, notes)
+    if half := _HALF.match(text):
+        test.next_half = "local" if half[1].lower() == "local" else "remote"
+        return True
     if text.startswith(("local address:", "remote address:")):
         test.side = text.split()[0]
         return True
@@ -177,31 +251,37 @@ def _pairs(test: _Test, text: str) -> bool:
     return bool(found)
 
 
-def _row(test: _Test, line: Line, text: str, notes: Notes) -> bool:
+def _row(tests: Sequence[_Test], line: Line, notes: Notes) -> None:
+    test, text = tests[-1], line.text.strip()
     fields = text.split()
-    columns = [name for name in test.columns if name]
-    if len(fields) != len(columns):
-        notes.add(line.number, f"{len(fields)} values under {len(columns)} columns", text)
-        return True
+    test.taken, test.heading = test.taken + 1, ""
+    if not test.left_out and len(fields) != len(test.columns):
+        notes.add(line.number, f"{len(fields)} values under {len(test.columns)} columns", text)
+        return
+    unknown = [column for column in test.columns if column.startswith("#") and column not in _NAMED]
+    if not test.left_out and not unknown:
+        found = _values(test.columns, fields, line, notes)
+        size = found.get("size_bytes")
+        if size is None:
+            notes.add(line.number, "a row without a size", text)
+            return
+        if not any((row.half, row.size_bytes) == (test.half, size) for row in test.rows) or not _others(tests):
+            test.rows.append(row_of(line.number, found, test.half))
+            return
+        _at_once(tests, notes)  # two tables in one: each has its row of a size
+    why = test.left_out or f"its column {unknown[0]} is not understood"
+    notes.add(line.number, f"a row is left out: {why}", text)
+
+
+def _values(columns: Sequence[str], fields: Sequence[str], line: Line, notes: Notes) -> dict[str, float | int | None]:
     found: dict[str, float | int | None] = {}
     for column, given in zip(columns, fields, strict=True):
         name, _, unit = column.partition("[")
         key = _NAMED.get(name.replace("%%", "%"))
         if key is None:
             continue  # a counter of -W, or one port of two
-        read = whole(given) if key in _WHOLE else number(given)
-        if read is None:
-            notes.add(line.number, f"{given[:40]!r} under {column} is no number", text)
+        read = (counted if key in _WHOLE else measured)(given, column, line.number, notes)
         if read is not None and key.startswith("bandwidth") and unit.startswith(("MB", "MiB")):
             read *= GBPS_OF_MIBPS
         found[key] = read
-    return _kept(test, line, found, notes)
-
-
-def _kept(test: _Test, line: Line, found: dict[str, float | int | None], notes: Notes) -> bool:
-    size = found.get("size_bytes")
-    if size is None or size < 0:
-        notes.add(line.number, "a row without a size", line.text)
-    else:
-        test.rows.append(row_of(line.number, found))
-    return True
+    return found

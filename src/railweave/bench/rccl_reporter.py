@@ -5,9 +5,10 @@ One record for each size and place. As JSON it is a list, in older versions a re
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.bench.lines import Line, Notes, count, fields, value
+from railweave.bench.lines import Line, Notes, count, fields, measured
 from railweave.bench.nccl_tests import OPERATIONS, Measured, NcclTests, NcclTestsRow, operation_of_file
 from railweave.reading import parse_json
 
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Record = dict[str, Any]
+_Key = tuple[int, str, str, tuple[tuple[str, str], ...], int]
+_RUN = ("numcycle", "collective", "name", "nodes", "ranks", "gpus")
+_KNOWN = {
+    *_RUN,
+    *("rankspernode", "gpusperrank", "size", "type", "redop", "inplace"),
+    *("time", "algbw", "busbw", "wrong", "#wrong"),
+}
+"""Fields that are known; all others are kept beside the row, and tell rows apart."""
 
 
 def read_reporter_csv(lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
@@ -62,7 +71,7 @@ def _lower(record: Record) -> Record:
 def _runs(records: Sequence[tuple[int, Record]], notes: Notes) -> list[NcclTests]:
     groups: dict[tuple[object, ...], list[tuple[int, Record]]] = {}
     for line, one in records:
-        key = tuple(str(one.get(name, "")) for name in ("numcycle", "collective", "name", "nodes", "ranks", "gpus"))
+        key = tuple(str(one.get(name, "")) for name in _RUN)
         groups.setdefault(key, []).append((line, one))
     return [_run(group, notes) for group in groups.values()]
 
@@ -92,21 +101,17 @@ def _run(records: Sequence[tuple[int, Record]], notes: Notes) -> NcclTests:
 
 
 def _rows(records: Sequence[tuple[int, Record]], notes: Notes) -> Iterator[NcclTestsRow]:
-    rows: dict[tuple[int, str, str], dict[str, tuple[int, Measured]]] = {}
+    rows: dict[_Key, dict[str, tuple[int, Measured]]] = {}
     for line, one in records:
         size, place = count(one.get("size")), str(one.get("inplace", ""))
         if size is None or size < 0 or place not in {"0", "1"}:
             notes.add(line, "a record without a size, or without a place", str(one))
             continue
-        measured = Measured(
-            time_us=value(one.get("time")),
-            algbw_gbytes_per_s=value(one.get("algbw")),
-            busbw_gbytes_per_s=value(one.get("busbw")),
-            wrong=value(one.get("wrong", one.get("#wrong"))),
-        )
-        key = size, str(one.get("type", "")), str(one.get("redop", ""))
-        rows.setdefault(key, {})[place] = line, measured
-    for (size, type_, redop), places in rows.items():
+        others = tuple((name, str(text)) for name, text in one.items() if name not in _KNOWN and str(text))
+        key = size, str(one.get("type", "")), str(one.get("redop", "")), others
+        again = next(number for number in itertools.count() if place not in rows.get((*key, number), {}))
+        rows.setdefault((*key, again), {})[place] = line, _measured(one, line, notes)
+    for (size, type_, redop, others, _), places in rows.items():
         out, inside = places.get("0"), places.get("1")
         yield NcclTestsRow(
             min(line for line, _ in places.values()),
@@ -115,4 +120,19 @@ def _rows(records: Sequence[tuple[int, Record]], notes: Notes) -> Iterator[NcclT
             redop="" if redop == "none" else redop,
             out_of_place=out[1] if out else None,
             in_place=inside[1] if inside else None,
+            others=others,
         )
+
+
+def _measured(record: Record, line: int, notes: Notes) -> Measured:
+    def read(*names: str) -> float | None:
+        name = next((name for name in names if name in record), "")
+        given = record.get(name)
+        return None if given in ("N/A", "") else measured(given, name, line, notes)
+
+    return Measured(
+        time_us=read("time"),
+        algbw_gbytes_per_s=read("algbw"),
+        busbw_gbytes_per_s=read("busbw"),
+        wrong=read("wrong", "#wrong"),
+    )

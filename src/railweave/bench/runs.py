@@ -95,9 +95,17 @@ def _perftest(test: Perftest, read: Read, digest: str, kept: str, given: Environ
 def _perftest_row(operation: str, row: PerftestRow) -> Iterator[Sample]:
     for field in fields(row):
         given = getattr(row, field.name)
-        if field.name not in {"line", "size_bytes", "service_level"} and given is not None:
+        if field.name not in {"line", "size_bytes", "service_level", "half"} and given is not None:
             level = () if row.service_level is None else (("service level", str(row.service_level)),)
-            yield Sample(operation, row.size_bytes, "", field.name, float(given), row.line, level)
+            yield Sample(
+                f"{operation}, {row.half} half" if row.half else operation,
+                row.size_bytes,
+                "",
+                field.name,
+                float(given),
+                row.line,
+                level,
+            )
 
 
 def _nccl_tests(test: NcclTests, read: Read, digest: str, kept: str, given: Environment) -> Run:
@@ -147,7 +155,7 @@ def _nccl_samples(test: NcclTests) -> Iterator[Sample]:
         labels |= {"channels": "" if row.channels is None else str(row.channels), "timestamp": row.timestamp}
         if row.root is not None and row.root >= 0:
             labels["root"] = str(row.root)
-        told = tuple((name, text) for name, text in labels.items() if text)
+        told = tuple((name, text) for name, text in (dict(row.others) | labels).items() if text)
         places: tuple[tuple[str, Measured | None], ...] = ("out-of-place", row.out_of_place), ("in-place", row.in_place)
         for place, measured in places:
             for field in fields(measured) if measured is not None else ():

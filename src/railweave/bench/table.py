@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.bench.lines import Line, Note, Notes, fields, number, whole
+from railweave.bench.lines import Line, Note, Notes, fields, measured, number, whole
 from railweave.bench.nccl_tests import OPERATIONS
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ IN_UNITS = {
     ("one_way_delay", "us"): ("one_way_delay_us", 1.0),
 }
 """Quantities by a column or a metric, and the unit beside it. Of bus bandwidth ``GB/s`` is byte, of perftest ``Gb/s`` is bit."""
+
+KNOWN = {quantity for quantity, _ in (*QUANTITIES.values(), *IN_UNITS.values())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +90,17 @@ def read_table(lines: Sequence[Line], notes: Notes) -> Table:
             continue
         given = [one.strip() for one in fields(line.text)]
         if not heads:
-            heads = [one.lower() for one in given]
+            heads = _told_apart([one.lower() for one in given])
         elif len(given) != len(heads):
             notes.add(line.number, f"{len(given)} values under {len(heads)} columns", line.text)
         else:
             found += _row(line.number, dict(zip(heads, given, strict=True)), notes)
     return Table(notes.file, tuple(found))
+
+
+def _told_apart(heads: Sequence[str]) -> list[str]:
+    """Return names of columns; of a name that is there twice, the second is another column: which of them is meant, nothing says."""
+    return [name if name not in heads[:place] else f"{name} (column {place + 1})" for place, name in enumerate(heads)]
 
 
 def _row(line: int, row: dict[str, str], notes: Notes) -> list[Measurement]:
@@ -106,6 +113,12 @@ def _row(line: int, row: dict[str, str], notes: Notes) -> list[Measurement]:
 
     size, what, place = first(SIZES), first(WHAT), first(PLACES).lower()
     size_bytes = whole(size)
+    if re.match(r"[+-]?[0-9.]+$", size) and (size_bytes is None or size_bytes < 0):
+        notes.add(
+            line,
+            f"a row is left out: its size {size[:40]!r} is {'negative' if size[0] == '-' else 'no whole number, or too large'}",
+        )
+        return []
     if size and size_bytes is None:
         used -= set(SIZES)  # a word, as `average over unstated sizes`, which is kept beside the number
     unit = re.split(r"[\s(]", row.get("unit", "").strip().lower(), maxsplit=1)[0]
@@ -123,12 +136,13 @@ def _row(line: int, row: dict[str, str], notes: Notes) -> list[Measurement]:
     sides = {"out": "out-of-place", "in": "in-place"}
     found: list[Measurement] = []
     for quantity, text, factor in values:
-        read = number(text)
+        # a quantity of somebody's own may be below 0
+        read = (measured(text, quantity, line, notes) if quantity in KNOWN else number(text)) if text else None
         if read is not None:
             found.append(
                 Measurement(line, operation, size_bytes, sides.get(place, place), quantity, read * factor, labels)
             )
-        elif text:
+        elif text and quantity not in KNOWN:
             notes.add(line, f"{quantity} is no number", text)
     if not values:
         notes.add(line, "a row with no number that is known")

@@ -10,6 +10,8 @@ from math import isfinite
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from railweave.bench.comparing.rows import REMARKS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -37,11 +39,15 @@ TUNED = {
     "reassign_quality_delta": "reassignment quality-delta",
 }
 """Columns and settings that say how switches were tuned, and what the reports call them."""
+MODELS = ("model", "benchmark")
+"""Columns that name the model of a table that has no operation."""
+
+_Row = tuple[str, str, tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A row. ``profile``: the model alone, or with other traffic; ``seconds``: the median of ``runs`` runs; ``least``, ``most``: of them."""
+    """A row. ``profile``: the model alone, or with other traffic; ``tuned``: how switches were tuned, and what else tells it apart; ``seconds``: the median of ``runs`` runs; ``least``, ``most``: of them."""
 
     profile: str
     tuned: str
@@ -71,27 +77,38 @@ class CompletionTable:
 
 def completion_tables(runs: Iterable[Run]) -> list[CompletionTable]:
     """The tables of all models, in the order in which they come."""
-    by_model: dict[tuple[str, str], dict[tuple[str, str], list[float]]] = {}
+    by_model: dict[tuple[str, str], dict[_Row, list[float]]] = {}
     for run in runs:
-        here: dict[tuple[str, str, str, str], list[float]] = {}
+        here: dict[tuple[tuple[str, str], _Row], list[float]] = {}
         for one in run.samples:
             if one.quantity in QUANTITIES and isfinite(one.value) and one.value > 0:
                 told = {**dict(run.environment.variables), **dict(run.settings), **dict(one.labels)}
-                key = _model(run, one), one.quantity, _profile(told), _tuned(told)
-                here.setdefault(key, []).append(one.value)
-        for (model, quantity, profile, tuned), values in here.items():
-            rows = by_model.setdefault((model, quantity), {})
+                row = _profile(told), _tuned(told), _others(run, one)
+                here.setdefault(((_model(run, one), one.quantity), row), []).append(one.value)
+        for (table, row), values in here.items():
             # steps of a run are one time; rows of a table are runs of their own
-            rows.setdefault((profile, tuned), []).extend(values if run.tool == "table" else [median(values)])
+            rows = by_model.setdefault(table, {})
+            rows.setdefault(row, []).extend(values if run.tool == "table" else [median(values)])
     found: list[CompletionTable] = []
     for model in dict.fromkeys(model for model, _ in by_model):
         quantity = next(one for one in QUANTITIES if (model, one) in by_model)
         rows = by_model[model, quantity]
         usual = median(value for values in rows.values() for value in values)
         unit, unit_s, _ = next(one for one in UNITS if usual >= one[2])
+        columns = [set(others) for *_, others in rows]
+        alike = columns[0].intersection(*columns[1:])  # what does not tell these rows apart
         told = tuple(
-            Completion(profile, tuned, median(values), min(values), max(values), len(values))
-            for (profile, tuned), values in rows.items()
+            Completion(
+                profile,
+                " ".join(
+                    filter(None, (tuned, *(f"{name} {text}" for name, text in others if (name, text) not in alike)))
+                ),
+                median(values),
+                min(values),
+                max(values),
+                len(values),
+            )
+            for (profile, tuned, others), values in rows.items()
         )
         found.append(CompletionTable(model, QUANTITIES[quantity], unit, unit_s, told))
     return found
@@ -100,7 +117,17 @@ def completion_tables(runs: Iterable[Run]) -> list[CompletionTable]:
 def _model(run: Run, sample: Sample) -> str:
     if run.tool == "mllog":
         return run.title.removeprefix("training of ")
-    return sample.operation or run.title
+    return sample.operation or next((text for name, text in sample.labels if name in MODELS and text), run.title)
+
+
+def _others(run: Run, sample: Sample) -> tuple[tuple[str, str], ...]:
+    """Columns of a table that are not known here: rows that differ in one of them are not repeats of each other."""
+    known = {*TUNED, *REMARKS, "row_id", *(() if sample.operation else MODELS)}
+    return tuple(
+        (name, text)
+        for name, text in sample.labels
+        if run.tool == "table" and name not in known and not name.startswith("background")
+    )
 
 
 def _profile(told: Mapping[str, str]) -> str:

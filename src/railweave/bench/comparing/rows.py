@@ -37,8 +37,8 @@ SLOWER = (
 """Quantities of which less is better."""
 COARSE = 0.1
 """Bus bandwidth below this, GB/s, has too few digits as it is printed: the time stands for it."""
-ASKED = ("type", "redop", "root", "service level")
-"""Labels of nccl-tests and perftest that say what was asked for; the others say what became of it."""
+RESULTS = ("algorithm", "protocol", "channels", "timestamp", "at", "samples")
+"""Labels of nccl-tests and of training that say what became of a run. All others say what was asked for, and tell rows apart."""
 REMARKS = ("note", "flag", "source", "table", "timestamp", "unit", "unit_in_source")
 """Columns of tables that do not tell rows apart."""
 
@@ -127,7 +127,7 @@ def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
     labels = tuple(
         (name, text)
         for name, text in told
-        if (text and name not in REMARKS if tool == "table" else name in ASKED and text != "0")
+        if (text and name not in REMARKS if tool == "table" else name not in RESULTS and text != "0")
     )
     size = -1 if sample.size_bytes is None else sample.size_bytes
     return Key(place, sample.operation, size, sample.place, sample.quantity, labels)
