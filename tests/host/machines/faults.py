@@ -975,6 +975,20 @@ _log(
 )
 
 
+@fault("log-link")
+def flapping_in_the_log(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    nic = _nic(plan, chance)
+    assert nic is not None
+    words = ("journalctl", "-k", "-b", "-o", "cat", "--no-pager")
+    dev = nic["netdev"]
+    down, up = (
+        ("NIC Link is Down", "NIC Link is Up, 400000 Mbps") if nic["driver"] == "bnxt_en" else ("Link down", "Link up")
+    )
+    lines = [f"{nic['driver']} {pci_of(parts, dev)} {dev}: {one}" for one in chance.choice(((down,), (down, up) * 3))]
+    parts.commands[words] = Said(parts.commands[words].out + "\n".join(lines) + "\n")
+    return str(nic["netdev"])
+
+
 def _counter(check: str, mlx5: tuple[str, ...], bnxt: tuple[str, ...]) -> None:
     def spoil(parts: Parts, plan: Plan, chance: Random) -> str | None:
         nic = _nic(plan, chance)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from .outcome import failed, of_server, ok, warning
+from ..machine import CannotTellError
+from .outcome import failed, of_nic, of_server, ok, warning
+from .reading import pci_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .outcome import Outcome
-    from .server import Server
+    from .server import Server, WantedNic
 
 
 class _Class(NamedTuple):
@@ -27,17 +29,36 @@ _CLASSES = {
     "log-nic": _Class(
         failed,
         (
-            r"bnxt_(?:en|re).*(?:firmware|hwrm).*(?:timeout|error|hung)",
+            # bnxt_en: the transmit path, the firmware and its commands, PCIe, temperature, modules
+            r"bnxt_en .*(?:TX timeout detected|Error \(timeout: ?\d+\)|[Aa]bandoning msg)",
+            r"bnxt_(?:en|re)\b.*(?:firmware|hwrm).*(?:timeout|timed ?out|error|hung)",
+            r"bnxt_(?:en|re)\b.*(?:timeout|timed ?out|error|hung).*(?:firmware|hwrm)",
+            r"bnxt_en .*(?:firmware reset event|firmware fatal condition|Firmware not re(?:sponding|ady)|Firmware reset aborted|previous firmware reset has not completed)",
+            r"bnxt_en .*(?:Pause Storm detected|RX buffer error|RX ring reset failed|doorbells? dropped|PCI I/O error detected|failed to open NIC|nic open fail)",
+            r"bnxt_en .*Chip temperature has (?:crossed|gone above)",
+            r"bnxt_en .*(?:Unqualified SFP\+ module|SFP\+ module is shutdown)",
+            # bnxt_re and its command queue
+            r"bnxt_\w+ .*(?:FW STALL Detected|cmdq\[\S*\]=\S+ (?:timed ?out|send failed|status))",
             r"bnxt_re.*Fail to (?:setets|initialize Flow control)",
-            r"mlx5_core .*(?:health compromised|FW assert|cmd.* timed? ?out)",
-            r"mlx5_cmd_out_err",
-            r"Port module event: module \d+, Cable (?:error|unplugged)",
+            r"(?:bnxt_re\d*|infiniband \S+): (?:Failed to \w+ HW \w+|Couldn't (?:open|start) port|Couldn't change QP\d* state)",
+            # mlx5_core: health, firmware commands, queues, temperature, modules, power
+            r"mlx5_core .*(?:health compromised|FW assert|assert_exit_ptr|Health issue observed|Fatal error \d+ detected|health recovery f(?:ailed|low aborted))",
+            r"mlx5_core .*synd 0x0*[1-9a-f][0-9a-f]*: ",
+            r"mlx5_core .*(?:cmd.*time(?:d ?)?out|timeout\. Will cause a leak|timed out while waiting for a slot|out of queue timeout|waiting for command semaphore)",
+            r"mlx5_core .*(?:TX timeout (?:detected|on queue)|RX timeout on channel|CQ error on CQN|Error cqe on cqn)",
+            r"mlx5_core .*(?:Firmware over \d+ MS in|Firmware is not responsive|FW requests reset|[Rr]eset [Tt]imeout|NIC IFC still|Got Device Reset)",
+            r"mlx5_core .*High temperature on sensors",
+            r"(?:Port module event(?:\[error\])?: )module \d+, Cable (?:error|unplugged|disabled)",
             r"Detected insufficient power on the PCIe slot",
+            r"mlx5_cmd_out_err",
+            r"(?:mlx5_\d+|infiniband mlx5_\S+|mlx5_ib)\b.*(?:error cqe|WC error: \d+)",
+            # the kernel's own watchdog of every driver
+            r"NETDEV WATCHDOG: .*timed out",
         ),
         "The kernel's log has no error of a NIC.",
-        "A NIC whose firmware hangs or complains of power fails under load.",
-        "update the NIC's firmware, power cycle; Fail to setets: firmware DCBX is on (nic-flash)",
-        "Thor2 guide, section 2.6, check 16, and section 5.1, question 5; ROCm cvs",
+        "A NIC whose firmware hangs, whose queues stand still, or that is too hot or short of power fails under load.",
+        "update the NIC's firmware, power cycle; Fail to setets: firmware DCBX is on (nic-flash); temperature: look at the air flow; Cable error: reseat or exchange the module",
+        "Thor2 guide, section 2.6, check 16, and section 5.1, question 5; ROCm cvs; Linux: bnxt_en, bnxt_re, mlx5_core, mlx5_ib, net/sched/sch_generic.c",
     ),
     "log-modules": _Class(
         failed,
@@ -52,7 +73,8 @@ _CLASSES = {
         (
             r"PCIe Bus Error: severity=Uncorrect\w+",
             r"AER: .*Uncorrect\w+ .*error",
-            r"pcieport .*Slot\(.*\): Link Down",
+            r"AER: .*recovery failed",
+            r"pcieport .*(?:Slot\(.*\): (?:Link Down|Card not present)|DPC: containment event)",
             r"IO_PAGE_FAULT",
             r"DMAR:.*fault",
         ),
@@ -66,16 +88,27 @@ _CLASSES = {
         (
             r"NVRM: (?:GPU .* has )?fallen off the bus",
             r"nvidia-nvswitch.*SXid",
-            r"NVRM: RmInitAdapter failed",
-            r"amdgpu.*(?:page fault|GPU reset begin|GPU hang)",
-            r"amdgpu.*\b[1-9]\d* uncorrectable hardware errors detected",
+            r"NVRM: .*(?:RmInitAdapter failed|rm_init_adapter failed|probe routine failed|API mismatch|requiring os reboot|crash dump has been created)",
+            r"NVRM: (?:FATAL|Fatal Error)",
+            # resets, hangs and faults
+            r"amdgpu.*(?:page fault|GPU reset begin|GPU reset\(\d+\)|GPU reset end with ret = -|GPU (?:smu |psp )?mode\d reset|GPU hang|VRAM is lost)",
+            r"amdgpu.*ring \S+ timeout",
+            r"amdgpu.*(?:IB test (?:failed|timed out)|fence wait loop timeout|unrecoverable state|preemption (?:failed|time ?out)|PCIe error recovery failed)",
             r"amdgpu.*Fatal error during GPU init",
-            r"amdgpu.*ring \w+ timeout",
+            # memory and RAS
+            r"amdgpu.*\b[1-9]\d* (?:new )?(?:uncorrectable|deferred) hardware errors detected",
+            r"amdgpu.*(?:uncorrectable hardware error\(|RAS controller interrupt|RAS poison consumption|Poison detected in|RAS Intr triggered)",
+            r"amdgpu.*(?:RAS records: ?\d+ exceed|[Bb]ad pages \d+ reache?s? threshold|RAS [Tt]able incorrect checksum)",
+            # XGMI, SMU, temperature
+            r"amdgpu.*(?:XGMI|WAFL)\S* PCS .*detected",
+            r"amdgpu.*XGMI: (?:Failed|failed|Get topology|Set topology|node .*can not match)",
+            r"amdgpu.*(?:SMU: (?:I'm (?:not done|very busy)|[Nn]o response|response:)|No response from (?:smu|SMU)|SMU still servicing)",
+            r"amdgpu.*(?:over temperature range|Critical Temperature Fault|going to shutdown due to GPU)",
         ),
         "The kernel's log has no error of a GPU driver.",
         "The GPU is lost, or its memory or its links fail.",
         "drain the server, reset the GPU, power cycle; exchange it if it comes back",
-        "ROCm cvs; AMD node scraper; NVIDIA driver",
+        "ROCm cvs; AMD node scraper; Linux: amdgpu; NVIDIA, open-gpu-kernel-modules",
     ),
     "log-memory": _Class(
         warning,
@@ -130,14 +163,45 @@ for _name, _one in _CLASSES.items():
 
 _XID = {
     **dict.fromkeys(
-        (46, 48, 56, 57, 58, 62, 64, 74, 79, 80, 81, 95, 109, 110, 119, 120, 136, 140, 143, 155, 156, 158), "failed"
+        (
+            46,
+            48,
+            56,
+            57,
+            58,
+            62,
+            64,
+            74,
+            79,
+            80,
+            81,
+            95,
+            109,
+            110,
+            119,
+            120,
+            136,
+            140,
+            143,
+            155,
+            156,
+            157,
+            158,
+            161,
+            167,
+        ),
+        "failed",
     ),
-    **dict.fromkeys((13, 31, 45, 68, 69, 94, 144, 145, 146, 147, 148, 149, 150, 154), "warning"),
+    **dict.fromkeys((169, 171, 172, 173), "failed"),
+    **dict.fromkeys((43, 63, 92, 162, 163), "informs"),
 }
-"""What an Xid means for the next job: those of the GPU or its links fail it, those of a program are a warning; 63 and 92 inform.
+"""What an Xid means for the next job: those of the GPU or its links fail it, and five inform. Any other, of a program or new, is a warning.
 
-(NVIDIA Xid catalog by way of OCI's table; Azure's list agrees but for 63, 65 and 92.)
+(NVIDIA Xid catalog by way of OCI's table; Azure's list agrees but for 63, 65 and 92. From 157 on by their names in ``nverror.h`` of NVIDIA's
+open-gpu-kernel-modules: retirement that failed, fatal timeouts, uncorrectable memory, links between chips.)
 """
+_XID_LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)(?: [^)]*)?\): (\d+)|NVRM: (?:GPU \S+ )?Xid (\d+)\b")
+"""With GPU instances (MIG) their numbers stand behind the address."""
 
 
 @of_server(
@@ -152,11 +216,11 @@ def xid(server: Server) -> Iterator[Outcome]:
     """Sort the Xids by what they call for."""
     seen: dict[str, dict[str, int]] = {"failed": {}, "warning": {}}
     for line in _lines(server):
-        found = re.search(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d+)", line)
-        if found and int(found[2]) in _XID:
-            kind = seen[_XID[int(found[2])]]
-            name = f"{found[2]} at {found[1]}"
-            kind[name] = kind.get(name, 0) + 1
+        found = _XID_LINE.search(line)
+        level = _XID.get(int(found[2] or found[3]), "warning") if found else "informs"
+        if found and level != "informs":
+            name = f"{found[2]} at {found[1]}" if found[1] else found[3]
+            seen[level][name] = seen[level].get(name, 0) + 1
     remedy = "drain the server; reset the GPU (nvidia-smi -r) or restart; 79 and 74: exchange it if it comes back"
     for level, kind in ((failed, seen["failed"]), (warning, seen["warning"])):
         if kind:
@@ -164,3 +228,37 @@ def xid(server: Server) -> Iterator[Outcome]:
             yield level(f"Xid {text}", "none since boot", "NVIDIA, Xid catalog", remedy)
             return
     yield ok("none")
+
+
+_LINK = re.compile(r"(?<!PCI )\bLink (?:is )?(up|down)\b", re.IGNORECASE)
+_FLAPS = 3
+"""Times that a link went down from which on it comes and goes."""
+
+
+@of_nic(
+    "log-link",
+    what="The kernel's log does not say that the link of a planned NIC is down, or comes and goes.",
+    why="A link that flaps ends the transfers of its rail each time; the log has the time of each, which the switch's log is laid beside.",
+    how="journalctl -k -b -o cat; dmesg",
+    source="Linux: bnxt_en, mlx5_core",
+    root=True,
+)
+def link(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Count how often the link went down, and look at what was said last."""
+    try:
+        names = (pci_of(server.machine, nic.netdev), f" {nic.netdev}:")
+    except CannotTellError:
+        names = (f" {nic.netdev}:",)
+    events = [
+        (found[1].lower(), line)
+        for line in _lines(server)
+        if any(name in line for name in names) and (found := _LINK.search(line))
+    ]
+    downs = sum(event == "down" for event, _ in events)
+    remedy = f"reseat or exchange cable and modules towards {nic.leaf} {nic.leaf_port}; look for its flaps there"
+    if events and events[-1][0] == "down":
+        yield warning(f"went down, last of all: {events[-1][1].strip()[:160]}", "up", "Linux kernel log", remedy)
+    elif downs >= _FLAPS:
+        yield warning(f"went down {downs} times", f"fewer than {_FLAPS} times", "Linux kernel log", remedy)
+    else:
+        yield ok(f"went down {downs} times")
