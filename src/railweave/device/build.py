@@ -70,6 +70,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
     }
     pauses = {one: fabric.intent(switch).qos.pfc.pauses(one) for one in ("server", "fabric")}
     some = any(pauses[cable.kind] for _, _, cable in ends)  # where none does, the switch has no lossless class
+    of_segments = not fabric.own_links or bool(fabric.tenants) or bool(fabric.other_link)
     usual = {kind: here or not some for kind, here in pauses.items()}
     except_for = {one.port: one for one in switch.port_qos}
     cabled = tuple(
@@ -81,6 +82,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
             end,
             far,
             cable,
+            of_segments=of_segments,
             pauses=_pauses(except_for.get(end.port), usual=usual[cable.kind]),
         )
         for end, far, cable in ends
@@ -208,10 +210,20 @@ def _lanes(text: str) -> tuple[int, int]:
 
 
 def _interface(
-    network: Network, fabric: Fabric, system: System, name: str, end: End, far: End, cable: Cable, *, pauses: bool
+    network: Network,
+    fabric: Fabric,
+    system: System,
+    name: str,
+    end: End,
+    far: End,
+    cable: Cable,
+    *,
+    of_segments: bool,
+    pauses: bool,
 ) -> Interface:
+    """The port at one end of a cable. ``of_segments``: whether server ports may be members of VLANs or tenants."""
     segment = None
-    if cable.kind == "server" and (not fabric.own_links or fabric.tenants or fabric.other_link):
+    if of_segments and cable.kind == "server":
         nic = network.server(far.device).nic(far.port)
         segment = network.segment_of(far.device, nic) if nic else None
     trunk = segment is not None and segment.vlan is not None and fabric.link_of(segment.vlan) == "trunk"

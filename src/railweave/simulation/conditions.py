@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.device.build import device_config
+from railweave.garbage import uncollected
 from railweave.network.status import absent_sentence, lost_nics, present
 from railweave.routing.control_plane import ControlPlane
 from railweave.routing.fib_file import read_fibs
@@ -61,14 +62,15 @@ def bed_of(
     What is absent by ``status:`` takes no part, and the notes of the fabric say so. Raises ``InputError``.
     """
     running = configs or {}
-    here = [running.get(one.name) or device_config(network, one.name) for one in network.switches]
-    plane = ControlPlane(here, network.absent)
-    routes = plane.routes() if fibs is None else read_fibs(fibs, network, plane.prefixes)
-    there = present(network)
-    fabric = packet_fabric(there, plane.configs, routes, lb, tenant=tenant)
-    if words := absent_sentence(network):
-        fabric = replace(fabric, notes=(*fabric.notes, words))
-    job, hosts = job_of(there, fabric.wiring, tenant, order, processes, gpus=gpus, lost=lost_nics(network))
+    with uncollected():
+        here = [running.get(one.name) or device_config(network, one.name) for one in network.switches]
+        plane = ControlPlane(here, network.absent)
+        routes = plane.routes() if fibs is None else read_fibs(fibs, network, plane.prefixes)
+        there = present(network)
+        fabric = packet_fabric(there, plane.configs, routes, lb, tenant=tenant)
+        if words := absent_sentence(network):
+            fabric = replace(fabric, notes=(*fabric.notes, words))
+        job, hosts = job_of(there, fabric.wiring, tenant, order, processes, gpus=gpus, lost=lost_nics(network))
     return Bed(plane if fibs is None else None, fabric, job, hosts)
 
 
