@@ -32,9 +32,14 @@ def example_files(name: str) -> dict[str, bytes]:
     return {source.name: source.read_bytes() for source in sources if source.exists()}
 
 
-def write_new(target: Path, files: dict[str, bytes]) -> list[Path]:
-    """Write files into a new or empty folder; returns them. Raises ``InputError`` for any other, ``OutputError`` where it cannot be written."""
+def check_new(target: Path) -> None:
+    """Raise ``InputError`` for a folder that is neither new nor empty."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError([Problem(FileLine(str(target)), "exists and is not an empty folder", "choose another")])
+
+
+def write_new(target: Path, files: dict[str, bytes]) -> list[Path]:
+    """Write files into a new or empty folder; returns them. Raises ``InputError`` for any other, ``OutputError`` where it cannot be written."""
+    check_new(target)
     write_below(target, files)
     return [target / name for name in files]

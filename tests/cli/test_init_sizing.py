@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from railweave.catalog import catalog
@@ -15,7 +17,10 @@ from railweave.catalog.words import servers_named, switches_named
 from railweave.cli.app import app
 from railweave.errors import InputError
 from railweave.network.model import Network
-from railweave.outputs.steps import design_file
+from railweave.outputs.starting import sized, to_be_reported
+from railweave.outputs.steps import build, design_file
+from railweave.sizing.report import optics_of
+from railweave.sizing.request import Request, answer
 from railweave.sizing.shapes import sizes
 from railweave.sizing.size import Size, Wanted
 from tests.conftest import ROOT, designed
@@ -60,11 +65,12 @@ def test_a_page_is_named_among_what_was_written(tmp_path: Path) -> None:
 
 
 def test_for_machines(tmp_path: Path) -> None:
-    found = json.loads(run(str(tmp_path / "new"), "--gpus", "32768", "--json"))
+    found = json.loads(run(str(tmp_path / "new"), "--gpus", "1024", "--switch", "qfx5220-32cd", "--json"))
     assert found["chosen"] == "rail-planes"
-    assert (found["server"], found["switch"]) == ("h100-8gpu-cx7", "qfx5240-64od")
+    assert (found["server"], found["switch"]) == ("h100-8gpu-cx7", "qfx5220-32cd")
     fits = {one["shape"]: one["fits"] for one in found["shapes"]}
     assert fits == {"one-leaf": False, "two-tier": False, "rail-planes": True, "super-spine": True}
+    assert {one["id"] for one in found["findings"]} == {"no-login"}
 
 
 def test_models_and_optics_are_said_as_they_are_designed(tmp_path: Path) -> None:
@@ -119,31 +125,79 @@ def test_no_sentence_speaks_of_what_is_not_there(gpus: str, tmp_path: Path) -> N
     assert not re.search(r"\b1 (servers|stripes|leaves|spines|GPUs|NICs|cables|optics|uplinks)\b", out)
 
 
+UNKNOWN_OPTIC = "optic-unlisted"
+ALLOWED = {
+    "no-login",  # only the operator knows logins
+    "no-vtep",  # of what is published about the model
+    "junos-color-endpoints",
+    "eos-no-color-endpoints",
+    "sonic-no-color-endpoints",
+    "sonic-control-plane",
+    "sonic-ipv6-tunnel",
+    UNKNOWN_OPTIC,
+}
+"""Warnings that no value in a file can avoid: what systems lack, and what is not known of hardware."""
+
+
 @pytest.mark.parametrize("switch", list(catalog().switches))
-@pytest.mark.parametrize("oversubscription", ["1", "4:1"])
-def test_files_for_every_switch_model_build(switch: str, oversubscription: str, tmp_path: Path) -> None:
-    for name, words in (
-        ("one", ["--gpus", "16"]),
-        ("two", ["--gpus", "390", "--shape", "two-tier"]),
-        ("planes", ["--gpus", "390", "--shape", "rail-planes"]),
-        ("200", ["--gpus", "200", "--nic", "dgx-a100-aidc", "--shape", "two-tier"]),
+def test_files_for_every_switch_model_build(switch: str) -> None:
+    """They make no error, no warning that another value would avoid, and the optics are those of the design."""
+    usual = Request(96, "cx7", switch, shape="two-tier")
+    for request in (
+        replace(usual, gpus=16, shape=None, tenants=2),
+        replace(usual, tenants=3),
+        replace(usual, oversubscription=4.0),
+        replace(usual, shape="rail-planes"),
+        replace(usual, gpus=64, shape=None, nic=TWO_PORTS, stripes=2),
+        replace(usual, gpus=64, nic="dgx-b300"),
+        replace(usual, nic="dgx-a100-aidc"),
     ):
-        folder = tmp_path / name
-        folder.mkdir()
-        if name == "200" and not any(mode.speed_gbps == 200 for mode in catalog().switches[switch].ports[0].modes()):
-            with pytest.raises(InputError, match=f"{switch} has no 200G ports"):
-                made(folder, *words, "--switch", switch)
+        speed = catalog().nics[catalog().servers[servers_named(catalog(), request.nic)[0]].nics["gpu"].nic].speed_gbps
+        if not any(mode.speed_gbps == speed for mode in catalog().switches[switch].ports[0].modes()):
+            with pytest.raises(InputError, match=f"{switch} has no {speed}G ports"):
+                answer(catalog(), request)
             continue
-        out, network = made(folder, *words, "--switch", switch, "--oversubscription", oversubscription)
-        assert f"switches: {switch} (" in out
+        found = answer(catalog(), request)
+        network = sized(found)
         assert {one.model for one in network.switches} == {switch}
-        said = re.search(r"^optics: (.*)$", out, flags=re.MULTILINE)
-        assert said
-        ends = [end.optic for cable in network.cables for end in (cable.a, cable.b)]
-        assert set(re.findall(r": ([^;]+)", said[1])) == {
-            one.replace("unlisted", "none in the catalog") for one in ends
-        }
-        assert not any(one.severity == "error" for one in network.findings)
+        said = set(optics_of(found.catalog, found.sized.best).values())
+        ends = {end.optic for cable in network.cables for end in (cable.a, cable.b)}
+        assert {one.replace("unlisted", "none in the catalog") for one in ends} == said
+        reports = to_be_reported(network)
+        assert not [one for one in reports if one.severity == "error"]
+        assert {one.id for one in reports} <= ALLOWED, (request, reports)
+        assert any(one.id == UNKNOWN_OPTIC for one in reports) == ("none in the catalog" in said)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--gpus", "64", "--switch", "arista-7060dx5", "--tenants", "2", "--shape", "two-tier"],
+        ["--gpus", "64", "--switch", "ais800-64d", "--nic", "dgx-b300", "--qps", "2", "--shape", "two-tier"],
+        ["--gpus", "64", "--nic", TWO_PORTS, "--growth", "4x"],
+    ],
+)
+def test_init_prints_what_build_reports(words: list[str], tmp_path: Path) -> None:
+    out = run(str(tmp_path / "new"), *words)
+    reported = re.findall(r"^(error|warning|info) \[([\w-]+)\]", out, flags=re.MULTILINE)
+    built = build(tmp_path / "new" / "rail-64.yaml", tmp_path / "out").findings
+    loud = [one for one in built if one.severity != "info"]
+    assert Counter(reported) == Counter((one.severity, one.id) for one in loud)
+    for one in loud:
+        assert one.what in out
+
+
+def test_pools_hold_the_switches_of_a_large_fabric() -> None:
+    """With 1,568 spines and 1,024 super-spines the default pools of 999 AS numbers are too small."""
+    request = Request(100_000, "cx7", "qfx5240-64od")
+    found = answer(catalog(), request)
+    pools = yaml.safe_load(found.fabric())["fabrics"]["backend"]["pools"]
+    assert pools == {"spine_asn": "4200300001-4200399999", "super_spine_asn": "4200400001-4200499999"}
+    size = found.sized.best
+    assert (size.spine_switches, size.super_spine_switches) == (1568, 1024)
+    spread = answer(catalog(), replace(request, gpus=40_000, growth=3.0)).fabric()
+    assert "spine_asn" in spread, "pools cannot be moved later: they hold the fabric once grown"
+    assert "pools" not in answer(catalog(), replace(request, gpus=32_768)).fabric()
 
 
 def test_names_of_models() -> None:
@@ -222,6 +276,15 @@ def test_stripes_asked_for_are_stripes_with_servers(gpus: int, stripes: int) -> 
         (["--stripes", "5", "--gpus", "48"], "leave --stripes out"),
         (["--stripes", "none", "--gpus", "48"], "--stripes: 'none' is not a number of stripes"),
         (["--tenants", "7", "--gpus", "48"], "--tenants: 7 tenants of 6 servers"),
+        (
+            ["--tenants", "512", "--gpus", "4096"],
+            "512 tenants of 8 rails take 4,096 VLANs, and there are 4,093\n    ask for at most 511",
+        ),
+        (
+            ["--stripes", "512", "--gpus", "4608", "--switch", "ptx10008-lc1301"],
+            "512 stripes of 8 rails take 4,096 VLANs, and there are 4,093",
+        ),
+        (["--gpus", "64", "--shape", "rail-planes", "--nic", TWO_PORTS], "NICs of 2 ports take a plane for each port"),
         (["--qps", "129", "--gpus", "48"], "--qps: '129' is not a number of queue pairs per connection"),
     ],
 )

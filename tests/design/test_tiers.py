@@ -10,7 +10,7 @@ import pytest
 from railweave.checks.checks import run_checks
 from railweave.checks.subject import Subject
 from railweave.device.build import device_config
-from railweave.errors import SpecError
+from railweave.errors import InputError, SpecError
 from railweave.network.model import Network
 from railweave.routing.control_plane import ControlPlane
 from railweave.routing.paths import queue_pair_paths
@@ -111,3 +111,26 @@ def test_no_path_between_rail_planes(tmp_path: Path) -> None:
 def test_tiers_that_contradict_each_other_are_refused(topology: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=re.escape(said)):
         network(tmp_path, topology)
+
+
+@pytest.mark.parametrize(("leaves", "advice"), [("102-200", "move it"), ("110-200", "widen it")])
+def test_the_pool_of_as_numbers_that_an_error_names_is_one_that_fits(tmp_path: Path, leaves: str, advice: str) -> None:
+    """A pool that was widened into that of another role would be the next error."""
+    text = """\
+name: many-spines
+fabrics:
+  backend:
+    topology: {{stripes: 1, spines: 4}}
+    leaf: {{device: qfx5240-64od}}
+    pools: {{spine_asn: {spines}, leaf_asn: {leaves}}}
+servers:
+  - {{names: "gpu-[1-2]", model: h100-8gpu-cx7}}
+"""
+    with pytest.raises(InputError, match="do not hold spine number 4") as error:
+        designed(tmp_path, text.format(spines="100-101", leaves=leaves))
+    fix = error.value.problems[0].fix
+    found = re.search(r"\d+-\d+", fix)
+    assert found
+    assert fix.startswith(advice)
+    mended, _ = designed(tmp_path, text.format(spines=found[0], leaves=leaves))
+    assert len({one.asn for one in mended.switches if one.role == "spine"}) == 4

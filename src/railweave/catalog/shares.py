@@ -1,4 +1,4 @@
-"""What one port has of a switch's packet buffer."""
+"""Shares of a switch's packet buffer: that of one port, and that which dynamic thresholds leave to several users."""
 
 from __future__ import annotations
 
@@ -20,3 +20,12 @@ def port_share_bytes(model: SwitchModel, percent: int, speed_gbps: int) -> int:
 def ports_at(model: SwitchModel, speed_gbps: int) -> int:
     """How many ports of a speed a switch has."""
     return max(1, sum(group.count * max(1, group.speed_gbps // max(1, speed_gbps)) for group in model.ports))
+
+
+def held_share(index: int, users: int = 1) -> float:
+    """The share of a pool that ``users`` equal users hold together when each reaches a dynamic threshold.
+
+    A threshold is alpha = 2^(index-7) times what is free of the pool.
+    """
+    free = users * 2.0 ** (index - 7)
+    return free / (1 + free)

@@ -174,6 +174,11 @@ class System(Model):
     pfc_by_queue: bool = Field(
         default=False, description="a lossless class's queue has the number of its PFC priority: no table is between"
     )
+    lossless_queue_threshold: int | None = Field(
+        default=None,
+        description="the dynamic threshold, an index, that a lossless queue gets if the fabric file gives none; empty: no threshold, lossless "
+        "packets are held back at ingress only",
+    )
     strict_on_top: bool = Field(
         default=False, description="whether queues below one that shares by weight cannot be strict"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.device.classes import OWN_THRESHOLD, SETS_LOSSLESS_QUEUES
+from railweave.catalog.shares import held_share
 from railweave.findings.registry import Found, check
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def lossless_queue_full(subject: Subject) -> Iterator[Found]:
             continue
         for name, one in qos.classes.items():
             threshold = one.dynamic_threshold
-            if threshold is None and config.nos in SETS_LOSSLESS_QUEUES:
-                threshold = OWN_THRESHOLD
+            if threshold is None:
+                threshold = catalog().systems[config.nos].lossless_queue_threshold
             if not one.lossless or threshold is None:
                 continue
             held, queue = _paused_at(qos.buffers, model, senders), _queue_at(qos.buffers, model, threshold)
@@ -71,11 +71,10 @@ def lossless_queue_full(subject: Subject) -> Iterator[Found]:
 
 def _paused_at(buffers: Buffers, model: SwitchModel, senders: int) -> float:
     """Bytes of the ingress pool that so many equal ports have when each reaches its share of what is free."""
-    share = senders * 2.0 ** (buffers.ingress_dynamic_threshold - 7)
-    return model.buffer.shared_mb * 1e6 * buffers.lossless / 100 * share / (1 + share)
+    pool = model.buffer.shared_mb * 1e6 * buffers.lossless / 100
+    return pool * held_share(buffers.ingress_dynamic_threshold, senders)
 
 
 def _queue_at(buffers: Buffers, model: SwitchModel, threshold: int) -> float:
     """Bytes of one queue when it reaches its share of what is free of the egress pool."""
-    share = 2.0 ** (threshold - 7)
-    return model.buffer.shared_mb * 1e6 * buffers.egress_lossless / 100 * share / (1 + share)
+    return model.buffer.shared_mb * 1e6 * buffers.egress_lossless / 100 * held_share(threshold)

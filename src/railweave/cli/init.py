@@ -9,30 +9,23 @@ from typing import TYPE_CHECKING
 import typer
 
 from railweave.cli.options import HARDWARE, JSON, PRICES, QUIET
-from railweave.cli.output import print_json, waiting
+from railweave.cli.output import print_findings, print_json, waiting
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from railweave.findings import Finding
     from railweave.report.bom import Item
     from railweave.report.prices import Prices
     from railweave.sizing.request import Answer
 
 LACKING = (
+    "management: logins of the switches, time and log servers",
     "inventory: the MAC address of every NIC, a row for each (until then SLAAC addresses are placeholders)",
     "cabling: the cable lengths (until then 10 m to servers and 50 m between switches; PFC headroom follows from them)",
 )
 """What a sized file leaves to the operator, because nobody else knows it."""
-
-
-def _logins_lacking(found: Answer) -> list[str]:
-    """What the switches' system does without logins, where it has any."""
-    from railweave.sizing.fabric_file import system_of
-
-    login = found.catalog.systems[system_of(found.catalog, found.sized.best.wanted.switch)].login
-    said = {} if login is None else {"root_password": login.without_root, "users": login.without_user}
-    return [f"management: {field} ({why})" for field, why in said.items() if why]
 
 
 _OF_GPUS = "With --gpus: "
@@ -111,7 +104,7 @@ def init(
     """Start a fabric file: from an example, or sized for a number of GPUs.
 
     Sizing prints the shape chosen with its alternatives: switches, optics and cables, spare ports, what growth costs, and
-    limits met. Beside the file it writes fabric.schema.json, with which editors check and complete the file, and an
+    limits met, and the errors and warnings that `build` will report. Beside the file it writes fabric.schema.json, with which editors check and complete the file, and an
     inventory with a row for each MAC address to fill in.
     """
     if (example is None) == (gpus is None):
@@ -123,13 +116,15 @@ def init(
         return
     from railweave.catalog import packaged
     from railweave.catalog.hardware_files import own_hardware
-    from railweave.outputs.starting import bills, designed, start_sized
+    from railweave.examples import check_new
+    from railweave.outputs.starting import bills, designed, sized, start_sized, to_be_reported
     from railweave.report.prices import cost, read_prices
     from railweave.simulation.queue_pairs import queue_pairs
     from railweave.sizing.request import Request, answer
     from railweave.sizing.words import TITLES
     from railweave.writing import check_writable
 
+    check_new(folder)  # before minutes of work
     if html is not None:
         check_writable(html)
     known = None if prices is None else read_prices(prices)
@@ -161,12 +156,16 @@ def init(
         typer.echo(
             f"queue pairs: one per path color ({found.sized.best.colors}); --qps {PREDICT} chooses by prediction, with what each number gets"
         )
+    with waiting(f"designing and checking {found.sized.best.gpus:,} GPUs", quiet=quiet or as_json):
+        findings = to_be_reported(sized(found, hardware))
     written = start_sized(found, folder)
     if html is not None:
         _draw(html, found, {str(shape): items for shape, items in bought.items()}, known, hardware)
         written.append(html)
     paid = {TITLES[shape]: str(cost(items, known)) for shape, items in bought.items()} if known else {}
-    _print(found, written, paid, as_json=as_json)
+    _print(found, written, paid, findings, as_json=as_json)
+    if any(one.severity == "error" for one in findings):
+        raise typer.Exit(1)
 
 
 def _draw(
@@ -244,13 +243,16 @@ def _example(folder: Path, example: str, *, as_json: bool, quiet: bool) -> None:
     typer.echo(f"next: railweave build {written[0]} -o {folder / 'out'}")
 
 
-def _print(found: Answer, written: list[Path], costs: dict[str, str], *, as_json: bool) -> None:
+def _print(
+    found: Answer, written: list[Path], costs: dict[str, str], findings: Sequence[Finding], *, as_json: bool
+) -> None:
     from railweave.sizing.report import to_json, words
 
     path = written[0]
     if as_json:
         files = {"wrote": str(path), "files": [str(one) for one in written]}
-        print_json({**files, **to_json(found.catalog, found.sized), **({"costs": costs} if costs else {})})
+        told = {**files, **to_json(found.catalog, found.sized), **({"costs": costs} if costs else {})}
+        print_json({**told, "findings": [one.to_json() for one in findings]})
         return
     for line in words(found.catalog, found.sized):
         typer.echo(line)
@@ -259,6 +261,9 @@ def _print(found: Answer, written: list[Path], costs: dict[str, str], *, as_json
     for one in written:
         typer.echo(f"wrote {one}")
     typer.echo("the files still lack:")
-    for line in (*_logins_lacking(found), *LACKING):
+    for line in LACKING:
         typer.echo(f"  {line}")
+    if findings:
+        typer.echo("build will report:")
+        print_findings(findings)
     typer.echo(f"next: railweave build {path} -o {path.parent / 'out'}")

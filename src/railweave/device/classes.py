@@ -8,12 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-SETS_LOSSLESS_QUEUES = ("eos",)
-"""Systems whose lossless queues get a threshold of their own even where none is asked for (``platform trident mmu``). Others hold
-lossless packets back at ingress alone."""
-OWN_THRESHOLD = 7
-"""That threshold: alpha 1."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ecn:

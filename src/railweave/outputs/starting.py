@@ -7,14 +7,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from railweave.catalog import in_force
+from railweave.checks.checks import run_checks
+from railweave.checks.subject import Subject
+from railweave.errors import InputError, Option, Problem
 from railweave.examples import example_files, write_new
+from railweave.findings import by_severity, summed
+from railweave.garbage import uncollected
 from railweave.intent.inventory import template
 from railweave.intent.reference import fabric_schema
 from railweave.outputs.steps import design_file
+from railweave.render.network import switch_configs, switch_gaps
 from railweave.report.bom import bill
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
+    from railweave.findings import Finding
     from railweave.network.model import Network
     from railweave.report.bom import Item
     from railweave.sizing.request import Answer
@@ -44,6 +52,26 @@ def start_sized(answer: Answer, folder: Path) -> list[Path]:
     return _written(folder, f"{name}.yaml", answer.fabric(), f"{name}.inventory.csv", answer.inventory())
 
 
+def sized(answer: Answer, hardware: Path | None = None) -> Network:
+    """The network of a sized fabric. ``hardware`` is a folder of hardware files. Raises ``InputError`` if the design refuses the file."""
+    try:
+        return designed(SCHEMA_LINE + answer.fabric(), hardware, answer.name)
+    except InputError as error:
+        first = error.problems[0]
+        what = f"the design refuses the file of this size: {first.what}"
+        raise InputError([Problem(Option("init"), what, f"{first.fix}; no file was written")]) from None
+
+
+def to_be_reported(network: Network) -> list[Finding]:
+    """The errors and warnings that ``build`` will report about a network of a new fabric file, errors first."""
+    with uncollected(), in_force(network.catalog):
+        subject = Subject.of(network)
+        found = [*network.findings, *run_checks(subject, slow=False)]
+        for config in subject.configs.values():
+            found += switch_gaps(switch_configs(network, config))
+    return [one for one in by_severity(summed(found)) if one.severity != "info"]
+
+
 def bills(answer: Answer, hardware: Path | None = None) -> dict[Shape, list[Item]]:
     """The bill of materials of each shape that fits, from its design.
 
@@ -64,9 +92,9 @@ def _template(fabric: str) -> str:
     return template((one.a.device, one.a.port) for one in network.cables if one.kind == "server")
 
 
-def designed(fabric: str, hardware: Path | None = None) -> Network:
+def designed(fabric: str, hardware: Path | None = None, name: str = "fabric") -> Network:
     """The network of a fabric file's text. Raises ``InputError``."""
     with TemporaryDirectory() as place:
-        file = Path(place) / "fabric.yaml"
+        file = Path(place) / f"{name}.yaml"
         write_file(file, fabric)
         return design_file(file, hardware=hardware)[0]

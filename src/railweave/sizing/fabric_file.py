@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.intent.buffers import Buffers
 from railweave.intent.inventory import template
+from railweave.intent.pools import Pools
+from railweave.intent.qos import RDMA
 from railweave.intent.topology import DEFAULT_SYSTEM
 from railweave.sizing.headroom import headroom_percent
+from railweave.sizing.thresholds import HIGHEST, pausing_threshold
 from railweave.sizing.words import TITLES, switches
 
 if TYPE_CHECKING:
@@ -32,7 +36,7 @@ def server_names(found: Size, first: int = 1, last: int = 0) -> str:
 
 
 def fabric_text(catalog: Catalog, found: Size, qps: int = 0, tenants: int = 0, server: str = "") -> str:
-    """The fabric file of a size; at most 15 lines, and one for each tenant.
+    """The fabric file of a size; at most 17 lines, and one for each tenant.
 
     ``qps``: queue pairs per connection, 0 for one per path color; ``tenants``: how many tenants share the servers equally;
     ``server``: the words for a server, where its model alone is not enough.
@@ -75,8 +79,9 @@ def fabric_text(catalog: Catalog, found: Size, qps: int = 0, tenants: int = 0, s
         f"    leaf: {{device: {wanted.switch}{nos}}}",
         *(["    underlay: {graceful_restart: true}"] if found.spines else []),
         *([f"    paths_per_nic: {found.colors}"] if found.spines and found.colors != found.uplinks else []),
-        *(["    load_balancing: {mode: ecmp}"] if not found.spines else []),
-        *_buffers(headroom_percent(catalog, found)),
+        *_load_balancing(catalog, found, system),
+        *_pools(found),
+        *_qos(catalog, found, system),
         *_tenants(found, tenants),
         "servers:",
         f'  - {{names: "{server_names(found)}", {server or f"model: {wanted.server}"}}}',
@@ -106,9 +111,60 @@ def inventory_text(catalog: Catalog, found: Size) -> str:
     return template((f"gpu-{number:0{digits}d}", nic) for number in range(1, found.servers + 1) for nic in names)
 
 
-def _buffers(headroom: int) -> list[str]:
-    """The line that gives PFC headroom more than its default share, at the expense of lossless traffic."""
-    usual = Buffers()
-    if headroom == usual.headroom:
-        return []
-    return [f"    qos: {{buffers: {{lossless: {100 - usual.lossy - headroom}, headroom: {headroom}}}}}"]
+def _load_balancing(catalog: Catalog, found: Size, system: str) -> list[str]:
+    """The line for fabrics without spines, which have no paths to color, and for systems without dynamic load balancing."""
+    if not found.spines:
+        return ["    load_balancing: {mode: ecmp}"]
+    if not catalog.systems[system].has("dlb-flowlet"):
+        return ["    load_balancing: {within_color: ecmp}"]
+    return []
+
+
+FIRST_ASN = 4200300001
+"""AS numbers of roles whose default pool is too small begin here, behind all default pools."""
+
+
+def _pools(found: Size) -> list[str]:
+    """The line for roles with more switches, once grown, than their default pool has AS numbers.
+
+    A pool of its own has room for at least ten times as many: pools may be widened later, but not moved.
+    """
+    grown = replace(
+        found, stripes=max(found.stripes, -(-found.wanted.grown(found.servers) // found.servers_per_stripe))
+    )
+    counts = {
+        "leaf_asn": grown.leaf_switches,
+        "spine_asn": grown.spine_switches,
+        "super_spine_asn": grown.super_spine_switches,
+    }
+    usual, first, parts = Pools(), FIRST_ASN, list[str]()
+    for key, count in counts.items():
+        low, high = getattr(usual, key)
+        if count > high - low + 1:
+            last = first + 10 ** (len(str(count)) + 1) - 2
+            parts.append(f"{key}: {first}-{last}")
+            first = last + 2
+    return [f"    pools: {{{', '.join(parts)}}}"] if parts else []
+
+
+def _qos(catalog: Catalog, found: Size, system: str) -> list[str]:
+    """The line for what default buffers do not give.
+
+    - PFC headroom beyond its default share, at the expense of lossless traffic.
+    - The same share at egress, on models that ask for it.
+    - Thresholds at which ports pause before a lossless queue is full, on systems that give these queues a threshold.
+    """
+    usual, headroom = Buffers(), headroom_percent(catalog, found)
+    lossless = usual.lossless if headroom == usual.headroom else 100 - usual.lossy - headroom
+    buffers: dict[str, int] = {}
+    if lossless != usual.lossless:
+        buffers = {"lossless": lossless, "headroom": headroom}
+        if "equal-lossless-shares" in catalog.switches[found.wanted.switch].needs:
+            buffers["egress_lossless"] = lossless
+    parts: list[str] = []
+    if catalog.systems[system].lossless_queue_threshold is not None:
+        buffers["ingress_dynamic_threshold"] = pausing_threshold(found.ports.total, lossless, usual.egress_lossless)
+        parts.append(f"classes: {{{RDMA}: {{dynamic_threshold: {HIGHEST}}}}}")
+    if buffers:
+        parts.append(f"buffers: {{{', '.join(f'{key}: {value}' for key, value in buffers.items())}}}")
+    return [f"    qos: {{{', '.join(parts)}}}"] if parts else []

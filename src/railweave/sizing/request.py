@@ -11,6 +11,7 @@ from railweave.catalog.server_shapes import with_shape
 from railweave.catalog.words import servers_named, switches_named, unknown_server, unknown_switch
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
+from railweave.intent.pools import Pools
 from railweave.sizing.fabric_file import fabric_text, inventory_text
 from railweave.sizing.report import Sized
 from railweave.sizing.shapes import choose, sizes
@@ -101,6 +102,11 @@ def answer(known: Catalog, request: Request) -> Answer:
     if request.tenants > best.servers:
         what = f"{request.tenants} tenants of {best.servers} servers"
         raise InputError([Problem(Option("--tenants"), what, "a tenant has at least a server: ask for fewer")])
+    rails, (first, last) = best.ports.rails, Pools().vlan
+    if request.tenants * rails > last - first + 1:
+        what = f"{request.tenants} tenants of {counted(rails, 'rail')} take {request.tenants * rails:,} VLANs, and there are {last - first + 1:,}"
+        fix = f"ask for at most {(last - first + 1) // rails}"
+        raise InputError([Problem(Option("--tenants"), what, fix)])
     return Answer(request, known, Sized(asked, best, servers[1:], switches[1:], request.nic, request.switch), words)
 
 

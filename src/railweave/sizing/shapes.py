@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog.breakouts import breakout_of
 from railweave.counting import counted
+from railweave.intent.pools import Pools
 from railweave.intent.topology import PortRange, Topology
 from railweave.sizing.size import SHAPES, Ports, Refused, Size
 from railweave.sizing.uplinks import default_server_first, shared, spread
@@ -70,6 +71,8 @@ def size(catalog: Catalog, wanted: Wanted, shape: Shape, there: Size | None = No
     ports = ports_of(catalog, wanted)
     servers = -(-wanted.gpus // ports.gpus_per_server)
     grown = wanted.grown(servers)
+    if shape == "rail-planes" and ports.nic_ports > 1:
+        return Refused(shape, f"NICs of {ports.nic_ports} ports take a plane for each port")
     if wanted.stripes > 1 and shape == "one-leaf":
         return Refused(shape, f"it is one stripe, and {wanted.stripes} are asked for")
     if shape == "one-leaf":
@@ -94,6 +97,12 @@ def size(catalog: Catalog, wanted: Wanted, shape: Shape, there: Size | None = No
     fullest = max(-(-servers // stripes), there.servers_per_stripe if there else 1)
     need = max(1, math.ceil(each / wanted.ratio), there.uplinks if there else 1)
     base = Size(shape, wanted, ports, servers, stripes, fullest)
+    first, last = Pools().vlan
+    if later * ports.rails > last - first + 1:
+        vlans = (
+            f"{later:,} stripes{_grown(wanted)} of {counted(ports.rails, 'rail')} take {later * ports.rails:,} VLANs"
+        )
+        return Refused(shape, f"{vlans}, and there are {last - first + 1:,}")
     if wanted.stripes and (wanted.stripes != stripes or -(-servers // fullest) != stripes):
         return Refused(shape, _other_stripes(base, ports.down))
     if shape == "super-spine":

@@ -78,7 +78,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
             context.problem(
                 ("fabrics", name, "pools", f"{role.replace('-', '_')}_asn"),
                 f"pool too small: AS numbers {first}-{last} do not hold {role} number {most}",
-                f"widen it to at least {first}-{first + most - 1}",
+                _room_for(most, first, [pool for other, pool in pools.items() if other != role]),
             )
             context.check()
         address = _host(context, pool, FIRST_MANAGEMENT_HOST + addresses[device] - 1, ("management", "pool"), device)
@@ -118,6 +118,15 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
         )
     context.check()
     return result
+
+
+def _room_for(number: int, first: int, others: Sequence[tuple[int, int]]) -> str:
+    """A pool for so many AS numbers: the pool widened, or, if it would then overlap another, one behind all others."""
+    last = first + number - 1
+    if all(last < low or first > high for low, high in others):
+        return f"widen it to at least {first}-{last}"
+    start = max(high for _, high in others) + 1
+    return f"move it, for example to {start}-{start + number - 1}: widened, it would overlap another pool of AS numbers"
 
 
 def _beside_lists(

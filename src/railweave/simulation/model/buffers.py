@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.catalog.headroom import headroom_bytes
 from railweave.catalog.shares import port_share_bytes
-from railweave.device.classes import SETS_LOSSLESS_QUEUES
 from railweave.simulation.model.classes import class_of, is_taken_off, unpaused
 from railweave.simulation.model.wiring import delay_ps
 
@@ -174,7 +173,7 @@ def _class(
     weights = [other.transmit_percent for other in qos.classes.values()]
     rest = (100 - sum(weight or 0 for weight in weights)) // max(1, weights.count(None))
     threshold = alpha(DEFAULT_THRESHOLD if one.dynamic_threshold is None else one.dynamic_threshold)
-    if one.dynamic_threshold is None and lossless and nos not in SETS_LOSSLESS_QUEUES:
+    if one.dynamic_threshold is None and lossless and catalog().systems[nos].lossless_queue_threshold is None:
         # What is lossless is held back at ingress: Junos has no threshold for such queues, SONiC gives them the whole buffer.
         threshold = UNLIMITED
         notes.append("class.N.egress-alpha: lossless queues have no threshold of their own; ingress holds them back")
