@@ -141,6 +141,10 @@ def test_diff(read: Any, tmp_path: Path) -> None:
         "shared": {},
         "cables_removed": [],
         "cables_added": [],
+        "cables_changed": {},
+        "devices_changed": {},
+        "bill": [],
+        "cable_work": [],
     }
     found = read("diff", old, fabric(tmp_path / "new", ("spines: 2", "spines: 3")))
     assert found.keys() == same.keys()

@@ -24,6 +24,7 @@ class Form(StrEnum):
     frr = "frr"
     dell_sonic = "dell-sonic"
     sonic_patch = "sonic-patch"
+    cables = "cables"
 
 
 def diff(
@@ -35,7 +36,7 @@ def diff(
     form: Form = typer.Option(
         Form.text,
         "--as",
-        help="text; the commands per device: junos-set, eos, frr, dell-sonic; or sonic-patch: a JSON patch (RFC 6902) per device.",
+        help="text; the commands per device: junos-set, eos, frr, dell-sonic; sonic-patch: a JSON patch (RFC 6902) per device; or cables: a CSV list of the cables to lay, remove, move or replace.",
     ),
     device: list[str] = typer.Option(
         [], "--device", help="Other switches for both files, as for `build`: shows the change on those switches."
@@ -74,6 +75,8 @@ def _nothing(found: NetworkDiff, form: Form) -> str:
     """Why there is nothing to print."""
     if found.equal:
         return "no difference"
+    if form is Form.cables:
+        return "nothing to print as cables: no cable, optic or device with cables moves"
     others = sorted({name for device in found.devices for name in device.systems if name})
     runs = f": the switches that change run {', '.join(others)}" if others else ": no switch changes"
     return f"nothing to print as {form.value}{runs}"
@@ -82,4 +85,6 @@ def _nothing(found: NetworkDiff, form: Form) -> str:
 def _lines(found: NetworkDiff, form: Form) -> list[str]:
     if form is Form.text:
         return found.lines()
+    if form is Form.cables:
+        return found.cable_lines()
     return found.junos_lines() if form is Form.junos_set else found.command_lines(form.value.replace("-", "_"))

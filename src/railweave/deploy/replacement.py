@@ -89,8 +89,9 @@ def follows(before: Network, after: Network, word: str) -> Iterator[str]:
     for name, of in (("addresses.csv", addresses_csv), ("cabling.csv", cabling_csv), ("racks.csv", racks_csv)):
         yield from differences(of(before), of(after), name)
     found = diff(before, after)
-    lines = list(found.lines())
-    yield from lines or ("no configuration of a switch and no file of a server changes",)
+    yield from found.lines()
+    if not (found.devices or found.servers or found.shared):
+        yield "no configuration of a switch and no file of a server changes"
     mine = [cable for cable in after.cables_of(device) if word in {device, f"{device}:{cable.a.port}"}]
     for cable in mine:
         a, b = cable.a, cable.b

@@ -230,6 +230,12 @@ class Cable:
         """``leaf:port--spine:port``: how a link is called everywhere."""
         return f"{self.a.device}:{self.a.port}--{self.b.device}:{self.b.port}"
 
+    @property
+    def labels(self) -> tuple[str, str]:
+        """What is printed on the labels of its two ends: this end, the other end, the length."""
+        a, b = (f"{end.device} {end.port}" for end in (self.a, self.b))
+        return f"{a} > {b}, {self.length_m:g} m", f"{b} > {a}, {self.length_m:g} m"
+
 
 @dataclass(frozen=True, slots=True)
 class Position:

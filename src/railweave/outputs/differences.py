@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from railweave.catalog import catalog
@@ -11,6 +12,14 @@ from railweave.config.tree import Step
 from railweave.counting import counted
 from railweave.device.build import device_config
 from railweave.device.host import host_configs
+from railweave.outputs.cable_differences import (
+    attributes,
+    bill_changes,
+    cable_work,
+    device_changes,
+    differing,
+    work_csv,
+)
 from railweave.render import host
 from railweave.render.host.cluster import cluster_files
 from railweave.render.network import EMULATION, targets
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
     from railweave.device.host_model import HostConfig
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
+    from railweave.outputs.cable_differences import BillChange, CableWork, Changes
 
     Hosts = tuple[dict[str, HostConfig], dict[str, HostConfig]]
     """The configuration of every server, old and new."""
@@ -86,23 +96,37 @@ class NetworkDiff:
     cables_added: tuple[str, ...]
     shared: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     """Files that all servers share, with their changed lines."""
+    cables_changed: dict[str, Changes] = field(default_factory=dict[str, "Changes"])
+    """Cables that both networks have: old and new value of each attribute that differs, such as length, optics and racks."""
+    devices_changed: dict[str, Changes] = field(default_factory=dict[str, "Changes"])
+    """Devices that both networks have, the same: rack, unit, serial number, of switches the model and release."""
+    bill: tuple[BillChange, ...] = ()
+    """Lines of the bill of materials whose counts differ."""
+    cable_work: tuple[CableWork, ...] = ()
+    """The list for the technician: each cable to lay, remove, move or replace, or whose optics change."""
 
     @property
     def equal(self) -> bool:
         """Whether nothing changes."""
-        return not (self.devices or self.servers or self.shared or self.cables_removed or self.cables_added)
+        cables = self.cables_removed or self.cables_added or self.cables_changed
+        return not (self.devices or self.servers or self.shared or cables or self.devices_changed or self.bill)
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object."""
-        return {"equal": self.equal, **asdict(self)}
+        rows = {"bill": [one._asdict() for one in self.bill], "cable_work": [one._asdict() for one in self.cable_work]}
+        return {"equal": self.equal, **asdict(replace(self, bill=(), cable_work=())), **rows}
 
     def lines(self) -> list[str]:
         """The diff as text: a summary, then a block a device."""
         counts = {kind: sum(1 for one in self.devices if one.change == kind) for kind in ("changed", "new", "gone")}
         parts = [f"{counted(number, 'switch', 'switches')} {kind}" for kind, number in counts.items() if number]
         parts += [f"{counted(len(self.servers), 'server', 'servers')} changed"] if self.servers else []
-        cables = (("more", self.cables_added), ("fewer", self.cables_removed))
+        places = len(self.devices_changed)
+        parts += [f"{counted(places, 'device')} with another place or model"] if places else []
+        cables = (("more", self.cables_added), ("fewer", self.cables_removed), ("changed", self.cables_changed))
         parts += [f"{counted(len(names), 'cable', 'cables')} {word}" for word, names in cables if names]
+        work = Counter(one.action for one in self.cable_work)
+        parts += [f"cables to touch: {', '.join(f'{count:,} {name}' for name, count in work.items())}"] if work else []
         found: list[str] = [] if self.equal else ["; ".join(parts)]
         for device in self.devices:
             found.append(f"{device.device}: {device.change}")
@@ -119,7 +143,14 @@ class NetworkDiff:
             found += [f"  {line}" for line in changes]
         found += [f"- cable {name}" for name in self.cables_removed]
         found += [f"+ cable {name}" for name in self.cables_added]
+        found += [f"~ device {name}: {_changed(one)}" for name, one in self.devices_changed.items()]
+        found += [f"~ cable {name}: {_changed(one)}" for name, one in self.cables_changed.items()]
+        found += [f"~ bill: {one.kind} {one.name}: {one.before:,} -> {one.after:,}" for one in self.bill]
         return found
+
+    def cable_lines(self) -> list[str]:
+        """The list for the technician as CSV, a line of names first; empty where no cable is to be touched."""
+        return work_csv(self.cable_work).splitlines() if self.cable_work else []
 
     def junos_lines(self) -> list[str]:
         """Only what a Junos CLI takes, each device's block after a comment with its name; what has no commands is said."""
@@ -170,6 +201,10 @@ class NetworkDiff:
         return found
 
 
+def _changed(differences: Changes) -> str:
+    return ", ".join(f"{key} {was or 'none'} -> {now or 'none'}" for key, (was, now) in differences.items())
+
+
 def _refused_lines(device: str, change: FileChange) -> list[str]:
     """What is refused, by why, and then what to do instead."""
     by_why: dict[str, list[str]] = {}
@@ -191,13 +226,18 @@ def diff(old: Network, new: Network) -> NetworkDiff:
         if (one := _device(old if name in before else None, new if name in after else None, name)) is not None
     ]
     hosts = host_configs(old), host_configs(new)
-    was, now = {cable.name for cable in old.cables}, {cable.name for cable in new.cables}
+    was, now = attributes(old), attributes(new)
+    same = {name: found for name, one in was.items() if name in now and (found := differing(one, now[name]))}
     return NetworkDiff(
         tuple(devices),
         _servers(old, new, hosts),
-        tuple(cable.name for cable in old.cables if cable.name not in now),
-        tuple(cable.name for cable in new.cables if cable.name not in was),
+        tuple(name for name in was if name not in now),
+        tuple(name for name in now if name not in was),
         _shared_files(old, new),
+        same,
+        device_changes(old, new),
+        bill_changes(old, new),
+        tuple(cable_work(old, new)),
     )
 
 

@@ -189,11 +189,11 @@ def _labels(network: Network, config: DeviceConfig) -> list[str]:
     """A label per cable end. Servers have no runbook, so the far end of their cables is printed here."""
     near: list[str] = []
     far: list[str] = []
-    for _, cable, here, there in _ends(network, config):
-        about = f"{cable.length_m:g} m"
-        near.append(f"{here.device} {here.port} > {there.device} {there.port}, {about}")
+    for _, cable, here, _ in _ends(network, config):
+        own, other = cable.labels if here is cable.a else reversed(cable.labels)
+        near.append(own)
         if cable.kind == "server":
-            far.append(f"{there.device} {there.port} > {here.device} {here.port}, {about}")
+            far.append(other)
     words = "This end, the other end, the length; the two ends are the cable's name in cabling.csv."
     lines = [f"One per line: {counted(len(near), 'label')} for the ends at this switch. {words}", "", *block(near)]
     if far:
