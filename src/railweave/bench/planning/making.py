@@ -12,6 +12,7 @@ from railweave.bench.planning.predictions import RATE_FREE_BYTES, predictions
 from railweave.bench.planning.suites import suite_of
 from railweave.bench.planning.times import estimate_s, timeout_s
 from railweave.bench.planning.ways import Routed
+from railweave.catalog.nvlink_domains import domain_remarks
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
 from railweave.network.status import absent_sentence, present
@@ -69,6 +70,7 @@ def plan(
     runs = _chosen(runs, parts, suite)
     expected: Sequence[tuple[Prediction, ...]] = [()] * len(runs)
     if predict:
+        notes += domain_remarks(there.catalog, (server.model for server in there.servers))
         expected = predictions(routed, found, runs, progress)
         notes += _unpredicted(runs, expected)
     made = tuple(_planned(run, own) for run, own in zip(runs, expected, strict=True))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from railweave._sim import NO_GROUP, ROUTE
+from railweave.catalog.nvlink_domains import domain_remarks
 from railweave.design.limits.devices import tunnel_overhead_bytes
 from railweave.device.host import host_config
 from railweave.errors import InputError, NetworkPart, Problem
@@ -204,7 +205,8 @@ def packet_fabric(
         profile[number] = profiles.setdefault(tuple(own.items()), len(profiles))
         notes |= dict.fromkeys((*said, *balancing_notes(config.balancing)))
     notes |= dict.fromkeys(_others(network, wiring, sent))
-    told = tuple(remarks(here, host.qos_of(nic.fabric).dscp))
+    models = (server.model for server in network.servers)
+    told = (*remarks(here, host.qos_of(nic.fabric).dscp), *domain_remarks(network.catalog, models))
     return PacketFabric(
         wiring=wiring,
         addresses=addresses(network, wiring, {prefix: place for place, prefix in enumerate(routes.prefixes)}),
