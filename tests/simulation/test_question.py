@@ -14,7 +14,10 @@ from railweave.routing.fib_file import read_fibs, write_fibs
 from railweave.simulation.compare import comparison
 from railweave.simulation.conditions import bed_of
 from railweave.simulation.job_fabric import job_network
+from railweave.simulation.job_links import job_links
 from railweave.simulation.job_run import JobPrediction
+from railweave.simulation.model.outages import Outage, timeline
+from railweave.simulation.reasons import reasons
 from railweave.simulation.varied import values_of, variants
 from tests.conftest import SMALL as EXAMPLE_NAMES
 from tests.conftest import designed, example
@@ -160,6 +163,58 @@ def test_background_takes_its_share_in_packets_of_its_own(plain: JobPrediction) 
     assert 0.2 * 400 < carried < 0.3 * 400  # Gb/s a port; the first bytes take some us to arrive
     assert (rates["delivered_bytes"][before] % 9000 == 0).all()
     assert rates["rate_gbps"][before].max() <= 60
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"lb": "spray"}, {"settings": {"seed": 3}, "lb": "ecmp"}, {"lb": "dlb-flowlet"}]
+)
+def test_what_only_others_use_binds_nothing(options: dict[str, Any]) -> None:
+    """A job on two servers; the others' own cables are far busier than anything that the job uses."""
+    asked = {"collective": "all-to-all", "size": "1M", "hosts": "H100-01,H100-03", "qps": 1, **options}
+    there = "share=95%,qps=8,ports=H100-02:*+H100-04:*"
+    loaded = railweave.simulate(example("h100-rlb"), **asked, background=there, watch=True).steps[0].prediction
+    alone = railweave.simulate(example("h100-rlb"), **asked).steps[0].prediction
+    assert loaded.measured is not None
+    assert alone.measured is not None
+    links = loaded.measured.links
+    busiest = int(links["utilisation"].argmax())
+    assert {"H100-02", "H100-04"} & {links[end][busiest].partition(":")[0] for end in ("from", "to")}
+    assert not any(name in loaded.load.link for name in ("H100-02", "H100-04"))
+    used = loaded.measured.used
+    assert used is not None
+    sent = alone.measured.sent_bytes
+    assert sent[~used].max() < sent.max() / 20, "other links carry acknowledgements"
+    if options.get("lb") != "dlb-flowlet":  # of a group of DLB any member may be taken
+        assert sent[used].min() > 0
+    for reason in reasons(loaded):
+        assert "H100-02" not in reason
+        assert "H100-04" not in reason
+
+
+def test_a_link_that_the_job_shares_with_others_can_bind() -> None:
+    asked = {"collective": "all-to-all", "size": "1M", "hosts": "H100-01,H100-03", "qps": 1}
+    there = "share=80%,ports=H100-02:*,to=H100-03:*"
+    loaded, alone = (
+        railweave.simulate(example("h100-rlb"), **asked, background=one).steps[0].prediction for one in (there, None)
+    )
+    assert loaded.load.link_ps > 1.5 * alone.load.link_ps
+
+
+def test_links_count_from_when_routes_lead_over_them() -> None:
+    """Of a job that ended before routes followed a fault, the links of before count; of one that goes on, both."""
+    network = example("h100-rlb")
+    bed = bed_of(network)
+    fabric, wiring = bed.fabric, bed.fabric.wiring
+    hosts = bed.hosts.reshape(4, 8)
+    pairs = fabric.addresses.pairs(hosts[0], hosts[2], np.zeros(8, np.uint32))
+    outage = Outage("spine1", 10**9, None)
+    after = timeline(wiring, bed.plane, fabric.routes, [outage], 10**9, 10**9)
+    ended, goes_on = (job_links(fabric, pairs, after, until, lambda given: given) for until in (10**9, 3 * 10**9))
+    assert (ended <= goes_on).all()
+    assert any("spine1:" in wiring.port_link(int(port)) for port in np.flatnonzero(ended))
+    added = [wiring.port_link(int(port)) for port in np.flatnonzero(goes_on & ~ended)]
+    assert added
+    assert not any("spine1:" in name for name in added)
 
 
 def test_a_job_repeats_what_is_alike_and_runs_what_is_not(tmp_path: Path) -> None:

@@ -20,11 +20,14 @@ from railweave.expect import expected
 from railweave.findings import Finding
 from railweave.network.model import Network
 from railweave.routing.control_plane import ControlPlane
+from railweave.simulation.conditions import bed_of
+from railweave.simulation.job_fabric import job_network
 from railweave.state.ports import PfcCounters, PortQueues, Queue
 from railweave.tune import diagnosing
 from railweave.tune.diagnosing import Diagnosis
 from railweave.tune.measuring import Refused, Sample
-from tests.conftest import EXAMPLES
+from railweave.tune.rehearsing import rehearsal
+from tests.conftest import EXAMPLES, example
 from tests.live.perfect import perfect
 from tests.live.said import junos
 
@@ -156,6 +159,54 @@ def test_it_is_rehearsed(fabric: Path, tmp_path: Path) -> None:
     assert all(one.complete and one.speed > 0 for one in (*found.before, *found.after))
     assert found.recommended
     assert "the simulator says nothing against it" in found.to_text()
+
+
+@pytest.fixture
+def tenants(tmp_path: Path) -> Path:
+    for one in EXAMPLES.glob("evpn-gpu-isolation.*"):
+        shutil.copy(one, tmp_path)
+    return tmp_path / "evpn-gpu-isolation.yaml"
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        ({}, "the first 4 of 4 servers of tenant-3"),  # 4 of 8 GPUs of each server, where others have 2
+        ({"tenant": "tenant-1", "servers": 2}, "the first 2 of 4 servers of tenant-1"),
+    ],
+)
+def test_on_a_network_with_tenants_one_of_them_rehearses(
+    tenants: Path, tmp_path: Path, more: dict[str, Any], wanted: str
+) -> None:
+    found = diagnose(tenants, tmp_path, {LEAF: {"dropped": 12}}, rehearse=True, size=1 << 18, **more)
+    assert found.rehearsed == f"all-to-all of 262,144 bytes on {wanted}, 3 seeds"
+    assert all(one.complete and one.speed > 0 for one in (*found.before, *found.after))
+
+
+def test_an_unknown_tenant_is_told_at_its_option(tenants: Path, fabric: Path, tmp_path: Path) -> None:
+    for number, (path, message) in enumerate([(tenants, "there is no tenant 'x'"), (fabric, "has no tenants")]):
+        with pytest.raises(InputError, match=message):
+            diagnose(path, tmp_path / str(number), {LEAF: {"dropped": 12}}, tenant="x", rehearse=True)
+
+
+@pytest.mark.parametrize("name", ["aidc-three-fabrics", "evpn-functional", "evpn-server-isolation", "frontend-mixed"])
+def test_servers_of_a_rehearsal_are_alike_and_on_the_fabric_that_the_step_changes(name: str) -> None:
+    """A queue of the storage fabric says nothing about GPUs' NICs, and other servers are on it."""
+    network = example(name)
+    for fabric in network.fabrics:
+        chosen = rehearsal(network, fabric.name)
+        assert len(chosen.servers) > 1
+        assert bool(chosen.tenant) == bool(fabric.tenants)
+        hosts = ",".join(chosen.servers)
+        bed = bed_of(job_network(network, fabric.name), tenant=chosen.tenant or None, order=hosts)
+        assert [server.name for server in bed.job.servers] == list(chosen.servers)
+
+
+def test_a_tenant_on_one_server_cannot_rehearse() -> None:
+    network = example("evpn-gpu-isolation")
+    one = replace(network, servers=network.servers[:1])
+    with pytest.raises(InputError, match="--no-rehearse proposes the step without a rehearsal"):
+        rehearsal(one, one.fabrics[0].name)
 
 
 def test_what_the_simulator_calls_worse_is_not_written(

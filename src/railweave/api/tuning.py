@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from railweave.tune.by_rule import Derived, Ruled
     from railweave.tune.diagnosing import Diagnosis
     from railweave.tune.measuring import Refused, Sample
+    from railweave.tune.rehearsing import Rehearsal
     from railweave.tune.result import Result
 
 JOURNAL, RESULT, PATCH = "journal.jsonl", "result.json", "fabric.patch"
@@ -170,8 +172,6 @@ def _by_rule(
     return found
 
 
-MOST_REHEARSED = 64
-"""GPUs of a rehearsal, at most, where nobody says how many servers take part: packet by packet each costs time."""
 REHEARSED_SEEDS = 3
 
 
@@ -185,6 +185,7 @@ def tune_diagnose(
     collective: str = "all-to-all",
     size: int = 16 << 20,
     servers: int | None = None,
+    tenant: str | None = None,
     apply: bool = False,
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
@@ -195,7 +196,8 @@ def tune_diagnose(
     - ``capture``, ``since``: folders that ``collect`` wrote, the later and the earlier one.
     - ``slow_jobs``: jobs are slower than predicted, so that marks without pauses are a symptom too.
     - ``rehearse``: run ``collective`` of ``size`` bytes on the first ``servers`` servers in the simulator, with the file's values and with
-      the step; as many as have 64 GPUs where ``servers`` is left out.
+      the step; as many as have 64 GPUs where ``servers`` is left out. They are alike, and on the fabric that the step changes.
+    - ``tenant``: the tenant that owns these servers; default: of several tenants the one with the most NICs.
     - ``apply``: write the step into the fabric file, unless the simulator says that it is worse.
     - ``device``, ``hardware``: see ``load``.
 
@@ -204,8 +206,9 @@ def tune_diagnose(
     from railweave.api.living import check
     from railweave.intent.reading.source import read_source
     from railweave.state.capture import read_capture
-    from railweave.tune.diagnosing import ORDER, diagnosed, symptoms
+    from railweave.tune.diagnosing import ORDER, diagnosed, step_of, symptoms
     from railweave.tune.patch import read_plain
+    from railweave.tune.rehearsing import rehearsal
     from railweave.writing import write_file
 
     path = Path(fabric)
@@ -226,10 +229,11 @@ def tune_diagnose(
     source = read_source(path)
     text = source.path.read_text(encoding="utf-8")
     seen = symptoms(network, read_plain(text, str(source.path)), found, slow_jobs=slow_jobs)
-    taking = servers or _rehearsed(network)
-    said = f"{collective} of {size:,} bytes on the first {taking} of {len(network.servers)} servers, {REHEARSED_SEEDS} seeds"
+    step = step_of(seen)
+    stage = rehearsal(network, step.fabric, tenant, servers) if rehearse and step is not None else None
+    said = "" if stage is None else f"{collective} of {size:,} bytes on {stage.to_text()}, {REHEARSED_SEEDS} seeds"
 
-    def run(values: dict[tuple[str, ...], Setting]) -> list[Sample] | Refused:
+    def run(on: Rehearsal, values: dict[tuple[str, ...], Setting]) -> list[Sample] | Refused:
         from railweave.catalog import in_force
         from railweave.intent.study import TunedCollective
         from railweave.simulation.job_fabric import job_network
@@ -241,19 +245,16 @@ def tune_diagnose(
         made = designed(source, values, device, path_of(hardware))
         if isinstance(made, Refused):
             return made
-        asked = TunedCollective.model_validate({"collective": collective, "size": size, "hosts": str(taking)})
+        asked = TunedCollective.model_validate(
+            {"collective": collective, "size": size, "hosts": ",".join(on.servers), "tenant": on.tenant or None}
+        )
         with in_force(made.catalog):
-            on = job_network(made, None)
-            return [of_collective(on, asked, {"seed": seed}) for seed in range(1, REHEARSED_SEEDS + 1)]
+            part = job_network(made, on.fabric)
+            return [of_collective(part, asked, {"seed": seed}) for seed in range(1, REHEARSED_SEEDS + 1)]
 
-    result = diagnosed(source.path, text, seen, run if rehearse else None, said)
+    result = diagnosed(source.path, text, seen, None if stage is None else partial(run, stage), said)
     if apply and result.recommended:
         if source.path.read_text(encoding="utf-8") != text:
             raise OutputError(f"{source.path} was changed meanwhile; nothing was written to it")
         write_file(source.path, result.amended)
     return result
-
-
-def _rehearsed(network: Network) -> int:
-    gpus = max((len(one.nics) for one in network.servers), default=8)  # as many as there are NICs, or fewer
-    return max(2, min(len(network.servers), MOST_REHEARSED // max(1, gpus)))

@@ -156,6 +156,9 @@ def diagnose(
     collective: str = typer.Option("all-to-all", help="What is run in the simulator."),
     size: str = typer.Option("16M", help="Its size, as nccl-tests counts it."),
     servers: int | None = typer.Option(None, min=2, help="How many servers take part; default: those of 64 GPUs."),
+    tenant: str | None = typer.Option(
+        None, help="Tenant that owns them (multi-tenant networks); default: the one with the most NICs."
+    ),
     apply: bool = typer.Option(False, "--apply", help="Write the step, unless the simulator says that it is worse."),
     device: list[str] = DEVICE,
     hardware: Path | None = HARDWARE,
@@ -176,6 +179,7 @@ def diagnose(
             collective=collective,
             size=size_of(size),
             servers=servers,
+            tenant=tenant,
             apply=apply,
             device=device,
             hardware=hardware,

@@ -33,14 +33,18 @@ class Load:
         post_cost_ps: int,
         floor_ps: int,
         nic_of: NDArray[np.int64] | None = None,
+        used: NDArray[np.bool_] | None = None,
     ) -> Load:
         """The load of a run that has ended, in which ports sent so many bytes.
 
         ``nic_of``: by port of a NIC the one that stands for all ports of the NIC, which one proxy posts for; None: each its own.
+        ``used``: by port, True if the job's messages take it (``job_links``); None: all ports. Other links cannot hold the job up.
         """
         # a frame's bytes, without the 20 of preamble and gap: for full packets half a percent less than the wire is busy
         rates = wiring.cables[wiring.port_cable, 2].astype(np.float64)
         busy = sent_bytes * 8e6 / rates
+        if used is not None:
+            busy = np.where(used, busy, 0.0)
         port = int(busy.argmax())
         posted = traffic.pairs[traffic.messages[:, 0].astype(np.int64), 0]
         posts = np.bincount(posted if nic_of is None else nic_of[posted], minlength=len(wiring.nics))

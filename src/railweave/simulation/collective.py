@@ -26,6 +26,7 @@ from railweave.simulation.engines.traffic import traffic_of
 from railweave.simulation.errors import band
 from railweave.simulation.ideal import Ideal
 from railweave.simulation.job import stripes
+from railweave.simulation.job_links import job_links
 from railweave.simulation.model.faults import slowed
 from railweave.simulation.model.ports import FAILOVER_NOTE, UNDER_WAY_NOTE, apart_ps, check_planes, next_loss, usable
 from railweave.simulation.model.retries import after_retries, retry_parameters
@@ -37,9 +38,13 @@ from railweave.simulation.settings import post_cost_ps, timeout_ps
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from railweave.collectives.bus_bandwidth import Collective
     from railweave.network.model import Network
-    from railweave.simulation.model.fabric import Arguments, FlowArguments
+    from railweave.simulation.model.fabric import Arguments, FlowArguments, PacketFabric
+    from railweave.simulation.model.outages import Timeline
 
 A = TypeVar("A", "Arguments", "FlowArguments")
 
@@ -189,7 +194,10 @@ def predict(
     proxies_ps = 0 if posts is None else posts * message_ps
     time_ps = max(run.last_ps + planned.tail_ps, planned.floor_ps, proxies_ps if large else 0, 1)
     slower = slowed(fabric.wiring, timeline.changes, time_ps)
-    load = Load.of(fabric.wiring, run.sent_bytes * slower, own, message_ps, planned.floor_ps, fabric.addresses.nic_of)
+    used = _job_links(fabric, own.pairs, conditions, timeline, time_ps, wanted)
+    load = Load.of(
+        fabric.wiring, run.sent_bytes * slower, own, message_ps, planned.floor_ps, fabric.addresses.nic_of, used
+    )
     if posts is not None:  # proxies post all messages, those of credit too, whatever was run of them
         load = replace(load, proxy_ps=proxies_ps)
     names = tuple(server.name for server in job.servers)
@@ -218,7 +226,7 @@ def predict(
         order=order_text(names, stripes(network, names), job.gpus_per_server // job.gpus_per_process),
         errors=lossless_drops(run.counters, by_address) if by_address is not None else (),
         timeout_ps=timeout_ps(wanted),
-        measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower),
+        measured=Measured.of(fabric.wiring, traffic, len(own.pairs), run, time_ps, every_ps, slower, used),
         ideal=Ideal.of(fabric.wiring, own, planned.floor_ps),
         band=band(
             time_ps,
@@ -232,6 +240,20 @@ def predict(
         if run.complete
         else None,
     )
+
+
+def _job_links(
+    fabric: PacketFabric,
+    pairs: NDArray[np.uint32],
+    conditions: Conditions,
+    timeline: Timeline,
+    time_ps: int,
+    wanted: dict[str, str],
+) -> NDArray[np.bool_] | None:
+    """Return by port whether the job's messages take it, or None if no one else sends."""
+    if conditions.background is None:
+        return None
+    return job_links(fabric, pairs, timeline, time_ps, lambda given: _set(given, wanted))
 
 
 def _posting(message_ps: int, ports: int) -> dict[str, str]:

@@ -9,6 +9,8 @@ import numpy as np
 from railweave.simulation.bottleneck import bottleneck
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from railweave.simulation.engines.measured import Columns, Measured
     from railweave.simulation.prediction import Prediction
 
@@ -33,7 +35,7 @@ def reasons(prediction: Prediction) -> list[str]:
     measured, counted = prediction.measured, prediction.counters
     if measured is None or counted is None:
         return found
-    links = measured.links
+    links, used = measured.links, measured.used
     if counted["timeouts"]:
         found.append(
             f"{_many(counted['timeouts'], 'retransmission timeout')}: queue pairs lost packets and said nothing until then "
@@ -46,20 +48,20 @@ def reasons(prediction: Prediction) -> list[str]:
         )
     lost = {name[8:]: count for name, count in counted.items() if name.startswith("dropped_") and count}
     if lost:
-        where = _most(links, "dropped_packets")
+        where = _most(links, used, "dropped_packets")
         found.append(f"{sum(lost.values()):,} packets were dropped ({', '.join(sorted(lost))}){where}.")
     if counted["pfc_pauses"]:
-        where = _most(links, "paused_us", " us")
+        where = _most(links, used, "paused_us", " us")
         found.append(
             f"{_many(counted['pfc_pauses'], 'PFC pause')}, {counted['pfc_pause_ps'] / 1e6:,.1f} us in all{where}."
         )
     if counted["ecn_marked_packets"]:
-        where = _most(links, "ecn_ce_packets")
+        where = _most(links, used, "ecn_ce_packets")
         found.append(
             f"{counted['ecn_marked_packets']:,} packets were marked (ECN){where}; {counted['cnps']:,} notifications slowed senders."
             f"{_slowest(measured)}"
         )
-    queued = links["most_queued_bytes"]
+    queued = _of_job(links["most_queued_bytes"], used)
     if len(queued) and queued.max() > 0:
         port = int(queued.argmax())
         found.append(
@@ -68,13 +70,19 @@ def reasons(prediction: Prediction) -> list[str]:
     return found
 
 
-def _most(links: Columns, column: str, unit: str = "") -> str:
-    values = links[column]
+def _of_job(values: NDArray[Any], used: NDArray[np.bool_] | None) -> NDArray[Any]:
+    """Values by port, 0 at ports that only traffic of others takes."""
+    return values if used is None else np.where(used, values, np.zeros_like(values))
+
+
+def _most(links: Columns, used: NDArray[np.bool_] | None, column: str, unit: str = "") -> str:
+    values = _of_job(links[column], used)
     port = int(values.argmax())
     if not values[port]:
-        return ""
+        return ", all of it on links of other traffic" if links[column].any() else ""
+    most = "most of it" if used is None else "most on this job's links"
     shown = f"{values[port]:,.1f}" if unit else f"{int(values[port]):,}"
-    return f", most of it at {links['from'][port]} towards {links['to'][port]} ({shown}{unit})"
+    return f", {most} at {links['from'][port]} towards {links['to'][port]} ({shown}{unit})"
 
 
 def _slowest(measured: Measured) -> str:

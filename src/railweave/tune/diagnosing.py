@@ -58,13 +58,18 @@ class Move:
 
 @dataclass(frozen=True)
 class Symptom:
-    """What counters show. ``row`` is the row of Table 9 (empty: it has none), ``advice`` what to do where no value helps."""
+    """What counters show.
+
+    ``row`` is the row of Table 9 (empty: it has none), ``advice`` what to do where no value helps, ``fabric`` that of the
+    first switch that shows it.
+    """
 
     rule: str
     row: str
     evidence: tuple[str, ...]
     moves: tuple[Move, ...] = ()
     advice: str = ""
+    fabric: str = ""
 
     def to_json(self) -> dict[str, object]:
         """It as the documented JSON object."""
@@ -165,7 +170,8 @@ def symptoms(network: Network, document: Any, findings: Sequence[Finding], *, sl
         evidence = tuple(f"{one.where.partition(' ')[0]} {one.what}" for one in mine)
         moves = _moves(network, document, rule.id, mine)
         advice = "" if moves else f"{rule.fix[0].upper()}{rule.fix[1:]}."
-        found.append(Symptom(rule.id, _ROWS.get(rule.id, ""), evidence, moves, advice))
+        fabric = network.switch(mine[0].where.partition(" ")[0]).fabric
+        found.append(Symptom(rule.id, _ROWS.get(rule.id, ""), evidence, moves, advice, fabric))
     return found
 
 
@@ -207,6 +213,11 @@ def _next(rule: str, qos: Qos, what: str) -> list[tuple[tuple[str, ...], int, in
     return found
 
 
+def step_of(found: Sequence[Symptom]) -> Symptom | None:
+    """Return the first symptom that a value of the fabric file mends."""
+    return next((one for one in found if one.moves), None)
+
+
 def diagnosed(
     fabric: Path,
     text: str,
@@ -215,7 +226,7 @@ def diagnosed(
     rehearsed: str,
 ) -> Diagnosis:
     """The next step, rehearsed. Raises ``InputError`` where the file's form does not allow the change."""
-    step = next((one for one in found if one.moves), None)
+    step = step_of(found)
     if step is None:
         return Diagnosis(fabric, tuple(found), None)
     values: dict[tuple[str, ...], Setting] = {one.path: one.wanted for one in step.moves}

@@ -62,6 +62,8 @@ class Measured:
     every_ps: int
     slower: NDArray[np.float64]
     """By port: how much slower than designed its link was on average."""
+    used: NDArray[np.bool_] | None = None
+    """By port: True if the job's messages take it; None: no one else sends."""
 
     @classmethod
     def of(
@@ -73,6 +75,7 @@ class Measured:
         time_ps: int,
         every_ps: int,
         slower: NDArray[np.float64],
+        used: NDArray[np.bool_] | None = None,
     ) -> Measured:
         """What a run measured."""
         return cls(
@@ -87,6 +90,7 @@ class Measured:
             run.counted_ps,
             every_ps,
             slower,
+            used,
         )
 
     @cached_property
