@@ -36,12 +36,12 @@ FOLDER = Path(os.environ.get("RAILWEAVE_PUBLISHED", ROOT.parent / "shared/publis
 DOCUMENT = ROOT / "docs/validation.md"
 BEGIN, END = "<!-- published rows: begin -->", "<!-- published rows: end -->"
 
-MOST_BYTES = {"all-reduce": 4 << 30, "all-to-all": 1 << 30}
-"""Larger collectives are run at this size, and its bandwidth is taken for theirs: they are more of the same chunks."""
 UNSTATED = {"all-reduce": 1 << 30, "all-to-all": 256 << 20}
 """Size where the source gives an average over sizes it does not state (assumed: large ones; these take long enough)."""
 SEEDS = int(os.environ.get("RAILWEAVE_SEEDS", "20"))
-"""A row is the mean time of so many runs, where the first two differ: which flows marks hit decides a run's last ones, by chance."""
+"""A row is the mean time of so many runs, if the first two differ: which flows marks hit decides a run's last ones, by chance."""
+SEEDS_BYTES = 20 << 30
+"""An all-to-all is run with no more seeds than send so many bytes in all, but with two at least: the larger, the less chance decides."""
 SPLIT = {"NCCL_IB_SPLIT_DATA_ON_QPS": "1"}
 LAB_SERVERS = 4
 """Servers of eight GPUs in both labs with H100."""
@@ -119,27 +119,28 @@ def run(job: Job, seeds: Iterable[int] = (1,)) -> float:
 
 
 def run_once(job: Collective, seed: int) -> float:
-    """The time of a collective with a seed, us; that of a large one at the size it is run at."""
-    network, size = getattr(beds, job.bed)(*job.of), run_bytes(job)
+    """The time of a collective with a seed, us."""
+    network = getattr(beds, job.bed)(*job.of)
     settings = {"seed": str(seed)} | (beds.VXLAN if job.vxlan else {})
     bed = bed_of(network, order=job.hosts, processes=job.processes)
     return (
-        predict(network, job.name, size, qps=job.qps or None, nccl=job.nccl, settings=settings, bed=bed).time_ps / 1e6
+        predict(network, job.name, job.size, qps=job.qps or None, nccl=job.nccl, settings=settings, bed=bed).time_ps
+        / 1e6
     )
 
 
-def run_bytes(job: Collective) -> int:
-    """The size at which a collective is run."""
-    return min(job.size, MOST_BYTES[job.name])
+def seeds_of(job: Collective, most: int) -> int:
+    """With how many seeds a collective is run."""
+    return most if job.name != "all-to-all" else min(most, max(2, SEEDS_BYTES // job.size))
 
 
 def predicted(job: Collective, times_us: Sequence[float]) -> float:
     """What a row says, from the times of its runs: us on MI300X, else bus bandwidth."""
     mean_us = sum(times_us) / len(times_us)
     if job.bed == "thor2":
-        return mean_us * (job.size / run_bytes(job))
+        return mean_us
     ranks = 8 * LAB_SERVERS
-    return run_bytes(job) / mean_us / 1e3 * bus_factor(cast("Named", job.name), ranks)
+    return job.size / mean_us / 1e3 * bus_factor(cast("Named", job.name), ranks)
 
 
 def _of(file: str) -> Iterator[dict[str, str]]:

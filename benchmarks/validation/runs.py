@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from multiprocessing import Pool
 from typing import TYPE_CHECKING
 
@@ -52,7 +51,6 @@ def all_of(jobs: Sequence[Job], seeds: int) -> dict[Job, float]:
             key, value = json.loads(line)
             kept[key] = value
     times: dict[Run, float] = {}
-    as_run = {job: _as_run(job) for job in jobs}  # rows of larger sizes share a run
 
     def add(tasks: Iterable[Run]) -> None:
         todo = list(tasks)
@@ -67,19 +65,15 @@ def all_of(jobs: Sequence[Job], seeds: int) -> dict[Job, float]:
     def alike(job: Job) -> bool:
         return times[job, 1] == times[job, 2]
 
-    each = list(dict.fromkeys(as_run.values()))
-    add([(job, seed) for job in each for seed in (1, 2) if seed == 1 or _by_chance(job)])
-    add([(job, seed) for job in each if _by_chance(job) and not alike(job) for seed in range(3, seeds + 1)])
+    add([(job, seed) for job in jobs for seed in (1, 2) if seed == 1 or _by_chance(job)])
+    chance = [job for job in jobs if isinstance(job, published.Collective) and _by_chance(job) and not alike(job)]
+    add([(job, seed) for job in chance for seed in range(3, published.seeds_of(job, seeds) + 1)])
     return {
-        job: published.predicted(job, [value for (of, _), value in times.items() if of == as_run[job]])
+        job: published.predicted(job, [value for (of, _), value in times.items() if of == job])
         if isinstance(job, published.Collective)
         else times[job, 1]
         for job in jobs
     }
-
-
-def _as_run(job: Job) -> Job:
-    return replace(job, size=published.run_bytes(job)) if isinstance(job, published.Collective) else job
 
 
 def _by_chance(job: Job) -> bool:
@@ -90,7 +84,7 @@ def _by_chance(job: Job) -> bool:
 def _length(task: Run) -> int:
     """Long runs first."""
     job = task[0]
-    return -published.run_bytes(job) if isinstance(job, published.Collective) and job.of != (1,) else 0
+    return -job.size if isinstance(job, published.Collective) and job.of != (1,) else 0
 
 
 def _key(code: str, task: Run) -> str:

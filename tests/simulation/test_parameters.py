@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from railweave._sim import DLB, DLB_PER_PACKET, ECMP, SPRAY, PacketEngine
+from railweave.catalog import catalog
 from railweave.device.build import device_config
+from railweave.device.host import host_config
 from railweave.errors import InputError
 from railweave.simulation.model.balancing import Override, override
 from railweave.simulation.model.buffers import alpha
 from railweave.simulation.model.fabric import PacketFabric, packet_fabric
-from tests.conftest import designed
+from railweave.simulation.model.transport import transport
+from tests.conftest import designed, example
 from tests.simulation.beds import bed, engine, plane_of
 
 FABRIC = """
@@ -82,7 +86,6 @@ def test_frames_by_address_family() -> None:
     assert (ipv6.dcqcn, ipv4.dcqcn) == ("connectx", "dcqcn-p")
     assert ipv4.parameters["host.ack-every"] == "2"
     assert ipv4.parameters["host.cnp-class"] == "7", "Thor2 sends CNPs on 7"
-    assert "dcqcn.additive" not in ipv4.parameters
 
 
 @pytest.mark.parametrize(("tenant", "header"), [("tenant-1", "82"), ("tenant-2", "62")])
@@ -99,11 +102,22 @@ def test_frames_are_those_of_the_tenant_that_sends(tenant: str, header: str, tmp
     assert fabric.parameters["host.header"] == header
 
 
-def test_notifications_of_connectx_are_limited_by_port_and_its_steps_grow_with_speed() -> None:
-    """``MIN_TIME_BETWEEN_CNPS`` of mlxconfig is of the port; 5 and 50 Mb/s for each 25 Gb/s of 400."""
-    own = bed("h100-rlb")[2].parameters
-    wanted = {"host.cnp-limit": "port", "dcqcn.additive": "80M", "dcqcn.hyper": "800M"}
-    assert {name: own[name] for name in wanted} == wanted
+def test_notifications_of_connectx_are_limited_by_port() -> None:
+    """``MIN_TIME_BETWEEN_CNPS`` of mlxconfig is of the port."""
+    assert bed("h100-rlb")[2].parameters["host.cnp-limit"] == "port"
+
+
+@pytest.mark.parametrize("name", sorted(catalog().nics))
+def test_rates_of_every_nic_with_dcqcn_rise_by_steps_that_grow_with_its_speed(name: str) -> None:
+    """5 and 50 Mb/s for each 25 Gb/s: a vendor whose reaction is assumed to be ConnectX's rises as ConnectX does."""
+    model = catalog().nics[name]
+    network = example("h100-rlb")
+    first = host_config(network, network.servers[0].name)
+    nic = replace(first.nics[0], vendor=model.vendor, model=name, speed_gbps=200)
+    found = transport(nic, first.qos_of(nic.fabric), reordering=False)
+    assert found.dcqcn is not None
+    assert [found.parameters[f"dcqcn.{step}"] for step in ("additive", "hyper")] == ["40M", "400M"]
+    assert any("grow with the port's speed" in note for note in found.notes)
 
 
 def test_configured_qos_reaches_the_engine(tmp_path: Path) -> None:

@@ -31,14 +31,12 @@ class NicTransport:
     """How NICs of a vendor send, as the simulator has it, beside what all NICs share.
 
     ``dcqcn`` is the engine's set of DCQCN parameters (``dcqcn`` of ``PacketEngine``), ``note`` says what is assumed of it,
-    ``parameters`` are more of the engine's parameters of hosts, by its names. ``scaled_increase``: the steps by which DCQCN raises the
-    rate grow with the port's speed.
+    ``parameters`` are more of the engine's parameters of hosts, by its names.
     """
 
     dcqcn: str | None
     note: str
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
-    scaled_increase: bool = False
 
 
 class Vendor(Protocol):

@@ -43,11 +43,9 @@ class Nvidia(Vendor):
         """DCQCN, with notifications limited by port: of ``MIN_TIME_BETWEEN_CNPS`` the vendor's mlxconfig says "from the port"."""
         note = (
             f"{model}: DCQCN with NVIDIA's documented defaults; firmware may run a newer algorithm; an acknowledgement every "
-            f"{ACK_EVERY} packets (found from a published rate); rates rise by steps that grow with the port's speed (assumed)"
+            f"{ACK_EVERY} packets (found from a published rate)"
         )
-        return NicTransport(
-            "connectx", note, {"host.ack-every": str(ACK_EVERY), "host.cnp-limit": "port"}, scaled_increase=True
-        )
+        return NicTransport("connectx", note, {"host.ack-every": str(ACK_EVERY), "host.cnp-limit": "port"})
 
 
 VENDOR = Nvidia()

@@ -20,8 +20,9 @@ AETH, CNP_PADDING = 4, 16
 """What an acknowledgement and a congestion notification packet carry beside these (InfiniBand architecture, annex 17)."""
 
 ADDITIVE_MBPS, HYPER_MBPS, STEPS_GBPS = 5, 50, 25
-"""By what DCQCN raises rates, for each 25 Gb/s of the port, where steps grow with it: the rule of the HPCC simulator. NVIDIA documents 5
-and 50 Mb/s, without a speed; the two differ in what the 2:1 ring of docs/validation.md loses."""
+"""Steps by which DCQCN raises rates, for each 25 Gb/s of the port (the rule of the HPCC simulator). NVIDIA documents 5 and 50 Mb/s,
+without a speed; the two differ in what the 2:1 ring of docs/validation.md loses. NICs whose reaction is assumed to be ConnectX's rise
+as ConnectX does: with steps of 5 and 50 Mb/s at 400G a Thor2's all-to-all of 2 GiB took half as long again as published."""
 
 REORDER = 256
 """Packets that may come ahead of the next in order before a NIC with adaptive routing asks for it again; assumed."""
@@ -53,13 +54,15 @@ def transport(nic: HostNic, qos: HostQos, *, reordering: bool, family: Family | 
     }
     own = vendor(nic.vendor).transport(nic.model)
     found |= own.parameters
-    if own.scaled_increase:
+    if own.dcqcn is not None:
         steps = nic.speed_gbps / STEPS_GBPS
         found |= {
             "dcqcn.additive": f"{ADDITIVE_MBPS * steps:g}M",
             "dcqcn.hyper": f"{HYPER_MBPS * steps:g}M",
         }
     notes = ["NICs: receive buffer and retransmission timeout are the engine's own", own.note]
+    if own.dcqcn is not None:
+        notes.append("DCQCN: rates rise by steps that grow with the port's speed (assumed)")
     if reordering:
         found |= {
             "host.recovery": "selective",
