@@ -18,9 +18,9 @@ import numpy as np
 
 import railweave
 from railweave._sim import WRITE
+from railweave.catalog.posting import POST_COST_PS
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
-from railweave.collectives.pace import POST_COST_PS
 from railweave.collectives.queue_pairs import split
 from railweave.device.build import device_config
 from railweave.routing.control_plane import ControlPlane

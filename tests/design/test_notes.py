@@ -198,6 +198,41 @@ def test_fewer_queue_pairs_than_path_colors(tmp_path: Path, hosts: str, pairs: i
     assert noted(tmp_path, hosts=hosts) == ([] if pairs is None else [("job-queue-pairs", what)])
 
 
+UP_TO = "of each message over 400G: an all-to-all takes up to"
+
+
+@pytest.mark.parametrize(
+    ("spines", "balancing", "job", "wanted"),
+    [
+        (4, "{mode: rlb}", "{}", ("info", f"4 parts {UP_TO} 28% longer than with whole messages", 4)),
+        (2, "{mode: rlb}", "{}", None),  # two parts and a word are posted while the bytes are sent
+        (2, "{mode: rlb}", "{qps_per_connection: 8}", ("info", f"8 parts {UP_TO} 130% longer than with whole messages", 9)),
+        (4, "{mode: rlb}", "{qps_per_connection: 2}", None),
+        (4, "{mode: rlb}", "{environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 0}}", None),
+        (4, "{mode: rlb}", "{environment: {NCCL_IB_SPLIT_DATA_ON_QPS: null}}", None),
+        (4, "{mode: rlb}", "{environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 1}}", ("warning", f"4 parts {UP_TO} 28% longer than with whole messages", 9)),
+        (4, "{mode: ecmp}", "{qps_per_connection: 4}", None),
+        (4, "{mode: ecmp}", "{qps_per_connection: 4, environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 1}}", ("warning", f"4 parts {UP_TO} 28% longer than with whole messages", 9)),
+        (4, "{mode: ecmp}", "{environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 1}}", None),
+    ],
+)  # fmt: skip
+def test_splitting_messages_that_costs_more_than_a_tenth_is_named(
+    tmp_path: Path, spines: int, balancing: str, job: str, wanted: tuple[str, str, int] | None
+) -> None:
+    text = FILE.format(
+        topology=f"{{stripes: 1, spines: {spines}, oversubscription: 4}}",
+        leaf="{device: qfx5240-64od}",
+        balancing=balancing,
+        server="h100-8gpu-cx7",
+        hosts=f"{{job: {job}}}",
+        management="{}",
+        placed="",
+        more="",
+    )
+    found = [one for one in designed(tmp_path, text)[0].findings if one.id == "job-split-data"]
+    assert [(one.severity, one.what, one.line) for one in found] == ([] if wanted is None else [wanted])
+
+
 @pytest.mark.parametrize(
     ("management", "override", "said"),
     [

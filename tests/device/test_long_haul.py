@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog import catalog
+from railweave.catalog.posting import POST_COST_PS
 from railweave.catalog.rdma import ADAPTIVE_WINDOW
 from railweave.collectives.channels import channel_count
 from railweave.collectives.nccl import parameters
-from railweave.collectives.pace import POST_COST_PS
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.device.long_haul import PAYLOAD, environment, long_haul

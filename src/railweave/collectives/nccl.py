@@ -10,6 +10,7 @@ import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from railweave.catalog.posting import POINT_TO_POINT_BYTES
 from railweave.config.quantities import BINARY_NUMBER
 from railweave.errors import InputError, Option, Problem
 
@@ -92,7 +93,7 @@ NUMBERS = {
     "NCCL_STEPS": Number(8, 4, 64, "include/device.h; a constant there, a parameter here"),
     "NCCL_CHUNK_STEPS": Number(4, 1, 64, "include/collectives.h, ALLREDUCE_CHUNKSTEPS and its like; a constant there"),
     "NCCL_SLICE_STEPS": Number(2, 1, 64, "include/collectives.h, ALLREDUCE_SLICESTEPS and its like; a constant there"),
-    "NCCL_P2P_NET_CHUNKSIZE": Number(128 * KIB, 4 * KIB, 1 << 30, "init.cc, P2pNetChunkSize"),
+    "NCCL_P2P_NET_CHUNKSIZE": Number(POINT_TO_POINT_BYTES, 4 * KIB, 1 << 30, "init.cc, P2pNetChunkSize"),
     "NCCL_CHUNK_SIZE": Number(0, 4 * KIB, 1 << 30, "enqueue.cc, ChunkSize: of point-to-point, whatever the size", 0),
     "NCCL_NTHREADS": Number(512, 64, 512, "graph/tuning.cc, NCCL_SIMPLE_MAX_NTHREADS; for Simple and LL"),
     "NCCL_LL128_NTHREADS": Number(640, 160, 640, "graph/tuning.cc, NCCL_LL128_MAX_NTHREADS"),

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from railweave.collectives.tuning import Choice
 
 
-POST_COST_PS = 670_000
-"""What NCCL's network proxy takes, per NIC, for a message that it posts: a part of data on a queue pair, or a receiver's
-credit message that a buffer is free. Fitted: docs/validation.md, "What was fitted"."""
 FITTED_QPS = 8
 """Queue pairs of a connection up to which all-to-all was compared with published rows; beyond, a post is likely to cost more."""
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog.posting import POST_COST_PS
 from railweave.collectives.chunks import cut
 from railweave.collectives.collective import links_need_ps
-from railweave.collectives.pace import POST_COST_PS, Pace
+from railweave.collectives.pace import Pace
 from railweave.collectives.queue_pairs import parts_of
 from railweave.collectives.tree import chunk_bytes, most_edges
 from railweave.collectives.whole import ring_loops, ring_ps, ring_steps, wire_ps

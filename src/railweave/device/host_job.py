@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from railweave.device.address_range import address_range
 from railweave.device.host_model import Variable
 from railweave.device.long_haul import environment
+from railweave.device.queue_pairs import queue_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,8 +51,8 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
     rails = [used_addresses(nic, wanted.address_family)[0] for nic in used]
     far = scope.long_haul.get(one.fabric)
     found = [
-        *(_path_colors(wanted, len(first)) if colored else _queue_pairs(wanted)),
-        *(_long_links(far, wanted, colored=colored) if far else []),
+        *([_plugin(wanted)] if colored else []),
+        *_queue_pairs(wanted, len(first) if colored else 0, far),
         *_devices(used, fabric, exact=library == "NCCL"),
         *(_merged(library, own_plugin=own_plugin) if fabric.adapters else []),
         *_traffic_class(one, by_color=bool(wanted.color_dscp) and own_plugin),
@@ -116,15 +117,9 @@ def mpi_folder(wanted: Job, gpu_vendor: str) -> str | None:
     return wanted.mpi_folder or (AMD_MPI_FOLDER if gpu_vendor == "AMD" else None)
 
 
-def _path_colors(wanted: Job, colors: int) -> list[Variable]:
-    why = "queue pairs per connection" if wanted.qps_per_connection else "one queue pair per path color"
-    return [
-        Variable(
-            "NCCL_NET_PLUGIN", wanted.net_plugin or PLUGIN, "the net plug-in that gives each queue pair a path color"
-        ),
-        Variable("NCCL_IB_QPS_PER_CONNECTION", str(wanted.qps_per_connection or colors), why),
-        Variable("NCCL_IB_SPLIT_DATA_ON_QPS", "1", "every message is split over all queue pairs, hence all paths"),
-    ]
+def _plugin(wanted: Job) -> Variable:
+    why = "the net plug-in that gives each queue pair a path color"
+    return Variable("NCCL_NET_PLUGIN", wanted.net_plugin or PLUGIN, why)
 
 
 def _tuner(wanted: Job) -> list[Variable]:
@@ -137,20 +132,11 @@ def _tuner(wanted: Job) -> list[Variable]:
     return found
 
 
-def _queue_pairs(wanted: Job) -> list[Variable]:
-    if wanted.qps_per_connection is None:
-        return []
-    return [
-        Variable("NCCL_IB_QPS_PER_CONNECTION", str(wanted.qps_per_connection), "queue pairs per connection"),
-        Variable("NCCL_IB_SPLIT_DATA_ON_QPS", "1", "every message is split over all queue pairs"),
-    ]
-
-
-def _long_links(far: LongHaul, wanted: Job, *, colored: bool) -> list[Variable]:
-    """Queue pairs of the fabric file, and one a path color, come before those by arithmetic."""
-    set_already = {"NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS"}
-    given = set_already if colored or wanted.qps_per_connection is not None else set[str]()
-    return [Variable(name, *text) for name, text in environment(far).items() if name not in given]
+def _queue_pairs(wanted: Job, colors: int, far: LongHaul | None) -> list[Variable]:
+    """Queue pairs of the fabric file, and one a path color, come before those that long links ask for."""
+    given = queue_pairs(wanted, colors, far)
+    more = environment(far) if far else {}
+    return [Variable(name, *text) for name, text in {**given, **more, **given}.items()]
 
 
 def _devices(nics: Sequence[HostNic], fabric: Fabric, *, exact: bool) -> list[Variable]:

@@ -6,12 +6,13 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from railweave.catalog.posting import POST_COST_PS
 from railweave.collectives.collective import program
 from railweave.collectives.nccl import parameters
-from railweave.collectives.pace import FITTED_QPS, POST_COST_PS
+from railweave.collectives.pace import FITTED_QPS
 from railweave.collectives.queue_pairs import split
 from railweave.collectives.whole import messages, whole
-from railweave.device.long_haul import environment, long_haul
+from railweave.device.queue_pairs import designed_variables
 from railweave.simulation.background import NOTE as BACKGROUND_NOTE
 from railweave.simulation.background import with_background
 from railweave.simulation.bottleneck import Load, bottleneck
@@ -92,13 +93,7 @@ def predict(
     conditions = conditions or Conditions()
     fabric, job, hosts = bed.fabric, bed.job, bed.hosts
     colors = int((fabric.addresses.places >= 0).sum(axis=1).max())
-    wanted_nccl = {
-        **({"NCCL_IB_QPS_PER_CONNECTION": str(network.hosts.job.qps_per_connection or colors)} if qps is None else {}),
-        **({"NCCL_IB_SPLIT_DATA_ON_QPS": "1"} if colors > 1 else {}),
-        **_of_long_links(network),
-        **(nccl or {}),
-    }
-    known = parameters(wanted_nccl, job.library)
+    known = parameters({**designed_variables(network, colors), **(nccl or {})}, job.library)
     if qps is not None:
         known = known.with_number("NCCL_IB_QPS_PER_CONNECTION", qps)
     kind = cast("Collective", collective)
@@ -274,15 +269,6 @@ def _others(conditions: Conditions) -> list[str]:
     """What goes on besides that no published row has."""
     faults = conditions.timeline.changes or conditions.timeline.tables
     return [*(["faults"] if faults else []), *(["traffic of others"] if conditions.background is not None else [])]
-
-
-def _of_long_links(network: Network) -> dict[str, str]:
-    """NCCL's parameters as servers' ``nccl.env`` has them for the delay between sites."""
-    for fabric in network.fabrics:
-        far = long_haul(network, fabric)
-        if far is not None:
-            return {name: value for name, (value, _) in environment(far).items()}
-    return {}
 
 
 def _set(arguments: A, wanted: dict[str, str]) -> A:

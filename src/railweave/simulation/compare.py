@@ -199,7 +199,7 @@ def comparison(
 def _run(network: Network, asked: Question, watch: bool) -> JobPrediction:
     """A variant, without the messages of its collectives: they are many, and only the run needs them."""
     with in_force(network.catalog):  # it runs in a process of its own, which has the package's catalog
-        found = answer(network, asked, watch=watch)
+        found = answer(network, asked, watch=watch, name_costs=False)
     light = {id(one.prediction): _light(one.prediction) for one in found.steps}
     return replace(found, steps=tuple(replace(one, prediction=light[id(one.prediction)]) for one in found.steps))
 

@@ -18,6 +18,7 @@ from railweave.intent.scenario import Background, Scenario, Step, read_scenario
 from railweave.nearest import nearest
 from railweave.simulation.conditions import bed_of, conditions_of
 from railweave.simulation.job_run import JobPrediction, run_job
+from railweave.simulation.splitting import with_split_costs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -131,8 +132,13 @@ def answer(
     watch: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
     announce: Callable[[str], None] | None = None,
+    name_costs: bool = True,
 ) -> JobPrediction:
-    """Run what is asked; ``announce`` is told before what a long run will take. With ``watch``, series are collected. Raises ``InputError``; of a scenario file with its line."""
+    """Run what is asked; ``announce`` is told before what a long run will take. With ``watch``, series are collected.
+
+    With ``name_costs``, remarks name a setting that costs more than ``COSTLY``, which takes runs of their own. Raises ``InputError``;
+    of a scenario file with its line.
+    """
     scenario = asked.scenario
     try:
         bed = bed_of(
@@ -158,6 +164,8 @@ def answer(
             exact=asked.exact,
             most_hops=asked.most_hops,
         )
+        if name_costs:
+            found = with_split_costs(network, bed, scenario, conditions, found)
         return replace(found, events=_events(asked.faults))
     except InputError as error:
         if asked.file is None:

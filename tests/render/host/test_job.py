@@ -117,6 +117,32 @@ def test_without_colors_the_plug_in_is_not_asked_for(tmp_path: Path) -> None:
     assert resolved(config) == ["NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX"]
 
 
+@pytest.mark.parametrize(
+    ("mode", "job", "wanted"),
+    [
+        ("ecmp", "{}", {}),
+        ("ecmp", "{qps_per_connection: 4}", {"QPS_PER_CONNECTION": "4", "SPLIT_DATA_ON_QPS": "0"}),
+        ("rlb", "{qps_per_connection: 4}", {"QPS_PER_CONNECTION": "4", "SPLIT_DATA_ON_QPS": "1"}),
+        (
+            "ecmp",
+            "{qps_per_connection: 4, environment: {NCCL_IB_SPLIT_DATA_ON_QPS: 1}}",
+            {"QPS_PER_CONNECTION": "4", "SPLIT_DATA_ON_QPS": "1"},
+        ),
+    ],
+)
+def test_messages_are_split_only_where_that_is_not_slower(
+    tmp_path: Path, mode: str, job: str, wanted: dict[str, str]
+) -> None:
+    """A net plugin weighs paths by the parts of a message; without it whole messages take the queue pairs in turn."""
+    config = config_of(tmp_path, more=f"    load_balancing: {{mode: {mode}}}\nhosts: {{job: {job}}}")
+    found = {name.removeprefix("NCCL_IB_"): value for name, value in variables(config).items() if "_QPS" in name}
+    assert found == wanted
+    if wanted.get("SPLIT_DATA_ON_QPS") == "0":
+        why = next(one.why for one in config.job if one.name == "NCCL_IB_SPLIT_DATA_ON_QPS")
+        assert "predictions are slower" in why
+        assert why in nccl_env_files(config)["nccl.env"]
+
+
 @pytest.mark.parametrize(("mode", "expected"), [("spray", "1"), ("dlb-per-packet", "1"), ("dlb-flowlet", None)])
 def test_spraying_asks_nccl_for_adaptive_routing(tmp_path: Path, mode: str, expected: str | None) -> None:
     config = config_of(tmp_path, more=f"    load_balancing: {{mode: {mode}}}")

@@ -137,7 +137,7 @@ def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]]
         given["nccl"] = dict(given["nccl"])
     try:
         (question,) = questions(network, given)
-        job = answer(network, question, watch=False)
+        job = answer(network, question, watch=False, name_costs=False)
     except RailweaveError as error:
         return str(error)
     found = job.steps[-1].prediction

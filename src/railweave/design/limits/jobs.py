@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog.posting import COSTLY, split_cost
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.catalog.hardware import ServerModel
     from railweave.design.context import Context
+    from railweave.intent.reading.document import Key
     from railweave.network.fabric import Fabric
 
 JOB_TRAFFIC_CLASS = Rule(
@@ -46,12 +49,22 @@ JOB_PORTS_APART = Rule(
     "on with when that one's plane dies",
     fix="leave the variable out: railweave sets NCCL_IB_MERGE_NICS=1 and NCCL_NET_MERGE_LEVEL=PORT (docs/planes.md)",
 )
+JOB_SPLIT_DATA = Rule(
+    id="job-split-data",
+    severity="info",
+    sometimes="warning",
+    applies="design",
+    says="messages that are split over all queue pairs of a connection make an all-to-all longer; a warning if the file asks for it",
+    why="one proxy of a NIC posts the parts one after another, 0.67 us each, and that takes longer than to send them",
+    fix="with path colors railweave's net plugin weighs paths by these parts, so the design keeps NCCL_IB_SPLIT_DATA_ON_QPS=1; fewer queue "
+    "pairs (`hosts.job.qps_per_connection`) cost less, and `railweave sim --nccl NCCL_IB_SPLIT_DATA_ON_QPS=0` predicts the difference",
+)
 _TRAFFIC_CLASSES = ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS")
 _GID_INDEXES = ("NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX")
 _BY_VALUE = {-1, "auto"}
 """What NCCL and UCX take for an index that they look for themselves."""
 
-QUEUE_PAIRS = "NCCL_IB_QPS_PER_CONNECTION"
+QUEUE_PAIRS, SPLIT = "NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS"
 
 
 def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
@@ -89,6 +102,37 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
         if pairs is not None and pairs < len(fabric.colors):
             what = f"{pairs} queue pairs a connection over {len(fabric.colors)} path colors of {fabric.name}"
             context.finding(JOB_QUEUE_PAIRS, fabric.name, where, what)
+        at = where if pairs else ("fabrics", fabric.name)
+        _check_splitting(context, fabric, models, pairs or max(len(fabric.colors), 1), at)
+
+
+def _check_splitting(
+    context: Context, fabric: Fabric, models: Sequence[ServerModel], pairs: int, where: Sequence[Key]
+) -> None:
+    """Note that splitting messages over queue pairs costs more than it may, of the NICs that it costs most.
+
+    Between sites the distance bounds what is under way, whatever is posted.
+    """
+    job = context.source.spec.hosts.job
+    asked = SPLIT in job.environment
+    if fabric.interconnect is not None or (str(job.environment[SPLIT]) != "1" if asked else not fabric.colors):
+        return
+    found: list[tuple[float, str]] = []
+    for model in models:
+        group = model.nics.get(fabric.nics)
+        if group is None or not group.per_gpu:
+            continue
+        gbps = context.catalog.nics[group.nic].speed_gbps
+        ports = f"{group.ports} x " if group.ports > 1 else ""
+        what = (
+            f"{pairs * group.ports} parts of each message over {ports}{gbps}G: an all-to-all takes up to "
+            f"{split_cost(gbps, group.ports, pairs):.0%} longer than with whole messages"
+        )
+        found.append((split_cost(gbps, group.ports, pairs), what))
+    cost, what = max(found, default=(0.0, ""))
+    if cost > COSTLY:
+        at = ("hosts", "job", "environment", SPLIT) if asked else where
+        context.finding(JOB_SPLIT_DATA, fabric.name, at, what, severity="warning" if asked else None)
 
 
 def _check_merging(context: Context, used: Sequence[Fabric]) -> None:

@@ -17,6 +17,7 @@ from railweave.device.host import config_of
 from railweave.device.host_job import rdma_nics, uses_own_plugin
 from railweave.device.host_model import HostNic
 from railweave.device.long_haul import environment
+from railweave.device.queue_pairs import queue_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +40,8 @@ def tuner_json(members: Sequence[HostScope]) -> str:
         return ""
     paths = len(nics[0].addresses)
     far = first.long_haul.get(nics[0].fabric)
-    words = {name: value for name, (value, _) in (environment(far) if far else {}).items()}
-    words |= {
-        "NCCL_IB_QPS_PER_CONNECTION": str(first.hosts.job.qps_per_connection or paths),
-        "NCCL_IB_SPLIT_DATA_ON_QPS": "1",
-    }
+    given = (environment(far) if far else {}) | queue_pairs(first.hosts.job, paths, far)
+    words = {name: value for name, (value, _) in given.items()}
     fabric, ports = first.fabrics[nics[0].fabric], defaultdict[int, list[HostNic]](list)
     for nic in nics:
         ports[fabric.nic_number(nic.rail)].append(nic)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from railweave.catalog.posting import POST_COST_PS
 from railweave.collectives.nccl import parameters
-from railweave.collectives.pace import POST_COST_PS
 from railweave.collectives.queue_pairs import split
 from railweave.collectives.whole import messages
+from railweave.device.queue_pairs import QUEUE_PAIRS, designed_variables
 from railweave.simulation.engines.flows import run_flows
 from railweave.simulation.engines.traffic import Traffic, traffic_of
 from railweave.simulation.model.ports import check_planes, usable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from railweave.collectives.nccl import Parameters
     from railweave.collectives.program import Program
     from railweave.jobs.graph import Communication
+    from railweave.network.model import Network
     from railweave.simulation.model.fabric import PacketFabric
     from railweave.simulation.model.outages import Timeline
 
@@ -167,7 +169,7 @@ def _joined(parts: list[Traffic]) -> Traffic:
     )
 
 
-def nccl_of(settings: Mapping[str, str], job: Job, qps: int, colors: int) -> Parameters:
-    """NCCL's parameters for a job: its queue pairs, split over them where addresses have colors."""
-    given = {"NCCL_IB_QPS_PER_CONNECTION": str(qps), **({"NCCL_IB_SPLIT_DATA_ON_QPS": "1"} if colors > 1 else {})}
+def nccl_of(network: Network, settings: Mapping[str, str], job: Job, qps: int | None, colors: int) -> Parameters:
+    """NCCL's parameters for a job: as servers have them, but for ``qps`` and ``settings``."""
+    given = designed_variables(network, colors) | ({} if qps is None else {QUEUE_PAIRS: str(qps)})
     return parameters({**given, **settings}, job.library)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from railweave.catalog.posting import POST_COST_PS
 from railweave.collectives.collective import program
-from railweave.collectives.pace import POST_COST_PS
 from railweave.collectives.queue_pairs import split
 from railweave.counting import counted
 from railweave.simulation.engines.choice import MOST_PACKET_HOPS

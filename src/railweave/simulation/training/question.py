@@ -203,8 +203,8 @@ def _ready(
     if isinstance(plan, list):
         raise InputError(plan)
     colors = int((bed.fabric.addresses.places >= 0).sum(axis=1).max())
-    over = job.qps or qps or network.hosts.job.qps_per_connection or colors
-    placed = Placed(bed.fabric, own, hosts, nccl_of(texts(job.nccl), own, over, colors), timeline, settings)
+    nccl = nccl_of(network, texts(job.nccl), own, job.qps or qps, colors)
+    placed = Placed(bed.fabric, own, hosts, nccl, timeline, settings)
     return _Job(plan, placed, plan.graph(placed.inside) if isinstance(plan, Traced) else build(plan, placed.inside))
 
 
