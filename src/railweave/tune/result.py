@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from railweave.intent.scenario import Setting
+    from railweave.tune.importance import Importance
     from railweave.tune.measuring import Sample
     from railweave.tune.run import Outcome
     from railweave.tune.scoring import Aim
@@ -101,11 +102,13 @@ class Result:
                         "-" if own is None else str(own),
                         str(check.values.get(one.name, own))
                         + (" (makes no difference)" if one.name in check.needless else ""),
-                        f"{found.importance[one.name]:.0%}" if one.name in found.importance else "-",
+                        found.importance[one.name].to_text() if one.name in found.importance else "-",
                     )
                     for one, own in zip(found.space.knobs, found.space.own, strict=True)
                 ],
             )
+            untold = [short[one.name] for one in found.space.knobs if one.name not in found.importance]
+            lines += [f"  the trials cannot tell the share of {', '.join(untold)}"] if untold else []
             for aim in aims_of(found.study.goal):
                 lines.append("  " + self._before_and_after(aim, check.own, check.best))
             unit = "GB/s" if found.study.goal.job is None else "ms"
@@ -173,7 +176,7 @@ class Result:
                     "name": one.name,
                     "values": list(one.values) if len(one.values) <= 1000 else [one.values[0], one.values[-1]],
                     "now": own,
-                    "importance": found.importance.get(one.name),
+                    **_importance_json(found.importance.get(one.name)),
                 }
                 for one, own in zip(found.space.knobs, found.space.own, strict=True)
             ],
@@ -192,6 +195,12 @@ class Result:
         found = self.to_json()
         rows = [{"study": self.outcome.study.model_dump(mode="json", by_alias=True)}, *found.pop("trials"), found]
         return "".join(json.dumps(one) + "\n" for one in rows)
+
+
+def _importance_json(found: Importance | None) -> dict[str, Any]:
+    if found is None:
+        return {"importance": None, "importance_between": None}
+    return {"importance": found.share, "importance_between": [found.low, found.high]}
 
 
 def trials_json(found: Outcome) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from railweave.tune.confirming import Candidate, Confirmed, confirmed, on_hardware
+from railweave.tune.importance import importance
 from railweave.tune.measuring import Failed, Refused, Sample, Wanted
 from railweave.tune.scoring import Score, aims_of, as_measured, best_first, dominated, over_seeds, scored
 from railweave.tune.search import Searcher, Trial
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from railweave.intent.scenario import Setting
     from railweave.intent.study import Study, StudyFile
+    from railweave.tune.importance import Importance
     from railweave.tune.measuring import Evaluator
     from railweave.tune.space import Chosen, Space
 
@@ -32,7 +34,7 @@ class Outcome:
 
     ``own``, ``own_score``: samples and score of the file's own values on the study's seeds; ``scores``: of trials that were measured with every seed, by number.
     ``best``: the number of the best trial that kept to the limits, by the first objective; None where none did.
-    ``frontier``: trials that no other beats in every objective. ``importance``: by knob, what part of the differences it makes.
+    ``frontier``: trials that no other beats in every objective. ``importance``: by knob, what part of the differences it makes; without those of which the trials cannot tell.
     ``runs``: simulations (or benchmarks) that the trials took, without those of ``confirmed``.
     """
 
@@ -44,7 +46,7 @@ class Outcome:
     own_score: Score
     best: int | None
     frontier: tuple[int, ...]
-    importance: Mapping[str, float]
+    importance: Mapping[str, Importance]
     runs: int
     confirmed: Confirmed | None
 
@@ -144,14 +146,14 @@ def _outcome(
     frontier = _frontier(study, scores, good, trials)
     own_score = scored(study.goal, study.limits, own)
     runs = len({(one.chosen, sample.seed) for one in trials for sample in one.samples})
+    shares = importance(space, aims[0], trials)
     check: Confirmed | None = None
     if best is not None:
         if hardware is None:
             progress("running the best values and the file's own again, on fresh seeds")
         winner = space.values(trials[best].chosen)
-        importance = searcher.importance()
         if hardware is None:
-            check = confirmed(study, own_values, winner, importance, evaluator)
+            check = confirmed(study, own_values, winner, {name: one.share for name, one in shares.items()}, evaluator)
         else:
             chosen = _best(study, scores, trials, good)
             candidates = [Candidate(number, space.values(trials[number].chosen), scores[number]) for number in chosen]
@@ -166,7 +168,7 @@ def _outcome(
         own_score,
         best,
         frontier,
-        searcher.importance(),
+        shares,
         runs,
         check,
     )

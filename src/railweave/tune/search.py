@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import warnings
 from dataclasses import dataclass
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any, Literal
@@ -173,25 +172,6 @@ class Searcher:
             self._own.tell(asked, state=self._optuna.trial.TrialState.PRUNED)
         else:
             self._own.tell(asked, values)
-
-    def importance(self) -> dict[str, float]:
-        """What part of the difference between good and bad trials each knob makes, 0 to 1 (PED-ANOVA); empty where too few are known."""
-        measured = self._optuna.create_study(direction="maximize" if self._aims[0].more else "minimize")
-        for one in self._own.get_trials(deepcopy=False):
-            if one.state == self._optuna.trial.TrialState.COMPLETE and one.user_attrs.get("state") == "complete":
-                made = self._optuna.trial.create_trial(
-                    params=one.params, distributions=one.distributions, value=one.values[0]
-                )
-                measured.add_trial(made)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of few or equal trials it says that all knobs count the same
-                found = self._optuna.importance.get_param_importances(
-                    measured, evaluator=self._optuna.importance.PedAnovaImportanceEvaluator()
-                )
-        except (ValueError, RuntimeError):  # fewer trials than it can tell anything from
-            return {}
-        return {name: float(value) for name, value in found.items()}
 
 
 def _opener(path: Path) -> Callable[[], sqlite3.Connection]:

@@ -132,10 +132,8 @@ def _parts(found: Result) -> str:
 def _importance(found: Result) -> str:
     knobs = found.outcome.importance
     short = short_names([one.name for one in found.outcome.space.knobs])
-    ranked = sorted(knobs.items(), key=lambda one: -one[1])
-    rows = [
-        (short[name], value, f"{value:.1%} of the difference between good trials and all") for name, value in ranked
-    ]
+    ranked = sorted(knobs.items(), key=lambda one: -one[1].share)
+    rows = [(short[name], one.share, f"{one.to_text()} of the differences between trials") for name, one in ranked]
     return _card(bars(rows, left=220.0, width=720.0))
 
 
