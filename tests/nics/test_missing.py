@@ -8,6 +8,7 @@ import pytest
 
 from railweave import api
 from railweave.errors import DesignError, FileLine
+from railweave.nics import definitions, vendor
 from railweave.nics.protocol import PARTS, missing_parts
 
 
@@ -62,3 +63,27 @@ def test_nics_that_are_not_in_the_catalog_are_named(acme: Path, fabric_file: Pat
     rows.write_text(rows.read_text().replace("nic: acme-400", "nic: acme-40"))
     what = "NICs acme-40 of h100-8gpu-acme: they are not in the catalog"
     assert problems(fabric_file) == at_every_model(fabric_file, what)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("servers.yaml", "server.yaml", r"nothing knows server\.yaml: did you mean servers\.yaml\?"),
+        ("nic_nvm.sh", "nic_nwm.sh", r"nothing knows nic_nwm\.sh: did you mean nic_nvm\.sh\?"),
+        ("nics.yaml", "nic.yaml", r"acme has no nics\.yaml: rename nic\.yaml"),
+    ],
+)
+def test_a_misnamed_file_is_an_error(acme: Path, old: str, new: str, wrong: str) -> None:
+    (acme / old).rename(acme / new)
+    definitions.cache_clear()
+    with pytest.raises(ImportError, match=wrong):
+        definitions()
+
+
+def test_a_module_that_nothing_knows_is_an_error(acme: Path) -> None:
+    (acme / "driver_file.py").write_text("")
+    with pytest.raises(ImportError, match=r"nothing knows driver_file: if it is a module, name it in Acme\.modules"):
+        vendor("Acme")
+    module = acme / "__init__.py"
+    module.write_text(module.read_text().replace("    @property", '    modules = ("driver_file",)\n\n    @property', 1))
+    assert missing_parts("Acme") == []

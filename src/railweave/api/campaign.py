@@ -131,7 +131,7 @@ def _commands(site: Site, turn: Turn) -> tuple[list[str], list[str]]:
         device, daemon = one.fault.device or "", one.fault.daemon or ""
         outage = system(site.configs[device].nos).outage
         if outage is None:
-            refused.append(f"nothing here changes {device}")
+            refused.append(f"nothing here changes {device}: {system(site.configs[device].nos).without['outage']}")
         elif daemon and daemon not in outage.DAEMONS:
             refused.append(f"{device} has no {daemon!r} that can be ended: {', '.join(outage.DAEMONS)}")
         else:

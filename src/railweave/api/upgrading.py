@@ -85,7 +85,11 @@ def deploy_upgrade(
         by_system = system(nos).upgrade
         told = by_system.commands(installed) if by_system and not lab else [f"restart the daemons from {image}"]
         if by_system is None or (by_system.BY_HAND and not lab):
-            refused.append(by_system.BY_HAND if by_system else f"nothing here installs releases of {nos}")
+            refused.append(
+                by_system.BY_HAND
+                if by_system
+                else f"nothing here installs releases of {nos}: {system(nos).without['upgrade']}"
+            )
         lines += [f"each is told: {line}" for line in told] if names else []
         if "://" in installed.source:
             lines.append("the switches fetch the image themselves: its checksum is compared only where a file is given")

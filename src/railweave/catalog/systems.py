@@ -216,6 +216,12 @@ class System(Model):
     maximum_mtu: int
     queues: int
     lossless_classes: int
+    modules: tuple[str, ...] = Field(
+        default=(), description="modules of its folder beside the parts that every system can have (systems/parts.py)"
+    )
+    without: dict[str, str] = Field(
+        default_factory=dict[str, str], description="parts that its folder lacks on purpose, and why"
+    )
     capabilities: dict[str, Capability]
     not_rendered: dict[str, NotRendered] = Field(
         default_factory=dict[str, NotRendered],

@@ -66,7 +66,7 @@ def stands(
     """
     reader = system(config.nos).reader
     if reader is None:
-        what = f"nothing reads configurations of {config.nos}"
+        what = f"nothing reads configurations of {config.nos}: {system(config.nos).without['read']}"
         wrong = [path for file, (path, text) in found.items() if not _same(designed[file], text)]
         return Stands(None, unreadable=tuple(FILE_UNREADABLE.finding(config.name, what, file=path) for path in wrong))
     without = catalog().systems[config.nos].reads.unsaid

@@ -84,6 +84,10 @@ def installing(asked: Asked, open_by: Callable[[Target, Spoken], Awaitable[Sessi
     """How another release is put on a switch. Raises ``InputError`` where nothing here knows."""
     found = system(asked.system).upgrade
     if found is None or found.BY_HAND:
-        what = found.BY_HAND if found else f"nothing here installs releases of {asked.system}"
+        what = (
+            found.BY_HAND
+            if found
+            else f"nothing here installs releases of {asked.system}: {system(asked.system).without['upgrade']}"
+        )
         raise InputError([Problem(NetworkPart(asked.target.name), what, "")])
     return Switch(asked.target, found, open_by, seconds)

@@ -8,21 +8,31 @@ from __future__ import annotations
 
 import importlib
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
+
+from railweave.plugged import check_known, found_by, modules_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from railweave.nics.protocol import Vendor
+
+FILES = ("nics.yaml", "servers.yaml", "nic_qos.sh", "nic_nvm.sh")
+"""Files of a vendor's folder, beside its modules."""
 
 
 @lru_cache(maxsize=1)
 def definitions() -> dict[str, Path]:
-    """The ``nics.yaml`` of every vendor, by its folder's name, in alphabetical order."""
-    return {
-        path.parent.name: path for path in sorted(p for folder in __path__ for p in Path(folder).glob("*/nics.yaml"))
-    }
+    """The ``nics.yaml`` of every vendor, by its folder's name, in alphabetical order.
+
+    Raises ``ImportError`` for a package here that has none, and for a data file or script that nothing reads.
+    """
+    found = found_by(__path__, "nics.yaml")
+    for path in found.values():
+        modules = modules_of(path.parent)
+        check_known(path.parent, {*FILES, *modules}, f"files of a vendor are {', '.join(FILES)}")
+    return found
 
 
 @lru_cache(maxsize=32)

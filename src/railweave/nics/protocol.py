@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from railweave.nics import vendor
+from railweave.nics import FILES, definitions, vendor
+from railweave.plugged import check_known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +46,17 @@ class Vendor(Protocol):
     Scripts call a vendor's functions by its name in lower case, VENDOR below. What they may call themselves is in
     ``render/host/scripts``: ``nic_common.sh``, ``nic_qos.sh``, ``nic_nvm.sh``.
     """
+
+    modules: ClassVar[tuple[str, ...]] = ()
+    """Modules of its folder, which its methods import."""
+
+    def __init_subclass__(cls, **rest: Any) -> None:  # noqa: ANN401 - whatever classes above take
+        super().__init_subclass__(**rest)
+        definition = definitions().get(cls.__module__.rpartition(".")[2])
+        if definition is not None:
+            check_known(
+                definition.parent, {*FILES, *cls.modules}, f"if it is a module, name it in {cls.__name__}.modules"
+            )
 
     @property
     def rdma_devices(self) -> str:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import importlib
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from railweave.plugged import found_by
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from railweave.systems.protocol import System
 
 
@@ -23,15 +26,19 @@ def systems() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def definitions() -> dict[str, Path]:
-    """The ``system.yaml`` of every operating system, by its name: what it calls things, holds and can do."""
-    return {
-        path.parent.name: path for path in sorted(p for folder in __path__ for p in Path(folder).glob("*/system.yaml"))
-    }
+    """The ``system.yaml`` of every operating system, by its name: what it calls things, holds and can do.
+
+    Raises ``ImportError`` for a package here that has none.
+    """
+    return found_by(__path__, "system.yaml")
 
 
 @lru_cache(maxsize=32)
 def system(nos: str) -> System:
-    """All that is known of an operating system. Raises ``KeyError`` where there is none of that name."""
+    """All that is known of an operating system.
+
+    Raises ``KeyError`` if no system has that name, ``ImportError`` if its folder is not as ``systems.parts`` describes.
+    """
     if nos not in definitions():
         raise KeyError(nos)
     return cast("System", importlib.import_module(f"railweave.systems.{nos}").SYSTEM)

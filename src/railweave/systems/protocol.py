@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import re
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from railweave.errors import RenderError
+from railweave.systems import definitions
+from railweave.systems.parts import missing_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from types import ModuleType
 
     from railweave.config.tree import ConfigTree, Node
     from railweave.device.model import DeviceConfig
@@ -63,9 +66,18 @@ class Renderer(Protocol):
 class System(Renderer, Protocol):
     """An operating system: how a ``DeviceConfig`` is printed for it, read by it, and checked on it. Nothing is decided.
 
-    What a system does not say for itself is as most have it: it is printed by the package ``render`` of its folder; secrets
-    need no quoting; there is no lint, validator, runbook.
+    Its parts are modules of its folder (``systems.parts``). A folder with an unknown module, or that lacks a part without a
+    reason, is an ``ImportError``. Secrets need no quoting unless the system says otherwise.
     """
+
+    without: ClassVar[Mapping[str, str]] = {}
+    """Parts that are missing on purpose, and why: ``without:`` in ``system.yaml``."""
+
+    def __init_subclass__(cls, **rest: Any) -> None:  # noqa: ANN401 - whatever classes above take
+        super().__init_subclass__(**rest)
+        definition = definitions().get(cls.__module__.rpartition(".")[2])
+        if definition is not None:
+            cls.without = missing_parts(cls, System, definition)
 
     @property
     def _renderer(self) -> Renderer:
@@ -94,74 +106,42 @@ class System(Renderer, Protocol):
 
     @property
     def reader(self) -> Reader | None:
-        """What reads configuration text; None: nothing does. As most have it: the module ``read`` of its folder."""
-        name = f"{type(self).__module__}.read"
-        try:
-            return cast("Reader", importlib.import_module(name))
-        except ModuleNotFoundError as error:
-            if error.name != name:  # one that the reader itself needs
-                raise
-            return None
+        """What reads configuration text: the module ``read`` of its folder; None: missing on purpose."""
+        return cast("Reader | None", self._part("read"))
 
     @property
     def state(self) -> StateReader | None:
-        """What is asked of a switch about its state, and reads the answers; None: nothing is. As most have it: the package ``state``."""
-        name = f"{type(self).__module__}.state"
-        try:
-            return cast("StateReader", importlib.import_module(name))
-        except ModuleNotFoundError as error:
-            if error.name != name:
-                raise
-            return None
+        """What is asked of a switch about its state, and reads the answers: the package ``state``; None: missing on purpose."""
+        return cast("StateReader | None", self._part("state"))
 
     @property
     def telemetry(self) -> Telemetry | None:
-        """What is subscribed to by gNMI, and reads the paths; None: nothing is. As most have it: the module ``telemetry`` of its folder."""
-        name = f"{type(self).__module__}.telemetry"
-        try:
-            return cast("Telemetry", importlib.import_module(name))
-        except ModuleNotFoundError as error:
-            if error.name != name:
-                raise
-            return None
+        """What is subscribed to by gNMI, and reads the paths: the module ``telemetry``; None: missing on purpose."""
+        return cast("Telemetry | None", self._part("telemetry"))
 
     @property
     def transaction(self) -> Transaction | None:
-        """How a running device is changed; None: nothing here changes one. As most have it: the module ``transaction`` of its folder."""
-        name = f"{type(self).__module__}.transaction"
-        try:
-            return cast("Transaction", importlib.import_module(name))
-        except ModuleNotFoundError as error:
-            if error.name != name:
-                raise
-            return None
+        """How a running device is changed: the module ``transaction``; None: missing on purpose."""
+        return cast("Transaction | None", self._part("transaction"))
 
     @property
     def upgrade(self) -> Installation | None:
-        """How another release is installed; None: nothing here knows. As most have it: the module ``upgrade`` of its folder."""
-        name = f"{type(self).__module__}.upgrade"
-        try:
-            return cast("Installation", importlib.import_module(name))
-        except ModuleNotFoundError as error:
-            if error.name != name:
-                raise
-            return None
+        """How another release is installed: the module ``upgrade``; None: missing on purpose."""
+        return cast("Installation | None", self._part("upgrade"))
 
     @property
-    def first_boot(self) -> FirstBoot:
-        """What a new device is given at its first boot: the module ``first_boot`` of its folder."""
-        return cast("FirstBoot", importlib.import_module(f"{type(self).__module__}.first_boot"))
+    def first_boot(self) -> FirstBoot | None:
+        """What a new device is given at its first boot: the module ``first_boot``; None: missing on purpose."""
+        return cast("FirstBoot | None", self._part("first_boot"))
 
     @property
     def outage(self) -> Outage | None:
-        """Outages that are commands; None: nothing here changes such a device. As most have it: the module ``outage`` of its folder."""
-        name = f"{type(self).__module__}.outage"
-        try:
-            return cast("Outage", importlib.import_module(name))
-        except ModuleNotFoundError as error:
-            if error.name != name:
-                raise
-            return None
+        """Outages that are commands: the module ``outage``; None: missing on purpose."""
+        return cast("Outage | None", self._part("outage"))
+
+    def _part(self, name: str) -> ModuleType | None:
+        """A module of its folder; None if ``system.yaml`` says that it is missing."""
+        return None if name in self.without else importlib.import_module(f"{type(self).__module__}.{name}")
 
     def by_hand(self, device: str) -> str:
         """Why nothing here changes a running device, and which files to load by hand; where ``transaction`` is None."""
@@ -186,13 +166,14 @@ class System(Renderer, Protocol):
 
     @property
     def validators(self) -> Sequence[Validator]:
-        """Tools of others that read its files."""
-        return ()
+        """Tools of others that read its files: ``VALIDATOR`` of the module ``validator``."""
+        part = self._part("validator")
+        return () if part is None else (cast("Validator", part.VALIDATOR),)
 
     @property
     def runbook(self) -> Runbook | None:
-        """What a runbook is made of; None: there is none."""
-        return None
+        """What a runbook is made of: the module ``runbook``; None: missing on purpose."""
+        return cast("Runbook | None", self._part("runbook"))
 
 
 class Reader(Protocol):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
+    from railweave.systems.protocol import FirstBoot
 
 RECORD = "first-boot.json"
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -84,7 +85,8 @@ def images(given: Sequence[str], url: str) -> dict[str, tuple[Image, Path]]:
         if not _SERIAL.fullmatch(path.name):
             fix = "give the file a name of letters, digits, dots, dashes and underscores"
             raise InputError([Problem(Option("--image"), f"{path.name!r} cannot stand in an address", fix)])
-        if not system(nos).first_boot.TAKES_IMAGE:
+        boot = system(nos).first_boot
+        if boot is None or not boot.TAKES_IMAGE:
             fix = "bring the image onto it by the means of its Linux"
             raise InputError([Problem(Option("--image"), f"{nos} installs no image at its first boot", fix)])
         with path.open("rb") as file:
@@ -120,21 +122,25 @@ def make(
         if ip_interface(str(config.management_address)).version != 4:
             without[name] = "its management address is of IPv6, and DHCP text is made for IPv4"
             continue
+        boot = system(config.nos).first_boot
+        if boot is None:
+            without[name] = system(config.nos).without["first_boot"]
+            continue
         image = pictures[config.nos][0] if config.nos in pictures else None
         place = Place(f"{url}/{serial}", server, port, f"{urlsplit(url).path}/{serial}", image)
-        devices.append(_device(config if whole else minimal(config), serial, place, secrets))
+        devices.append(_device(boot, config if whole else minimal(config), serial, place, secrets))
     if not devices:
         what = "none of these switches has a serial number in the inventory"
         fix = "fill them in: `railweave inventory fill`, or the column `serial` of NAME.inventory.csv"
         if chosen:
-            what = "every switch with a serial number has a management address of IPv6, and DHCP text is made for IPv4"
+            reasons = "; ".join(dict.fromkeys(without[name] for name in chosen))
+            what = f"every switch with a serial number is left out: {reasons}"
             fix = "give the switches management addresses of IPv4"
         raise InputError([Problem(Argument("fabric"), what, fix)])
     return Made(url, tuple(devices), pictures, without)
 
 
-def _device(config: DeviceConfig, serial: str, place: Place, secrets: Mapping[str, str]) -> Device:
-    boot = system(config.nos).first_boot
+def _device(boot: FirstBoot, config: DeviceConfig, serial: str, place: Place, secrets: Mapping[str, str]) -> Device:
     texts = boot.files(config, system(config.nos).files(config), place)
     files = {name: with_secrets(f"{serial}/{name}", text, secrets, config.nos) for name, text in texts.items()}
     if left := sorted({name for text in files.values() for name in REFERENCE.findall(text)}):

@@ -22,6 +22,8 @@ of RCCL gets a quarter less than published at 1 GiB, and with 12 us a third more
 class Broadcom(Vendor):
     """Broadcom, BCM576xx (drivers bnxt_en, bnxt_re)."""
 
+    modules = ("driver_file",)
+
     @property
     def rdma_devices(self) -> str:
         """``bnxt_re0``."""

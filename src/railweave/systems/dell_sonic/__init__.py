@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from railweave.config.tree import ConfigTree
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
-    from railweave.systems.protocol import Runbook
 
 
 class DellSonic(System):
@@ -43,13 +42,6 @@ class DellSonic(System):
         from railweave.systems.dell_sonic.render import tree
 
         return lint(config.name, tree(config))
-
-    @property
-    def runbook(self) -> Runbook:
-        """In its ``sonic-cli``."""
-        from railweave.systems.dell_sonic import runbook
-
-        return runbook
 
 
 SYSTEM = DellSonic()

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 from railweave.systems.protocol import System
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from railweave.config.tree import ConfigTree
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
-    from railweave.findings.validators import Validator
-    from railweave.systems.protocol import Runbook
 
 
 class Eos(System):
@@ -32,20 +28,6 @@ class Eos(System):
         from railweave.systems.eos.render import tree
 
         return lint(config.name, tree(config))
-
-    @property
-    def validators(self) -> Sequence[Validator]:
-        """Arista's own generator, AVD."""
-        from railweave.systems.eos.validator import VALIDATOR
-
-        return (VALIDATOR,)
-
-    @property
-    def runbook(self) -> Runbook:
-        """In the command line of EOS."""
-        from railweave.systems.eos import runbook
-
-        return runbook
 
 
 SYSTEM = Eos()

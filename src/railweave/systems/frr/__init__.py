@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING
 from railweave.systems.protocol import System
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from railweave.config.tree import ConfigTree
     from railweave.device.model import DeviceConfig
-    from railweave.findings.validators import Validator
-    from railweave.systems.protocol import Runbook
 
 
 class Frr(System):
@@ -28,20 +24,6 @@ class Frr(System):
     def configurations(self, config: DeviceConfig) -> list[str]:
         """``frr.conf``, and what may reach the switch itself, where that is limited."""
         return ["frr.conf", *(["nftables.conf"] if config.protection else [])]
-
-    @property
-    def validators(self) -> Sequence[Validator]:
-        """FRR's own parser."""
-        from railweave.systems.frr.validator import VALIDATOR
-
-        return (VALIDATOR,)
-
-    @property
-    def runbook(self) -> Runbook:
-        """In ``vtysh``."""
-        from railweave.systems.frr import runbook
-
-        return runbook
 
 
 SYSTEM = Frr()

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 from railweave.systems.protocol import System
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from railweave.config.tree import ConfigTree
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
-    from railweave.findings.validators import Validator
-    from railweave.systems.protocol import Runbook
 
 
 class Junos(System):
@@ -43,20 +39,6 @@ class Junos(System):
         from railweave.systems.junos.render import tree
 
         return lint(config.name, tree(config))
-
-    @property
-    def validators(self) -> Sequence[Validator]:
-        """By libyang with Juniper's published models."""
-        from railweave.systems.junos.validator import VALIDATOR
-
-        return (VALIDATOR,)
-
-    @property
-    def runbook(self) -> Runbook:
-        """In the command line of Junos."""
-        from railweave.systems.junos import runbook
-
-        return runbook
 
 
 SYSTEM = Junos()

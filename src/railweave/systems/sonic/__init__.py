@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 from railweave.systems.protocol import System
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from railweave.config.tree import ConfigTree
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
-    from railweave.findings.validators import Validator
-    from railweave.systems.protocol import Runbook
 
 
 class Sonic(System):
@@ -33,20 +29,6 @@ class Sonic(System):
         from railweave.systems.sonic.render import frr, tables
 
         return lint(config.name, tables(config), frr.tree(config))
-
-    @property
-    def validators(self) -> Sequence[Validator]:
-        """By libyang with SONiC's published models."""
-        from railweave.systems.sonic.validator import VALIDATOR
-
-        return (VALIDATOR,)
-
-    @property
-    def runbook(self) -> Runbook:
-        """In its own shell and in ``vtysh``."""
-        from railweave.systems.sonic import runbook
-
-        return runbook
 
 
 SYSTEM = Sonic()

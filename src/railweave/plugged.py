@@ -1,0 +1,53 @@
+"""Folders that a registry finds by their files: a misnamed one must not vanish without a word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.nearest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from pathlib import Path
+
+
+def found_by(paths: Iterable[str], file: str) -> dict[str, Path]:
+    """The file of every folder of a registry, by the folder's name, in alphabetical order.
+
+    ``paths`` are the registry's ``__path__``. Raises ``ImportError`` for a package that lacks the file.
+    """
+    from pathlib import Path
+
+    folders = sorted(
+        {one.parent for path in paths for name in (file, "__init__.py") for one in Path(path).glob(f"*/{name}")}
+    )
+    for folder in folders:
+        if not (folder / file).is_file():
+            raise ImportError(f"{folder} has no {file}{_meant(_entries(folder), file)}")
+    return {folder.name: folder / file for folder in folders}
+
+
+def check_known(folder: Path, known: Collection[str], where: str) -> None:
+    """Raise ``ImportError`` for a module or file in a folder that has none of the known names; ``where`` says how to name it."""
+    for name in _entries(folder):
+        if name not in known:
+            meant = nearest(name, known)
+            hint = f"did you mean {meant}?" if meant else where
+            raise ImportError(f"{folder}: nothing knows {name}: {hint}")
+
+
+def modules_of(folder: Path) -> set[str]:
+    """The modules and packages in a folder, by name."""
+    return {one for one in _entries(folder) if "." not in one}
+
+
+def _entries(folder: Path) -> list[str]:
+    """What a folder has: modules and packages without their ending, other files with it."""
+    there = (one for one in folder.iterdir() if not one.name.startswith((".", "__")))
+    return sorted(one.stem if one.suffix == ".py" else one.name for one in there)
+
+
+def _meant(entries: Iterable[str], file: str) -> str:
+    """The entry that is meant to be a file, for a sentence."""
+    like = nearest(file, entries)
+    return f": rename {like}" if like else ""

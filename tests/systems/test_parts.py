@@ -1,0 +1,127 @@
+"""Parts of a system's folder: none vanishes because its file is misnamed, and each that is missing has its reason."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from railweave import systems as registry
+from railweave.systems import definitions, system, systems
+from railweave.systems.parts import PARTS
+
+MODULE = """
+from railweave.systems.protocol import System
+
+
+class Acme(System):
+    def files(self, config): return {}
+    def trees(self, config): return {}
+    def lint(self, config): return []
+
+
+SYSTEM = Acme()
+"""
+THERE = ("render", "changes", "read", "state", "telemetry", "transaction", "upgrade", "lint", "validator", "runbook")
+DEFINITION = """
+lint: {id: acme-lint, says: all is well}
+modules: [names]
+without: {outage: nobody knows its commands, first_boot: it has none}
+"""
+
+
+@pytest.fixture
+def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A system's folder with everything but two parts, where packages of ``railweave.systems`` are looked for."""
+    folder = tmp_path / "systems" / "acme"
+    folder.mkdir(parents=True)
+    for name in (*THERE, "names"):
+        (folder / f"{name}.py").write_text("VALIDATOR = 'a validator'\n")
+    (folder / "__init__.py").write_text(MODULE)
+    (folder / "system.yaml").write_text(DEFINITION)
+    monkeypatch.setattr(registry, "__path__", [*registry.__path__, str(folder.parent)])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    forget()
+    yield folder
+    monkeypatch.undo()
+    forget()
+
+
+def forget() -> None:
+    for kept in (systems, definitions, system):
+        kept.cache_clear()
+    for name in [one for one in sys.modules if one.startswith("railweave.systems.acme")]:
+        del sys.modules[name]
+
+
+def test_parts_are_found_or_missing_on_purpose(acme: Path) -> None:
+    found = system("acme")
+    assert found.outage is None
+    assert found.first_boot is None
+    assert found.without == {"outage": "nobody knows its commands", "first_boot": "it has none"}
+    assert found.validators == ("a validator",)
+    for name in ("reader", "state", "telemetry", "transaction", "upgrade", "runbook"):
+        assert getattr(found, name) is not None
+
+
+@pytest.mark.parametrize("part", [one for one in THERE if one not in {"render", "changes", "lint"}])
+def test_a_misnamed_part_is_an_error_at_import(acme: Path, part: str) -> None:
+    (acme / f"{part}.py").rename(acme / f"{part}s.py")
+    with pytest.raises(ImportError, match=rf"acme: nothing knows {part}s: did you mean {part}\?"):
+        importlib.import_module("railweave.systems.acme")
+
+
+def test_a_misnamed_package_is_an_error(acme: Path) -> None:
+    (acme / "read.py").unlink()
+    (acme / "reed").mkdir()
+    (acme / "reed" / "__init__.py").write_text("")
+    with pytest.raises(ImportError, match="nothing knows reed"):
+        system("acme")
+
+
+@pytest.mark.parametrize("part", [one for one in PARTS if one in THERE and one not in {"render", "changes", "lint"}])
+def test_a_part_that_is_missing_needs_a_reason(acme: Path, part: str) -> None:
+    (acme / f"{part}.py").unlink()
+    with pytest.raises(ImportError, match=f"has no {part}: add it, or give the reason in system.yaml under `without`"):
+        system("acme")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("outage:", "outrage:", "a system has no part outrage: did you mean outage"),
+        ("first_boot: it has none", "first_boot: it has none, read: nobody can", "without: read is not missing"),
+        ("modules: [names]", "", "nothing knows names: if it is no part of a system, name it in system.yaml"),
+        ("modules: [names]", "modules: [names, tree]", "modules: there is no tree"),
+        ("lint: {id", "lints: {id", "`lint` .* must be there exactly if the folder has lint rules"),
+    ],
+)
+def test_a_wrong_definition_is_an_error(acme: Path, old: str, new: str, wrong: str) -> None:
+    (acme / "system.yaml").write_text(DEFINITION.replace(old, new))
+    with pytest.raises(ImportError, match=wrong):
+        system("acme")
+
+
+@pytest.mark.parametrize(("part", "method"), [("changes", "trees"), ("lint", "lint")])
+def test_a_part_that_nothing_uses_is_an_error(acme: Path, part: str, method: str) -> None:
+    (acme / "__init__.py").write_text(MODULE.replace(f"def {method}(", "def another("))
+    with pytest.raises(ImportError, match=f"Acme has no method {method} that uses it"):
+        system("acme")
+
+
+def test_a_folder_with_a_misnamed_definition_is_an_error(acme: Path) -> None:
+    (acme / "system.yaml").rename(acme / "sytem.yaml")
+    definitions.cache_clear()
+    with pytest.raises(ImportError, match=r"acme has no system\.yaml: rename sytem\.yaml"):
+        systems()
+
+
+@pytest.mark.parametrize("nos", systems())
+def test_every_part_of_every_system_can_be_imported(nos: str) -> None:
+    found = system(nos)
+    for name in PARTS.keys() - found.without.keys():
+        importlib.import_module(f"railweave.systems.{nos}.{name}")
+    assert all(len(reason) > 20 for reason in found.without.values())
