@@ -27,5 +27,4 @@ def held_share(index: int, users: int = 1) -> float:
 
     A threshold is alpha = 2^(index-7) times what is free of the pool.
     """
-    free = users * 2.0 ** (index - 7)
-    return free / (1 + free)
+    return 1 / (1 + 2.0 ** (7 - index) / users)

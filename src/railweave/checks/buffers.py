@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def lossless_shares(subject: Subject) -> Iterator[Found]:
     """Models that ask for it (QFX5220, QFX5230) give lossless classes the same share at ingress and at egress."""
     for config in subject.configs.values():
-        qos, model = config.qos, catalog().switches[config.model]
-        if qos is None or not qos.shared_buffer or "equal-lossless-shares" not in model.needs:
+        qos, model = config.qos, catalog().switches.get(config.model)
+        if qos is None or model is None or not qos.shared_buffer or "equal-lossless-shares" not in model.needs:
             continue
         if qos.buffers.lossless != qos.buffers.egress_lossless:
             shares = f"{qos.buffers.lossless} % at ingress, {qos.buffers.egress_lossless} % at egress"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
@@ -13,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.checks.subject import Subject
+    from railweave.config.addresses import Prefix
+    from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
     from railweave.network.model import Network
 
@@ -116,20 +117,18 @@ def _adjacency_down(subject: Subject) -> Iterator[Finding]:
     up = adjacencies(subject.configs, frozenset())
     for config in subject.configs.values():
         there = {adjacency.link for adjacency in up.get(config.name, ())}
-        ports = {port.link: port for port in config.interfaces}
         for port in config.isis.ports if config.isis else ():
-            here = [ip_interface(address).network for address in ports[port.link].addresses]
-            far = subject.configs[port.peer]
-            others = [
-                ip_interface(address).network
-                for other in far.interfaces
-                if other.link == port.link
-                for address in other.addresses
-            ]
+            here, others = _networks(config, port.link), _networks(subject.configs.get(port.peer), port.link)
             if port.link not in there or here != others:
                 yield ADJACENCY_DOWN.finding(
                     config.name, f"IS-IS on {port.interface} towards {port.peer} cannot come up"
                 )
+
+
+def _networks(config: DeviceConfig | None, link: str) -> list[Prefix]:
+    """The prefixes of a device's port on a link. A text may name a port or a peer that does not exist: that has none."""
+    ports = config.interfaces if config else ()
+    return [address.prefix for port in ports if port.link == link for address in port.addresses]
 
 
 @check(

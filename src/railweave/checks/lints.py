@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.errors import RenderError
 from railweave.findings.registry import Rule
 from railweave.systems import system
 
@@ -19,11 +20,24 @@ if TYPE_CHECKING:
     from railweave.findings import Finding
 
 
+UNPRINTABLE = Rule(
+    "unprintable",
+    "error",
+    "network",
+    "The configuration of a device asks for something that its operating system has no form for.",
+    "the lint of the system could not look at the device",
+    "correct the value in the device's configuration",
+)
+
+
 def _looking(nos: str) -> Callable[[Subject], Iterator[Finding]]:
     def look(subject: Subject) -> Iterator[Finding]:
         for config in subject.configs.values():
             if config.nos == nos:
-                yield from system(nos).lint(config)
+                try:
+                    yield from system(nos).lint(config)
+                except RenderError as error:  # of a value that the system has no form for
+                    yield UNPRINTABLE.finding(config.name, f"{nos} cannot say what its configuration asks for: {error}")
 
     return look
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from railweave.config.addresses import Address, Family, Prefix
 from railweave.device.access import Authentication
 from railweave.device.timers import Bfd
 from railweave.network.overlay import Rare, RareFlag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,11 @@ class Bgp:
     def found_neighbors(self) -> bool:
         """Whether a session has no address, because its neighbor is found on the link."""
         return any(one.peer_address is None for group in self.groups for one in group.sessions)
+
+    def values(self, names: Iterable[str]) -> dict[str, str]:
+        """The values of communities by name. A name that a text uses and nothing defines has no value."""
+        found = {one.name: one.value for one in self.communities}
+        return {name: found[name] for name in names if name in found}
 
     def family_of(self, match: Match) -> Family:
         """The address family of the prefixes that a condition looks at: its own, or the one that is routed.

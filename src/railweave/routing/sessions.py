@@ -44,12 +44,13 @@ class _End(NamedTuple):
 
 
 def pair_sessions(configs: Mapping[str, DeviceConfig]) -> dict[str, list[Peer]]:
-    """Sessions that come up: both ends configured on one link, each accepting the other's AS number."""
+    """Sessions that come up: both ends configured on one cable, each accepting the other's AS number."""
     ends: dict[str, list[_End]] = {}
     for config in configs.values():
         for place, group in enumerate(config.bgp.groups if config.bgp else ()):
             for session in group.sessions:
-                ends.setdefault(session.link, []).append(_End(config, place, group, session))
+                if session.link:  # a text may have a neighbor on a port that no cable is on
+                    ends.setdefault(session.link, []).append(_End(config, place, group, session))
     far: dict[tuple[str, str], _End] = {}
     for link, both in ends.items():
         if len(both) == 2:

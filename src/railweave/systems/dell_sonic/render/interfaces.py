@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from railweave.config.number_ranges import ranges
@@ -29,7 +30,7 @@ PROXY_ARP = "ip proxy-arp enable remote-only"
 
 def port_order(name: str) -> tuple[int, ...]:
     """Ports by number: Eth1/2 before Eth1/16, channels in order."""
-    return tuple(int(number) for number in name.removeprefix("Eth").split("/"))
+    return tuple(map(int, re.findall(r"[0-9]+", name)))
 
 
 def breakouts(config: DeviceConfig) -> Iterator[Section]:
@@ -89,7 +90,8 @@ def anycast(config: DeviceConfig) -> Iterator[Section]:
 
 def _external(config: DeviceConfig, port: Interface) -> list[str]:
     """What a port to an external router, or the sub-interface of its tag, has: the tenant's VRF, and addresses."""
-    return [f"ip vrf forwarding {vrf_names(config)[port.vrf]}", *(address(one) for one in port.addresses)]
+    vrf = [f"ip vrf forwarding {vrf_names(config)[port.vrf]}"] if port.vrf else []
+    return [*vrf, *(address(one) for one in port.addresses)]
 
 
 def _numbered(config: DeviceConfig) -> Iterator[tuple[int, Addressed]]:

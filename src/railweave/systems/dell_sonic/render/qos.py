@@ -67,7 +67,7 @@ def _served(found: QosConfig, name: str) -> Section:
 
 def _maps(found: QosConfig) -> Iterator[Section]:
     classes = {dscp: one.queue for one in found.classes.values() for dscp in one.dscp}
-    rest = found.classes[found.default_class].queue if found.default_class else 0
+    rest = found.classes[found.default_class].queue if found.default_class in found.classes else 0
     by_class: dict[int, list[int]] = {}
     for dscp in DSCPS:
         by_class.setdefault(classes.get(dscp, rest), []).append(dscp)
@@ -92,8 +92,8 @@ def _maps(found: QosConfig) -> Iterator[Section]:
 
 def _buffers(config: DeviceConfig, found: QosConfig) -> Iterator[Section]:
     """Headroom: the pool's, and for each speed and cable length the design's own. The rest is as ``buffer init`` makes it."""
-    model = catalog().switches[config.model]
-    if not lossless(found):
+    model = catalog().switches.get(config.model)
+    if model is None or not lossless(found):  # a text may name hardware that nobody knows: sizes are in its cells
         return
     cell = model.buffer.cell_bytes
     shared = int(model.buffer.shared_mb * 1e6 * found.buffers.headroom / 100) // cell * cell
@@ -153,7 +153,8 @@ def balancing(config: DeviceConfig) -> Iterator[Section]:
     if adaptive(config):
         knobs = intent.dlb
         flowlets = config.balancing.group_mode == "dlb-flowlet"
-        yield section(f"ars profile {NAME}", f"sampling-interval {max(1, round(1e6 / knobs.sampling_rate))}")
+        interval = f"sampling-interval {max(1, round(1e6 / knobs.sampling_rate))}" if knobs.sampling_rate else None
+        yield section(f"ars profile {NAME}", interval)
         weights = f"load-past-weight {knobs.egress_quantization.rate_weightage}"
         yield section(f"ars port-profile {NAME}", "enable", weights)
         sizes = [f"idle-time {knobs.inactivity_interval}", f"max-flows {knobs.flowset_table_size}"]

@@ -50,14 +50,12 @@ def _lists(bgp: Bgp) -> Iterator[Section]:
             family, most = FAMILIES[prefix.family], BITS[prefix.family]
             tail = f" le {most}" if orlonger else ""
             yield line(f"{family} prefix-list {name} seq {5 * sequence} permit {prefix}{tail}")
-    values = {community.name: community.value for community in bgp.communities}
     matched = {term.match.community for policy in bgp.policies for term in policy.terms if term.match.community}
-    for name in sorted(matched):
-        yield line(f"bgp community-list standard {name} permit {values[name]} any")
+    for name, value in bgp.values(sorted(matched)).items():
+        yield line(f"bgp community-list standard {name} permit {value} any")
 
 
 def _route_maps(config: DeviceConfig, bgp: Bgp) -> Iterator[Section]:
-    values = {community.name: community.value for community in bgp.communities}
     taken = {group.import_policy for group in bgp.groups}
     for policy in bgp.policies:
         for number, term in enumerate(policy.terms, 1):
@@ -66,7 +64,7 @@ def _route_maps(config: DeviceConfig, bgp: Bgp) -> Iterator[Section]:
             yield section(
                 f"route-map {policy.name} {verdict} {10 * number}",
                 _matches(bgp, term),
-                _sets(term, values),
+                _sets(bgp, term),
                 [f"set ars-object {NAME}"] if shared else [],
             )
 
@@ -80,12 +78,13 @@ def _matches(bgp: Bgp, term: Term) -> list[str]:
     return found
 
 
-def _sets(term: Term, values: dict[str, str]) -> list[str]:
+def _sets(bgp: Bgp, term: Term) -> list[str]:
     action = term.action
     found = [] if action.local_preference is None else [f"set local-preference {action.local_preference}"]
-    if action.add_communities:
+    added = bgp.values(action.add_communities).values()
+    if added:
         additive = "" if action.replace_communities else " additive"
-        found.append(f"set community {' '.join(values[name] for name in action.add_communities)}{additive}")
+        found.append(f"set community {' '.join(added)}{additive}")
     if action.prepend:
         found.append(f"set as-path prepend {' '.join(map(str, action.prepend))}")
     return found

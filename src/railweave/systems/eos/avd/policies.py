@@ -83,7 +83,7 @@ def _asked(match: Match, family: Family, values: Mapping[str, str]) -> dict[str,
     if match.prefix_list:
         found.append(f"{'ipv6' if family == 'ipv6' else 'ip'} address prefix-list {match.prefix_list}")
     if match.community:
-        found.append(f"{community_kind(values[match.community])} {match.community}")
+        found.append(f"{community_kind(values.get(match.community, ''))} {match.community}")
     return {"match": found} if found else {}
 
 
@@ -92,8 +92,8 @@ def _done(action: Action, values: Mapping[str, str]) -> dict[str, list[str]]:
     found: list[str] = []
     if action.local_preference is not None:
         found.append(f"local-preference {action.local_preference}")
-    if action.add_communities:
-        added = [values[name] for name in action.add_communities]
+    added = [values[name] for name in action.add_communities if name in values]
+    if added:
         found.append(
             " ".join([community_kind(added[0]), *added, *([] if action.replace_communities else ["additive"])])
         )

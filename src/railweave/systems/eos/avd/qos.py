@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from railweave.catalog import catalog
-from railweave.systems.eos.names import QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PROFILE
+from railweave.systems.eos.names import MOST_ALPHA, QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PROFILE
 
 if TYPE_CHECKING:
     from railweave.device.classes import TrafficClass, Watchdog
@@ -22,7 +22,8 @@ def qos(config: DeviceConfig) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if config.balancing.group_mode == "dlb-flowlet":
         dynamic: dict[str, Any] = {"enabled": True}
-        size = FLOWSET_TABLES.index(config.balancing.dlb.flowset_table_size)
+        wanted = config.balancing.dlb.flowset_table_size
+        size = FLOWSET_TABLES.index(wanted) if wanted in FLOWSET_TABLES else 0
         dynamic |= {"flow_set_size": size} if size else {}
         found["ip_hardware"] = {"fib": {"load_balance_distribution": {"dynamic": dynamic}}}
     own = config.qos
@@ -34,7 +35,7 @@ def qos(config: DeviceConfig) -> dict[str, Any]:
     }
     needed = dict.fromkeys([QOS_PROFILE, *sorted(service_profiles(config).values())])
     found["qos_profiles"] = [_profile(own, name) for name in needed]
-    found["platform"] = {"trident": {"mmu": _buffers(own, catalog().switches[config.model].buffer.shared_mb)}}
+    found["platform"] = {"trident": {"mmu": _buffers(config, own)}}
     if own.watchdog is not None and _priorities(own):
         found["priority_flow_control"] = {"watchdog": _watchdog(own.watchdog)}
     if own.buffer_monitor:
@@ -98,8 +99,8 @@ def _queue(one: TrafficClass, marking: Marking | None) -> dict[str, Any]:
     return found
 
 
-def _buffers(own: QosConfig, shared_mb: float) -> dict[str, Any]:
-    """Thresholds, and headroom out of a packet buffer of ``shared_mb``: one size for all ports, as the neediest has it."""
+def _buffers(config: DeviceConfig, own: QosConfig) -> dict[str, Any]:
+    """Thresholds, and headroom out of the model's packet buffer: one size for all ports, as the neediest has it."""
     queues = [
         {"id": one.queue, "threshold": _alpha(one.dynamic_threshold)}
         for one in sorted(own.classes.values(), key=lambda one: one.queue)
@@ -112,14 +113,15 @@ def _buffers(own: QosConfig, shared_mb: float) -> dict[str, Any]:
             "headroom": {"unit": "bytes", "memory": max([0, *(one.headroom_bytes for one in own.profiles)])},
             "priority_groups": [{"id": one, "threshold": alpha} for one in priorities],
         }
-        one_percent = Fraction(str(shared_mb)) * 10_000  # bytes
-        found["headroom_pool"] = {"unit": "bytes", "limit": round(one_percent * own.buffers.headroom)}
+        if (model := catalog().switches.get(config.model)) is not None:
+            one_percent = Fraction(str(model.buffer.shared_mb)) * 10_000  # bytes
+            found["headroom_pool"] = {"unit": "bytes", "limit": round(one_percent * own.buffers.headroom)}
     return found
 
 
 def _alpha(index: int | None) -> str:
     """A dynamic threshold, index 0 to 10, as a fraction of what is free: 1/128 to 8; 1 where there is none."""
-    return "1" if index is None else str(Fraction(2) ** (index - 7))
+    return "1" if index is None else str(Fraction(2) ** (min(index, MOST_ALPHA) - 7))
 
 
 def _watchdog(one: Watchdog) -> dict[str, str]:

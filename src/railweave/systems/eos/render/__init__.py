@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
 from railweave.config.sections import flat, merge, parse
 from railweave.systems.eos.avd import structured_config
 from railweave.systems.eos.render.bridging import shared_gateways
@@ -41,7 +40,7 @@ def tree(config: DeviceConfig) -> list[Section]:
         *routing(config),
         *macsec(config),
         *instances(config),
-        *class_of_service(config, catalog().switches[config.model].buffer.shared_mb),
+        *class_of_service(config),
         *interfaces(config),
         *management_port(config),
         *tunnels(config),

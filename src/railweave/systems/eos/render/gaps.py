@@ -45,7 +45,8 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 
 def _encryption(config: DeviceConfig) -> Iterator[Finding]:
     ports = [one.name for one in config.interfaces if one.macsec]
-    if ports and "macsec" not in catalog().switches[config.model].platform.has:
+    model = catalog().switches.get(config.model)
+    if ports and (model is None or "macsec" not in model.platform.has):
         what = f"no public document says that {config.model} encrypts on its ports; {len(ports)} of them are to"
         yield rules.MACSEC_PORT.finding(config.name, what)
 

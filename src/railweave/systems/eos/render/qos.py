@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
 from railweave.config.sections import Section, line, section
-from railweave.systems.eos.names import QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PROFILE
+from railweave.systems.eos.names import MOST_ALPHA, QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,7 @@ def dscp_map(qos: QosConfig) -> list[str]:
 
 def threshold(index: int) -> str:
     """A dynamic threshold as EOS writes it: index 0 to 10 is 1/128 to 8."""
-    return str(2 ** (index - 7)) if index >= 7 else f"1/{2 ** (7 - index)}"
+    return str(2 ** (min(index, MOST_ALPHA) - 7)) if index >= 7 else f"1/{2 ** (7 - index)}"
 
 
 def seconds(milliseconds: int) -> str:
@@ -76,9 +77,10 @@ def headroom_bytes(qos: QosConfig) -> int:
     return max((one.headroom_bytes for one in qos.profiles), default=0)
 
 
-def pool_bytes(config: DeviceConfig, shared_mb: float) -> int:
-    """What headroom may take of the chip's buffer."""
-    return round(shared_mb * 1e6 * config.qos.buffers.headroom / 100) if config.qos else 0
+def pool_bytes(config: DeviceConfig, qos: QosConfig) -> int | None:
+    """What headroom may take of the chip's buffer; None for hardware that the catalog does not know."""
+    model = catalog().switches.get(config.model)
+    return None if model is None else round(model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100)
 
 
 def watchdog_default(one: Watchdog) -> dict[str, str]:
@@ -90,7 +92,7 @@ def watchdog_default(one: Watchdog) -> dict[str, str]:
     }
 
 
-def class_of_service(config: DeviceConfig, shared_mb: float) -> Iterator[Section]:
+def class_of_service(config: DeviceConfig) -> Iterator[Section]:
     """Everything of QoS but the binding to ports."""
     qos = config.qos
     if qos is None:
@@ -106,7 +108,7 @@ def class_of_service(config: DeviceConfig, shared_mb: float) -> Iterator[Section
     for profile, pauses in profiles(qos).items():
         queue_lines = [_queue(qos, name) for name in _by_queue(qos)]
         yield section(f"qos profile {profile}", "qos trust dscp", _pfc(qos) if pauses else None, queue_lines)
-    yield from _buffers(config, qos, shared_mb)
+    yield from _buffers(config, qos)
     if qos.buffer_monitor:
         yield line("queue-monitor length")
 
@@ -138,7 +140,7 @@ def _queue(qos: QosConfig, name: str) -> Section:
     )
 
 
-def _buffers(config: DeviceConfig, qos: QosConfig, shared_mb: float) -> Iterator[Section]:
+def _buffers(config: DeviceConfig, qos: QosConfig) -> Iterator[Section]:
     """Headroom and thresholds of lossless priority groups, thresholds of queues."""
     body: list[str] = []
     if lossless(qos):
@@ -152,13 +154,15 @@ def _buffers(config: DeviceConfig, qos: QosConfig, shared_mb: float) -> Iterator
         body.append(f"egress unicast queue {one.queue} threshold {threshold(index)}")
     yield section(f"platform trident mmu queue profile {QUEUE_PROFILE}", body)
     yield line(f"platform trident mmu queue profile {QUEUE_PROFILE} apply")
-    if lossless(qos):
-        yield line(f"platform trident mmu headroom-pool limit bytes {pool_bytes(config, shared_mb)}")
+    limit = pool_bytes(config, qos) if lossless(qos) else None
+    if limit is not None:
+        yield line(f"platform trident mmu headroom-pool limit bytes {limit}")
 
 
 def flow_set_size(config: DeviceConfig) -> int:
     """EOS's number of a flowset table's size: 0, which is not written, is 256; 7 is 32768."""
-    return config.balancing.dlb.flowset_table_size.bit_length() - 9
+    size = config.balancing.dlb.flowset_table_size
+    return size.bit_length() - 9 if 256 <= size <= 32768 and size.bit_count() == 1 else 0
 
 
 def balancing(config: DeviceConfig) -> Iterator[Section]:

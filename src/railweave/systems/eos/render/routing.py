@@ -29,9 +29,8 @@ def entries(bgp: Bgp, name: str, version: int, *, orlonger: bool) -> list[tuple[
 
 def matched_communities(bgp: Bgp) -> dict[str, str]:
     """Communities that policies look for, and their values."""
-    values = {community.name: community.value for community in bgp.communities}
     matched = {term.match.community for policy in bgp.policies for term in policy.terms if term.match.community}
-    return {name: values[name] for name in sorted(matched)}
+    return bgp.values(sorted(matched))
 
 
 def matches(bgp: Bgp, term: Term) -> list[str]:
@@ -41,20 +40,19 @@ def matches(bgp: Bgp, term: Term) -> list[str]:
         word = "ipv6" if bgp.family_of(term.match) == "ipv6" else "ip"
         found.append(f"{word} address prefix-list {term.match.prefix_list}")
     if term.match.community:
-        value = matched_communities(bgp)[term.match.community]
+        value = bgp.values([term.match.community]).get(term.match.community, "")
         found.append(f"{community_word(value)} {term.match.community}")
     return found
 
 
 def sets(bgp: Bgp, term: Term) -> list[str]:
     """What a term does to a route that it takes."""
-    values = {community.name: community.value for community in bgp.communities}
     action = term.action
     found: list[str] = []
     if action.local_preference is not None:
         found.append(f"local-preference {action.local_preference}")
-    if action.add_communities:
-        added = [values[name] for name in action.add_communities]
+    added = list(bgp.values(action.add_communities).values())
+    if added:
         additive = "" if action.replace_communities else " additive"
         found.append(f"{community_word(added[0])} {' '.join(added)}{additive}")
     if action.prepend:

@@ -26,50 +26,49 @@ def lists(bgp: Bgp) -> Iterator[Section]:
             most = " le 128" if version == "ipv6" else " le 32"
             listed = f"{_FAMILIES[version]} prefix-list {name} seq {5 * sequence} permit {prefix}"
             yield line(listed + (most if orlonger else ""))
-    values = {community.name: community.value for community in bgp.communities}
     matched = {term.match.community for policy in bgp.policies for term in policy.terms if term.match.community}
-    for name in sorted(matched):
-        yield line(f"bgp {community_word(values[name])}-list standard {name} seq 5 permit {values[name]}")
+    for name, value in bgp.values(sorted(matched)).items():
+        yield line(f"bgp {community_word(value)}-list standard {name} seq 5 permit {value}")
 
 
 def route_maps(bgp: Bgp) -> Iterator[Section]:
     """Every policy as a route-map; what no term takes is denied."""
-    values = {community.name: community.value for community in bgp.communities}
     for policy in bgp.policies:
-        yield from _route_map(bgp, policy, values)
+        yield from _route_map(bgp, policy)
 
 
-def _route_map(bgp: Bgp, policy: Policy, values: dict[str, str]) -> Iterator[Section]:
+def _route_map(bgp: Bgp, policy: Policy) -> Iterator[Section]:
     for number, term in enumerate(policy.terms, 1):
         verdict = "permit" if term.action.accept else "deny"
         yield section(
             f"route-map {policy.name} {verdict} {10 * number}",
             f"description {term.name}",
-            _matches(bgp, term, values),
-            _sets(term, values),
+            _matches(bgp, term),
+            _sets(bgp, term),
         )
 
 
-def _matches(bgp: Bgp, term: Term, values: dict[str, str]) -> list[str]:
+def _matches(bgp: Bgp, term: Term) -> list[str]:
     match = term.match
     found: list[str] = []
     if match.prefix_list:
         family = _FAMILIES[bgp.family_of(match)]
         found.append(f"match {family} address prefix-list {match.prefix_list}")
     if match.community:
-        found.append(f"match {community_word(values[match.community])} {match.community}")
+        value = bgp.values([match.community]).get(match.community, "")
+        found.append(f"match {community_word(value)} {match.community}")
     return found
 
 
-def _sets(term: Term, values: dict[str, str]) -> list[str]:
+def _sets(bgp: Bgp, term: Term) -> list[str]:
     action = term.action
     found: list[str] = []
     if action.local_preference is not None:
         found.append(f"set local-preference {action.local_preference}")
     if action.aigp is not None:
         found.append(f"set aigp-metric {action.aigp}")
-    if action.add_communities:
-        added = [values[name] for name in action.add_communities]
+    added = list(bgp.values(action.add_communities).values())
+    if added:
         additive = "" if action.replace_communities else " additive"
         found.append(f"set {community_word(added[0])} {' '.join(added)}{additive}")
     if action.prepend:

@@ -123,7 +123,8 @@ def _shared_buffer(qos: QosConfig) -> Statement | None:
 def _forwarding_class(name: str, one: TrafficClass) -> Statement | None:
     if BUILT_IN_CLASSES.get(name) == one.queue and not one.lossless:
         return None
-    lossless = ("no-loss", "pfc-priority", one.pfc_priority) if one.lossless else ()
+    priority = () if one.pfc_priority is None else ("pfc-priority", one.pfc_priority)
+    lossless = ("no-loss", *priority) if one.lossless else ()
     return entry("class", class_name(name), "queue-num", one.queue, *lossless, key=2)
 
 
@@ -165,6 +166,7 @@ def _pfc_profile(qos: QosConfig, profile: PfcProfile) -> Statement | None:
                 [
                     block(("code-point", f"{one.pfc_priority:03b}"), leaf("flow-control-queue", one.queue))
                     for one in lossless
+                    if one.pfc_priority is not None
                 ],
             ),
         ),

@@ -43,5 +43,5 @@ def mac_vrf(config: DeviceConfig) -> Statement | None:
         [entry("interface", f"{port}.0") for port in found.ports],
         leaf("route-distinguisher", found.route_distinguisher),
         leaf("vrf-target", found.route_target),
-        block("vlans", [vlan(gateways[one.vlan], one.vni) for one in found.vlans]),
+        block("vlans", [vlan(gateways[one.vlan], one.vni) for one in found.vlans if one.vlan in gateways]),
     )

@@ -46,8 +46,8 @@ def interfaces(files: Files) -> Iterator[str]:
     addressed = {parts[0] for parts, _ in files.rows("INTERFACE") if len(parts) > 1 and ":" in parts[1]}
     for one in files.routing:
         words = one.line.split()
-        if words[0] == "interface" and words[1] not in routed:
-            yield f"interface {words[1]} of frr.conf is not routed"
+        if words[0] == "interface" and (name := _named(words)) not in routed:
+            yield f"interface {name} of frr.conf is not routed"
         if words[:2] != ["router", "bgp"]:
             continue
         networks = _networks(files, words[4] if words[3:4] == ["vrf"] else "")
@@ -59,14 +59,28 @@ def interfaces(files: Files) -> Iterator[str]:
                 yield f"{one.line}: neighbor {inner[1]} is on no interface of the VRF"
 
 
+def _named(words: list[str]) -> str:
+    """The name behind a section's first word; a text may lack it."""
+    return words[1] if len(words) > 1 else ""
+
+
 def _networks(files: Files, vrf: str) -> list[IPv4Network | IPv6Network]:
     """The prefixes of a VRF's interfaces."""
     return [
-        ip_interface(parts[1]).network
+        network
         for table in ROUTED
         for parts, _ in files.rows(table)
         if len(parts) > 1 and text(files.tables[table].get(parts[0], {}), "vrf_name") == vrf
+        for network in _network(parts[1])
     ]
+
+
+def _network(address: str) -> list[IPv4Network | IPv6Network]:
+    """The prefix of an interface's address; none of a key that is no address."""
+    try:
+        return [ip_interface(address).network]
+    except ValueError:
+        return []
 
 
 def _on_a_link(word: str, networks: list[IPv4Network | IPv6Network]) -> bool:
@@ -91,13 +105,14 @@ def vrfs(files: Files) -> Iterator[str]:
     known = {parts[0]: text(row, "vni") for parts, row in files.rows("VRF")}
     for one in files.routing:
         words = one.line.split()
+        name = _named(words)
         if words[0] == "interface":
-            there, here = words[3] if len(words) > 3 else "", text(rows.get(words[1], {}), "vrf_name")
+            there, here = words[3] if len(words) > 3 else "", text(rows.get(name, {}), "vrf_name")
             if there != here:
-                yield f"interface {words[1]}: VRF {there or 'default'} in frr.conf, {here or 'default'} in config_db.json"
-        if words[0] == "vrf" and words[1] not in known:
-            yield f"vrf {words[1]} of frr.conf is not in VRF"
+                yield f"interface {name}: VRF {there or 'default'} in frr.conf, {here or 'default'} in config_db.json"
+        if words[0] == "vrf" and name not in known:
+            yield f"vrf {name} of frr.conf is not in VRF"
         elif words[0] == "vrf":
-            vni = next((line.line.split()[1] for line in one.body or () if line.line.startswith("vni ")), "")
-            if vni != known[words[1]]:
-                yield f"vrf {words[1]}: VNI {vni} in frr.conf, {known[words[1]] or 'none'} in VRF"
+            vni = next((_named(line.line.split()) for line in one.body or () if line.line.startswith("vni ")), "")
+            if vni != known[name]:
+                yield f"vrf {name}: VNI {vni} in frr.conf, {known[name] or 'none'} in VRF"

@@ -34,8 +34,8 @@ def tree(config: DeviceConfig) -> list[Section]:
         )
     for port in (part for one in config.interfaces for part in one.parts()):
         if port.kind == "external":
-            head = f"interface {routed_name(port)} vrf {names[port.vrf]}"
-            sections.append(section(head, f"description {port.description}"))
+            vrf = f" vrf {names[port.vrf]}" if port.vrf else ""
+            sections.append(section(f"interface {routed_name(port)}{vrf}", f"description {port.description}"))
     for gateway in config.gateways:
         vrf = f" vrf {names[gateway.vrf]}" if gateway.vrf else ""
         told = on_port(config, gateway.port or gateway.name)

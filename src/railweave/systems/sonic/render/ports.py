@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from railweave.systems.sonic.tables import Row, Tables
 
 
-def port_order(name: str) -> int:
+def port_order(name: str) -> tuple[int, ...]:
     """Ports by number: Ethernet8 before Ethernet16."""
-    return int(name.removeprefix("Ethernet"))
+    return tuple(map(int, re.findall(r"[0-9]+", name)))
 
 
 def ports(config: DeviceConfig) -> Tables:
@@ -25,10 +26,12 @@ def ports(config: DeviceConfig) -> Tables:
 
     SONiC makes the ports that the table has, with the lanes it gives them; those without a cable are shut.
     """
-    model = catalog().switches[config.model]
+    model = catalog().switches.get(config.model)
     cabled = {one.name: one for one in config.interfaces}
     routed = {one.port: one for one in config.gateways if one.port}
     splits = {one.physical: (one.channels, one.speed_gbps) for one in config.splits}
+    if model is None:  # a text may name hardware that nobody knows
+        return {"PORT": {name: _use(one, routed.get(name)) for name, one in cabled.items()}}
     lanes = model.sonic.first_lanes if model.sonic else ()
     table: dict[str, Row] = {}
     modes: dict[str, Row] = {}
@@ -39,7 +42,7 @@ def ports(config: DeviceConfig) -> Tables:
             channels, speed = splits.get(physical, (1, group.speed_gbps))
             base = place * group.lanes
             modes[f"Ethernet{base}"] = {"brkout_mode": f"{channels}x{speed}G"}
-            width = group.lanes // channels
+            width = group.lanes // max(1, channels)
             for channel in range(channels):
                 offset = channel * width
                 name = f"Ethernet{base + offset}"
@@ -84,7 +87,7 @@ def interfaces(config: DeviceConfig) -> Tables:
     outside = [part for one in config.interfaces if one.kind == "external" for part in one.parts()]
     for port in sorted(outside, key=lambda one: port_order(one.name)):
         if port.kind == "external":
-            name, row = routed_name(port), {"vrf_name": names[port.vrf]}
+            name, row = routed_name(port), {"vrf_name": names[port.vrf]} if port.vrf else {}
             if port.unit_vlan is None:
                 found = table
             else:

@@ -37,7 +37,7 @@ def maps(qos: QosConfig) -> Tables:
     """
     by_queue = {one.queue: one for one in qos.classes.values()}
     classes = {dscp: one.queue for one in qos.classes.values() for dscp in one.dscp}
-    rest = qos.classes[qos.default_class].queue if qos.default_class else 0
+    rest = qos.classes[qos.default_class].queue if qos.default_class in qos.classes else 0
     groups = {
         queue: one.pfc_priority if one.pfc_priority is not None else LOSSY_GROUP for queue, one in by_queue.items()
     }
@@ -105,7 +105,7 @@ def marking_name(qos: QosConfig, name: str) -> str:
 
 
 def _marked(qos: QosConfig) -> list[TrafficClass]:
-    return [qos.classes[name] for name in qos.marking]
+    return [qos.classes[name] for name in qos.marking if name in qos.classes]
 
 
 def _marking(marking: Marking) -> Row:

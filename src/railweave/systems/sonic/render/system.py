@@ -38,7 +38,8 @@ def secret(reference: str) -> str:
 
 def metadata(config: DeviceConfig) -> Tables:
     """``DEVICE_METADATA``. Routing is in ``frr.conf`` and nowhere else: ``split-unified``."""
-    platform = catalog().switches[config.model].sonic
+    model = catalog().switches.get(config.model)
+    platform = model.sonic if model else None
     row: Row = {"hostname": config.name, "type": TYPES[config.role]}
     if platform:
         row |= {"platform": platform.platform, "hwsku": platform.hwsku}

@@ -1,0 +1,355 @@
+"""Configurations of devices with fields that are dropped, emptied or swapped: ``python -m tests.mutants.configs 100000 1``.
+
+A text that lacks a statement gives a configuration that no design has: a class without a PFC priority, a policy that nothing
+defines, a port without a cable. Whatever is read is rendered, checked and routed all the same. None of that may raise an exception:
+what is wrong becomes a finding. The seed draws devices of all examples on all systems, and fields of their configurations.
+The command prints every exception once, with the edits that led to it, and exits 1 if it has any.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from railweave.catalog import catalog, in_force
+from railweave.checks.checks import checks
+from railweave.checks.devices import stands
+from railweave.checks.subject import Subject
+from railweave.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.device.build import device_config
+from railweave.device.model import DeviceConfig
+from railweave.errors import RenderError
+from railweave.network.model import Network
+from railweave.systems import system, systems
+from tests.conftest import SMALL, example
+from tests.retarget import LONG_HAUL, retargeted
+
+KEPT = frozenset({("schema",), ("name",), ("nos",)})
+"""What tells which device it is: no text changes it."""
+
+Step = str | int
+Path = tuple[Step, ...]
+
+HOLLOW: dict[type, Any] = {
+    str: "",
+    int: 0,
+    float: 0.0,
+    Address: Address("0.0.0.0"),  # noqa: S104 - an address that is not there
+    Prefix: Prefix("0.0.0.0/0"),
+    InterfaceAddress: InterfaceAddress("0.0.0.0/0"),
+}
+"""What stands for a value that is not there, by its type."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A value in a configuration: the way to it, and its declared type. ``entry``: it is one of a list or a mapping."""
+
+    path: Path
+    kind: Any
+    entry: bool
+
+    @property
+    def field(self) -> tuple[str, ...]:
+        """The names on the way to it, without places in lists and names of entries."""
+        return tuple(one for one in self.path if isinstance(one, str) and not one.startswith("\0"))
+
+    def __str__(self) -> str:
+        return ".".join(str(one).removeprefix("\0") for one in self.path)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What was done to a value."""
+
+    place: Place
+    how: str
+    value: Any
+
+    def __str__(self) -> str:
+        shown = "" if self.how == "drop" else f" to {self.value!r:.60}"
+        return f"{self.how} {self.place}{shown}"
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return {name: _bare(hint) for name, hint in get_type_hints(kind, include_extras=True).items()}
+
+
+def _bare(hint: Any) -> Any:
+    while get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    return hint
+
+
+def _parts(kind: Any) -> tuple[Any, bool]:
+    """A type without None, and whether None is of it."""
+    if get_origin(kind) in {Union, UnionType}:
+        others = [_bare(one) for one in get_args(kind) if one is not NoneType]
+        return others[0], NoneType in get_args(kind)
+    return kind, False
+
+
+def places(value: object, kind: Any, path: Path = (), *, entry: bool = False) -> Iterator[Place]:
+    """Every value in a configuration, from the outside in."""
+    if path in KEPT:
+        return
+    if path:
+        yield Place(path, kind, entry)
+    kind, _ = _parts(kind)
+    if is_dataclass(value):
+        hints = _hints(type(value))
+        for one in fields(value):
+            yield from places(getattr(value, one.name), hints[one.name], (*path, one.name))
+    elif isinstance(value, tuple):
+        arguments = get_args(kind)
+        many = len(arguments) == 2 and arguments[1] is Ellipsis
+        for at, one in enumerate(value):
+            yield from places(one, _bare(arguments[0 if many else at]), (*path, at), entry=many)
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            yield from places(one, _bare(get_args(kind)[1]), (*path, f"\0{name}"), entry=True)
+
+
+def at(value: Any, path: Path) -> Any:
+    """The value at a place."""
+    for step in path:
+        if isinstance(step, int):
+            value = value[step]
+        elif step.startswith("\0"):
+            value = value[step[1:]]
+        else:
+            value = getattr(value, step)
+    return value
+
+
+def put(value: Any, path: Path, change: Callable[[Any], Any]) -> Any:
+    """The same with another value at a place; one that ``change`` makes ``GONE`` is taken out of its list or mapping."""
+    if not path:
+        return change(value)
+    step, rest = path[0], path[1:]
+    if isinstance(step, int):
+        new = put(value[step], rest, change)
+        return (*value[:step], *(() if new is GONE else (new,)), *value[step + 1 :])
+    if step.startswith("\0"):
+        new = put(value[step[1:]], rest, change)
+        made = {name: (new if name == step[1:] else one) for name, one in value.items()}
+        return {name: one for name, one in made.items() if one is not GONE}
+    return replace(value, **{step: put(getattr(value, step), rest, change)})
+
+
+GONE = object()
+
+
+class Drawn:
+    """Mutants of the configurations of one network. A value is swapped with one that some device has in the same field, or of the same type."""
+
+    def __init__(self, configs: dict[str, DeviceConfig], draw: random.Random) -> None:
+        self.configs, self.draw = configs, draw
+        self.places = {name: tuple(places(one, DeviceConfig)) for name, one in configs.items()}
+        self.fields: dict[str, dict[tuple[str, ...], list[Place]]] = {}
+        self.seen: dict[tuple[str, ...], list[Any]] = {}
+        self.types: dict[str, list[Any]] = {}
+        for name, found in self.places.items():
+            for place in found:
+                value = at(configs[name], place.path)
+                self.fields.setdefault(name, {}).setdefault(place.field, []).append(place)
+                self.seen.setdefault((*place.field, str(place.kind)), []).append(value)
+                self.types.setdefault(str(place.kind), []).append(value)
+
+    def mutant(self, device: str) -> tuple[DeviceConfig, list[Edit]]:
+        """One configuration with one to three edits."""
+        config = self.configs[device]
+        edits: list[Edit] = []
+        for _ in range(self.draw.choice((1, 1, 1, 2, 3))):
+            field = self.draw.choice(list(self.fields[device]))
+            edit = self.edit(config, self.draw.choice(self.fields[device][field]))
+            if edit is not None:
+                config = put(config, edit.place.path, lambda _, edit=edit: edit.value)
+                edits.append(edit)
+        return config, edits
+
+    def edit(self, config: DeviceConfig, place: Place) -> Edit | None:
+        """An edit of a value, if an earlier one has left it where it was."""
+        try:
+            value = at(config, place.path)
+        except (AttributeError, IndexError, KeyError, TypeError):
+            return None
+        kind, optional = _parts(place.kind)
+        ways = ["swap", "empty"] + (["drop"] if optional or place.entry else [])
+        how = self.draw.choice(ways)
+        if how == "drop":
+            new = GONE if place.entry else None
+        elif how == "empty":
+            new = self.hollow(value, kind)
+        else:
+            like = self.seen[(*place.field, str(place.kind))]
+            new = self.draw.choice(like if self.draw.random() < 0.6 else self.types[str(place.kind)])
+            if get_origin(kind) is Literal:
+                new = self.draw.choice(get_args(kind))
+        return None if new is value or (new is not GONE and new == value) else Edit(place, how, new)
+
+    def hollow(self, value: Any, kind: Any) -> Any:
+        """A value with nothing in it."""
+        if isinstance(value, bool) or kind is bool:
+            return not value
+        if get_origin(kind) is Literal:
+            return self.draw.choice(get_args(kind))
+        if isinstance(value, dict) or get_origin(kind) is dict:
+            return {}
+        if get_origin(kind) is tuple and get_args(kind)[-1] is Ellipsis:
+            return ()
+        if isinstance(kind, type) and kind in HOLLOW:
+            if self.draw.random() < 0.3 and kind in {Address, Prefix, InterfaceAddress}:
+                return kind("::/0" if kind is not Address else "::")
+            return HOLLOW[kind]
+        if isinstance(kind, type) and is_dataclass(kind) and value is not None:
+            hints = _hints(kind)
+            return kind(**{one.name: _least(hints[one.name]) for one in fields(kind)})
+        return value
+
+
+def _least(kind: Any) -> Any:
+    """The least value of a type."""
+    kind, optional = _parts(kind)
+    if optional:
+        return None
+    if get_origin(kind) is Literal:
+        return get_args(kind)[0]
+    if get_origin(kind) is dict:
+        return {}
+    if get_origin(kind) is tuple:
+        args = get_args(kind)
+        return () if args[-1] is Ellipsis else tuple(_least(_bare(one)) for one in args)
+    if kind is bool:
+        return False
+    if kind in HOLLOW:
+        return HOLLOW[kind]
+    hints = _hints(kind)
+    return kind(**{one.name: _least(hints[one.name]) for one in fields(kind)})
+
+
+@dataclass(frozen=True)
+class Crash:
+    """An exception, by where it was raised, and the edits that led to it."""
+
+    stage: str
+    error: str
+    where: str
+    network: str
+    edits: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.network}: {self.stage}: {self.error} at {self.where}: {'; '.join(self.edits)}"
+
+
+SHARE = 3
+"""One of so many devices of a network is mutated at once: their checks are run together."""
+
+
+def networks() -> Iterator[tuple[str, str]]:
+    """Every example on every system that it can be designed for."""
+    for nos in systems():
+        for name in SMALL:
+            long_haul = name == LONG_HAUL and nos not in {"junos", "sonic", "frr"}
+            if not long_haul:
+                yield name, nos
+
+
+@cache
+def drawn(name: str, nos: str) -> tuple[Network, dict[str, DeviceConfig], dict[str, dict[str, str]]]:
+    """An example on a system, its designed configurations, and their texts."""
+    network = example(name) if nos in {"junos", "frr"} else retargeted(name, nos)
+    configs = {one.name: device_config(network, one.name, nos) for one in network.switches}
+    texts = {
+        device: {file: system(nos).files(config)[file] for file in system(nos).configurations(config)}
+        for device, config in configs.items()
+    }
+    return network, configs, texts
+
+
+def crashes(number: int, seed: int) -> Iterator[Crash]:
+    """The exceptions of so many mutants, each place in the code once."""
+    draw = random.Random(seed)  # noqa: S311 - mutants are drawn, not secrets
+    everywhere = list(networks())
+    draw.shuffle(everywhere)
+    mutators: dict[tuple[str, str], Drawn] = {}
+    seen: set[str] = set()
+    made = turn = 0
+    while made < number:
+        name, nos = everywhere[turn % len(everywhere)]
+        turn += 1
+        network, configs, texts = drawn(name, nos)
+        with in_force(network.catalog):
+            if (name, nos) not in mutators:
+                mutators[name, nos] = Drawn(configs, draw)
+            mutator = mutators[name, nos]
+            chosen = draw.sample(list(configs), min(max(1, len(configs) // SHARE), number - made))
+            made += len(chosen)
+            mutants = {device: mutator.mutant(device) for device in chosen}
+            for crash in _of_network(f"{name} on {nos}", network, configs, texts, mutants, draw):
+                if crash.where not in seen:
+                    seen.add(crash.where)
+                    yield crash
+
+
+def _of_network(
+    label: str,
+    network: Network,
+    configs: dict[str, DeviceConfig],
+    texts: dict[str, dict[str, str]],
+    mutants: dict[str, tuple[DeviceConfig, list[Edit]]],
+    draw: random.Random,
+) -> Iterator[Crash]:
+    """Render mutants, read their texts back, and check the network with them in it."""
+    read: dict[str, DeviceConfig] = {}
+    for device, (config, edits) in mutants.items():
+        here, shown = system(config.nos), tuple(f"{device}: {one}" for one in edits)
+        stage = "render"
+        try:
+            files = here.files(config)
+            here.gaps(config)
+            stage = draw.choice(("trees", "lines", "drift", "drift"))
+            if stage == "trees":
+                here.trees(config)
+            elif stage == "lines":
+                here.lines(config)
+            else:
+                found = {file: (file, files[file]) for file in texts[device] if file in files}
+                stood = stands(configs[device], texts[device], found, why=draw.random() < 0.2)
+                read |= {device: stood.config} if stood.config else {}
+        except RenderError:  # on purpose: a value that the system has no form for; `verify` has a finding of it
+            pass
+        except Exception as error:  # noqa: BLE001 - any is what is looked for
+            yield _crash(label, stage, error, shown)
+    every = tuple(f"{device}: {one}" for device, (_, edits) in mutants.items() for one in edits)
+    direct = {device: config for device, (config, _) in mutants.items()}
+    subject = Subject(network, configs | (read if read and draw.random() < 0.3 else direct))
+    for name, rule in checks().items():
+        if name == "single-fault" and draw.random() > 0.02:  # it works out routes for every fault
+            continue
+        try:
+            list(rule.run(subject))
+        except Exception as error:  # noqa: BLE001
+            yield _crash(label, name, error, every)
+
+
+def _crash(label: str, stage: str, error: Exception, edits: tuple[str, ...]) -> Crash:
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if "/railweave/" in one.filename]
+    where = f"{frames[-1].filename.rpartition('/railweave/')[2]}:{frames[-1].lineno}" if frames else "?"
+    return Crash(stage, f"{type(error).__name__} {error}", f"{where} {type(error).__name__}", label, edits)
+
+
+if __name__ == "__main__":
+    count = 0
+    for each in crashes(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1):
+        print(each, flush=True)
+        count += 1
+    print(f"{sys.argv[1]} mutants: {count or 'no'} exceptions; {len(catalog().systems)} systems, {len(SMALL)} examples")
+    sys.exit(bool(count))
