@@ -7,6 +7,7 @@
     │   ├── SpecError         fabric file, inventory, lock, or another file that is read
     │   └── DesignError       the fabric file is well-formed but cannot be built as asked
     ├── OutputError           the output cannot be written; what was there before is untouched
+    ├── UnsettledError        the routes of the configurations never settle: their policies contradict each other
     ├── LabError              the lab cannot be brought up, used or taken down on this machine
     └── RenderError           statements that a target cannot read or express and must not drop; carries their line
 
@@ -131,6 +132,10 @@ class DesignError(InputError):
 
 class OutputError(RailweaveError):
     """Output could not be written; what stood there before is untouched."""
+
+
+class UnsettledError(RailweaveError):
+    """The routes of the configurations never settle, because their policies contradict each other."""
 
 
 class LabError(RailweaveError):

@@ -1,9 +1,11 @@
-"""Configurations of devices with fields that are dropped, emptied or swapped: ``python -m tests.mutants.configs 100000 1``.
+"""Configurations with fields dropped, emptied or swapped, and texts with lines dropped, doubled or cut short.
 
 A text that lacks a statement gives a configuration that no design has: a class without a PFC priority, a policy that nothing
 defines, a port without a cable. Whatever is read is rendered, checked and routed all the same. None of that may raise an exception:
-what is wrong becomes a finding. The seed draws devices of all examples on all systems, and fields of their configurations.
-The command prints every exception once, with the edits that led to it, and exits 1 if it has any.
+what is wrong becomes a finding. The seed draws devices of all examples on all systems, and what is done to them.
+
+``python -m tests.mutants.configs 100000 1``: 100,000 mutants of seed 1. Prints every exception once, with the edits that led to
+it, and exits 1 if it has any.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from railweave.catalog import catalog, in_force
 from railweave.checks.checks import checks
 from railweave.checks.devices import stands
+from railweave.checks.lints import LINTS
 from railweave.checks.subject import Subject
 from railweave.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.device.build import device_config
@@ -148,28 +151,32 @@ GONE = object()
 
 
 class Drawn:
-    """Mutants of the configurations of one network. A value is swapped with one that some device has in the same field, or of the same type."""
+    """Mutants of the configurations of one network. A value is swapped with one that a device has in the same field, or of the same type."""
 
     def __init__(self, configs: dict[str, DeviceConfig], draw: random.Random) -> None:
         self.configs, self.draw = configs, draw
-        self.places = {name: tuple(places(one, DeviceConfig)) for name, one in configs.items()}
         self.fields: dict[str, dict[tuple[str, ...], list[Place]]] = {}
         self.seen: dict[tuple[str, ...], list[Any]] = {}
         self.types: dict[str, list[Any]] = {}
-        for name, found in self.places.items():
-            for place in found:
-                value = at(configs[name], place.path)
-                self.fields.setdefault(name, {}).setdefault(place.field, []).append(place)
-                self.seen.setdefault((*place.field, str(place.kind)), []).append(value)
-                self.types.setdefault(str(place.kind), []).append(value)
+
+    def of(self, device: str) -> dict[tuple[str, ...], list[Place]]:
+        """The places of a configuration by their fields. Its values are those that others are swapped with from now on."""
+        if device not in self.fields:
+            found = self.fields.setdefault(device, {})
+            for place in places(self.configs[device], DeviceConfig):
+                value, kind, field = at(self.configs[device], place.path), str(place.kind), place.field
+                found.setdefault(field, []).append(place)
+                self.seen.setdefault((*field, kind), []).append(value)
+                self.types.setdefault(kind, []).append(value)
+        return self.fields[device]
 
     def mutant(self, device: str) -> tuple[DeviceConfig, list[Edit]]:
         """One configuration with one to three edits."""
         config = self.configs[device]
         edits: list[Edit] = []
         for _ in range(self.draw.choice((1, 1, 1, 2, 3))):
-            field = self.draw.choice(list(self.fields[device]))
-            edit = self.edit(config, self.draw.choice(self.fields[device][field]))
+            found = self.of(device)
+            edit = self.edit(config, self.draw.choice(found[self.draw.choice(list(found))]))
             if edit is not None:
                 config = put(config, edit.place.path, lambda _, edit=edit: edit.value)
                 edits.append(edit)
@@ -252,6 +259,12 @@ class Crash:
 SHARE = 3
 """One of so many devices of a network is mutated at once: their checks are run together."""
 
+OF_TEXTS = 0.2
+"""The share of rounds in which texts are edited, not configurations."""
+
+MOST_LINES = 5
+"""Lines that are edited in one text."""
+
 
 def networks() -> Iterator[tuple[str, str]]:
     """Every example on every system that it can be designed for."""
@@ -263,15 +276,10 @@ def networks() -> Iterator[tuple[str, str]]:
 
 
 @cache
-def drawn(name: str, nos: str) -> tuple[Network, dict[str, DeviceConfig], dict[str, dict[str, str]]]:
-    """An example on a system, its designed configurations, and their texts."""
+def designed(name: str, nos: str) -> tuple[Network, dict[str, DeviceConfig]]:
+    """An example on a system, and its designed configurations."""
     network = example(name) if nos in {"junos", "frr"} else retargeted(name, nos)
-    configs = {one.name: device_config(network, one.name, nos) for one in network.switches}
-    texts = {
-        device: {file: system(nos).files(config)[file] for file in system(nos).configurations(config)}
-        for device, config in configs.items()
-    }
-    return network, configs, texts
+    return network, {one.name: device_config(network, one.name, nos) for one in network.switches}
 
 
 def crashes(number: int, seed: int) -> Iterator[Crash]:
@@ -285,15 +293,20 @@ def crashes(number: int, seed: int) -> Iterator[Crash]:
     while made < number:
         name, nos = everywhere[turn % len(everywhere)]
         turn += 1
-        network, configs, texts = drawn(name, nos)
+        network, configs = designed(name, nos)
         with in_force(network.catalog):
             if (name, nos) not in mutators:
                 mutators[name, nos] = Drawn(configs, draw)
             mutator = mutators[name, nos]
             chosen = draw.sample(list(configs), min(max(1, len(configs) // SHARE), number - made))
             made += len(chosen)
-            mutants = {device: mutator.mutant(device) for device in chosen}
-            for crash in _of_network(f"{name} on {nos}", network, configs, texts, mutants, draw):
+            label = f"{name} on {nos}"
+            if draw.random() < OF_TEXTS:
+                found = _of_texts(label, network, configs, chosen, draw)
+            else:
+                mutants = {device: mutator.mutant(device) for device in chosen}
+                found = _of_network(label, network, configs, mutants, draw)
+            for crash in found:
                 if crash.where not in seen:
                     seen.add(crash.where)
                     yield crash
@@ -303,7 +316,6 @@ def _of_network(
     label: str,
     network: Network,
     configs: dict[str, DeviceConfig],
-    texts: dict[str, dict[str, str]],
     mutants: dict[str, tuple[DeviceConfig, list[Edit]]],
     draw: random.Random,
 ) -> Iterator[Crash]:
@@ -315,14 +327,16 @@ def _of_network(
         try:
             files = here.files(config)
             here.gaps(config)
-            stage = draw.choice(("trees", "lines", "drift", "drift"))
+            stage = draw.choice(("trees", "lines", "drift", *[""] * 7))
             if stage == "trees":
                 here.trees(config)
             elif stage == "lines":
                 here.lines(config)
-            else:
-                found = {file: (file, files[file]) for file in texts[device] if file in files}
-                stood = stands(configs[device], texts[device], found, why=draw.random() < 0.2)
+            elif stage == "drift":
+                was = here.files(configs[device])
+                texts = {file: was[file] for file in here.configurations(configs[device])}
+                found = {file: (file, files[file]) for file in texts if file in files}
+                stood = stands(configs[device], texts, found, why=draw.random() < 0.1)
                 read |= {device: stood.config} if stood.config else {}
         except RenderError:  # on purpose: a value that the system has no form for; `verify` has a finding of it
             pass
@@ -330,12 +344,75 @@ def _of_network(
             yield _crash(label, stage, error, shown)
     every = tuple(f"{device}: {one}" for device, (_, edits) in mutants.items() for one in edits)
     direct = {device: config for device, (config, _) in mutants.items()}
-    subject = Subject(network, configs | (read if read and draw.random() < 0.3 else direct))
+    yield from _checked(label, network, configs, read if read and draw.random() < 0.3 else direct, every, draw)
+
+
+def _of_texts(
+    label: str, network: Network, configs: dict[str, DeviceConfig], chosen: list[str], draw: random.Random
+) -> Iterator[Crash]:
+    """Edit lines of devices' texts, read them, and check the network with what they say."""
+    read: dict[str, DeviceConfig] = {}
+    every: list[str] = []
+    for device in chosen:
+        config = configs[device]
+        files = system(config.nos).files(config)
+        texts = {file: files[file] for file in system(config.nos).configurations(config)}
+        file = draw.choice(list(texts))
+        text, edits = edited(texts[file], draw)
+        shown = tuple(f"{device}/{file}: {one}" for one in edits)
+        every += shown
+        try:
+            stood = stands(config, texts, {file: (file, text)}, why=draw.random() < 0.2)
+        except Exception as error:  # noqa: BLE001 - any is what is looked for
+            yield _crash(label, "read", error, shown)
+            continue
+        read |= {device: stood.config} if stood.config else {}
+    yield from _checked(label, network, configs, read, tuple(every), draw)
+
+
+def edited(text: str, draw: random.Random) -> tuple[str, list[str]]:
+    """A text with lines dropped, doubled, moved, without a word, or cut off behind one; and what was done, by line."""
+    lines = text.splitlines()
+    done: list[str] = []
+    for _ in range(draw.randint(1, MOST_LINES)):
+        if not lines:
+            break
+        place = draw.randrange(len(lines))
+        how = draw.choice(("drop", "drop", "double", "move", "word", "word", "short", "cut"))
+        line = lines[place]
+        done.append(f"{how} {place + 1} `{line.strip()}`")
+        if how == "drop":
+            del lines[place]
+        elif how == "double":
+            lines.insert(place, line)
+        elif how == "move":
+            lines.insert(draw.randrange(len(lines)), lines.pop(place))
+        elif how == "word":
+            words = line.split(" ")
+            del words[draw.randrange(len(words))]
+            lines[place] = " ".join(words)
+        elif how == "short":
+            lines[place] = line[: draw.randint(0, len(line))]
+        elif draw.random() < 0.2:
+            del lines[place:]
+    return "".join(f"{one}\n" for one in lines), done
+
+
+def _checked(
+    label: str,
+    network: Network,
+    configs: dict[str, DeviceConfig],
+    changed: dict[str, DeviceConfig],
+    every: tuple[str, ...],
+    draw: random.Random,
+) -> Iterator[Crash]:
+    """Run every check on a network in which some configurations have changed."""
+    whole, alone = Subject(network, configs | changed), Subject(network, changed)
     for name, rule in checks().items():
         if name == "single-fault" and draw.random() > 0.02:  # it works out routes for every fault
             continue
         try:
-            list(rule.run(subject))
+            list(rule.run(alone if rule in LINTS else whole))
         except Exception as error:  # noqa: BLE001
             yield _crash(label, name, error, every)
 

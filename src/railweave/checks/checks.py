@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import rules_of
+from railweave.errors import UnsettledError
+from railweave.findings.registry import Rule, rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from railweave.checks.subject import Subject
     from railweave.findings import Finding
-    from railweave.findings.registry import Rule
+
+
+UNSETTLED = Rule(
+    "routes-unsettled",
+    "error",
+    "network",
+    "Routes never settle: policies of some switches contradict each other.",
+    "switches change their routes again and again, and no check that needs routes could look at the network",
+    "put the designed policies back",
+)
 
 
 def checks() -> dict[str, Rule]:
@@ -24,8 +34,12 @@ def run_checks(
 ) -> list[Finding]:
     """Findings of every check, in their order; without the ``slow`` ones where asked."""
     found: list[Finding] = []
+    unsettled: dict[str, None] = {}
     for name, rule in checks().items():
         if slow or not rule.slow:
             progress(f"checking {name}")
-            found += rule.run(subject)
-    return found
+            try:
+                found += rule.run(subject)
+            except UnsettledError as error:
+                unsettled[str(error)] = None
+    return [*found, *(UNSETTLED.finding(subject.network.name, what) for what in unsettled)]

@@ -14,10 +14,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from railweave.checks.subject import Subject
-    from railweave.device.model import Bgp, DeviceConfig, QosConfig
+    from railweave.device.model import Bgp, Community, DeviceConfig, QosConfig
 
 MOST_THRESHOLD = 10
 """The highest index of a dynamic threshold: alpha 8 (docs/fabric-file.md, ``qos``)."""
+
+WELL_KNOWN = frozenset(
+    {
+        "accept-own",
+        "blackhole",
+        "graceful-shutdown",
+        "internet",
+        "llgr-stale",
+        "local-AS",
+        "local-as",
+        "no-advertise",
+        "no-export",
+        "no-export-subconfed",
+        "no-llgr",
+        "no-peer",
+    }
+)
+"""Communities that have words in place of numbers (IANA, BGP Well-known Communities)."""
 
 
 @check(
@@ -108,7 +126,7 @@ def _policies(config: DeviceConfig) -> Iterator[Lacks]:
     if bgp is None:
         return
     known = {one.name for one in bgp.policies}
-    communities = {one.name for one in bgp.communities}
+    communities = {one.name for one in bgp.communities if _has_value(one)}
     for group in bgp.groups:
         for field, name in (("import_policy", group.import_policy), ("export_policy", group.export_policy)):
             if name not in known:
@@ -128,6 +146,11 @@ def _policies(config: DeviceConfig) -> Iterator[Lacks]:
             if name not in communities:
                 yield f"bgp.fabric_advertise.{at.prefix}", _undefined("community", name)
     yield from _terms(bgp, communities)
+
+
+def _has_value(one: Community) -> bool:
+    """Whether a community is more than a name that a policy uses: readers give such a name its own name as value."""
+    return ":" in one.value or one.value in WELL_KNOWN
 
 
 def _terms(bgp: Bgp, communities: Iterable[str]) -> Iterator[Lacks]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.checks.checks import run_checks
@@ -11,7 +11,7 @@ from railweave.checks.differs import EXTRA
 from railweave.checks.subject import Subject
 from railweave.counting import counted
 from railweave.drift.effects import Effects, effects
-from railweave.errors import unknown_switches
+from railweave.errors import UnsettledError, unknown_switches
 from railweave.findings import by_severity
 
 if TYPE_CHECKING:
@@ -173,7 +173,12 @@ def drift(
         stated = {name: one.config for name, one in found.items() if one.config}
         subject = Subject(network, designed.configs | stated)
         fields = {one.device: [field for cause, _ in one.stands.causes for field in cause.fields] for one in devices}
-        what = effects(network, designed.routes, subject.routes, fields, designed.configs)
+        running_routes, unsettled = designed.routes, ""
+        try:
+            running_routes = subject.routes
+        except UnsettledError as error:
+            unsettled = str(error)
+        what = replace(effects(network, designed.routes, running_routes, fields, designed.configs), unsettled=unsettled)
         before = set(run_checks(designed, slow=False))
         said = tuple(by_severity([one for one in run_checks(subject, slow=False) if one not in before]))
     return Drift(

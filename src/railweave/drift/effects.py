@@ -28,6 +28,7 @@ class Effects:
     ``lost`` are prefixes that switches cannot reach that should: by prefix, the switches. ``moved`` likewise those that are sent to other
     links than designed, ``gained`` those that are reached and should not be. ``colors`` are the path colors of servers' prefixes among
     them. ``classes`` are traffic classes whose treatment differs, ``tenants`` those whose VRFs differ, each with the switches where that is so.
+    ``unsettled`` says why routes were not worked out; empty: they were.
     """
 
     lost: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
@@ -36,9 +37,10 @@ class Effects:
     colors: tuple[str, ...] = ()
     classes: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     tenants: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    unsettled: str = ""
 
     def __bool__(self) -> bool:
-        return any((self.lost, self.moved, self.gained, self.colors, self.classes, self.tenants))
+        return any((self.lost, self.moved, self.gained, self.colors, self.classes, self.tenants, self.unsettled))
 
     def to_json(self) -> dict[str, object]:
         """The effects as the documented JSON object."""
@@ -53,6 +55,7 @@ class Effects:
             f"path colors touched: {', '.join(self.colors)}" if self.colors else "",
             _of_names("traffic classes treated otherwise", self.classes),
             _of_names("tenants whose VRFs differ", self.tenants),
+            self.unsettled,
         ]
         return [one for one in found if one]
 

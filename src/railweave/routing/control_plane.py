@@ -17,7 +17,7 @@ import numpy as np
 
 from railweave.device.bgp_model import by_policy
 from railweave.device.shut import without_shut_ports
-from railweave.errors import RailweaveError
+from railweave.errors import UnsettledError
 from railweave.routing.as_paths import AsPaths
 from railweave.routing.attributes import AttributeTable
 from railweave.routing.candidates import NOWHERE, Candidate, InboundSessions, candidates
@@ -152,7 +152,7 @@ class ControlPlane:
             dirty = {name: None for sender in changed for name in self._receivers.get(sender, ())}
         else:
             names = ", ".join(sorted(dirty)[:4])
-            raise RailweaveError(
+            raise UnsettledError(
                 f"routes do not settle after {MAXIMUM_ROUNDS} rounds: policies of {names} contradict each other"
             )
         for name, (pattern, choice) in chosen.items():

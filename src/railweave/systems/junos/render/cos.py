@@ -130,6 +130,11 @@ def _forwarding_class(name: str, one: TrafficClass) -> Statement | None:
 
 def _pfc_profile(qos: QosConfig, profile: PfcProfile) -> Statement | None:
     lossless = [one for one in qos.classes.values() if one.lossless]
+    paused = [
+        block(("code-point", f"{one.pfc_priority:03b}"), leaf("flow-control-queue", one.queue))
+        for one in lossless
+        if one.pfc_priority is not None
+    ]
     xon = qos.xon_offset_cells
     return block(
         (profile.name,),
@@ -161,14 +166,8 @@ def _pfc_profile(qos: QosConfig, profile: PfcProfile) -> Statement | None:
         ),
         block(
             "output",
-            block(
-                "ieee-802.1",
-                [
-                    block(("code-point", f"{one.pfc_priority:03b}"), leaf("flow-control-queue", one.queue))
-                    for one in lossless
-                    if one.pfc_priority is not None
-                ],
-            ),
+            # A text may have lost the priority of its lossless class: the section exists, and nothing is in it.
+            leaf("ieee-802.1") if lossless and not paused else block("ieee-802.1", paused),
         ),
     )
 
