@@ -16,9 +16,11 @@ from railweave.checks.incomplete import incomplete_config
 from railweave.checks.run import verify
 from railweave.checks.subject import Subject
 from railweave.drift.drift import drift
-from railweave.errors import UnsettledError
+from railweave.errors import InputError, UnsettledError
 from railweave.routing import control_plane
+from railweave.routing.paths import queue_pair_paths
 from railweave.routing.sessions import pair_sessions
+from railweave.simulation.model.fabric import packet_fabric
 from railweave.systems import system, systems
 
 if TYPE_CHECKING:
@@ -232,3 +234,18 @@ def test_drift_says_that_routes_never_settle(monkeypatch: pytest.MonkeyPatch) ->
     assert found.effects.unsettled == "routes do not settle"
     assert "what it does: routes do not settle" in found.lines()
     assert "routes-unsettled" in {one.id for one in found.findings}
+
+
+def test_a_prefix_that_no_switch_has_leads_nowhere() -> None:
+    """The leaf has lost its gateways: queue pairs to its servers have no path, and a simulation says which prefix is gone."""
+    network, configs = designed(EXAMPLE, "junos")
+    subject = Subject(network, {**configs, LEAF: replace(configs[LEAF], gateways=())})
+    (far, near) = (
+        f"{server.name}:{nic.name}"
+        for leaf in ("stripe2-leaf1", LEAF)
+        for server, nic in [next((s, n) for s in network.servers for n in s.nics if n.leaf == leaf)]
+    )
+    (path,) = queue_pair_paths(network, subject.routes, far, near, 1)
+    assert path.hops == ()
+    with pytest.raises(InputError, match=f"{near}: no switch has the prefix fc00:1:1:1::/64 of this NIC's gateway"):
+        packet_fabric(network, subject.configs, subject.routes)

@@ -27,8 +27,11 @@ from railweave.checks.subject import Subject
 from railweave.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
-from railweave.errors import RenderError
+from railweave.errors import RailweaveError, RenderError, UnsettledError
 from railweave.network.model import Network
+from railweave.routing.headers import walk
+from railweave.routing.paths import queue_pair_paths
+from railweave.simulation.model.fabric import packet_fabric
 from railweave.systems import system, systems
 from tests.conftest import SMALL, example
 from tests.retarget import LONG_HAUL, retargeted
@@ -406,15 +409,29 @@ def _checked(
     every: tuple[str, ...],
     draw: random.Random,
 ) -> Iterator[Crash]:
-    """Run every check on a network in which some configurations have changed."""
+    """Run every check on a network in which some configurations have changed, and follow queue pairs through it."""
     whole, alone = Subject(network, configs | changed), Subject(network, changed)
     for name, rule in checks().items():
         if name == "single-fault" and draw.random() > 0.02:  # it works out routes for every fault
             continue
         try:
             list(rule.run(alone if rule in LINTS else whole))
+        except UnsettledError:  # on purpose: `run_checks` has a finding of it
+            return
         except Exception as error:  # noqa: BLE001
             yield _crash(label, name, error, every)
+    nics = [f"{server.name}:{nic.name}" for server in network.servers for nic in server.nics]
+    try:
+        if len(nics) > 1:
+            src, dst = draw.sample(nics, 2)
+            for path in queue_pair_paths(network, whole.routes, src, dst, 2):
+                walk(network, whole.routes, path, src, dst, whole.configs)
+        if draw.random() < 0.1:
+            packet_fabric(network, whole.configs, whole.routes)
+    except RailweaveError:  # on purpose: NICs that have no path to each other, or a prefix that no switch has
+        pass
+    except Exception as error:  # noqa: BLE001
+        yield _crash(label, "paths", error, every)
 
 
 def _crash(label: str, stage: str, error: Exception, edits: tuple[str, ...]) -> Crash:

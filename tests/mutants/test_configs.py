@@ -26,7 +26,7 @@ def test_every_field_has_a_place() -> None:
     assert {("qos", "classes", "pfc_priority"), ("bgp", "policies", "terms", "match", "community")} <= fields
     assert {
         ("vrfs", "prefixes"),
-        ("management", "snmp", "users", "auth"),
+        ("gateways", "prefixes"),
         ("overlay", "neighbors", "peer_as"),
     } <= fields
     assert not fields & {("name",), ("nos",), ("schema",)}

@@ -116,16 +116,16 @@ class Routes:
     def held(self, device: str, vrf: str, prefix: str) -> bool:
         """Whether a VRF of a device holds a prefix; the table without a name (no tenant) holds all that is in no VRF."""
         mask = self.holds.get((device, vrf))
-        return bool(mask[self.index[prefix]]) if mask is not None else not vrf
+        return prefix in self.index and bool(mask[self.index[prefix]]) if mask is not None else not vrf
 
     def next_hops(self, device: str, prefix: str) -> tuple[str, ...]:
-        """The links a device sends a prefix to; empty where it is local or unreachable."""
-        group = int(self.fibs[device].group[self.index[prefix]])
+        """The links a device sends a prefix to; empty if it is local, unreachable, or on no device."""
+        group = int(self.fibs[device].group[self.index[prefix]]) if prefix in self.index else UNREACHABLE
         return self.groups[group] if group >= 0 else ()
 
     def backup(self, device: str, prefix: str) -> tuple[str, ...]:
         """The links that take over when all next hops are gone."""
-        group = int(self.fibs[device].backup[self.index[prefix]])
+        group = int(self.fibs[device].backup[self.index[prefix]]) if prefix in self.index else UNREACHABLE
         return self.groups[group] if group >= 0 else ()
 
     def reason(self, device: str, prefix: str) -> str:
@@ -134,7 +134,7 @@ class Routes:
 
     def is_local(self, device: str, prefix: str) -> bool:
         """Whether the prefix is on the device itself."""
-        return int(self.fibs[device].group[self.index[prefix]]) == LOCAL
+        return prefix in self.index and int(self.fibs[device].group[self.index[prefix]]) == LOCAL
 
     def equal(self, other: Routes) -> bool:
         """Whether both send every prefix everywhere to the same links, with the same backups and reasons."""

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from railweave.errors import InputError, NetworkPart, Problem
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -116,7 +118,12 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
                 places[host].append(len(text))
                 text.append(one.address)
                 color = colors.setdefault((nic.fabric, one.color), len(colors))
-                rows.append((host, index[subnets[one.color, one.family]], color))
+                prefix_of = subnets[one.color, one.family]
+                if prefix_of not in index:  # only in running configurations: a design has every gateway
+                    what = f"no switch has the prefix {prefix_of} of this NIC's gateway"
+                    fix = f"put the gateway back on {nic.leaf}; `railweave verify --running` names the statement"
+                    raise InputError([Problem(NetworkPart(f"{server.name}:{nic.name}"), what, fix)])
+                rows.append((host, index[prefix_of], color))
     owner, prefix, color_of = np.array(rows, np.int64).reshape(-1, 3).T
     width = max(map(len, places), default=0)
     padded = np.array([row + [NONE] * (width - len(row)) for row in places], np.int64).reshape(len(places), width)

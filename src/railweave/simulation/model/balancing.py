@@ -94,7 +94,7 @@ def dlb_parameters(config: BalancingConfig) -> dict[str, str]:
     return {
         "dlb.inactivity": f"{dlb.inactivity_interval}us",
         "dlb.flowsets": str(dlb.flowset_table_size),
-        "dlb.period": f"{round(10**12 / dlb.sampling_rate)}ps",
+        "dlb.period": f"{round(10**12 / max(1, dlb.sampling_rate))}ps",
         "dlb.min": f"{load.min}%",
         "dlb.max": f"{load.max}%",
         "dlb.rate-weight": f"{load.rate_weightage}%",

@@ -95,7 +95,7 @@ class Forwarding:
 
 def joined_prefixes(network: Network, index: dict[str, int]) -> NDArray[np.int64]:
     """The prefixes of each segment, one of each path color, as a row of places; -1 where it has fewer."""
-    rows = [[index[subnet.routed_by] for subnet in segment.subnets] for segment in network.segments]
+    rows = [[index.get(subnet.routed_by, -1) for subnet in segment.subnets] for segment in network.segments]
     width = max(map(len, rows), default=1)
     return np.array([row + [-1] * (width - len(row)) for row in rows], np.int64).reshape(len(rows), width)
 
