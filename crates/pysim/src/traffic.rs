@@ -155,7 +155,7 @@ fn wait(
         return Err(wrong("after_start", format!("it runs from {first} to {last}, not from 0 to {}", after.len())));
     }
     let delay = |place: usize| delays.map_or(0, |delays| delays[place]);
-    let mut before = (usize::MAX, Arc::<[Wait]>::default());
+    let mut before = (usize::MAX, Arc::<[Wait]>::default(), Vec::new());
     for number in 0..count {
         let list = match &of {
             Some(of) => of.one_of(number, "it", of.slice()[number], bounds.len() - 1, "lists")? as usize,
@@ -166,23 +166,29 @@ fn wait(
             let what = format!("{end} comes after {begin}, and there are {} in after", after.len());
             return Err(starts.wrong(list + 1, what));
         }
-        let (begin, end) = (begin as usize, end as usize);
-        let src = traffic.pairs[traffic.messages[number].qp as usize].src;
-        for place in begin..end {
-            let waits_for = after.one_of(place, "it", after.slice()[place], count, "messages")?;
-            let dst = traffic.pairs[traffic.messages[waits_for as usize].qp as usize].dst;
-            let start = traffic.messages[number].start + delay(place);
-            if dst != src && start < least {
-                let what = format!(
-                    "message {number} leaves host {src}, and message {waits_for}, for which it waits, arrives at host {dst}: \
-                     start_ps and after_delay_ps are {start}, and must be at least {least}, which the shortest wire takes"
-                );
-                return Err(after.wrong(place, what));
-            }
-        }
+        let places = begin as usize..end as usize;
         if before.0 != list {
-            let wait = |place| Wait { message: after.slice()[place], delay: delay(place) };
-            before = (list, (begin..end).map(wait).collect());
+            let wait = |place: usize| {
+                let message = after.one_of(place, "it", after.slice()[place], count, "messages")?;
+                Ok(Wait { message, delay: delay(place) })
+            };
+            let waits: Arc<[Wait]> = places.clone().map(wait).collect::<PyResult<_>>()?;
+            let arrivals = traffic.arrivals(&waits);
+            before = (list, waits, arrivals);
+        }
+        let Message { qp, start, .. } = traffic.messages[number];
+        let src = traffic.pairs[qp as usize].src;
+        if let Some(&(dst, delay)) = before.2.iter().find(|&&(dst, delay)| dst != src && start + delay < least) {
+            let (waits, start) = (&before.1, start + delay);
+            let at = |wait: &Wait| traffic.pairs[traffic.messages[wait.message as usize].qp as usize].dst;
+            let place =
+                waits.iter().position(|wait| wait.delay == delay && at(wait) == dst).expect("it is one of them");
+            let what = format!(
+                "message {number} leaves host {src}, and message {}, for which it waits, arrives at host {dst}: \
+                 start_ps and after_delay_ps are {start}, and must be at least {least}, which the shortest wire takes",
+                waits[place].message
+            );
+            return Err(after.wrong(places.start + place, what));
         }
         traffic.messages[number].after = before.1.clone();
     }

@@ -12,7 +12,7 @@ use crate::report::Counters;
 use crate::routing::{Fib, entropy};
 use crate::switch::{Batch, LONGEST, Switch, SwitchContext};
 use crate::topology::{NodeKind, Topology};
-use crate::traffic::{Schedule, Traffic, Wait};
+use crate::traffic::{Schedule, Traffic};
 use crate::transport::{Receiver, Sender};
 use crate::wires::Wires;
 
@@ -98,23 +98,25 @@ impl Engine {
             senders.push(Sender::new(pair.to, entropy, begin, end - begin, line).with_limit(traffic.limit(qp as u32)));
             receivers.push(Receiver::new(pair.back));
         }
-        for (number, message) in traffic.messages.iter().enumerate() {
-            let pair = &traffic.pairs[message.qp as usize];
-            for &Wait { message: before, delay } in message.after.iter() {
-                let arrives = traffic.pairs[traffic.messages[before as usize].qp as usize].dst;
-                if arrives != pair.src {
+        let (lookahead, mut number) = (topology.lookahead(), 0);
+        for messages in traffic.alike() {
+            let arrivals = traffic.arrivals(&messages[0].after);
+            for message in messages {
+                let src = traffic.pairs[message.qp as usize].src;
+                let node = hosts[src as usize] as usize;
+                for &(host, delay) in arrivals.iter().filter(|arrival| arrival.0 != src) {
+                    let apart = delay + message.start;
                     assert!(
-                        delay + message.start >= topology.lookahead(),
-                        "message {number} waits for message {before}, which arrives at another host, for less than a window"
+                        apart >= lookahead,
+                        "message {number} waits for one that arrives at another host, for less than a window"
                     );
-                    let [from, to] = [arrives, pair.src].map(|host| hosts[host as usize] as usize);
-                    windows.reach(from, to, delay + message.start);
+                    windows.reach(hosts[host as usize] as usize, node, apart);
                 }
-            }
-            if message.after.is_empty() {
-                let node = hosts[pair.src as usize] as usize;
-                starts[node].push((message.start, number as u32));
-                *wires.wake(node) = message.start.min(*wires.wake(node));
+                if message.after.is_empty() {
+                    starts[node].push((message.start, number));
+                    *wires.wake(node) = message.start.min(*wires.wake(node));
+                }
+                number += 1;
             }
         }
         let sampled = fib.looks_at_load();

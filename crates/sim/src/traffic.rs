@@ -111,39 +111,66 @@ impl Traffic {
 }
 
 impl Traffic {
+    /// Messages that follow one another and share a list of what they wait for. What depends on the list is worked out once for
+    /// all of them: with 8 queue pairs a connection, an all-to-all has 8 messages for each list.
+    pub fn alike(&self) -> impl Iterator<Item = &[Message]> {
+        self.messages.chunk_by(|one, next| Arc::ptr_eq(&one.after, &next.after))
+    }
+
+    /// The hosts at which messages of a list arrive, in order, each with the shortest delay after such an arrival.
+    pub fn arrivals(&self, after: &[Wait]) -> Vec<(u32, Ps)> {
+        let host = |wait: &Wait| self.pairs[self.messages[wait.message as usize].qp as usize].dst;
+        let mut arrivals: Vec<_> = after.iter().map(|wait| (host(wait), wait.delay)).collect();
+        arrivals.sort_unstable();
+        arrivals.dedup_by_key(|arrival| arrival.0);
+        arrivals
+    }
+
     /// A message that waits for itself in the end: for messages that it waits for, or that are before it on its queue pair.
     pub fn circle(&self) -> Option<u32> {
         let count = self.messages.len();
         let mut last = vec![None; self.pairs.len()];
         let queued: Vec<Option<u32>> =
             (0..count).map(|message| last[self.messages[message].qp as usize].replace(message as u32)).collect();
-        let before = |message: u32| {
-            let place = message as usize;
-            self.messages[place].after.iter().map(|wait| wait.message).chain(queued[place])
+        // A list stands for itself, behind the messages: those that share it wait for it, and it for what is in it.
+        let mut list = Vec::with_capacity(count);
+        let mut lists: Vec<&[Wait]> = Vec::new();
+        for messages in self.alike() {
+            list.extend(std::iter::repeat_n((count + lists.len()) as u32, messages.len()));
+            lists.push(&messages[0].after);
+        }
+        let before = |place: u32, number: usize| match lists.get((place as usize).wrapping_sub(count)) {
+            Some(waits) => waits.get(number).map(|wait| wait.message),
+            None => std::iter::once(list[place as usize]).chain(queued[place as usize]).nth(number),
         };
-        // a walk from each message back to those before it; one that is met again on the way closes a circle
+        // a walk from each message back to what is before it; what is met again on the way closes a circle
         const UNSEEN: u8 = 0;
         const ON_THE_WAY: u8 = 1;
         const SEEN: u8 = 2;
-        let mut state = vec![UNSEEN; count];
-        let mut way = Vec::new();
+        let mut state = vec![UNSEEN; count + lists.len()];
+        let mut way: Vec<(u32, usize)> = Vec::new();
         for start in 0..count as u32 {
             if state[start as usize] != UNSEEN {
                 continue;
             }
             state[start as usize] = ON_THE_WAY;
-            way.push((start, before(start)));
-            while let Some((message, rest)) = way.last_mut() {
-                let Some(next) = rest.next() else {
-                    state[*message as usize] = SEEN;
+            way.push((start, 0));
+            while let Some((place, number)) = way.last_mut() {
+                let Some(next) = before(*place, *number) else {
+                    state[*place as usize] = SEEN;
                     way.pop();
                     continue;
                 };
+                *number += 1;
                 match state[next as usize] {
+                    // a list is no message: what is behind it on the way is one of its messages
+                    ON_THE_WAY if next as usize >= count => {
+                        return Some(way[way.iter().position(|at| at.0 == next)? + 1].0);
+                    }
                     ON_THE_WAY => return Some(next),
                     UNSEEN => {
                         state[next as usize] = ON_THE_WAY;
-                        way.push((next, before(next)));
+                        way.push((next, 0));
                     }
                     _ => {}
                 }

@@ -104,7 +104,10 @@ pub struct FlowEngine {
     sending: Vec<u32>,
     /// How many send.
     count: usize,
+    /// For how many messages each of the plan's `alike` still waits.
     waits: Vec<u32>,
+    /// When each of them can have what it waits for, as far as that arrived.
+    had: Vec<Ps>,
     posted: Vec<bool>,
     ready: Vec<Ps>,
     free: Vec<Ps>,
@@ -190,7 +193,8 @@ impl FlowEngine {
         network.represent(&classes.qp);
         let plan = Plan::new(&traffic, &host, &classes);
         let (pairs, messages) = (plan.host.len(), plan.qp.len());
-        let first = (0..messages as u32).filter(|&message| plan.waits[message as usize] == 0);
+        let first = plan.alike.iter().zip(&plan.waits).filter(|alike| *alike.1 == 0);
+        let first = first.flat_map(|(&(begin, end), _)| begin..end);
         let mut starts: Vec<_> = first.map(|message| (plan.start[message as usize], Event::Ready(message))).collect();
         starts.sort_unstable_by(|one, other| other.cmp(one));
         let sender = |bounds: &[u32]| Sender { next: bounds[0], end: bounds[1], ..Sender::default() };
@@ -202,6 +206,7 @@ impl FlowEngine {
             sending: Vec::new(),
             count: 0,
             waits: plan.waits.clone(),
+            had: vec![0; plan.alike.len()],
             posted: vec![false; messages],
             ready: vec![0; messages],
             free: vec![0; hosts],

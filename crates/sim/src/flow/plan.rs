@@ -1,5 +1,7 @@
 //! Messages as work for links, in the order of their queue pairs.
 
+use std::sync::Arc;
+
 use super::symmetry::Classes;
 use crate::config::HostConfig;
 use crate::packet::GAP_BYTES;
@@ -17,11 +19,13 @@ pub struct Plan {
     pub last: Vec<u32>,
     /// When each message may be sent; where it waits, how long after it can have what it waits for.
     pub start: Vec<Ps>,
-    /// How many messages each waits for.
+    /// Messages that follow one another and wait for the same: the first of them, and behind the last.
+    pub alike: Vec<(u32, u32)>,
+    /// How many messages each of `alike` waits for.
     pub waits: Vec<u32>,
     /// `followers[follow[m]..follow[m + 1]]` wait for message `m`.
     pub follow: Vec<u32>,
-    /// Messages that wait, by what they wait for, and how long after it.
+    /// Places in `alike`, by what they wait for, and how long after it.
     pub followers: Vec<(u32, Ps)>,
     /// `order[first[q]..first[q + 1]]` are the messages of queue pair `q`.
     pub first: Vec<u32>,
@@ -77,6 +81,7 @@ impl Plan {
         let mut plan = Plan::default();
         let mut after: Vec<(u32, (u32, Ps))> = Vec::new();
         let mut own: Vec<(u32, Ps)> = Vec::new();
+        let mut before: Option<&Message> = None;
         for (number, message) in messages.iter().enumerate() {
             let class = classes.message[number];
             if class as usize != plan.qp.len() {
@@ -87,12 +92,19 @@ impl Plan {
             plan.bytes.push(bytes);
             plan.last.push(last);
             plan.start.push(message.start);
+            let next = plan.qp.len() as u32;
+            if before.replace(message).is_some_and(|before| Arc::ptr_eq(&before.after, &message.after)) {
+                plan.alike.last_mut().expect("the message before is one of them").1 = next;
+                continue;
+            }
             own.clear();
             own.extend(message.after.iter().map(|wait| (classes.message[wait.message as usize], wait.delay)));
             own.sort_unstable();
             own.dedup();
+            let place = plan.alike.len() as u32;
+            plan.alike.push((next - 1, next));
             plan.waits.push(own.len() as u32);
-            after.extend(own.iter().map(|&(before, delay)| (before, (class, delay))));
+            after.extend(own.iter().map(|&(before, delay)| (before, (place, delay))));
         }
         (plan.follow, plan.followers) = lists(plan.qp.len(), after.iter().copied());
         let mut first_of = Vec::new();

@@ -67,11 +67,14 @@ impl FlowEngine {
         let range = self.plan.follow[message as usize]..self.plan.follow[message as usize + 1];
         for &(follower, delay) in &self.plan.followers[range.start as usize..range.end as usize] {
             let place = follower as usize;
-            self.ready[place] = self.ready[place].max(now + delay);
+            self.had[place] = self.had[place].max(now + delay);
             self.waits[place] -= 1;
             if self.waits[place] == 0 {
-                let ready = self.ready[place] + self.plan.start[place];
-                self.events.push(Reverse((ready, Event::Ready(follower))));
+                let (begin, end) = self.plan.alike[place];
+                self.events.extend((begin..end).map(|message| {
+                    let ready = self.had[place] + self.plan.start[message as usize];
+                    Reverse((ready, Event::Ready(message)))
+                }));
             }
         }
     }

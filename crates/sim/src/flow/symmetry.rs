@@ -4,12 +4,14 @@
 //! before it, a queue pair is its messages and its links, a link is its queue pairs. Then all of one color have the same
 //! rates at all times, since max-min fair rates are unique, and one of each color is enough. Colors are 64-bit hashes.
 
+use std::sync::Arc;
+
 use super::constraint::Graph;
 use super::mixed::MixedMap;
 use super::plan::{lists, on_the_wire};
 use crate::config::HostConfig;
 use crate::routing::mix;
-use crate::traffic::Traffic;
+use crate::traffic::{Traffic, Wait};
 
 /// Refining stops where more than this part of the queue pairs differs: there is little to be won.
 const WORTH: f64 = 0.5;
@@ -81,12 +83,17 @@ impl Classes {
         let mut before = (0, 0, 0);
         loop {
             chain.copy_from_slice(&qp);
+            let mut known: Option<(&Arc<[Wait]>, u64)> = None;
             for &number in &order {
                 let one = &messages[number as usize];
-                let waits = one
-                    .after
-                    .iter()
-                    .fold(0u64, |sum, wait| sum.wrapping_add(mix(message[wait.message as usize], 1 + wait.delay)));
+                let waits = match known {
+                    Some((after, waits)) if Arc::ptr_eq(after, &one.after) => waits,
+                    _ => one
+                        .after
+                        .iter()
+                        .fold(0u64, |sum, wait| sum.wrapping_add(mix(message[wait.message as usize], 1 + wait.delay))),
+                };
+                known = Some((&one.after, waits));
                 let mut color = mix(mix(work[number as usize], waits), chain[one.qp as usize]);
                 if posts {
                     let src = traffic.pairs[one.qp as usize].src as usize;
@@ -183,38 +190,43 @@ impl Classes {
 
 /// Messages, each after those that it waits for and those before it on its queue pair.
 fn topological(traffic: &Traffic) -> Vec<u32> {
-    let messages = &traffic.messages;
+    let messages = traffic.messages.len();
     let mut last = vec![u32::MAX; traffic.pairs.len()];
-    let mut edges: Vec<(u32, u32)> = Vec::new();
+    // what messages share to wait for stands for itself, behind the messages
+    let (mut edges, mut number, mut place) = (Vec::new(), 0u32, messages as u32);
     let mut forward = true;
-    for (number, message) in messages.iter().zip(0..) {
-        let (message, number): (&_, u32) = (number, message);
-        let queued = std::mem::replace(&mut last[message.qp as usize], number);
-        let waits = message.after.iter().map(|wait| wait.message);
-        for before in waits.chain((queued != u32::MAX).then_some(queued)) {
-            forward &= before < number;
-            edges.push((before, number));
+    for alike in traffic.alike() {
+        forward &= alike[0].after.iter().all(|wait| wait.message < number);
+        edges.extend(alike[0].after.iter().map(|wait| (wait.message, place)));
+        for message in alike {
+            let queued = std::mem::replace(&mut last[message.qp as usize], number);
+            edges.extend(
+                [place, queued].into_iter().filter(|&before| before != u32::MAX).map(|before| (before, number)),
+            );
+            number += 1;
         }
+        place += 1;
     }
     if forward {
-        return (0..messages.len() as u32).collect();
+        return (0..messages as u32).collect();
     }
-    let mut waits = vec![0u32; messages.len()];
+    let mut waits = vec![0u32; place as usize];
     edges.iter().for_each(|&(_, after)| waits[after as usize] += 1);
-    let (first, followers) = lists(messages.len(), edges.iter().copied());
-    let mut order: Vec<u32> = (0..messages.len() as u32).filter(|&m| waits[m as usize] == 0).collect();
+    let (first, followers) = lists(place as usize, edges.iter().copied());
+    let mut order: Vec<u32> = (0..place).filter(|&one| waits[one as usize] == 0).collect();
     let mut next = 0;
     while next < order.len() {
-        let message = order[next] as usize;
+        let one = order[next] as usize;
         next += 1;
-        for &follower in &followers[first[message] as usize..first[message + 1] as usize] {
+        for &follower in &followers[first[one] as usize..first[one + 1] as usize] {
             waits[follower as usize] -= 1;
             if waits[follower as usize] == 0 {
                 order.push(follower);
             }
         }
     }
-    assert_eq!(order.len(), messages.len(), "a message waits for itself in the end");
+    assert_eq!(order.len(), place as usize, "a message waits for itself in the end");
+    order.retain(|&one| (one as usize) < messages);
     order
 }
 
