@@ -126,6 +126,8 @@ class PacketEngine:
     ) -> None:
         """An engine at time 0. Raises ``ValueError`` where an argument is wrong, with what would be right.
 
+        Arrays are copied. Other threads run while they are looked at, and signals end it as they end ``run``.
+
         Where ``parameters`` or ``profiles`` are, the exception has the name as ``parameter``: empty where it is of several together.
 
         - ``kinds``: ``HOST`` or ``SWITCH`` by node. A host has one port.
@@ -164,8 +166,9 @@ class PacketEngine:
     def run(self, until_ps: int) -> None:
         """Run up to a moment, or until nothing happens any more. May be called again, with the same or a later moment.
 
-        Lets other threads run meanwhile. Python sees Ctrl-C when it returns, so long runs are best cut into several:
-        the result does not depend on where.
+        Other threads run meanwhile. In the main thread a signal ends the run within a moment with what its handler raises
+        (``KeyboardInterrupt`` for Ctrl-C); the engine can then run on from ``now_ps``. The result does not depend on where a
+        run was cut.
         """
 
     def sample_every(
@@ -188,6 +191,10 @@ class PacketEngine:
 
         Raises ``ValueError`` where nothing is collected.
         """
+
+    @property
+    def setup_steps(self) -> int:
+        """Steps that setting it up took: what its loops over messages, waits, queue pairs and tables looked at. Always the same for the same arguments."""
 
     @property
     def now_ps(self) -> int:
@@ -262,6 +269,10 @@ class FlowEngine:
 
     def run(self, until_ps: int) -> None:
         """Run up to a moment, or until nothing happens any more; see ``PacketEngine.run``."""
+
+    @property
+    def setup_steps(self) -> int:
+        """Steps that setting it up took: what its loops over messages, waits, queue pairs and tables looked at. Always the same for the same arguments."""
 
     @property
     def now_ps(self) -> int:

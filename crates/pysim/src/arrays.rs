@@ -1,6 +1,6 @@
 //! Numpy arrays as they come in: type, shape and range are looked at before anything is done with them.
 
-use numpy::{Element, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn};
+use numpy::{Element, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods, dtype};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,15 +14,17 @@ pub fn wrong(name: &str, what: impl AsRef<str>) -> PyErr {
     PyValueError::new_err(format!("{name}: {}", what.as_ref()))
 }
 
-/// An array of the wanted type and shape.
-pub struct Numbers<'py, T: Element> {
+/// An array of the wanted type and shape. It is a copy: while it is worked on without the interpreter, others may write into
+/// what it was given as.
+pub struct Numbers<T> {
     name: &'static str,
-    array: PyReadonlyArrayDyn<'py, T>,
+    numbers: Vec<T>,
+    columns: usize,
 }
 
-impl<'py, T: Element> Numbers<'py, T> {
+impl<T: Element + Copy> Numbers<T> {
     /// Read an argument. In `shape`, None stands for any length.
-    pub fn read(name: &'static str, shape: &[Option<usize>], given: &Bound<'py, PyAny>) -> PyResult<Self> {
+    pub fn read(name: &'static str, shape: &[Option<usize>], given: &Bound<'_, PyAny>) -> PyResult<Self> {
         let lengths: Vec<String> =
             shape.iter().map(|length| length.map_or("n".to_owned(), |length| length.to_string())).collect();
         let comma = if shape.len() == 1 { "," } else { "" };
@@ -40,15 +42,29 @@ impl<'py, T: Element> Numbers<'py, T> {
         }
         let array = given.cast::<PyArrayDyn<T>>()?.readonly();
         // as_slice takes Fortran's order too, and gives it as it lies
-        if !untyped.is_c_contiguous() || array.as_slice().is_err() {
-            return Err(wrong(name, "its numbers do not lie in order: give numpy.ascontiguousarray of it"));
+        match array.as_slice() {
+            Ok(numbers) if untyped.is_c_contiguous() => {
+                Ok(Numbers { name, numbers: numbers.to_vec(), columns: found.get(1).copied().unwrap_or(1) })
+            }
+            _ => Err(wrong(name, "its numbers do not lie in order: give numpy.ascontiguousarray of it")),
         }
-        Ok(Numbers { name, array })
     }
 
+    /// The same of an argument that may be left out.
+    pub fn perhaps(name: &'static str, shape: &[Option<usize>], given: Perhaps<'_, '_>) -> PyResult<Option<Self>> {
+        given.map(|given| Numbers::read(name, shape, given)).transpose()
+    }
+}
+
+impl<T> Numbers<T> {
     /// The numbers, row by row.
     pub fn slice(&self) -> &[T] {
-        self.array.as_slice().expect("it lies in order: read looked")
+        &self.numbers
+    }
+
+    /// The numbers as they are.
+    pub fn take(self) -> Vec<T> {
+        self.numbers
     }
 
     /// The rows with their numbers.
@@ -61,12 +77,12 @@ impl<'py, T: Element> Numbers<'py, T> {
 
     /// How many numbers a row of a table has.
     pub fn columns(&self) -> usize {
-        self.array.shape()[1]
+        self.columns
     }
 
     /// How many numbers there are.
     pub fn len(&self) -> usize {
-        self.slice().len()
+        self.numbers.len()
     }
 
     /// What is wrong with a row.
@@ -75,7 +91,7 @@ impl<'py, T: Element> Numbers<'py, T> {
     }
 }
 
-impl<T: Element + Copy + Into<u64>> Numbers<'_, T> {
+impl<T: Copy + Into<u64>> Numbers<T> {
     /// A number that counts things of which there are `count`.
     #[inline]
     pub fn one_of(&self, row: usize, what: &str, value: T, count: usize, things: &str) -> PyResult<u32> {

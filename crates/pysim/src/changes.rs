@@ -44,12 +44,11 @@ fn ps_per_byte(rate_mbps: u64) -> u64 {
 
 /// Changes, in any order. A row is a time, a change, the port or node that changes, and up to two numbers that the change needs.
 pub fn changes(
-    given: &Bound<'_, PyAny>,
+    given: &Numbers<u64>,
     topology: &Topology,
     (fib, entries, owners): (&Fib, &Entries, &[u32]),
     host: &HostConfig,
 ) -> PyResult<Vec<(Ps, Change)>> {
-    let given = Numbers::<u64>::read("changes", &[None, Some(5)], given)?;
     let mut changes = Vec::new();
     for (row, [at, change, place, x, y]) in given.rows() {
         let at = given.within(row, "at_ps", at, 0, LATEST)?;

@@ -13,9 +13,13 @@ use railweave_sim::packet::Ps;
 use railweave_sim::series::Series;
 use railweave_sim::topology::Topology;
 use railweave_sim::traffic::Traffic;
+use railweave_sim::work::Work;
 
-use crate::arrays::{Given, Numbers, Perhaps, wrong};
+use crate::arrays::{Given as Argument, Numbers, Perhaps, wrong};
+use crate::network::Forwarding;
+use crate::released::{released, stopped};
 use crate::series::Collector;
+use crate::traffic::Sending;
 use crate::{changes, counters, network, parameters, traffic};
 
 /// The latest moment that can be simulated: far from where times would run over.
@@ -24,14 +28,22 @@ pub const END: Ps = 1 << 62;
 /// How long the intervals of series may be: 1 ns to 1000 s.
 const EVERY: RangeInclusive<Ps> = 1_000..=1_000_000_000_000_000;
 
-/// What engines are made of, from what Python gives.
-pub struct Input {
+/// What engines are made of, as Python gives it: copies, for it is looked at without the interpreter.
+pub struct Given {
     pub config: Config,
     pub profiles: Vec<Config>,
     /// The profile of each node.
     pub of: Vec<u16>,
     /// Ports of switches without PFC, and without marking.
     pub without: [Vec<u32>; 2],
+    topology: Topology,
+    forwarding: Forwarding,
+    sending: Sending,
+    changes: Option<Numbers<u64>>,
+}
+
+/// What engines are made of, after a look at all of it.
+pub struct Input {
     pub topology: Topology,
     pub tables: Tables,
     pub traffic: Traffic,
@@ -42,33 +54,40 @@ pub struct Input {
 type Parameters<'a, 'py> =
     (Option<&'a str>, Option<&'a Bound<'py, PyDict>>, &'a [Bound<'py, PyDict>], Perhaps<'a, 'py>);
 
-impl Input {
-    /// Look at all arguments.
+impl Given {
+    /// Read all arguments.
     pub fn read<'a, 'py>(
-        (kinds, cables): (Given<'a, 'py>, Given<'a, 'py>),
-        (group, groups, members, column): (Given<'a, 'py>, Given<'a, 'py>, Given<'a, 'py>, Perhaps<'a, 'py>),
-        (queue_pairs, limits, messages): (Given<'a, 'py>, Perhaps<'a, 'py>, Given<'a, 'py>),
+        (kinds, cables): (Argument<'a, 'py>, Argument<'a, 'py>),
+        forwarding: (Argument<'a, 'py>, Argument<'a, 'py>, Argument<'a, 'py>, Perhaps<'a, 'py>),
+        (queue_pairs, limits, messages): (Argument<'a, 'py>, Perhaps<'a, 'py>, Argument<'a, 'py>),
         waits: traffic::Waits<'a, 'py>,
         changes: Perhaps<'a, 'py>,
         (dcqcn, parameters, profiles, profile): Parameters<'a, 'py>,
         (without_pfc, without_ecn): (Perhaps<'a, 'py>, Perhaps<'a, 'py>),
     ) -> PyResult<Self> {
         let (topology, host_speed_mbps) = network::topology(kinds, cables)?;
-        let (fib, entries) = network::fib(&topology, group, groups, members, column.is_some())?;
-        let tables = network::columns(fib, column)?;
+        let forwarding = Forwarding::read(&topology, forwarding)?;
         let config = parameters::config(dcqcn, parameters, host_speed_mbps)?;
         let (profiles, of) = parameters::profiles(config, profiles, profile, topology.kinds.len())?;
         let without = [
             network::switch_ports("without_pfc", without_pfc, &topology)?,
             network::switch_ports("without_ecn", without_ecn, &topology)?,
         ];
-        let known = (&topology, &tables, config.host.mtu);
-        let (traffic, owners) = traffic::traffic(queue_pairs, limits, messages, waits, known)?;
-        let timeline = match changes {
-            Some(given) => changes::changes(given, &topology, (&tables.fib, &entries, &owners), &config.host)?,
+        let sending = Sending::read(queue_pairs, limits, messages, waits)?;
+        let changes = Numbers::perhaps("changes", &[None, Some(5)], changes)?;
+        Ok(Given { config, profiles, of, without, topology, forwarding, sending, changes })
+    }
+
+    /// Look at what was read. It needs no interpreter.
+    pub fn input(self, work: &mut Work<'_>) -> PyResult<Input> {
+        let topology = self.topology;
+        let (tables, entries) = network::tables(&topology, self.forwarding, work)?;
+        let (traffic, owners) = traffic::traffic(self.sending, (&topology, &tables, self.config.host.mtu), work)?;
+        let timeline = match &self.changes {
+            Some(given) => changes::changes(given, &topology, (&tables.fib, &entries, &owners), &self.config.host)?,
             None => Vec::new(),
         };
-        Ok(Input { config, profiles, of, without, topology, tables, traffic, timeline })
+        Ok(Input { topology, tables, traffic, timeline })
     }
 }
 
@@ -80,6 +99,7 @@ pub struct PacketEngine {
     collector: Option<Collector>,
     /// What series need to begin, until the first run: the network, the traffic and the MTU.
     begin: Option<(Topology, Traffic, u32)>,
+    setup_steps: u64,
 }
 
 #[pymethods]
@@ -89,6 +109,7 @@ impl PacketEngine {
         limits=None, changes=None, dcqcn=Some("connectx"), parameters=None, profiles=vec![], profile=None, without_pfc=None, without_ecn=None))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
+        py: Python<'_>,
         kinds: &Bound<'_, PyAny>,
         cables: &Bound<'_, PyAny>,
         group: &Bound<'_, PyAny>,
@@ -109,7 +130,7 @@ impl PacketEngine {
         without_pfc: Option<&Bound<'_, PyAny>>,
         without_ecn: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let Input { config, profiles, of, without, topology, tables, traffic, timeline } = Input::read(
+        let mut given = Given::read(
             (kinds, cables),
             (group, groups, members, None),
             (queue_pairs, limits, messages),
@@ -118,11 +139,23 @@ impl PacketEngine {
             (dcqcn, parameters, &profiles, profile),
             (without_pfc, without_ecn),
         )?;
-        let timeline = Timeline::new(timeline);
-        let engine = Engine::with_profiles(config, profiles, &of, &topology, tables.fib, &traffic);
-        let engine = engine.with_changes(timeline).without_pfc(&without[0]).without_ecn(&without[1]);
+        let (engine, setup_steps) = released(py, move |work| {
+            let (config, mtu) = (given.config, given.config.host.mtu);
+            let (profiles, of, without) = (
+                std::mem::take(&mut given.profiles),
+                std::mem::take(&mut given.of),
+                std::mem::take(&mut given.without),
+            );
+            let Input { topology, tables, traffic, timeline } = given.input(work)?;
+            let engine = Engine::set_up((config, profiles, &of), &topology, tables.fib, &traffic, work);
+            let engine = engine.map_err(stopped)?.with_changes(Timeline::new(timeline));
+            let engine = engine.without_pfc(&without[0]).without_ecn(&without[1]);
+            Ok((engine, topology, traffic, mtu))
+        })
+        .ended()?;
+        let (engine, topology, traffic, mtu) = engine;
         let ports = topology.wires.len();
-        Ok(PacketEngine { engine, ports, now: 0, collector: None, begin: Some((topology, traffic, config.host.mtu)) })
+        Ok(PacketEngine { engine, ports, now: 0, collector: None, begin: Some((topology, traffic, mtu)), setup_steps })
     }
 
     #[pyo3(signature = (every_ps, *, ports=true, queues=true, queue_pairs=true, of_ports=None))]
@@ -168,12 +201,13 @@ impl PacketEngine {
             return Err(wrong("until_ps", format!("{until_ps} is not within now ({}) and 2^62", self.now)));
         }
         self.begin = None;
-        py.detach(|| match &mut self.collector {
-            Some(collector) => collector.run(&mut self.engine, until_ps),
-            None => self.engine.run(until_ps),
+        let (engine, collector) = (&mut self.engine, &mut self.collector);
+        let ran = released(py, |work| match collector {
+            Some(collector) => collector.run(engine, until_ps, work),
+            None => engine.run_while(until_ps, work),
         });
-        self.now = until_ps;
-        Ok(())
+        self.now = ran.done.err().unwrap_or(until_ps);
+        ran.raised.map_or(Ok(()), Err)
     }
 
     fn series<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -181,6 +215,11 @@ impl PacketEngine {
             Some(collector) => collector.take(py, &self.engine, self.now),
             None => Err(wrong("series", "nothing is collected: call sample_every before the first run")),
         }
+    }
+
+    #[getter]
+    fn setup_steps(&self) -> u64 {
+        self.setup_steps
     }
 
     #[getter]

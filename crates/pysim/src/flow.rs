@@ -9,12 +9,14 @@ use railweave_sim::flow::{Bound as Bind, FlowEngine as Engine, Options};
 use railweave_sim::packet::Ps;
 
 use crate::arrays::wrong;
-use crate::engine::{END, Input};
+use crate::engine::{END, Given, Input};
+use crate::released::{released, stopped};
 
 #[pyclass(module = "railweave._sim")]
 pub struct FlowEngine {
     engine: Engine,
     now: Ps,
+    setup_steps: u64,
 }
 
 #[pymethods]
@@ -54,7 +56,7 @@ impl FlowEngine {
         if !(0.0..=1.0).contains(&tolerance) {
             return Err(wrong("tolerance", format!("{tolerance} is not within 0 and 1")));
         }
-        let Input { config, profiles, of, topology, tables, traffic, timeline, .. } = Input::read(
+        let mut given = Given::read(
             (kinds, cables),
             (group, groups, members, column),
             (queue_pairs, None, messages),
@@ -63,24 +65,36 @@ impl FlowEngine {
             (dcqcn, parameters, &profiles, profile),
             (without_pfc, without_ecn),
         )?;
-        let options = Options { efficiency, post_cost: config.host.post_cost, tolerance, fold };
-        let engine = py.detach(|| {
-            Engine::with_profiles(config, &profiles, &of, &topology, tables, traffic, options).with_changes(timeline)
-        });
-        let engine = engine.map_err(|change| {
-            let what = if matches!(change, Change::Loss(..)) { "lost packets" } else { "pauses" };
-            PyValueError::new_err(format!("changes: flows know nothing of {what}: use the packet engine"))
-        })?;
-        Ok(FlowEngine { engine, now: 0 })
+        let (engine, setup_steps) = released(py, move |work| {
+            let config = given.config;
+            let (profiles, of) = (std::mem::take(&mut given.profiles), std::mem::take(&mut given.of));
+            let Input { topology, tables, traffic, timeline } = given.input(work)?;
+            // a change makes differ what behaved the same
+            let fold = fold && timeline.is_empty();
+            let options = Options { efficiency, post_cost: config.host.post_cost, tolerance, fold };
+            let engine = Engine::set_up((config, &profiles, &of), &topology, tables, traffic, options, work);
+            engine.map_err(stopped)?.with_changes(timeline).map_err(|change| {
+                let what = if matches!(change, Change::Loss(..)) { "lost packets" } else { "pauses" };
+                PyValueError::new_err(format!("changes: flows know nothing of {what}: use the packet engine"))
+            })
+        })
+        .ended()?;
+        Ok(FlowEngine { engine, now: 0, setup_steps })
     }
 
     fn run(&mut self, py: Python<'_>, until_ps: u64) -> PyResult<()> {
         if !(self.now..=END).contains(&until_ps) {
             return Err(wrong("until_ps", format!("{until_ps} is not within now ({}) and 2^62", self.now)));
         }
-        py.detach(|| self.engine.run(until_ps));
-        self.now = until_ps;
-        Ok(())
+        let engine = &mut self.engine;
+        let ran = released(py, |work| engine.run_while(until_ps, work));
+        self.now = ran.done.err().unwrap_or(until_ps);
+        ran.raised.map_or(Ok(()), Err)
+    }
+
+    #[getter]
+    fn setup_steps(&self) -> u64 {
+        self.setup_steps
     }
 
     #[getter]

@@ -8,6 +8,7 @@ mod engine;
 mod flow;
 mod network;
 mod parameters;
+mod released;
 mod series;
 mod traffic;
 

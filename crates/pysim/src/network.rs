@@ -8,8 +8,10 @@ use railweave_sim::input::spec::{FASTEST_MBPS, LONGEST};
 use railweave_sim::input::topology_file::MOST_PORTS;
 use railweave_sim::routing::{Fib, Group, NO_GROUP, ONE_PORT};
 use railweave_sim::topology::{Cable, NodeKind, Topology};
+use railweave_sim::work::{Stopped, Work};
 
-use crate::arrays::{Numbers, Perhaps, wrong};
+use crate::arrays::{Given, Numbers, Perhaps, wrong};
+use crate::released::stopped;
 
 const HOST: u8 = 0;
 const SWITCH: u8 = 1;
@@ -87,6 +89,29 @@ pub fn switch_ports(name: &'static str, given: Perhaps<'_, '_>, topology: &Topol
     Ok(given.slice().to_vec())
 }
 
+/// Forwarding tables as they are given.
+pub struct Forwarding {
+    group: Numbers<u32>,
+    groups: Numbers<u32>,
+    members: Numbers<u16>,
+    column: Option<Numbers<u32>>,
+}
+
+impl Forwarding {
+    /// Read the arguments.
+    pub fn read<'a, 'py>(
+        topology: &Topology,
+        (group, groups, members, column): (Given<'a, 'py>, Given<'a, 'py>, Given<'a, 'py>, Perhaps<'a, 'py>),
+    ) -> PyResult<Self> {
+        let switches = topology.kinds.iter().filter(|&&kind| kind == NodeKind::Switch).count();
+        let members = Numbers::read("members", &[None], members)?;
+        let groups = Numbers::read("groups", &[None, Some(3)], groups)?;
+        let group = Numbers::read("group", &[Some(switches), None], group)?;
+        let column = Numbers::perhaps("column", &[None], column)?;
+        Ok(Forwarding { group, groups, members, column })
+    }
+}
+
 /// What an entry of a forwarding table may be.
 pub struct Entries {
     /// The highest port of each group.
@@ -112,16 +137,12 @@ impl Entries {
     }
 }
 
-/// Forwarding tables. `here`: entries may be `HERE`.
-pub fn fib(
+/// Forwarding tables, whose entries may be `HERE` where they have columns.
+pub fn tables(
     topology: &Topology,
-    group: &Bound<'_, PyAny>,
-    groups: &Bound<'_, PyAny>,
-    members: &Bound<'_, PyAny>,
-    here: bool,
-) -> PyResult<(Fib, Entries)> {
-    let members = Numbers::<u16>::read("members", &[None], members)?;
-    let given = Numbers::<u32>::read("groups", &[None, Some(3)], groups)?;
+    Forwarding { group, groups: given, members, column }: Forwarding,
+    work: &mut Work<'_>,
+) -> PyResult<(Tables, Entries)> {
     let (mut groups, mut highest) = (Vec::new(), Vec::new());
     for (row, [start, len, balance]) in given.rows() {
         let len = given.within(row, "len", len, 1, u16::MAX.into())?;
@@ -133,12 +154,12 @@ pub fn fib(
         highest.push(ports.iter().copied().max().unwrap_or(0));
         groups.push(Group { start, len: len as u16, balance });
     }
-    let entries = Entries { highest, here };
+    let entries = Entries { highest, here: column.is_some() };
     let mut fib = Fib { addresses: 0, rows: Fib::rows(topology), group: Vec::new(), groups, members: Vec::new() };
     let switches: Vec<usize> = fib.switches().collect();
-    let group = Numbers::<u32>::read("group", &[Some(switches.len()), None], group)?;
     fib.addresses = group.columns();
     for (number, (&node, row)) in switches.iter().zip(group.slice().chunks(fib.addresses.max(1))).enumerate() {
+        work.step(row.len()).map_err(stopped)?;
         let ports = topology.ports(node).len();
         for (address, &entry) in row.iter().enumerate() {
             if let Some(what) = entries.wrong(entry, ports) {
@@ -146,29 +167,29 @@ pub fn fib(
             }
         }
     }
-    (fib.group, fib.members) = (group.slice().to_vec(), members.slice().to_vec());
-    Ok((fib, entries))
+    (fib.group, fib.members) = (group.take(), members.take());
+    if let Some(given) = &column {
+        for (row, &column) in given.slice().iter().enumerate() {
+            given.one_of(row, "it", column, fib.addresses, "columns")?;
+        }
+    }
+    Ok((Tables { fib, column: column.map(Numbers::take) }, entries))
 }
 
 /// The host of a column of tables whose addresses are those of several.
 pub const SEVERAL: u32 = u32::MAX - 1;
 
-/// The columns of addresses, where several have one in common.
-pub fn columns(fib: Fib, column: Option<&Bound<'_, PyAny>>) -> PyResult<Tables> {
-    let Some(column) = column else { return Ok(fib.into()) };
-    let given = Numbers::<u32>::read("column", &[None], column)?;
-    for (row, &column) in given.slice().iter().enumerate() {
-        given.one_of(row, "it", column, fib.addresses, "columns")?;
-    }
-    Ok(Tables { fib, column: Some(given.slice().to_vec()) })
-}
-
 /// The node of each column's host, from those of addresses (`u32::MAX`: no packet has the address), and where forwarding
 /// leads to another: as `Fib::astray`.
-pub fn owners(topology: &Topology, tables: &Tables, owners: Vec<u32>) -> (Vec<u32>, Option<(usize, usize, u32)>) {
+pub fn owners(
+    topology: &Topology,
+    tables: &Tables,
+    owners: Vec<u32>,
+    work: &mut Work<'_>,
+) -> Result<(Vec<u32>, Option<(usize, usize, u32)>), Stopped> {
     let Some(column) = &tables.column else {
-        let astray = tables.fib.astray(topology, &owners);
-        return (owners, astray);
+        let astray = tables.fib.astray(topology, &owners, work)?;
+        return Ok((owners, astray));
     };
     let mut of_column = vec![u32::MAX; tables.fib.addresses];
     for (&column, &owner) in column.iter().zip(&owners).filter(|one| *one.1 != u32::MAX) {
@@ -177,6 +198,6 @@ pub fn owners(topology: &Topology, tables: &Tables, owners: Vec<u32>) -> (Vec<u3
     }
     let mut plain = tables.fib.clone();
     plain.group.iter_mut().filter(|entry| **entry == HERE).for_each(|entry| *entry = NO_GROUP);
-    let astray = plain.astray(topology, &of_column);
-    (of_column, astray)
+    let astray = plain.astray(topology, &of_column, work)?;
+    Ok((of_column, astray))
 }

@@ -6,6 +6,7 @@ use pyo3::types::PyDict;
 use railweave_sim::engine::Engine;
 use railweave_sim::packet::Ps;
 use railweave_sim::series::{FlowSeries, PortSeries, QueueSeries, Series};
+use railweave_sim::work::Work;
 
 /// What is collected.
 pub struct Collector {
@@ -20,15 +21,16 @@ impl Collector {
         Collector { series, over: false }
     }
 
-    /// Run the engine up to a moment, and take the samples that are due.
-    pub fn run(&mut self, engine: &mut Engine, until: Ps) {
+    /// Run the engine up to a moment, and take the samples that are due. Where the work is stopped, the error is up to when it
+    /// ran.
+    pub fn run(&mut self, engine: &mut Engine, until: Ps, work: &mut Work<'_>) -> Result<(), Ps> {
         while !self.over && self.series.next() <= until {
             let now = self.series.next();
-            engine.run(now);
+            engine.run_while(now, work)?;
             self.series.sample(engine, now);
             self.over = engine.next() == Ps::MAX;
         }
-        engine.run(until);
+        engine.run_while(until, work)
     }
 
     /// The series up to `now`, the limit of the engine's last run, and where they end. They begin anew.

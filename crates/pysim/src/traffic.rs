@@ -8,9 +8,11 @@ use railweave_sim::input::flows::{LATEST, MOST_BYTES};
 use railweave_sim::input::spec::FASTEST_MBPS;
 use railweave_sim::topology::{NodeKind, Topology};
 use railweave_sim::traffic::{Limit, Message, QueuePair, Traffic, Verb, Wait};
+use railweave_sim::work::Work;
 
 use crate::arrays::{Given, Numbers, Perhaps, wrong};
 use crate::network::{self, SEVERAL};
+use crate::released::stopped;
 
 /// Names of codes in Python.
 pub const CODES: [(&str, u64); 3] = [("WRITE", 0), ("WRITE_WITH_IMMEDIATE", 1), ("SEND", 2)];
@@ -22,21 +24,62 @@ const VERBS: [Verb; 3] = [Verb::Write, Verb::WriteWithImmediate, Verb::Send];
 /// (left out: that of its number).
 pub type Waits<'a, 'py> = (Perhaps<'a, 'py>, Perhaps<'a, 'py>, Perhaps<'a, 'py>, Perhaps<'a, 'py>);
 
+/// What hosts are to send as it is given.
+pub struct Sending {
+    pairs: Numbers<u32>,
+    limits: Option<Numbers<u32>>,
+    messages: Numbers<u64>,
+    waits: Option<Lists>,
+}
+
+/// `Waits` as they are given.
+struct Lists {
+    starts: Numbers<u64>,
+    after: Numbers<u32>,
+    delays: Option<Numbers<u64>>,
+    of: Option<Numbers<u32>>,
+}
+
+impl Sending {
+    /// Read the arguments.
+    pub fn read<'a, 'py>(
+        pairs: Given<'a, 'py>,
+        limits: Perhaps<'a, 'py>,
+        messages: Given<'a, 'py>,
+        waits: Waits<'a, 'py>,
+    ) -> PyResult<Self> {
+        let pairs = Numbers::read("queue_pairs", &[None, Some(4)], pairs)?;
+        let limits = Numbers::perhaps("limits", &[Some(pairs.len() / 4), Some(2)], limits)?;
+        let messages = Numbers::read("messages", &[None, Some(4)], messages)?;
+        let waits = match waits {
+            (Some(starts), Some(after), delays, of) => {
+                let count = messages.len() / 4;
+                let of = Numbers::perhaps("after_of", &[Some(count)], of)?;
+                let starts = Numbers::read("after_start", &[of.is_none().then_some(count + 1)], starts)?;
+                let after = Numbers::read("after", &[None], after)?;
+                let delays = Numbers::perhaps("after_delay_ps", &[Some(after.len())], delays)?;
+                Some(Lists { starts, after, delays, of })
+            }
+            (None, None, None, None) => None,
+            _ => return Err(wrong("after", "after_start and after are given together or not at all")),
+        };
+        Ok(Sending { pairs, limits, messages, waits })
+    }
+}
+
 /// What hosts are to send, and the node of each column's host (`u32::MAX`: it is not used).
 pub fn traffic(
-    pairs: &Bound<'_, PyAny>,
-    limits: Option<&Bound<'_, PyAny>>,
-    messages: &Bound<'_, PyAny>,
-    (after_start, after, delays, after_of): Waits<'_, '_>,
+    Sending { pairs, limits, messages: given, waits }: Sending,
     (topology, tables, mtu): (&Topology, &Tables, u32),
+    work: &mut Work<'_>,
 ) -> PyResult<(Traffic, Vec<u32>)> {
-    let (pairs, owners) = queue_pairs(pairs, topology, tables)?;
-    let limits = limits.map(|limits| limit(limits, pairs.len())).transpose()?.unwrap_or_default();
+    let (pairs, owners) = queue_pairs(&pairs, topology, tables, work)?;
+    let limits = limits.map(|limits| limit(&limits)).transpose()?.unwrap_or_default();
     let mut traffic = Traffic { pairs, messages: Vec::new(), limits };
-    let given = Numbers::<u64>::read("messages", &[None, Some(4)], messages)?;
     traffic.messages.reserve_exact(given.len() / 4);
     let mut packets = vec![0u64; traffic.pairs.len()];
     for (row, [qp, bytes, start, verb]) in given.rows() {
+        work.step(1).map_err(stopped)?;
         let qp = given.one_of(row, "qp", qp, traffic.pairs.len(), "queue pairs")?;
         let bytes = given.within(row, "bytes", bytes, 0, MOST_BYTES)?;
         let start = given.within(row, "start_ps", start, 0, LATEST)?;
@@ -49,29 +92,32 @@ pub fn traffic(
         }
         traffic.messages.push(Message { verb, qp, bytes, start, after: Arc::default() });
     }
-    match (after_start, after) {
-        (Some(starts), Some(after)) => wait(&mut traffic, (starts, after, delays, after_of), topology.lookahead())?,
-        (None, None) if delays.is_none() && after_of.is_none() => {}
-        _ => return Err(wrong("after", "after_start and after are given together or not at all")),
-    }
-    // without waits there is none
-    if let Some(message) = after.and_then(|_| traffic.circle()) {
-        let what = format!("message {message} waits for itself, by others or by those before it on its queue pair");
-        return Err(wrong("after", what));
+    drop(given);
+    if let Some(lists) = waits {
+        wait(&mut traffic, lists, topology.lookahead(), work)?;
+        if let Some(message) = traffic.circle(work).map_err(stopped)? {
+            let what = format!("message {message} waits for itself, by others or by those before it on its queue pair");
+            return Err(wrong("after", what));
+        }
     }
     Ok((traffic, owners))
 }
 
 /// Queue pairs, and the node of each column's host. A packet that reached another host would be taken there, so forwarding
 /// is looked at.
-fn queue_pairs(pairs: &Bound<'_, PyAny>, topology: &Topology, tables: &Tables) -> PyResult<(Vec<QueuePair>, Vec<u32>)> {
-    let given = Numbers::<u32>::read("queue_pairs", &[None, Some(4)], pairs)?;
+fn queue_pairs(
+    given: &Numbers<u32>,
+    topology: &Topology,
+    tables: &Tables,
+    work: &mut Work<'_>,
+) -> PyResult<(Vec<QueuePair>, Vec<u32>)> {
     let nodes = topology.hosts();
     let hosts = nodes.len();
     let mut pairs = Vec::with_capacity(given.len() / 4);
     let addresses = tables.addresses();
     let mut owners = vec![u32::MAX; addresses];
     for (row, [src, dst, to, back]) in given.rows() {
+        work.step(1).map_err(stopped)?;
         given.one_of(row, "src", src, hosts, "hosts")?;
         given.one_of(row, "dst", dst, hosts, "hosts")?;
         if src == dst {
@@ -99,7 +145,7 @@ fn queue_pairs(pairs: &Bound<'_, PyAny>, topology: &Topology, tables: &Tables) -
     for owner in owners.iter_mut().filter(|owner| **owner != u32::MAX) {
         *owner = nodes[*owner as usize];
     }
-    let (owners, astray) = network::owners(topology, tables, owners);
+    let (owners, astray) = network::owners(topology, tables, owners, work).map_err(stopped)?;
     if let Some((node, address, host)) = astray {
         let row = tables.fib.rows[node];
         let what = format!("row {row}: node {node}: address {address}: {}", leads_astray(host, owners[address]));
@@ -108,8 +154,7 @@ fn queue_pairs(pairs: &Bound<'_, PyAny>, topology: &Topology, tables: &Tables) -
     Ok((pairs, owners))
 }
 
-fn limit(limits: &Bound<'_, PyAny>, pairs: usize) -> PyResult<Vec<Limit>> {
-    let given = Numbers::<u32>::read("limits", &[Some(pairs), Some(2)], limits)?;
+fn limit(given: &Numbers<u32>) -> PyResult<Vec<Limit>> {
     let mut limits = Vec::new();
     for (row, [mtu, rate_mbps]) in given.rows() {
         if mtu != 0 {
@@ -133,16 +178,11 @@ pub fn leads_astray(host: u32, owner: u32) -> String {
 
 fn wait(
     traffic: &mut Traffic,
-    (starts, after, delays, of): (Given<'_, '_>, Given<'_, '_>, Perhaps<'_, '_>, Perhaps<'_, '_>),
+    Lists { starts, after, delays, of }: Lists,
     least: u64,
+    work: &mut Work<'_>,
 ) -> PyResult<()> {
     let count = traffic.messages.len();
-    let of = of.map(|of| Numbers::<u32>::read("after_of", &[Some(count)], of)).transpose()?;
-    let lists = of.is_none().then_some(count + 1);
-    let starts = Numbers::<u64>::read("after_start", &[lists], starts)?;
-    let after = Numbers::<u32>::read("after", &[None], after)?;
-    let delays =
-        delays.map(|delays| Numbers::<u64>::read("after_delay_ps", &[Some(after.len())], delays)).transpose()?;
     let delays = delays.as_ref().map(Numbers::slice);
     if let Some(row) = delays.and_then(|delays| delays.iter().position(|&delay| delay > LATEST)) {
         return Err(wrong("after_delay_ps", format!("row {row}: more than {LATEST}")));
@@ -168,6 +208,7 @@ fn wait(
         }
         let places = begin as usize..end as usize;
         if before.0 != list {
+            work.step(places.len()).map_err(stopped)?;
             let wait = |place: usize| {
                 let message = after.one_of(place, "it", after.slice()[place], count, "messages")?;
                 Ok(Wait { message, delay: delay(place) })
@@ -176,6 +217,7 @@ fn wait(
             let arrivals = traffic.arrivals(&waits);
             before = (list, waits, arrivals);
         }
+        work.step(1 + before.2.len()).map_err(stopped)?;
         let Message { qp, start, .. } = traffic.messages[number];
         let src = traffic.pairs[qp as usize].src;
         if let Some(&(dst, delay)) = before.2.iter().find(|&&(dst, delay)| dst != src && start + delay < least) {

@@ -15,6 +15,7 @@ use crate::topology::{NodeKind, Topology};
 use crate::traffic::{Schedule, Traffic};
 use crate::transport::{Receiver, Sender};
 use crate::wires::Wires;
+use crate::work::{Stopped, Work, whole};
 
 mod changes;
 mod view;
@@ -80,16 +81,34 @@ impl Engine {
         fib: Fib,
         traffic: &Traffic,
     ) -> Self {
+        whole(|work| Engine::set_up((config, profiles, of), topology, fib, traffic, work))
+    }
+
+    /// The same as work that can be stopped.
+    ///
+    /// # Errors
+    /// Where it is.
+    ///
+    /// # Panics
+    /// As `new`.
+    pub fn set_up(
+        (config, profiles, of): (Config, Vec<Config>, &[u16]),
+        topology: &Topology,
+        fib: Fib,
+        traffic: &Traffic,
+        work: &mut Work<'_>,
+    ) -> Result<Self, Stopped> {
         let lanes = Lanes::new(1 << config.host.data_class | 1 << config.host.cnp_class);
         let profiles: Vec<Config> = profiles.iter().map(|profile| lanes.apply(profile)).collect();
         let config = lanes.apply(&config);
         let hosts = topology.hosts();
-        let schedule = Schedule::new(traffic, &config.host);
+        let schedule = Schedule::new(traffic, &config.host, work)?;
         let mut starts: Vec<Vec<(Ps, u32)>> = vec![Vec::new(); topology.kinds.len()];
         let mut wires = Wires::new(topology);
         let mut windows = Windows::new(topology, LONGEST);
         let (mut senders, mut receivers) = (Vec::new(), Vec::new());
         for (qp, pair) in traffic.pairs.iter().enumerate() {
+            work.step(1)?;
             let node = hosts[pair.src as usize] as usize;
             let wire = topology.wires[topology.first[node] as usize];
             let line = 8e6 * 65536.0 / wire.ps_per_byte as f64;
@@ -98,10 +117,13 @@ impl Engine {
             senders.push(Sender::new(pair.to, entropy, begin, end - begin, line).with_limit(traffic.limit(qp as u32)));
             receivers.push(Receiver::new(pair.back));
         }
+        work.step(topology.wires.len())?;
         let (lookahead, mut number) = (topology.lookahead(), 0);
         for messages in traffic.alike() {
+            work.step(messages[0].after.len())?;
             let arrivals = traffic.arrivals(&messages[0].after);
             for message in messages {
+                work.step(1 + arrivals.len())?;
                 let src = traffic.pairs[message.qp as usize].src;
                 let node = hosts[src as usize] as usize;
                 for &(host, delay) in arrivals.iter().filter(|arrival| arrival.0 != src) {
@@ -123,6 +145,7 @@ impl Engine {
         let (mut nodes, mut all_hosts, mut switches) = (Vec::new(), Vec::new(), Vec::new());
         for (node, kind) in topology.kinds.iter().enumerate() {
             let ports = topology.ports(node);
+            work.step(1 + ports.len())?;
             nodes.push(match kind {
                 NodeKind::Host => {
                     all_hosts.push(Host::new(
@@ -143,7 +166,7 @@ impl Engine {
                 }
             });
         }
-        Engine {
+        Ok(Engine {
             host: config.host,
             profiles,
             lanes,
@@ -166,7 +189,7 @@ impl Engine {
             windows,
             batch: Batch::default(),
             counters: Counters::default(),
-        }
+        })
     }
 
     /// Have these changes happen.
@@ -183,14 +206,42 @@ impl Engine {
         self.recall(limit);
     }
 
+    /// The same as work that can be stopped. It can run on afterwards, and what comes of it is the same.
+    ///
+    /// # Errors
+    /// Where it is stopped: up to when everything has happened.
+    pub fn run_while(&mut self, limit: Ps, work: &mut Work<'_>) -> Result<(), Ps> {
+        self.advance_while(limit, work)?;
+        self.recall(limit);
+        Ok(())
+    }
+
     /// The same, for where only counters of the run, arrivals and whether anything happens any more are looked at before it
     /// runs on: switches go on sending ahead.
     pub fn advance(&mut self, limit: Ps) {
+        whole(|work| self.try_advance(limit, work));
+    }
+
+    /// `advance` as work that can be stopped.
+    ///
+    /// # Errors
+    /// As `run_while`.
+    pub fn advance_while(&mut self, limit: Ps, work: &mut Work<'_>) -> Result<(), Ps> {
+        self.try_advance(limit, work).map_err(|Stopped| {
+            let until = self.windows.furthest().min(limit);
+            self.run(until); // the side that is behind follows, a window at most
+            until
+        })
+    }
+
+    fn try_advance(&mut self, limit: Ps, work: &mut Work<'_>) -> Result<(), Stopped> {
         loop {
+            work.step(self.nodes.len())?;
             let (begin, change) = (self.wires.next(), self.timeline.next());
             if begin.min(change) >= limit {
                 self.counters.lost_on_wire = self.wires.lost;
-                return;
+                self.windows.reached(limit);
+                return Ok(());
             }
             if change <= begin {
                 // everything before is done: no node has anything to do earlier

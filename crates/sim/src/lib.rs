@@ -23,3 +23,4 @@ pub mod topology;
 pub mod traffic;
 pub mod transport;
 pub mod wires;
+pub mod work;

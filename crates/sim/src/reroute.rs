@@ -4,10 +4,20 @@ use crate::fault::{Change, Fault};
 use crate::packet::Ps;
 use crate::routing::Fib;
 use crate::topology::Topology;
+use crate::work::{Stopped, Work};
 
 /// Changes of forwarding: `delay` after every moment at which cables or nodes break or work again, all switches forward by
 /// shortest paths over what works at that moment. Groups that this needs are put into `fib`.
-pub fn follow(fib: &mut Fib, topology: &Topology, faults: &[Fault], delay: Ps) -> Vec<(Ps, Change)> {
+///
+/// # Errors
+/// Where the work is stopped.
+pub fn follow(
+    fib: &mut Fib,
+    topology: &Topology,
+    faults: &[Fault],
+    delay: Ps,
+    work: &mut Work<'_>,
+) -> Result<Vec<(Ps, Change)>, Stopped> {
     let breaking: Vec<&Fault> = faults.iter().filter(|fault| breaks(fault)).collect();
     let mut moments: Vec<Ps> = breaking.iter().flat_map(|fault| [fault.at, fault.until]).collect();
     moments.sort_unstable();
@@ -16,7 +26,8 @@ pub fn follow(fib: &mut Fib, topology: &Topology, faults: &[Fault], delay: Ps) -
     let mut before = fib.group.clone();
     let mut changes = Vec::new();
     for now in moments.into_iter().filter(|&now| now != Ps::MAX) {
-        let after = fib.around(topology, &broken(topology, breaking.iter().copied().filter(|fault| fault.lasts(now))));
+        let broken = broken(topology, breaking.iter().copied().filter(|fault| fault.lasts(now)));
+        let after = fib.around(topology, &broken, work)?;
         for (place, (&old, &group)) in before.iter().zip(&after).enumerate() {
             if old != group {
                 let (node, address) = (switches[place / fib.addresses] as u32, (place % fib.addresses) as u32);
@@ -25,7 +36,7 @@ pub fn follow(fib: &mut Fib, topology: &Topology, faults: &[Fault], delay: Ps) -
         }
         before = after;
     }
-    changes
+    Ok(changes)
 }
 
 fn breaks(fault: &Fault) -> bool {

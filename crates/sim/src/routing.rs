@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::balance::Balance;
 use crate::topology::{NodeKind, Topology};
+use crate::work::{Stopped, Work, whole};
 
 /// No route.
 pub const NO_GROUP: u32 = u32::MAX;
@@ -43,9 +44,17 @@ pub struct Fib {
 impl Fib {
     /// Shortest paths to every host, whose address is its place among the hosts.
     pub fn shortest(topology: &Topology) -> Self {
+        whole(|work| Fib::find_shortest(topology, work))
+    }
+
+    /// The same as work that can be stopped.
+    ///
+    /// # Errors
+    /// Where it is.
+    pub fn find_shortest(topology: &Topology, work: &mut Work<'_>) -> Result<Self, Stopped> {
         let mut fib = Fib { addresses: topology.hosts().len(), rows: Fib::rows(topology), ..Fib::default() };
-        fib.group = fib.around(topology, &vec![false; topology.wires.len()]);
-        fib
+        fib.group = fib.around(topology, &vec![false; topology.wires.len()], work)?;
+        Ok(fib)
     }
 
     /// The row of each node of a topology.
@@ -68,7 +77,10 @@ impl Fib {
 
     /// The groups (as in `group`) of shortest paths that take no broken cable (by port). Those that are new are put with the
     /// others.
-    pub fn around(&mut self, topology: &Topology, broken: &[bool]) -> Vec<u32> {
+    ///
+    /// # Errors
+    /// Where the work is stopped.
+    pub fn around(&mut self, topology: &Topology, broken: &[bool], work: &mut Work<'_>) -> Result<Vec<u32>, Stopped> {
         let hosts = topology.hosts();
         let nodes = topology.kinds.len();
         let mut table = vec![NO_GROUP; self.switches().count() * hosts.len()];
@@ -97,6 +109,7 @@ impl Fib {
             queue.push_back(edge);
             while let Some(node) = queue.pop_front() {
                 ports.clear();
+                work.step(topology.ports(node).len())?;
                 for port in topology.ports(node).filter(|&port| !broken[port]) {
                     let peer = topology.wires[port].peer_node as usize;
                     if distance[peer] < distance[node] {
@@ -123,7 +136,7 @@ impl Fib {
                 }
             }
         }
-        table
+        Ok(table)
     }
 
     /// Share every group in this way.
@@ -154,10 +167,19 @@ impl Fib {
     /// nodes. `owners` has the node of each address's host, `u32::MAX` where no packet has the address.
     ///
     /// It takes time in proportion to the tables: what a switch's ports of a group lead to is looked up once.
-    pub fn astray(&self, topology: &Topology, owners: &[u32]) -> Option<(usize, usize, u32)> {
+    ///
+    /// # Errors
+    /// Where the work is stopped.
+    pub fn astray(
+        &self,
+        topology: &Topology,
+        owners: &[u32],
+        work: &mut Work<'_>,
+    ) -> Result<Option<(usize, usize, u32)>, Stopped> {
         // by group: for which switch it was looked up, and two of the hosts behind its ports
         let mut known = vec![(usize::MAX, [None; 2]); self.groups.len()];
         for (node, row) in self.switches().zip(self.group.chunks(self.addresses.max(1))) {
+            work.step(row.len())?;
             let two_hosts = |entry| {
                 let mut hosts = self.hosts(topology, node, entry);
                 let one = hosts.next();
@@ -173,11 +195,11 @@ impl Fib {
                     None => two_hosts(entry),
                 };
                 if let Some(host) = behind.into_iter().flatten().find(|&host| host != owners[address]) {
-                    return Some((node, address, host));
+                    return Ok(Some((node, address, host)));
                 }
             }
         }
-        None
+        Ok(None)
     }
 
     /// Whether any group is shared by the load of its ports.

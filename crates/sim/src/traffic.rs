@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::config::HostConfig;
 use crate::packet::Ps;
 use crate::transport::Segment;
+use crate::work::{Stopped, Work};
 
 /// A queue pair between two hosts (counted among hosts). Addresses decide its path: there may be several per host.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +128,10 @@ impl Traffic {
     }
 
     /// A message that waits for itself in the end: for messages that it waits for, or that are before it on its queue pair.
-    pub fn circle(&self) -> Option<u32> {
+    ///
+    /// # Errors
+    /// Where the work is stopped.
+    pub fn circle(&self, work: &mut Work<'_>) -> Result<Option<u32>, Stopped> {
         let count = self.messages.len();
         let mut last = vec![None; self.pairs.len()];
         let queued: Vec<Option<u32>> =
@@ -156,6 +160,7 @@ impl Traffic {
             state[start as usize] = ON_THE_WAY;
             way.push((start, 0));
             while let Some((place, number)) = way.last_mut() {
+                work.step(1)?;
                 let Some(next) = before(*place, *number) else {
                     state[*place as usize] = SEEN;
                     way.pop();
@@ -163,11 +168,11 @@ impl Traffic {
                 };
                 *number += 1;
                 match state[next as usize] {
-                    // a list is no message: what is behind it on the way is one of its messages
+                    // a list is no message: what comes after it on the way is one of its messages
                     ON_THE_WAY if next as usize >= count => {
-                        return Some(way[way.iter().position(|at| at.0 == next)? + 1].0);
+                        return Ok(way.iter().skip_while(|at| at.0 != next).nth(1).map(|at| at.0));
                     }
-                    ON_THE_WAY => return Some(next),
+                    ON_THE_WAY => return Ok(Some(next)),
                     UNSEEN => {
                         state[next as usize] = ON_THE_WAY;
                         way.push((next, 0));
@@ -176,7 +181,7 @@ impl Traffic {
                 }
             }
         }
-        None
+        Ok(None)
     }
 }
 
@@ -220,12 +225,16 @@ pub struct Waiting {
 
 impl Schedule {
     /// The schedule of some traffic.
-    pub fn new(traffic: &Traffic, config: &HostConfig) -> Self {
+    ///
+    /// # Errors
+    /// Where the work is stopped.
+    pub fn new(traffic: &Traffic, config: &HostConfig, work: &mut Work<'_>) -> Result<Self, Stopped> {
         let (pairs, messages) = (traffic.pairs.len(), traffic.messages.len());
         let sender = traffic.pairs.iter().map(|pair| pair.src).collect();
         let mut schedule =
             Schedule { sender, first: vec![0; pairs + 1], follow: vec![0; messages + 1], ..Schedule::default() };
         for (number, message) in traffic.messages.iter().enumerate() {
+            work.step(1)?;
             schedule.first[message.qp as usize + 1] += 1;
             if message.after.is_empty() {
                 continue;
@@ -235,6 +244,7 @@ impl Schedule {
                 continue;
             }
             let waits = message.after.len() as u32;
+            work.step(message.after.len())?;
             schedule.waiting.push(Waiting { first: number as u32, count: 1, waits, ready: 0 });
             for wait in message.after.iter() {
                 schedule.follow[wait.message as usize + 1] += 1;
@@ -252,6 +262,7 @@ impl Schedule {
         schedule.message = vec![0; messages];
         schedule.followers = vec![(0, 0); *schedule.follow.last().unwrap_or(&0) as usize];
         for (number, message) in traffic.messages.iter().enumerate() {
+            work.step(1)?;
             let place = next[message.qp as usize];
             next[message.qp as usize] += 1;
             let before = if place == schedule.first[message.qp as usize] {
@@ -277,13 +288,14 @@ impl Schedule {
             schedule.start.push(message.start);
         }
         for (place, waiting) in schedule.waiting.iter().enumerate() {
+            work.step(waiting.waits as usize)?;
             for wait in traffic.messages[waiting.first as usize].after.iter() {
                 let free = &mut free[wait.message as usize];
                 schedule.followers[*free as usize] = (place as u32, wait.delay);
                 *free += 1;
             }
         }
-        schedule
+        Ok(schedule)
     }
 
     /// A message that others wait for arrived. Returns them, where they wait for nothing more, and when they can have it.

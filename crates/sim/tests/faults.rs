@@ -8,6 +8,7 @@ use railweave_sim::input::network::Network;
 use railweave_sim::input::{faults, shapes, topology_file};
 use railweave_sim::reroute::follow;
 use railweave_sim::routing::{Fib, NO_GROUP, ONE_PORT};
+use railweave_sim::work::whole;
 use serde_json::Value;
 
 fn run(words: &str) -> Output {
@@ -192,7 +193,7 @@ fn forwarding_is_by_shortest_paths_over_what_works() {
     let broken = faults::faults("--fault", texts, &network).expect("good faults");
     let mut fib = Fib::shortest(topology);
     let mut table = fib.group.clone();
-    let changes = follow(&mut fib, topology, &broken, 500_000);
+    let changes = whole(|work| follow(&mut fib, topology, &broken, 500_000, work));
     let (leaf0, leaf1) =
         (network.node("leaf0").expect("it is there") as usize, network.node("leaf1").expect("and this") as usize);
     // the ports by which a switch sends to host h3 (on leaf1), or h1 (on leaf0), after all changes until a time

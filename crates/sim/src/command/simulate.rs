@@ -18,6 +18,7 @@ use crate::reroute;
 use crate::routing::Fib;
 use crate::series::Series;
 use crate::traffic::Traffic;
+use crate::work::{Stopped, Work};
 
 /// A run in which nothing is delivered for so many retransmission timeouts is stuck.
 const PATIENCE: u64 = 100;
@@ -71,7 +72,14 @@ pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -
     let config = setup.config;
     let mut traffic = Traffic::flows(setup.flows.iter().map(|flow| (flow.src, flow.dst, flow.bytes, flow.start)));
     traffic.messages.iter_mut().for_each(|message| message.verb = setup.verb);
-    let mut engine = engine(setup, config, &traffic)?;
+    let profiles = setup.network.profiles(&config)?;
+    let mut stop = || interrupt.signal().is_some();
+    let mut work = Work::new(&mut stop);
+    let Ok(mut engine) = engine(setup, (config, profiles), &traffic, &mut work) else {
+        let end = End::Interrupted(interrupt.signal().unwrap_or_default());
+        let (arrivals, counters) = (vec![Ps::MAX; setup.flows.len()], Counters::default());
+        return Ok(Outcome { end, arrivals, config, counters, time: 0, run_s: 0.0, series: None });
+    };
     let mut series = setup.series.series(setup, &traffic);
     let begin = Instant::now();
     let starts = setup.flows.iter().map(|flow| flow.start);
@@ -106,14 +114,11 @@ pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -
         }
         let (sample, own) = (series.as_ref().map_or(Ps::MAX, Series::next), reached.saturating_add(slice));
         let (limit, watch) = (look.min(until).min(sample).min(own), Instant::now());
-        if series.is_some() {
-            engine.run(limit)
-        } else {
-            engine.advance(limit)
-        }
-        reached = limit;
+        let ran =
+            if series.is_some() { engine.run_while(limit, &mut work) } else { engine.advance_while(limit, &mut work) };
+        reached = ran.err().unwrap_or(limit);
         if let Some(series) = &mut series
-            && limit == sample
+            && reached == sample
         {
             series.sample(&engine, limit);
         }
@@ -140,15 +145,19 @@ pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -
     Ok(Outcome { end, arrivals, config, counters: engine.counters, time, run_s: begin.elapsed().as_secs_f64(), series })
 }
 
-fn engine(setup: &Setup, config: Config, traffic: &Traffic) -> Result<Engine, InputError> {
+fn engine(
+    setup: &Setup,
+    (config, (profiles, of)): (Config, (Vec<Config>, Vec<u16>)),
+    traffic: &Traffic,
+    work: &mut Work<'_>,
+) -> Result<Engine, Stopped> {
     let topology = &setup.network.topology;
-    let mut fib = Fib::shortest(topology);
+    let mut fib = Fib::find_shortest(topology, work)?;
     let mut changes = Fault::changes(&setup.faults);
     if let Some(delay) = setup.reroute {
-        changes.extend(reroute::follow(&mut fib, topology, &setup.faults, delay));
+        changes.extend(reroute::follow(&mut fib, topology, &setup.faults, delay, work)?);
     }
     let fib = fib.balanced(setup.balance);
-    let (profiles, of) = setup.network.profiles(&config)?;
-    let engine = Engine::with_profiles(config, profiles, &of, topology, fib, traffic);
+    let engine = Engine::set_up((config, profiles, &of), topology, fib, traffic, work)?;
     Ok(engine.with_changes(Timeline::new(changes)))
 }

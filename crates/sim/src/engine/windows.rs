@@ -54,6 +54,16 @@ impl Windows {
         self.across.min(self.within[0]).min(self.within[1]).min(self.longest)
     }
 
+    /// Nothing happens any more before `limit`.
+    pub fn reached(&mut self, limit: Ps) {
+        self.done = self.done.map(|done| done.max(limit));
+    }
+
+    /// Up to when the side is done that is ahead of the other.
+    pub fn furthest(&self) -> Ps {
+        self.done[0].max(self.done[1])
+    }
+
     /// Any node can reach its neighbors in so short a time.
     pub fn shorten(&mut self, time: Ps) {
         self.across = self.across.min(time);

@@ -8,6 +8,7 @@ use super::plan::lists;
 use crate::routing::mix;
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::QueuePair;
+use crate::work::{Stopped, Work};
 
 /// A port that no constraint is for.
 pub const NONE: u32 = u32::MAX;
@@ -37,8 +38,19 @@ pub struct Graph {
 
 impl Graph {
     /// The constraints on queue pairs, where ports let `capacity` bytes pass in a picosecond.
-    pub fn new(topology: &Topology, paths: &Paths, pairs: &[QueuePair], capacity: &[f64]) -> Self {
+    ///
+    /// # Errors
+    /// Where the work is stopped.
+    pub fn new(
+        topology: &Topology,
+        paths: &Paths,
+        pairs: &[QueuePair],
+        capacity: &[f64],
+        work: &mut Work<'_>,
+    ) -> Result<Self, Stopped> {
+        work.step(paths.links.len())?;
         let merged = merge(topology, paths, capacity);
+        work.step(paths.links.len() + pairs.len())?;
         let keep = binding(topology, paths, pairs, capacity, &merged);
         let mut graph = Graph { of_port: vec![NONE; capacity.len()], first: vec![0], ..Graph::default() };
         let mut number = vec![NONE; capacity.len()];
@@ -78,9 +90,11 @@ impl Graph {
                 edges.iter().for_each(|&(link, weight)| graph.take(link, weight));
             }
             graph.next();
+            work.step(graph.edges(qp).len())?;
         }
+        work.step(graph.link.len())?;
         graph.index();
-        graph
+        Ok(graph)
     }
 
     /// The queue pair that comes next takes so much of a constraint for each byte that it sends.

@@ -13,6 +13,7 @@ use crate::packet::Ps;
 use crate::routing::Fib;
 use crate::topology::Topology;
 use crate::traffic::Traffic;
+use crate::work::{Stopped, Work, whole};
 
 mod bound;
 mod capacity;
@@ -135,27 +136,30 @@ impl FlowEngine {
     /// # Panics
     /// Where a message waits for itself in the end (`Traffic::circle`).
     pub fn new(config: Config, topology: &Topology, fib: Fib, traffic: &Traffic, options: Options) -> Self {
-        let (profile, traffic) = (vec![0; topology.kinds.len()], traffic.clone());
-        FlowEngine::with_profiles(config, &[config], &profile, topology, fib, traffic, options)
+        let (profile, tables) = (vec![0; topology.kinds.len()], fib.into());
+        let of = (config, &[config][..], &profile[..]);
+        whole(|work| FlowEngine::set_up(of, topology, tables, traffic.clone(), options, work))
     }
 
-    /// The same where switches differ: node `n` has the seed of `profiles[of[n]]`. Where tables have columns that addresses
-    /// share, changes of routes are of columns.
+    /// The same where switches differ, as work that can be stopped: node `n` has the seed of `profiles[of[n]]`. Where tables
+    /// have columns that addresses share, changes of routes are of columns.
+    ///
+    /// # Errors
+    /// Where it is stopped.
     ///
     /// # Panics
     /// As `new`.
-    pub fn with_profiles(
-        config: Config,
-        profiles: &[Config],
-        of: &[u16],
+    pub fn set_up(
+        (config, profiles, of): (Config, &[Config], &[u16]),
         topology: &Topology,
-        tables: impl Into<Tables>,
+        tables: Tables,
         traffic: Traffic,
         options: Options,
-    ) -> Self {
+        work: &mut Work<'_>,
+    ) -> Result<Self, Stopped> {
         let seed = |node: usize| profiles[usize::from(of[node])].seed;
-        let network = Network::new(config, seed, topology, tables.into(), &traffic.pairs, options.efficiency);
-        FlowEngine::on(network, traffic, options)
+        let network = Network::new((config, seed), topology, tables, &traffic.pairs, options.efficiency, work)?;
+        FlowEngine::on(network, traffic, options, work)
     }
 
     /// Have these changes happen. What the network loses or stops in a change is not: a queue pair whose way is broken stands
@@ -171,19 +175,24 @@ impl FlowEngine {
         if timeline.next() == Ps::MAX {
             return Ok(self);
         }
+        if !self.classes.folds() {
+            return Ok(FlowEngine { timeline, ..self });
+        }
         // a change makes differ what behaved the same
         let options = Options { fold: false, ..self.options };
         let mut network = self.network;
-        network.rebuild(&self.traffic.pairs, true);
-        Ok(FlowEngine { timeline, ..FlowEngine::on(network, self.traffic, options) })
+        Ok(whole(|work| {
+            network.rebuild(&self.traffic.pairs, true, work)?;
+            Ok(FlowEngine { timeline, ..FlowEngine::on(network, self.traffic, options, work)? })
+        }))
     }
 
-    fn on(mut network: Network, traffic: Traffic, options: Options) -> Self {
+    fn on(mut network: Network, traffic: Traffic, options: Options, work: &mut Work<'_>) -> Result<Self, Stopped> {
         let hosts = network.hosts();
         let host = network.config.host;
         let classes = if options.fold {
             let traits = network.traits(&traffic.pairs);
-            Classes::new(&traffic, &host, &network.graph, &traits, hosts, options.post_cost > 0)
+            Classes::new(&traffic, &host, &network.graph, (&traits, hosts, options.post_cost > 0), work)?
         } else {
             Classes::single(&traffic, network.graph.capacity.len(), hosts)
         };
@@ -191,14 +200,14 @@ impl FlowEngine {
             network.graph = classes.fold(&network.graph);
         }
         network.represent(&classes.qp);
-        let plan = Plan::new(&traffic, &host, &classes);
+        let plan = Plan::new(&traffic, &host, &classes, work)?;
         let (pairs, messages) = (plan.host.len(), plan.qp.len());
         let first = plan.alike.iter().zip(&plan.waits).filter(|alike| *alike.1 == 0);
         let first = first.flat_map(|(&(begin, end), _)| begin..end);
         let mut starts: Vec<_> = first.map(|message| (plan.start[message as usize], Event::Ready(message))).collect();
         starts.sort_unstable_by(|one, other| other.cmp(one));
         let sender = |bounds: &[u32]| Sender { next: bounds[0], end: bounds[1], ..Sender::default() };
-        FlowEngine {
+        Ok(FlowEngine {
             options,
             fill: Fill::new(&network.graph, network.most()),
             finish: Finish::new(pairs),
@@ -225,7 +234,7 @@ impl FlowEngine {
             traffic,
             classes,
             plan,
-        }
+        })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::packet::{GAP_BYTES, Ps};
 use crate::routing::mix;
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::QueuePair;
+use crate::work::{Stopped, Work};
 
 /// A network with the paths of queue pairs.
 pub struct Network {
@@ -31,14 +32,17 @@ pub struct Network {
 
 impl Network {
     /// A network on which everything works.
+    ///
+    /// # Errors
+    /// Where the work is stopped.
     pub fn new(
-        config: Config,
-        seed: impl Fn(usize) -> u64,
+        (config, seed): (Config, impl Fn(usize) -> u64),
         topology: &Topology,
         tables: Tables,
         pairs: &[QueuePair],
         efficiency: f64,
-    ) -> Self {
+        work: &mut Work<'_>,
+    ) -> Result<Self, Stopped> {
         let mut network = Network {
             config,
             seeds: seeds(seed, topology.kinds.len()),
@@ -51,12 +55,15 @@ impl Network {
             first: Vec::new(),
             latency: Vec::new(),
         };
-        network.rebuild(pairs, true);
-        network
+        network.rebuild(pairs, true, work)?;
+        Ok(network)
     }
 
     /// Find constraints anew, and paths if they changed.
-    pub fn rebuild(&mut self, pairs: &[QueuePair], paths: bool) {
+    ///
+    /// # Errors
+    /// Where the work is stopped; it is not to be used any more then.
+    pub fn rebuild(&mut self, pairs: &[QueuePair], paths: bool, work: &mut Work<'_>) -> Result<(), Stopped> {
         if paths {
             let forwarding = Forwarding {
                 topology: &self.topology,
@@ -64,7 +71,7 @@ impl Network {
                 seed: self.config.seed,
                 seeds: &self.seeds,
             };
-            self.paths = Paths::new(&forwarding, pairs);
+            self.paths = Paths::new(&forwarding, pairs, work)?;
             if let Some(vxlan) = &self.config.switch.vxlan {
                 for (&port, share) in self.paths.links.iter().zip(&mut self.paths.share) {
                     *share *= tunnel_factor(&self.topology, port as usize, vxlan.overhead, &self.config.host);
@@ -72,7 +79,8 @@ impl Network {
             }
         }
         let capacity = self.rates.capacity(&self.topology, &self.paths, &self.config.host, self.efficiency);
-        self.graph = Graph::new(&self.topology, &self.paths, pairs, &capacity);
+        self.graph = Graph::new(&self.topology, &self.paths, pairs, &capacity, work)?;
+        Ok(())
     }
 
     /// A change happens. Returns whether paths may be others now.

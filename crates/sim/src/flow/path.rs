@@ -6,6 +6,7 @@ use crate::packet::Ps;
 use crate::routing::{Fib, NO_GROUP, ONE_PORT, entropy, flow_hash, mix, one_of};
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::QueuePair;
+use crate::work::{Stopped, Work};
 
 /// More switches than this in a row are a circle.
 const MOST_HOPS: usize = 64;
@@ -136,7 +137,10 @@ impl Forwarding<'_> {
 
 impl Paths {
     /// The paths of queue pairs.
-    pub fn new(forwarding: &Forwarding<'_>, pairs: &[QueuePair]) -> Self {
+    ///
+    /// # Errors
+    /// Where the work is stopped.
+    pub fn new(forwarding: &Forwarding<'_>, pairs: &[QueuePair], work: &mut Work<'_>) -> Result<Self, Stopped> {
         let topology = forwarding.topology;
         let hosts = topology.hosts();
         let mut paths = Paths { first: vec![0], ..Paths::default() };
@@ -145,6 +149,7 @@ impl Paths {
         let mut known: MixedMap<u32> = MixedMap::default();
         let (mut front, mut next) = (Vec::new(), Vec::new());
         for (qp, pair) in pairs.iter().enumerate() {
+            work.step(1)?;
             let up = topology.first[hosts[pair.src as usize] as usize];
             let begin = topology.wires[up as usize].peer_node;
             let key = u64::from(begin) << 32 | u64::from(pair.to);
@@ -159,12 +164,13 @@ impl Paths {
             let goal = hosts[pair.dst as usize];
             let flow = Flow { to: pair.to, entropy: entropy(forwarding.seed, qp as u64), goal };
             let hashed = paths.follow(forwarding, flow, begin, &mut front, &mut next);
+            work.step(paths.links(way as usize).len())?;
             paths.begin.push(if hashed { PRIVATE } else { begin });
             if !hashed {
                 known.insert(key, way);
             }
         }
-        paths
+        Ok(paths)
     }
 
     /// Follow a flow from the switch `begin` to its host, switch by switch. Returns whether a hash decided.
@@ -243,7 +249,7 @@ impl Paths {
     }
 
     /// The ports that a way sends by, and the share each carries.
-    pub fn links(&self, way: usize) -> impl Iterator<Item = (usize, f64)> {
+    pub fn links(&self, way: usize) -> impl ExactSizeIterator<Item = (usize, f64)> {
         let range = self.first[way] as usize..self.first[way + 1] as usize;
         range.map(|place| (self.links[place] as usize, self.share[place]))
     }

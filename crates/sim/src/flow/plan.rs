@@ -7,6 +7,7 @@ use crate::config::HostConfig;
 use crate::packet::GAP_BYTES;
 use crate::packet::Ps;
 use crate::traffic::{Message, RETH_BYTES, Traffic, Verb};
+use crate::work::{Stopped, Work};
 
 /// What is to be sent. Everything is counted in classes: messages, queue pairs and hosts that behave the same are one.
 #[derive(Debug, Default)]
@@ -76,13 +77,22 @@ impl Plan {
     }
 
     /// The plan for traffic, where each class does what the first of its members does.
-    pub fn new(traffic: &Traffic, config: &HostConfig, classes: &Classes) -> Self {
+    ///
+    /// # Errors
+    /// Where the work is stopped.
+    pub fn new(
+        traffic: &Traffic,
+        config: &HostConfig,
+        classes: &Classes,
+        work: &mut Work<'_>,
+    ) -> Result<Self, Stopped> {
         let (messages, pairs) = (&traffic.messages, &traffic.pairs);
         let mut plan = Plan::default();
         let mut after: Vec<(u32, (u32, Ps))> = Vec::new();
         let mut own: Vec<(u32, Ps)> = Vec::new();
         let mut before: Option<&Message> = None;
         for (number, message) in messages.iter().enumerate() {
+            work.step(1)?;
             let class = classes.message[number];
             if class as usize != plan.qp.len() {
                 continue; // not the first of its class
@@ -97,6 +107,7 @@ impl Plan {
                 plan.alike.last_mut().expect("the message before is one of them").1 = next;
                 continue;
             }
+            work.step(message.after.len())?;
             own.clear();
             own.extend(message.after.iter().map(|wait| (classes.message[wait.message as usize], wait.delay)));
             own.sort_unstable();
@@ -119,6 +130,6 @@ impl Plan {
             (first_of[class as usize] == message.qp).then_some((class, classes.message[number]))
         });
         (plan.first, plan.order) = lists(plan.host.len(), of_first);
-        plan
+        Ok(plan)
     }
 }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::fill::Fill;
 use super::{Event, FlowEngine};
 use crate::packet::Ps;
+use crate::work::{Stopped, Work, whole};
 
 /// So many that do not send any more, beside as many as do, may be in the list of senders.
 const RESTING: usize = 64;
@@ -12,7 +13,23 @@ const RESTING: usize = 64;
 impl FlowEngine {
     /// Run until nothing happens any more, or until `limit`.
     pub fn run(&mut self, limit: Ps) {
+        whole(|work| self.try_run(limit, work));
+    }
+
+    /// The same as work that can be stopped. It can run on afterwards, and what comes of it is the same.
+    ///
+    /// # Errors
+    /// Where it is stopped: up to when everything has happened.
+    pub fn run_while(&mut self, limit: Ps, work: &mut Work<'_>) -> Result<(), Ps> {
+        self.try_run(limit, work).map_err(|Stopped| {
+            self.until = self.now;
+            self.now
+        })
+    }
+
+    fn try_run(&mut self, limit: Ps, work: &mut Work<'_>) -> Result<(), Stopped> {
         loop {
+            work.step(1)?;
             let (end, qp) = self.finish.next(&self.sending);
             let event = self.first_event().map_or(Ps::MAX, |event| event.0);
             let change = self.timeline.next();
@@ -20,7 +37,7 @@ impl FlowEngine {
             if now >= limit || now == Ps::MAX {
                 self.until = limit;
                 self.now = if limit == Ps::MAX { self.now } else { limit };
-                return;
+                return Ok(());
             }
             self.now = now;
             if change == now {
@@ -35,6 +52,7 @@ impl FlowEngine {
                 }
             } else {
                 self.share(now);
+                work.step(self.fill.found.len())?;
             }
         }
     }
@@ -195,7 +213,7 @@ impl FlowEngine {
         for qp in 0..self.senders.len() as u32 {
             self.bounds.name_ports(qp, now, |link| self.network.port_of(qp, link));
         }
-        self.network.rebuild(&self.traffic.pairs, paths);
+        whole(|work| self.network.rebuild(&self.traffic.pairs, paths, work));
         self.network.represent(&self.classes.qp);
         self.fill = Fill::new(&self.network.graph, self.network.most());
         self.finish.forget_order();

@@ -12,6 +12,7 @@ use super::plan::{lists, on_the_wire};
 use crate::config::HostConfig;
 use crate::routing::mix;
 use crate::traffic::{Traffic, Wait};
+use crate::work::{Stopped, Work};
 
 /// Refining stops where more than this part of the queue pairs differs: there is little to be won.
 const WORTH: f64 = 0.5;
@@ -46,23 +47,25 @@ impl Classes {
 
     /// The classes of traffic. `traits`: what besides messages and links makes a queue pair, hashed. `posts`: whether a host
     /// posts one message after another.
+    ///
+    /// # Errors
+    /// Where the work is stopped.
     pub fn new(
         traffic: &Traffic,
         config: &HostConfig,
         graph: &Graph,
-        traits: &[u64],
-        hosts: usize,
-        posts: bool,
-    ) -> Self {
+        (traits, hosts, posts): (&[u64], usize, bool),
+        work: &mut Work<'_>,
+    ) -> Result<Self, Stopped> {
         let messages = &traffic.messages;
-        let work: Vec<u64> = messages
+        let own_color: Vec<u64> = messages
             .iter()
             .map(|message| {
                 let (bytes, last) = on_the_wire(message, config);
                 mix(mix(bytes.to_bits(), u64::from(last)), message.start ^ u64::from(message.after.is_empty()) << 63)
             })
             .collect();
-        let order = topological(traffic);
+        let order = topological(traffic, work)?;
         // what hosts post, in their order
         let posted = if posts { messages } else { &[][..] };
         let (first, own) =
@@ -86,15 +89,17 @@ impl Classes {
             let mut known: Option<(&Arc<[Wait]>, u64)> = None;
             for &number in &order {
                 let one = &messages[number as usize];
+                work.step(1)?;
                 let waits = match known {
                     Some((after, waits)) if Arc::ptr_eq(after, &one.after) => waits,
-                    _ => one
-                        .after
-                        .iter()
-                        .fold(0u64, |sum, wait| sum.wrapping_add(mix(message[wait.message as usize], 1 + wait.delay))),
+                    _ => {
+                        work.step(one.after.len())?;
+                        let color = |wait: &Wait| mix(message[wait.message as usize], 1 + wait.delay);
+                        one.after.iter().fold(0u64, |sum, wait| sum.wrapping_add(color(wait)))
+                    }
                 };
                 known = Some((&one.after, waits));
-                let mut color = mix(mix(work[number as usize], waits), chain[one.qp as usize]);
+                let mut color = mix(mix(own_color[number as usize], waits), chain[one.qp as usize]);
                 if posts {
                     let src = traffic.pairs[one.qp as usize].src as usize;
                     color = mix(color, mix(host[src], place[number as usize]));
@@ -109,6 +114,7 @@ impl Classes {
                 }
             }
             for (number, color) in qp.iter_mut().enumerate() {
+                work.step(graph.edges(number).len())?;
                 let links = graph.edges(number).fold(0u64, |sum, edge| {
                     let (number, weight) = graph.edge(edge);
                     sum.wrapping_add(mix(link[number], weight.to_bits()))
@@ -117,7 +123,7 @@ impl Classes {
                 *color = mix(mix(mix(*color, chain[number]), links), src);
             }
             if mostly_distinct(&qp) {
-                return Classes::single(traffic, link.len(), hosts);
+                return Ok(Classes::single(traffic, link.len(), hosts));
             }
             let mut sums = vec![0u64; link.len()];
             for (number, &color) in qp.iter().enumerate() {
@@ -135,7 +141,7 @@ impl Classes {
         }
         // hosts that nobody looks at need no class of their own, but they need one
         let host = if posts { numbered(&host) } else { vec![0; hosts] };
-        Classes { qp: numbered(&qp), link: numbered(&link), message: numbered(&message), host }
+        Ok(Classes { qp: numbered(&qp), link: numbered(&link), message: numbered(&message), host })
     }
 
     /// Whether anything is in a class with something else.
@@ -189,13 +195,14 @@ impl Classes {
 }
 
 /// Messages, each after those that it waits for and those before it on its queue pair.
-fn topological(traffic: &Traffic) -> Vec<u32> {
+fn topological(traffic: &Traffic, work: &mut Work<'_>) -> Result<Vec<u32>, Stopped> {
     let messages = traffic.messages.len();
     let mut last = vec![u32::MAX; traffic.pairs.len()];
     // what messages share to wait for stands for itself, behind the messages
     let (mut edges, mut number, mut place) = (Vec::new(), 0u32, messages as u32);
     let mut forward = true;
     for alike in traffic.alike() {
+        work.step(alike.len() + alike[0].after.len())?;
         forward &= alike[0].after.iter().all(|wait| wait.message < number);
         edges.extend(alike[0].after.iter().map(|wait| (wait.message, place)));
         for message in alike {
@@ -208,7 +215,7 @@ fn topological(traffic: &Traffic) -> Vec<u32> {
         place += 1;
     }
     if forward {
-        return (0..messages as u32).collect();
+        return Ok((0..messages as u32).collect());
     }
     let mut waits = vec![0u32; place as usize];
     edges.iter().for_each(|&(_, after)| waits[after as usize] += 1);
@@ -218,6 +225,7 @@ fn topological(traffic: &Traffic) -> Vec<u32> {
     while next < order.len() {
         let one = order[next] as usize;
         next += 1;
+        work.step(1)?;
         for &follower in &followers[first[one] as usize..first[one + 1] as usize] {
             waits[follower as usize] -= 1;
             if waits[follower as usize] == 0 {
@@ -227,7 +235,7 @@ fn topological(traffic: &Traffic) -> Vec<u32> {
     }
     assert_eq!(order.len(), place as usize, "a message waits for itself in the end");
     order.retain(|&one| (one as usize) < messages);
-    order
+    Ok(order)
 }
 
 /// Whether about more than the part `WORTH` of the colors differ, by a sample: of equal colors all are in it or none.

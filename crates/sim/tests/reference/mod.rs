@@ -15,6 +15,7 @@ use railweave_sim::routing::{Fib, NO_GROUP, ONE_PORT, mix, one_of};
 use railweave_sim::topology::{NodeKind, Topology, Wire};
 use railweave_sim::traffic::{Schedule, Traffic};
 use railweave_sim::transport::{Arrival, Receiver, Sender};
+use railweave_sim::work::whole;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum What {
@@ -112,7 +113,7 @@ impl<'a> Reference<'a> {
         let hosts = topology.hosts();
         let nodes = topology.kinds.len();
         let mut heap = BinaryHeap::new();
-        let schedule = Schedule::new(traffic, &config.host);
+        let schedule = whole(|work| Schedule::new(traffic, &config.host, work));
         let (mut senders, mut receivers) = (Vec::new(), Vec::new());
         for (qp, pair) in traffic.pairs.iter().enumerate() {
             let wire = topology.wires[topology.first[hosts[pair.src as usize] as usize] as usize];
