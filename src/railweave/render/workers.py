@@ -16,6 +16,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
+from railweave.processes import LOOK_S, end_with_parent
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from multiprocessing.process import BaseProcess
@@ -76,6 +78,7 @@ def _work(
     """Take names until none is left, and leave the results by place in the file, or what went wrong."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    end_with_parent()
     found: dict[int, object] = {}
     try:
         while True:
@@ -97,7 +100,8 @@ def _gathered(workers: Sequence[tuple[BaseProcess, BinaryIO]], count: int) -> li
     """The results of all workers, in order. Raises what one of them raised."""
     found: dict[int, Any] = {}
     for process, file in workers:
-        process.join()
+        while process.is_alive():
+            process.join(LOOK_S)
         if process.exitcode:
             raise RuntimeError(f"a worker ended with status {process.exitcode}")
         file.seek(0)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from railweave.catalog import in_force
+from railweave.processes import finished, processes
 from railweave.simulation.bottleneck import bottleneck
 from railweave.simulation.prediction import NO_END
-from railweave.simulation.processes import processes
 from railweave.simulation.question import answer
 
 if TYPE_CHECKING:
@@ -187,17 +187,26 @@ def comparison(
     """Run variants in as many processes as there are cores. Raises ``InputError`` where one of them does."""
     found: dict[str, JobPrediction] = {}
     workers = min(len(wanted), os.cpu_count() or 1)
-    with processes(workers) as pool:
-        runs = {pool.submit(_run, network, one.question, watch): one.value for one in wanted}
-        for done in as_completed(runs):
+    with processes(workers, partial(_begin, network)) as pool:
+        runs = {pool.submit(_run, one.question, watch): one.value for one in wanted}
+        for done in finished(runs):
             found[runs[done]] = done.result()
             if progress is not None:
                 progress(f"{len(found)} of {len(wanted)} variants")
     return Comparison(name, tuple(Outcome(one.value, found[one.value]) for one in wanted))
 
 
-def _run(network: Network, asked: Question, watch: bool) -> JobPrediction:
+_here: list[Network] = []
+"""In a worker: the network, which it is given once."""
+
+
+def _begin(network: Network) -> None:
+    _here.append(network)
+
+
+def _run(asked: Question, watch: bool) -> JobPrediction:
     """A variant, without the messages of its collectives: they are many, and only the run needs them."""
+    network = _here[0]
     with in_force(network.catalog):  # it runs in a process of its own, which has the package's catalog
         found = answer(network, asked, watch=watch, name_costs=False)
     light = {id(one.prediction): _light(one.prediction) for one in found.steps}

@@ -267,15 +267,16 @@ def _line(study: Study, trials: Sequence[Trial]) -> str:
 
 @contextlib.contextmanager
 def _uninterrupted() -> Generator[None]:
-    """Put Ctrl-C off until a batch is told whole."""
+    """Put Ctrl-C and SIGTERM off until a batch is told whole."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    before = {one: signal.signal(one, lambda number, _: came.append(number)) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
     if came:
         raise KeyboardInterrupt

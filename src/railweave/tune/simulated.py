@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from railweave.catalog import in_force
 from railweave.errors import InputError, Option
 from railweave.intent.scenario import RunOverrides, Scenario, Step
+from railweave.processes import Pool, finished
 from railweave.simulation.conditions import bed_of, conditions_of
 from railweave.simulation.job_fabric import job_network
 from railweave.simulation.job_run import run_job
-from railweave.simulation.processes import started
 from railweave.simulation.settings import texts
 from railweave.simulation.training.question import predict_training
 from railweave.tune.designing import designed
@@ -20,7 +20,6 @@ from railweave.tune.measuring import Refused, Sample, Wanted, jain, mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from concurrent.futures import ProcessPoolExecutor
     from pathlib import Path
 
     from railweave.intent.reading.source import Source
@@ -49,9 +48,9 @@ class Simulated:
 
     def __init__(self, task: Task, workers: int) -> None:
         self._task = task
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: Pool | None = None
         if workers > 1:
-            self._pool = started(workers, partial(_begin, task))
+            self._pool = Pool(workers, partial(_begin, task))
         else:
             self._bench = InProcess(task)
 
@@ -60,14 +59,17 @@ class Simulated:
         try:
             if self._pool is None:
                 return [self._bench.measure(one) for one in wanted]
-            return list(self._pool.map(_measure, wanted))
+            tasks = [self._pool.submit(_measure, one) for one in wanted]
+            for _ in finished(tasks):
+                pass
+            return [one.result() for one in tasks]
         except InputError as error:
             raise InputError(placed(self._task.study, error)) from None
 
     def close(self) -> None:
-        """End the processes; runs that have not begun are given up."""
+        """End the processes at once: nobody asks for what they are at any more."""
         if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool.end(at_once=True)
 
 
 def placed(study: StudyFile, error: InputError) -> list[Any]:
