@@ -10,7 +10,7 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo check test lint format bench golden docs screenshot validate-all validators test-programs zipapp engine wheel try-wheel fuzz validation \
-	plugin plugin-test plugin-lint plugin-bench soak test-rxe test-nccl check-matrix check-matrix-lab deploy-trial day-two-trial bench-trial tune-ray-trial watch-demo console-trial watch-trial clean
+	plugin plugin-test plugin-lint plugin-bench trial soak test-rxe test-nccl check-matrix check-matrix-lab deploy-trial day-two-trial bench-trial tune-ray-trial watch-demo console-trial watch-trial clean
 
 help:
 	@echo "make demo    build the example network into out/demo and verify it"
@@ -34,6 +34,7 @@ help:
 	@echo "make watch-trial  watch a lab beside Prometheus, Alertmanager, VictoriaMetrics and node_exporter of Debian while a port fails (needs root and FRR); writes when who was told into docs/watch.md"
 	@echo "make tune-ray-trial  run a study on workers of Ray, which it installs (240 MB) below .validators; writes what it took into docs/tune.md"
 	@echo "make console-trial  make 15 different faults in a lab, and see each in the console with its cause (needs root and FRR; a quarter of an hour)"
+	@echo "make trial NAME=set_up  run a trial of tests/trials, which takes minutes: set_up is how long predictions take until their first packet, and how soon signals end them"
 	@echo "make screenshot  draw docs/images/report.png and those of the how-to in docs/images/howto; needs Chromium"
 	@echo "make plugin  build the NCCL/RCCL net plugin and railweave-rdma-ping into build/plugin; needs a C compiler and CMake"
 	@echo "make soak    the plugin under random faults, plain and under sanitizers (SOAK_JOBS runs at once, 4)"
@@ -157,6 +158,11 @@ watch-trial: $(STAMP)
 
 console-trial: $(STAMP)
 	$(BIN)/python -m tests.watch.console_trial
+
+# What takes minutes and a person looks at: a module of tests/trials.
+trial: $(STAMP)
+	@test -f "tests/trials/$(NAME).py" || { echo "make trial NAME=NAME, one of: $(patsubst tests/trials/%.py,%,$(filter-out %/__init__.py,$(wildcard tests/trials/*.py)))"; exit 2; }
+	$(BIN)/python -m tests.trials.$(NAME)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.steps
