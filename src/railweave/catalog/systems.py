@@ -148,6 +148,11 @@ class System(Model):
         "{card} (a line card's slot)"
     )
     whole_port_name: str = Field(description="the same for a port that is not split")
+    port_alias: str = Field(
+        default="",
+        description="pattern for the alias of a channel, which its LLDP announces as port id; empty: the name is announced",
+    )
+    whole_port_alias: str = Field(default="", description="the same for a port that is not split")
     policies: Literal["policy-statements", "route-maps"] = Field(
         description="route-maps: connected routes are redistributed into BGP, and a route that no term takes is denied; "
         "policy-statements: export policies originate, and a route that no term takes is treated as without a policy"
@@ -259,6 +264,12 @@ class System(Model):
         line = port * lanes + lane - 1
         words = {"card": card, "port": place, "number": place + 1, "lane": lane, "line": line}
         return pattern.format(**words, channel=channel, part=part)
+
+    def alias_of(self, port: int, channel: int | None) -> str:
+        """Return a port's alias: ``alias_of(1, 0)`` is ``Eth1/2/1`` on SONiC; empty if the system has no aliases."""
+        if channel is None:
+            return self.whole_port_alias.format(number=port + 1)
+        return self.port_alias.format(number=port + 1, part=channel + 1)
 
 
 def release_key(release: str) -> tuple[int, ...]:

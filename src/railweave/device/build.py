@@ -20,6 +20,7 @@ from railweave.device.model import DeviceConfig, Gateway, Interface, Macsec, Spl
 from railweave.device.overlay import edge_interfaces, external_ports, mac_vrf, overlay_config, vrfs
 from railweave.device.own import own_type
 from railweave.device.platform import lowered_balancing, lowered_qos
+from railweave.device.port_names import described
 from railweave.device.protection import control_plane
 from railweave.device.qos import qos_config
 from railweave.device.timers import RouterAdvertisements
@@ -233,7 +234,7 @@ def _interface(
         name=name,
         link=cable.name,
         kind=cable.kind,
-        description=f"{far.device} {far.port}",
+        description=described(far),
         peer=far.device,
         peer_port=far.port,
         speed_gbps=cable.speed_gbps,

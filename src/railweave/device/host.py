@@ -135,6 +135,7 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
                 rail=nic.rail,
                 leaf=nic.leaf,
                 leaf_port=nic.leaf_port,
+                leaf_port_names=scope.port_names.get(nic.name, ()),
                 speed_gbps=nic.speed_gbps,
                 mtu=fabric.mtu.server,
                 slaac=fabric.server_mode == "slaac" and not nic.network and (_has_ipv6(nic) or not nic.addresses),

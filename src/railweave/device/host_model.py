@@ -63,7 +63,7 @@ class HostNic:
     """A NIC on a fabric. ``gpu`` is the GPU beside it, counted from 0; None where it serves no GPU of its own.
 
     ``network`` is the layer-2 network it is on; ``main_routes`` are destinations that the main table sends by the gateway
-    of its first address.
+    of its first address. ``leaf_port_names`` are other names by which the leaf may announce its port.
     """
 
     name: str
@@ -81,6 +81,7 @@ class HostNic:
     rail: int
     leaf: str
     leaf_port: str
+    leaf_port_names: tuple[str, ...]
     speed_gbps: int
     mtu: int
     slaac: bool

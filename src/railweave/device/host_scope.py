@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from railweave.device.long_haul import LongHaul, long_haul
+from railweave.device.port_names import switch_port_names
 
 if TYPE_CHECKING:
     from railweave.catalog.hardware import ServerModel
@@ -24,6 +25,7 @@ class HostScope:
 
     ``families`` are the address families of jobs, by fabric and tenant of its NICs.
     ``long_haul`` is what long links ask of jobs, of those fabrics that have such links.
+    ``port_names`` are the other names of leaf ports, by the NIC at the other end.
     """
 
     network: str
@@ -35,6 +37,7 @@ class HostScope:
     sharing: dict[str, int]
     long_haul: dict[str, LongHaul]
     families: dict[tuple[str, str], Family | None]
+    port_names: dict[str, tuple[str, ...]]
 
     @property
     def name(self) -> str:
@@ -78,6 +81,10 @@ def host_scope(network: Network, name: str) -> HostScope:
         sharing={nic.name: _sharing(network, fabrics[nic.fabric], nic) for nic in server.nics},
         long_haul={one: found for one, found in far.items() if found is not None},
         families={(nic.fabric, nic.tenant): network.job_family(nic.fabric, nic.tenant) for nic in server.nics},
+        port_names={
+            cable.a.port: tuple(filter(None, switch_port_names(network, cable.b, cable.a)[1:]))
+            for cable in network.cables_of(name)
+        },
     )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.findings.registry import Rule
-from railweave.live.interfaces import of_port, short, without_unit
+from railweave.live.interfaces import of_port, short
 from railweave.live.living import Seen, link_and_ends
+from railweave.live.port_names import end_of, ends_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,13 +15,8 @@ if TYPE_CHECKING:
     from railweave.expect.hosts import Nic
     from railweave.expect.model import Port
     from railweave.live.living import Living
+    from railweave.live.port_names import End
     from railweave.state.protocols import LldpNeighbor
-
-End = tuple[str, str]
-"""A device and its port, by the names of the design."""
-
-Called = dict[str, dict[str, End]]
-"""Ends by the short name of their device, and by every name of their port."""
 
 SWAPPED = Rule(
     "cables-swapped",
@@ -50,20 +44,35 @@ MISSING = Rule(
 )
 
 
+UNCLEAR = Rule(
+    "cable-unclear",
+    "warning",
+    "living",
+    "LLDP does not tell which port is at the other end of a cable: it gives a MAC address or a number of the neighbor's own.",
+    why="two cables to the same device may be in each other's ports",
+    fix="have the neighbor announce names of ports (lldpd: `configure lldp portidsubtype ifname`), or give MAC addresses in the inventory",
+)
+_MOST_NAMED = 3
+"""Ports in one finding."""
+
+
 def cabling(living: Living) -> Iterator[Seen]:
     """What LLDP shows on every cabled port; a server that does not speak LLDP is no fault."""
     wanted: dict[End, Port | Nic] = {
         (one.device, one.name): one for each in living.expected.values() for one in each.cabled
     }
     wanted |= {(nic.device, nic.name): nic for each in living.servers_expected.values() for nic in each.nics}
-    ends, called = _ends(wanted)
+    ends = _ends(wanted)
+    names = ends_by_name(living.network, {(device, one.link): port for (device, port), one in wanted.items()})
+    right: set[End] = set()
     wrong: dict[End, End] = {}
     told: dict[End, LldpNeighbor] = {}
+    unclear: dict[End, LldpNeighbor] = {}
     for end, one in wanted.items():
         state = living.hosts.get(end[0]) or living.states.get(end[0])
         if state is None or state.neighbors is None:
             continue
-        heard = [_by_design(living, one) for one in of_port(state.neighbors, one.said_as) or ()]
+        heard = of_port(state.neighbors, one.said_as) or ()
         if not heard:
             interface = of_port(state.interfaces or {}, one.said_as)
             if one.kind == "fabric" and interface is not None and interface.oper_up:
@@ -76,34 +85,47 @@ def cabling(living: Living) -> Iterator[Seen]:
                     one.link,
                 )
             continue
-        if any(_is(said, ends[end], called) for said in heard):
+        found = [(said, *end_of(names, said)) for said in heard]
+        if any(there == ends[end] for _, _, there in found):
+            right.add(end)
             continue
-        there = next((one for one in (_named(said, called) for said in heard) if one is not None), None)
+        there = next((there for _, _, there in found if there is not None), None)
         if there is not None:
             wrong[end] = there
-        told[end] = heard[0]
+        elsewhere = next((said for said, clear, _ in found if clear or _of_another(said, one)), None)
+        (unclear if elsewhere is None else told)[end] = elsewhere or heard[0]
     yield from _crossed(wanted, ends, wrong, told)
+    yield from _unclear(wanted, {end: said for end, said in unclear.items() if ends[end] not in right | told.keys()})
 
 
-def _ends(wanted: dict[End, Port | Nic]) -> tuple[dict[End, End], Called]:
-    """The other end of each end, and the ends by every name that they have: a lab's routers have names of their own for ports."""
+def _ends(wanted: dict[End, Port | Nic]) -> dict[End, End]:
+    """The other end of each end: a lab's routers have names of their own for ports."""
     of_link: dict[str, list[End]] = {}
     for end, one in wanted.items():
         of_link.setdefault(one.link, []).append(end)
     ends: dict[End, End] = {}
-    called: Called = {}
     for end, one in wanted.items():
-        designed = (one.peer, one.peer_port)
-        far = next((other for other in of_link[one.link] if other[0] == one.peer and other != end), designed)
-        ends[end], ends[far] = far, end
-        for (device, port), there in ((end, end), (designed, far)):
-            called.setdefault(short(device), {}).setdefault(port, there)
-    return ends, called
+        far = next((other for other in of_link[one.link] if other[0] == one.peer and other != end), None)
+        there = far or (one.peer, one.peer_port)
+        ends[end], ends[there] = there, end
+    return ends
 
 
-def _by_design(living: Living, said: LldpNeighbor) -> LldpNeighbor:
-    """A neighbor with its port by the design's name: a server's own daemon has that of the Linux interface."""
-    return replace(said, port=living.nic_names.get((short(said.system or ""), said.port or ""), said.port))
+def _of_another(said: LldpNeighbor, one: Port | Nic) -> bool:
+    """Whether a neighbor is another device than the design has there, whatever it calls its port."""
+    return said.system is not None and short(said.system) != short(one.peer)
+
+
+def _unclear(wanted: dict[End, Port | Nic], heard: dict[End, LldpNeighbor]) -> Iterator[Seen]:
+    """The cables that nobody can tell from others, a finding for each device that hears such neighbors."""
+    devices: dict[str, list[End]] = {}
+    for end in heard:
+        devices.setdefault(end[0], []).append(end)
+    for device, own in devices.items():
+        named = [f"{end[1]} hears {_said(heard[end])} ({_far(wanted[end])} in the design)" for end in own[:_MOST_NAMED]]
+        more = [f"{len(own) - _MOST_NAMED} more"] if len(own) > _MOST_NAMED else []
+        ports = own[0][1] if len(own) == 1 else ""
+        yield Seen(UNCLEAR, device, ", ".join([*named, *more]), wanted[own[0]].because, ports)
 
 
 def _crossed(
@@ -152,28 +174,6 @@ def _crossed(
             breaks=link_and_ends(one.link) - {("device", "")},
             fix=f"move the cable of {one.device} {one.name} from {to} to {_far(one)}",
         )
-
-
-def _is(said: LldpNeighbor, end: End, called: Called) -> bool:
-    """Whether a neighbor is this end; where it does not name its port in words that the design has, by its name alone."""
-    if said.system is None or short(said.system) != short(end[0]):
-        return False
-    found = _named(said, called)
-    return found == end or (found is None and not _names_a_port(said))
-
-
-def _named(said: LldpNeighbor, called: Called) -> End | None:
-    """The designed end that a neighbor says it is, by any of its names."""
-    if said.system is None:
-        return None
-    ports = called.get(short(said.system), {})
-    names = [name for name in (said.port, said.port_description) if name is not None]
-    return next((ports[one] for name in names for one in (name, without_unit(name)) if one in ports), None)
-
-
-def _names_a_port(said: LldpNeighbor) -> bool:
-    """Whether the id of its port is a name, not a MAC address or a number of its own (a NIC's firmware has the first)."""
-    return said.port is not None and re.fullmatch(r"\d+|[0-9a-fA-F]{2}([:.-]?[0-9a-fA-F]{2}){5}", said.port) is None
 
 
 def _far(one: Port | Nic) -> str:

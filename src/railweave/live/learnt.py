@@ -11,6 +11,7 @@ from railweave.intent.inventory import COLUMNS, TO_FILL_IN
 from railweave.live.interfaces import short
 from railweave.live.learnt_of_modules import modules
 from railweave.live.learnt_of_nics import by_leaf, by_server
+from railweave.live.port_names import ends_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,10 +54,11 @@ def learnt(network: Network, states: Mapping[str, DeviceState], hosts: Mapping[s
             )
             continue
         hear(switch.name, "", "serial", identity.serial, "its own answer")
+    ends = ends_by_name(network)
     for server, nic in ((one, nic) for one in network.servers for nic in one.nics):
         state, host = states.get(nic.leaf), (hosts or {}).get(server.name)
         told = [*by_leaf(server, nic, state, notes)] if state is not None else []
-        told += by_server(server, nic, host, notes) if host is not None else ()
+        told += by_server(server, nic, host, ends, notes) if host is not None else ()
         for column, value, by in told:
             hear(server.name, nic.name, column, value, by)
     for end, column, value in modules(network, states):

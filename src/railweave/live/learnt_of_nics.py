@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.live.interfaces import of_port, same_port, short, without_unit
+from railweave.live.interfaces import of_port, short, without_unit
+from railweave.live.port_names import end_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from railweave.live.port_names import Ends
     from railweave.network.devices import Nic, Server
     from railweave.state.device_state import DeviceState
     from railweave.state.host_state import HostState
@@ -45,10 +47,10 @@ def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> I
     yield from _by_neighbors(nic, state)
 
 
-def by_server(server: Server, nic: Nic, state: HostState, notes: list[str]) -> Iterable[Said]:
+def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: list[str]) -> Iterable[Said]:
     """What the server itself tells: the interface that hears the NIC's leaf and port, else that of the designed name, and its RDMA device."""
     interfaces = state.interfaces or {}
-    heard = [name for name in interfaces if _hears(state, name, nic)]
+    heard = [name for name in interfaces if _hears(state, name, nic, ends)]
     if not heard and nic.netdev in interfaces and state.neighbors and nic.netdev in state.neighbors:
         first = state.neighbors[nic.netdev][0]
         there = f"{first.system or first.chassis or 'an unnamed device'} {first.port or ''}".rstrip()
@@ -69,14 +71,10 @@ def by_server(server: Server, nic: Nic, state: HostState, notes: list[str]) -> I
                 yield "rdma", rdma, "the server"
 
 
-def _hears(state: HostState, name: str, nic: Nic) -> bool:
+def _hears(state: HostState, name: str, nic: Nic, ends: Ends) -> bool:
     """Whether an interface of a server has the leaf and the port at its other end that the design gives the NIC."""
-    return any(
-        one.system is not None
-        and short(one.system) == short(nic.leaf)
-        and (same_port(one.port, nic.leaf_port) or same_port(one.port_description, nic.leaf_port))
-        for one in (state.neighbors or {}).get(name, ())
-    )
+    heard = (state.neighbors or {}).get(name, ())
+    return any(end_of(ends, one)[1] == (nic.leaf, nic.leaf_port) for one in heard if one.system is not None)
 
 
 def _of_another(server: Server, nic: Nic, name: str) -> bool:

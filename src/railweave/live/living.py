@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from railweave.live.interfaces import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,11 +42,6 @@ class Living:
     servers_expected: dict[str, ExpectedHost] = field(default_factory=dict[str, "ExpectedHost"])
     hosts: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
     hosts_before: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
-
-    @cached_property
-    def nic_names(self) -> dict[tuple[str, str], str]:
-        """The design's name of a NIC, by the short name of its server and its Linux interface."""
-        return {(short(one.name), nic.netdev): nic.name for one in self.network.servers for nic in one.nics}
 
     def servers(self) -> Iterator[tuple[ExpectedHost, HostState]]:
         """What must hold on each server that answered, beside what it said."""

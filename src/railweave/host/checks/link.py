@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..machine import CannotTellError, objects
+from ..port_names import announced, by_names
 from . import reading
 from .outcome import failed, not_applicable, of_nic, ok, warning
 
@@ -227,14 +228,31 @@ def flaps(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     unless=lambda _, nic: "" if nic.leaf else "the design names no leaf",
 )
 def neighbor(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare what the switch says of itself."""
-    found = _lldp(server, nic)
-    seen = f"{found['name']} {found['port']}"
-    if found["name"].split(".")[0] == nic.leaf and found["port"] == nic.leaf_port:
-        yield ok(seen)
-    else:
-        remedy = f"move the cable to {nic.leaf} {nic.leaf_port}; `railweave check` lists all cables to exchange"
-        yield failed(seen, f"{nic.leaf} {nic.leaf_port}", f"host.json {nic.key}.leaf, leaf_port", remedy)
+    """Compare what the switch says of itself: its port by any of its names."""
+    ports = by_names(
+        {one.leaf_port: (one.leaf_port, *one.leaf_port_names) for one in server.nics if one.leaf == nic.leaf}
+    )
+    planned = f"{nic.leaf} {nic.leaf_port}"
+    elsewhere, unclear = "", ""
+    for found in _lldp(server, nic):
+        seen = f"{found['name']} {found['port']}".strip()
+        ours = _short(found["name"]) == _short(nic.leaf)
+        clear, port = announced(ports, found["port"], found["kind"], found["descr"])
+        if ours and port == nic.leaf_port:
+            yield ok(seen if port in seen else f"{seen}, which is {port}")
+            return
+        if found["name"] and (clear or not ours):
+            elsewhere = elsewhere or (f"{seen}, which is {port}" if ours and port and port not in seen else seen)
+        else:
+            unclear = unclear or seen
+    if not elsewhere:
+        raise CannotTellError(f"the neighbor ({unclear}) names itself or its port by no name of the design's")
+    remedy = f"move the cable to {planned}; `railweave check` lists all cables to exchange"
+    yield failed(elsewhere, planned, f"host.json {nic.key}.leaf, leaf_port", remedy)
+
+
+def _short(name: str) -> str:
+    return name.partition(".")[0].lower()
 
 
 @of_nic(
@@ -246,7 +264,7 @@ def neighbor(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare the two."""
-    frame = _lldp(server, nic)["mfs"]
+    frame = next((one["mfs"] for one in _lldp(server, nic) if one["mfs"]), "")
     if not frame.isdigit():
         yield not_applicable("the switch does not send its maximum frame size")
     elif int(frame) >= nic.plan.mtu + 18:
@@ -261,14 +279,26 @@ def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         )
 
 
-def _lldp(server: Server, nic: WantedNic) -> dict[str, str]:
-    """Name, port and maximum frame size of the neighbor. Raises CannotTellError where none is heard."""
+def _lldp(server: Server, nic: WantedNic) -> list[dict[str, str]]:
+    """Name, port and maximum frame size of each neighbor. Raises CannotTellError where none is heard."""
     document = server.machine.rows("lldpctl", "-f", "json0")
+    found: list[dict[str, str]] = []
     for one in _inside(_inside(document, "lldp"), "interface"):
         if one.get("name") == nic.netdev:
             chassis, port = _inside([one], "chassis"), _inside([one], "port")
-            return {"name": _value(chassis, "name"), "port": _value(port, "id"), "mfs": _value(port, "mfs")}
-    raise CannotTellError("no LLDP neighbor is heard: is lldpd running here, and LLDP of the firmware off?")
+            kind = next((str(inner["type"]) for inner in _inside(port, "id") if "type" in inner), "")
+            found.append(
+                {
+                    "name": _value(chassis, "name"),
+                    "port": _value(port, "id"),
+                    "kind": kind,
+                    "descr": _value(port, "descr"),
+                    "mfs": _value(port, "mfs"),
+                }
+            )
+    if not found:
+        raise CannotTellError("no LLDP neighbor is heard: is lldpd running here, and LLDP of the firmware off?")
+    return found
 
 
 def _inside(found: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:

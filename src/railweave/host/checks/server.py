@@ -63,6 +63,7 @@ class WantedNic:
     rail: int
     leaf: str
     leaf_port: str
+    leaf_port_names: tuple[str, ...]
     speed_gbps: int
     slaac: bool
     flash: Mapping[str, str]
@@ -168,6 +169,9 @@ class _Values:
             raise HostInputError(f"{self.where}: {key} is not a list of numbers")
         return tuple(found)
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(str(one) for one in self._get(key, list, []))
+
     def list(self, key: str) -> list[_Values]:
         return [_Values(one, f"{self.where}: {key}[{i}]") for i, one in enumerate(self._get(key, list, []))]
 
@@ -217,6 +221,7 @@ def _nic(key: str, plan: Nic, one: _Values, traffic: Traffic | None) -> WantedNi
         one.number("rail"),
         one.text("leaf"),
         one.text("leaf_port"),
+        one.texts("leaf_port_names"),
         one.number("speed_gbps"),
         one.flag("slaac"),
         {name: str(value) for name, value in one.mapping("firmware").items()},

@@ -148,6 +148,8 @@ class Nic(TypedDict):
     """the leaf it is cabled to"""
     leaf_port: str
     """the port there"""
+    leaf_port_names: list[str]
+    """other names by which the leaf may announce that port: its alias, its description"""
     speed_gbps: int
     """link speed, 10^9 bit/s"""
     mtu: int

@@ -175,6 +175,7 @@ def _nic(nic: HostNic) -> Nic:
         "rail": nic.rail,
         "leaf": nic.leaf,
         "leaf_port": nic.leaf_port,
+        "leaf_port_names": list(nic.leaf_port_names),
         "speed_gbps": nic.speed_gbps,
         "mtu": nic.mtu,
         "slaac": nic.slaac,

@@ -26,7 +26,7 @@ def ports(config: DeviceConfig) -> Tables:
 
     SONiC makes the ports that the table has, with the lanes it gives them; those without a cable are shut.
     """
-    model = catalog().switches.get(config.model)
+    model, system = catalog().switches.get(config.model), catalog().systems[config.nos]
     cabled = {one.name: one for one in config.interfaces}
     routed = {one.port: one for one in config.gateways if one.port}
     splits = {one.physical: (one.channels, one.speed_gbps) for one in config.splits}
@@ -47,7 +47,7 @@ def ports(config: DeviceConfig) -> Tables:
                 offset = channel * width
                 name = f"Ethernet{base + offset}"
                 row = {
-                    "alias": f"Eth1/{place + 1}" + (f"/{channel + 1}" if channels > 1 else ""),
+                    "alias": system.alias_of(place, channel if channels > 1 else None),
                     "lanes": ",".join(str(first_lane + offset + lane) for lane in range(width)),
                     "speed": str(speed * 1000),
                     "index": str(place + 1),
