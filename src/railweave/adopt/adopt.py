@@ -205,7 +205,7 @@ def imported_folder(
         raise InputError(
             [Problem(FileLine(str(next(iter(twice.paths.values())))), what, "keep one configuration of each device")]
         )
-    lldp = read_lldp(capture, {one.folder: one.name for one in devices})
+    lldp = read_lldp(capture, devices)
     trees = {one.name: one.trees() for one in devices}
     found = imported(name, configs, lldp=lldp, trees=trees, models=models, draft=draft, progress=progress)
     unknown = [

@@ -13,17 +13,25 @@ from railweave.device.balancing import BalancingConfig
 from railweave.device.management import Management
 from railweave.device.model import DeviceConfig
 from railweave.errors import FileLine, InputError, Problem, RenderError
+from railweave.host.port_names import announced, by_names
 from railweave.reading import read_json
+from railweave.state.lldpd import lldp
+from railweave.state.protocols import LldpNeighbor
+from railweave.state.reading import read_state
+from railweave.state.values import Answers
 from railweave.systems import system, systems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from railweave.adopt.wiring import Lldp
     from railweave.config.tree import ConfigTree
     from railweave.device.reading import Reading, Said
     from railweave.state.capture import Capture
+
+_NEIGHBORS = "lldp-neighbors"
+"""The question that every system answers with its LLDP neighbors."""
 
 GOOD = 80
 """Percent of statements that are known, from which on a text is taken to be of the system that its neighbors were of."""
@@ -170,24 +178,51 @@ def _bare(nos: str) -> DeviceConfig:
     )
 
 
-def read_lldp(capture: Capture, names: Mapping[str, str]) -> Lldp:
-    """What LLDP heard, from ``lldp.json`` of each device: ``{"PORT": {"device": NAME, "port": PORT}}``.
+def read_lldp(capture: Capture, devices: Sequence[Read]) -> Lldp:
+    """What LLDP heard: the neighbor of each port and its port, by the name that its configuration has.
 
-    ``names`` has the names of devices by those of their folders. Raises ``InputError`` for a file of another form.
+    ``lldp.json`` of a device has ``{"PORT": {"device": NAME, "port": PORT}}``, or what lldpd prints; without one what the device
+    itself answered is read (``lldp-neighbors``). Raises ``InputError`` for a file of another form.
     """
-    return {
-        names.get(device, device): dict(_neighbors(path, read_json(path, "not JSON", "save it again")))
-        for device, own in capture.saved.items()
-        if (path := own.get("lldp.json")) is not None
-    }
+    ports = {one.name.partition(".")[0].lower(): (one.name, _ports(one)) for one in devices}
+    found: Lldp = {}
+    for one in devices:
+        path = capture.saved.get(one.folder, {}).get("lldp.json")
+        answer = {name: text for name, text in capture.texts(one.folder).items() if name == _NEIGHBORS}
+        if path is not None:
+            heard = _neighbors(path, read_json(path, "not JSON", "save it again"))
+        else:
+            heard = read_state(one.folder, one.nos, answer).neighbors or {}
+        found[one.name] = {port: _end(ports, said[0]) for port, said in heard.items() if said}
+    return {name: heard for name, heard in found.items() if heard}
 
 
-def _neighbors(path: Path, found: Any) -> Iterator[tuple[str, tuple[str, str]]]:  # noqa: ANN401 - JSON values
+def _ports(device: Read) -> dict[str, str]:
+    """A device's ports by all their names."""
+    aliases = device.reading.port_aliases
+    return by_names(
+        {one.name: (one.name, aliases.get(one.name, ""), one.description) for one in device.reading.config.interfaces}
+    )
+
+
+def _end(devices: Mapping[str, tuple[str, Mapping[str, str]]], said: LldpNeighbor) -> tuple[str, str]:
+    """A neighbor's name and port as configurations have them, else as it says them: of a MAC address, the description."""
+    name, ports = devices.get((said.system or "").partition(".")[0].lower(), (said.system or "", {}))
+    clear, port = announced(ports, said.port, said.port_kind, said.port_description)
+    spoken = said.port if clear else said.port_description or said.port
+    return name, port or spoken or ""
+
+
+def _neighbors(path: Path, found: Any) -> Mapping[str, tuple[LldpNeighbor, ...]]:  # noqa: ANN401 - JSON values
     ports = cast("dict[str, Any]", found) if isinstance(found, dict) else {"": found}
+    if ports.keys() == {"lldp"}:
+        return lldp(Answers("", {_NEIGHBORS: path.read_text(encoding="utf-8-sig")}).tree(_NEIGHBORS)) or {}
+    read: dict[str, tuple[LldpNeighbor, ...]] = {}
     for port, heard in ports.items():
         far = cast("dict[str, Any]", heard) if isinstance(heard, dict) else {}
         if not {"device", "port"} <= far.keys():
             what = f"a neighbor is written as {json.dumps(heard)[:60]}"
-            fix = 'write {"et-0/0/0": {"device": "spine1", "port": "et-0/0/1"}}'
+            fix = 'write {"et-0/0/0": {"device": "spine1", "port": "et-0/0/1"}}, or save what `lldpcli -f json show neighbors` prints'
             raise InputError([Problem(FileLine(str(path)), what, fix)])
-        yield str(port), (str(far["device"]), str(far["port"]))
+        read[str(port)] = (LldpNeighbor(str(far["device"]), str(far["port"])),)
+    return read

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -46,10 +46,14 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A device's configuration as its text has it. Fields that the system has no words for are empty or guessed (``unsaid``)."""
+    """A device's configuration as its text has it. Fields that the system has no words for are empty or guessed (``unsaid``).
+
+    ``port_aliases`` are second names of ports, by which LLDP announces them.
+    """
 
     config: DeviceConfig
     statements: tuple[Said, ...]
+    port_aliases: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def not_understood(self) -> tuple[Said, ...]:

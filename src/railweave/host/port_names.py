@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Dict, Optional, Set, Tuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ _NAME = re.compile(r"([a-z]+[-_]?)[\d/:._-]*\d", re.IGNORECASE)
 
 
 def announced(
-    ports: Mapping[str, Port], port_id: Optional[str], kind: Optional[str], description: Optional[str]
-) -> Tuple[bool, Optional[Port]]:
+    ports: Mapping[str, Port], port_id: str | None, kind: str | None, description: str | None
+) -> tuple[bool, Port | None]:
     """Return whether a neighbor tells which of its ports it is, and the port (None: one that ``ports`` has not).
 
     ``ports`` are the neighbor's ports by all their names. ``kind`` is the subtype of the id, in any system's words. A MAC address, an
@@ -42,9 +42,9 @@ def announced(
     return not opaque or _by_place(about, places), None
 
 
-def by_names(ports: Mapping[Port, Sequence[str]]) -> Dict[str, Port]:
+def by_names(ports: Mapping[Port, Sequence[str]]) -> dict[str, Port]:
     """Return ports by all their names, the first of each first: what two ports have at the same place tells neither."""
-    found: Dict[str, Port] = {}
+    found: dict[str, Port] = {}
     for rank in zip_longest(*ports.values(), fillvalue=""):
         times = Counter(plain(name) for name in rank)
         for port, name in zip(ports, map(plain, rank)):
@@ -53,7 +53,7 @@ def by_names(ports: Mapping[Port, Sequence[str]]) -> Dict[str, Port]:
     return found
 
 
-def plain(name: Optional[str]) -> str:
+def plain(name: str | None) -> str:
     """Return a port's name without quotes and the logical unit 0 (``et-0/0/0:0.0``), a MAC address with colons in small letters."""
     text = (name or "").strip().strip('"')
     if _MAC.fullmatch(text.lower()):
@@ -63,7 +63,7 @@ def plain(name: Optional[str]) -> str:
     return port if dot and unit == "0" else text
 
 
-def _by_place(name: str, heads: Set[str]) -> bool:
+def _by_place(name: str, heads: set[str]) -> bool:
     """Whether a name is of the form that the known ports have: ``Eth1/3/1`` where another is called ``Eth1/2/1``."""
     found = _NAME.fullmatch(name)
     return found is not None and found[1] in heads

@@ -12,6 +12,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from railweave.device.bgp import ends_of
+from railweave.device.port_names import switch_port_names
 from railweave.errors import LabError
 from railweave.lab.frr.rootfs import BUILD
 from railweave.lab.kernel.namespace import entered
@@ -88,12 +90,21 @@ def configure(place: Place, plan: Plan, device: str) -> None:
 
 
 def _lines(plan: Plan, device: str) -> Iterator[str]:
-    """A device's configuration: its name, and its ports by the design's names, which Linux cannot give them (``et-0/0/0:0``)."""
+    """A device's configuration: its name, and its ports as its designed system announces them.
+
+    That is alias and description under SONiC; of others the design's names, which Linux cannot give interfaces (``et-0/0/0:0``).
+    """
+    network = plan.network
+    switches = {one.name for one in network.switches}
     yield f"configure system hostname {device}"
     yield "configure lldp portidsubtype ifname"
     yield f"configure lldp tx-interval {INTERVAL_S}"
-    for cable in plan.network.cables_of(device):
-        if plan.space(device, plan.interface(device, cable.name)) != device:
+    for cable in network.cables_of(device):
+        interface = plan.interface(device, cable.name)
+        if plan.space(device, interface) != device:
             continue  # a port in a tenant's VRF is in another namespace
-        port = next(end.port for end in (cable.a, cable.b) if end.device == device)
-        yield f'configure ports {plan.interface(device, cable.name)} lldp portdescription "{port}"'
+        end, far, _ = ends_of(cable, device)
+        name, alias, description = switch_port_names(network, end, far) if device in switches else (end.port, "", "")
+        if alias:
+            yield f'configure ports {interface} lldp portidsubtype local "{alias}"'
+        yield f'configure ports {interface} lldp portdescription "{description if alias else name}"'

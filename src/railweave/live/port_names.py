@@ -29,7 +29,7 @@ def ends_by_name(network: Network, called: Mapping[tuple[str, str], str] | None 
         for end, far in ((cable.a, cable.b), (cable.b, cable.a)):
             nic = nics.get((end.device, end.port))
             known = nic_names(nic) if nic else switch_port_names(network, end, far)
-            used = (called or {}).get((end.device, cable.name), end.port)
+            used = end.port if called is None else called.get((end.device, cable.name), end.port)
             names.setdefault(short(end.device), {})[end.device, used] = (*known, used)
     macs = {end: (plain(nic.mac),) for end, nic in nics.items() if not nic.mac_is_placeholder}
     return {device: by_names(ports) for device, ports in names.items()} | {"": by_names(macs)}

@@ -238,11 +238,12 @@ def neighbor(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         seen = f"{found['name']} {found['port']}".strip()
         ours = _short(found["name"]) == _short(nic.leaf)
         clear, port = announced(ports, found["port"], found["kind"], found["descr"])
+        shown = f"{seen}, which is {port}" if ours and port and port != found["port"] else seen
         if ours and port == nic.leaf_port:
-            yield ok(seen if port in seen else f"{seen}, which is {port}")
+            yield ok(shown)
             return
         if found["name"] and (clear or not ours):
-            elsewhere = elsewhere or (f"{seen}, which is {port}" if ours and port and port not in seen else seen)
+            elsewhere = elsewhere or shown
         else:
             unclear = unclear or seen
     if not elsewhere:

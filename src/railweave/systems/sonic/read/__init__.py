@@ -72,7 +72,8 @@ def read(texts: Mapping[str, str]) -> Reading:
     spoken: list[Said] = []
     for file, found in tables.items():
         spoken += said(file, found.statements(), irrelevant)
-    return Reading(config, (*spoken, *statements(taking, routing)))
+    aliases = {row.key: alias for row in every.rows("PORT") if (alias := row.text("alias"))}
+    return Reading(config, (*spoken, *statements(taking, routing)), aliases)
 
 
 def parsed(file: str, text: str) -> ConfigTree:
