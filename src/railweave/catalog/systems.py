@@ -73,6 +73,10 @@ class Reads(Model):
         default_factory=dict[str, str],
         description="patterns of statements that change nothing of what railweave looks at, and why",
     )
+    by_itself: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        description="patterns of whole statements that the system writes by itself, by the source: more of these is no difference",
+    )
     tried: tuple[Tried, ...] = Field(
         default=(), description="configurations of others that were read, by where they are public"
     )

@@ -18,7 +18,7 @@ from railweave.device.fields import differences
 from railweave.errors import RenderError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from railweave.config.tree import ConfigTree, Node
     from railweave.device.fields import FieldDifference
@@ -51,11 +51,17 @@ class Cause:
 
 
 def causes(
-    reader: Reader, file: str, designed: Mapping[str, str], found: str, unsaid: Sequence[str]
+    reader: Reader,
+    file: str,
+    designed: Mapping[str, str],
+    found: str,
+    unsaid: Sequence[str],
+    by_itself: Collection[str] = (),
 ) -> tuple[list[Cause], tuple[str, ...]]:
     """What one file says otherwise than the ``designed`` files of its device, and statements in which only a secret's value differs.
 
-    ``unsaid`` are names that the system does not print (``device.unprinted_names``).
+    ``unsaid`` are names that the system does not print (``device.unprinted_names``), ``by_itself`` patterns of statements that it
+    writes by itself: these are left out.
     Raises ``RenderError`` with the line where the text found cannot be read.
     """
     before, after = reader.parsed(file, designed[file]), reader.parsed(file, found)
@@ -63,7 +69,7 @@ def causes(
     if not change:
         return [], change.not_compared
     base, unsaid = reader.read(designed).config, (*unsaid, *GUESSED)
-    edits = _edits(change.steps)
+    edits = [one for one in _edits(change.steps) if not _is_systems_own(one, by_itself)]
     each = len(edits) <= EACH_ALONE
     whole = () if each else tuple(differences(base, reader.read({**designed, file: found}).config, unsaid))
     made: list[Cause] = []
@@ -102,6 +108,23 @@ def _edits(steps: Sequence[Step]) -> list[list[Step]]:
             edits.append([step] if like is None else [step, added.pop(id(like))])
     taken = {id(one) for edit in edits for one in edit}
     return [*edits, *([one] for one in steps if id(one) not in taken)]
+
+
+def _is_systems_own(edit: Sequence[Step], patterns: Collection[str]) -> bool:
+    """Whether nothing is added but what the system writes by itself."""
+    return (
+        len(edit) == 1
+        and edit[0].kind == "add"
+        and all(any(re.fullmatch(pattern, one) for pattern in patterns) for one in _leaves(edit[0], edit[0].node))
+    )
+
+
+def _leaves(step: Step, node: Node) -> Iterator[str]:
+    """The statements of a node that have none below them, each with what it stands in."""
+    if not node.children:
+        yield statement(step, node)
+    for one in node.children or ():
+        yield from _leaves(Step("add", (*step.above, node.name), one, ()), one)
 
 
 def _alike(removed: Step, added: Step) -> bool:
@@ -144,7 +167,7 @@ def statement(step: Step, node: Node) -> str:
     above = [name[0] if len(name) == 1 else " ".join(filter(None, name)) for name in step.above]
     own = " ".join(filter(None, node.name))
     values = " ".join(node.values)
-    inner = values if values.startswith(own) else f"{own} {values}".strip()
+    inner = values if values.startswith((own, f"no {own}")) else f"{own} {values}".strip()
     return hidden(" / ".join([*above, inner]))
 
 

@@ -69,7 +69,8 @@ def stands(
         what = f"nothing reads configurations of {config.nos}: {system(config.nos).without['read']}"
         wrong = [path for file, (path, text) in found.items() if not _same(designed[file], text)]
         return Stands(None, unreadable=tuple(FILE_UNREADABLE.finding(config.name, what, file=path) for path in wrong))
-    without = catalog().systems[config.nos].reads.unsaid
+    reads = catalog().systems[config.nos].reads
+    without = reads.unsaid
     unsaid = tuple(one for one in without if one in NAMES)
     made: list[tuple[Cause, Finding]] = []
     not_compared: list[str] = []
@@ -80,7 +81,9 @@ def stands(
             not_compared += _unlike(designed[file], text)
             continue
         try:
-            some, secret = causes(reader, file, designed, _whole(text), unsaid) if why else _unasked(text)
+            some, secret = (
+                causes(reader, file, designed, _whole(text), unsaid, reads.by_itself) if why else _unasked(text)
+            )
         except RenderError as error:
             unreadable.append(_unreadable(config.name, path, error))
             continue
