@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from railweave.adopt.texts import read_devices, read_lldp
 from railweave.api import adopt, load
+from railweave.device.build import device_config
 from railweave.errors import InputError
 from railweave.state.capture import read_capture
 from railweave.systems import system
@@ -92,13 +93,46 @@ def test_a_model_that_there_is_not(tmp_path: Path) -> None:
 
 
 def test_neighbors_heard(tmp_path: Path) -> None:
-    (tmp_path / "one").mkdir()
-    heard = tmp_path / "one" / "lldp.json"
-    heard.write_text('{"p1": {"device": "two", "port": "p2"}}')
-    assert read_lldp(read_capture(tmp_path), {"one": "first"}) == {"first": {"p1": ("two", "p2")}}
+    leaf, spine = sonic_pair(tmp_path)
+    heard = tmp_path / leaf / "lldp.json"
+    for said in ("Ethernet0", "Eth1/1/1", f"{leaf} Ethernet0"):  # its name, its alias, its description
+        heard.write_text(json.dumps({"Ethernet0": {"device": f"{spine}.example.net", "port": said}}))
+        capture = read_capture(tmp_path)
+        assert read_lldp(capture, read_devices(capture)) == {leaf: {"Ethernet0": (spine, "Ethernet0")}}
     heard.write_text('{"p1": "two"}')
     with pytest.raises(InputError, match="a neighbor is written as"):
-        read_lldp(read_capture(tmp_path), {})
+        read_lldp(read_capture(tmp_path), read_devices(read_capture(tmp_path)))
+
+
+@pytest.mark.parametrize("file", ["lldp.json", "lldp-neighbors.json"])
+def test_neighbors_as_lldpd_prints_them(tmp_path: Path, file: str) -> None:
+    leaf, spine = sonic_pair(tmp_path)
+    rows = [
+        {"Ethernet0": neighbor(spine, "local", "Eth1/1/1", f"{leaf} Ethernet0")},
+        {"Ethernet88": neighbor("H100-01", "mac", "02:00:5e:00:00:07", "gpu0_eth")},
+    ]
+    (tmp_path / leaf / file).write_text(json.dumps({"lldp": {"interface": rows}}))
+    capture = read_capture(tmp_path)
+    assert read_lldp(capture, read_devices(capture)) == {
+        leaf: {"Ethernet0": (spine, "Ethernet0"), "Ethernet88": ("H100-01", "gpu0_eth")}
+    }
+
+
+def neighbor(system: str, kind: str, port: str, description: str) -> dict[str, Any]:
+    chassis = {system: {"id": {"type": "mac", "value": "02:00:5e:00:00:01"}}}
+    return {"chassis": chassis, "port": {"id": {"type": kind, "value": port}, "descr": description}}
+
+
+def sonic_pair(folder: Path) -> tuple[str, str]:
+    """Saved configurations of a leaf and a spine under SONiC, which are joined by Ethernet0 of each."""
+    network = retargeted("evpn-functional", "sonic")
+    cable = next(one for one in network.cables if one.kind == "fabric")
+    for name in (cable.a.device, cable.b.device):
+        config = device_config(network, name)
+        (folder / name).mkdir()
+        for file in system(config.nos).configurations(config):
+            (folder / name / file).write_text(system(config.nos).files(config)[file])
+    return cable.a.device, cable.b.device
 
 
 @pytest.mark.parametrize(
