@@ -79,10 +79,10 @@ FAULTS: dict[str, tuple[str, Change]] = {
     "gid": ("gid-missing", _gone("gids")),
     "gid of RoCE v1": ("gid-missing", _first("type", "IB/RoCE v1", "gids")),
     "rule": ("server-rule-missing", _gone("rules")),
-    "rule to another table": ("server-rule-missing", _first("table", 9999, "rules")),
-    "another rule before it": ("server-rule-missing", _rule_before),
+    "rule to another table": ("server-rule-stray", _first("table", 9999, "rules")),
+    "another rule before it": ("server-rule-stray", _rule_before),
     "route": ("server-route-missing", _gone("routes")),
-    "route by another gateway": ("server-route-missing", _first("via", "fc00::9", "routes")),
+    "route by another gateway": ("server-route-stray", _first("via", "fc00::9", "routes")),
     "cables": ("cables-swapped", _wrong_leaf),
 }
 

@@ -46,6 +46,12 @@ _PLAIN_ROUTE = {
     "type", "dst", "gateway", "via", "dev", "table", "protocol", "scope", "metric", "prefsrc", "flags", "metrics", "pref",
     "nexthops",
 }  # fmt: skip
+_FIRSTS = {
+    "uid_start": ("uidrange", "uid_end"),
+    "sport_start": ("sport", "sport_end"),
+    "dport_start": ("dport", "dport_end"),
+}
+_SECONDS = {"fwmask", "iif_detached", "oif_detached", *(end for _, end in _FIRSTS.values())}
 _PLAIN_RULE = {"priority", "src", "srclen", "dst", "dstlen", "table", "protocol"}
 
 
@@ -109,7 +115,8 @@ class Route:
 class Rule:
     """A rule that looks a table up for a source, a destination or both (empty: any), spelled as the kernel has it.
 
-    ``priority`` None: the kernel's choice. ``plain``: selects by nothing else; others are never ours.
+    ``priority`` None: the kernel's choice. ``plain``: selects by nothing else; others are never ours. ``more`` is what else it selects by,
+    and what it does besides looking a table up, in the words of ``ip``; ``not`` is the first.
     """
 
     family: int
@@ -119,6 +126,7 @@ class Rule:
     table: int
     protocol: str = STATIC
     plain: bool = True
+    more: str = ""
 
     @cached_property
     def place(self) -> tuple[int, str, str]:
@@ -128,7 +136,7 @@ class Rule:
     @property
     def identity(self) -> tuple[Any, ...]:
         """All that the kernel tells rules apart by."""
-        return (*self.place, self.priority, self.table, self.plain)
+        return (*self.place, self.priority, self.table, self.plain, self.more)
 
     def does(self, planned: Rule) -> bool:
         """Whether this rule does what the planned one does, whoever made it."""
@@ -228,4 +236,27 @@ def rule_of(family: int, shown: dict[str, Any]) -> Rule:
         int(shown.get("table", 0)),
         str(shown.get("protocol", "")),
         plain=set(shown) <= _PLAIN_RULE and "table" in shown,
+        more=" ".join(_more(shown)),
     )
+
+
+def _more(shown: dict[str, Any]) -> list[str]:
+    """What else a rule selects by and does, as ``ip rule add`` takes it (iproute2, ip/iprule.c)."""
+    words = ["not"] if "not" in shown else []
+    for key in sorted(set(shown) - _PLAIN_RULE - {"not"}):
+        value = shown[key]
+        text = "" if value is None else str(value)
+        if key == "fwmark":
+            words += [key, f"{text}/{shown['fwmask']}" if "fwmask" in shown else text]
+        elif key in _FIRSTS:
+            name, end = _FIRSTS[key]
+            words += [name, f"{text}-{shown.get(end, text)}"]
+        elif key == "ipproto":
+            words += [key, text[len(key) + 1 :] if text.startswith(f"{key}-") else text]
+        elif key == "suppress_prefixlen":
+            words += ["suppress_prefixlength", text]
+        elif key == "action":
+            words.append(_KINDS.get(int(text), text) if text.isdecimal() else text)
+        elif key not in _SECONDS:
+            words += [key, text] if text else [key]
+    return words

@@ -44,6 +44,7 @@ def document(machine: Machine) -> dict[str, Any]:
                 "to": one.to,
                 "table": one.table,
                 "plain": one.plain,
+                "more": one.more,
             }
             for one in have.rules
         ],
@@ -56,9 +57,15 @@ def document(machine: Machine) -> dict[str, Any]:
                 "dev": one.dev,
                 "via": one.via,
                 "metric": one.metric,
+                "rest": list(one.rest),
+                "opaque": list(one.opaque),
             }
             for one in have.routes
             if one.table != _LOCAL
+        ],
+        "permanent_neighbors": [
+            {"dev": one.get("dev"), "address": one.get("dst"), "mac": one.get("lladdr")}
+            for one in kernel.ip_json("neigh", "show", "nud", "permanent")
         ],
         "gids": [
             {

@@ -6,10 +6,12 @@ import ipaddress
 from typing import TYPE_CHECKING
 
 from railweave.findings.registry import Rule
+from railweave.host.entries import Rule as PlannedRule
 from railweave.live.living import Seen, link_and_ends
+from railweave.live.strays import duplicates, seen, strays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from railweave.expect.hosts import ExpectedHost, Nic, PathAddress
     from railweave.live.living import Living, Part
@@ -76,7 +78,7 @@ RULE = Rule(
     "server-rule-missing",
     "error",
     "living",
-    "A server lacks a rule that chooses the routing table of a path, or another one comes before it.",
+    "A server lacks a rule that chooses the routing table of a path.",
     why="packets of that path leave by another NIC or color",
     fix="run `railweave-host plan` there to see why, then `railweave-host apply`",
 )
@@ -114,8 +116,12 @@ def servers(living: Living) -> Iterator[Seen]:
     for wanted, state in living.servers():
         for nic in wanted.nics:
             yield from _nic(nic, state)
-        yield from _rules(wanted, state)
-        yield from _routes(wanted, state)
+        stray = strays(wanted, state)
+        taken = {one.place for _, one in stray}
+        yield from _rules(wanted, state, taken)
+        yield from _routes(wanted, state, taken)
+        yield from seen(wanted, stray)
+    yield from duplicates(living)
 
 
 def losses(living: Living) -> Iterator[Seen]:
@@ -223,7 +229,8 @@ def _network(text: str, family: int | None) -> str:
         return text
 
 
-def _rules(wanted: ExpectedHost, state: HostState) -> Iterator[Seen]:
+def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Seen]:
+    """Planned rules that are missing; one in whose place a stray rule is (``taken``) is told with that."""
     if state.rules is None:
         return
     have = [
@@ -243,22 +250,21 @@ def _rules(wanted: ExpectedHost, state: HostState) -> Iterator[Seen]:
         alike = sorted((one for one in have if one[:2] == ends and one[4]), key=lambda one: one[3])
         right = [one for one in alike if one[2] == rule.table and rule.priority in {None, one[3]}]
         words = f"{f'from {rule.from_}' if rule.from_ else ''}{f' to {rule.to}' if rule.to else ''} lookup {rule.table}".strip()
-        if not right:
+        if not right and PlannedRule(family, None, str(rule.from_ or ""), str(rule.to or ""), 0).place not in taken:
             other = f", it has one for table {alike[0][2]} at {alike[0][3]}" if alike else ""
             yield Seen(RULE, wanted.device, f"no rule {words}{other}", wanted.because, names[rule.dev])
-        elif alike[0][2] != rule.table and alike[0][3] < right[0][3]:
-            what = f"the rule {words} at {right[0][3]} comes after one for table {alike[0][2]} at {alike[0][3]}"
-            yield Seen(RULE, wanted.device, what, wanted.because, names[rule.dev])
 
 
-def _routes(wanted: ExpectedHost, state: HostState) -> Iterator[Seen]:
+def _routes(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Seen]:
+    """Planned routes that are missing, likewise."""
     if state.routes is None:
         return
     have = {(one.table, one.to, one.interface, one.via.rpartition(" ")[2]) for one in state.routes}
     names = {nic.netdev: nic for nic in wanted.nics}
     for route in wanted.routes:
         family = 6 if ":" in (route.via or route.to) else 4
-        if (route.table, _network(route.to, family), route.dev, str(route.via or "")) not in have:
+        to = _network(route.to, family)
+        if (route.table, to, route.dev, str(route.via or "")) not in have and (family, route.table, to) not in taken:
             via = f" via {route.via}" if route.via else ""
             what = f"no route to {route.to}{via} on {route.dev} in table {route.table}"
             nic = names[route.dev]

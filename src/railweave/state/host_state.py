@@ -34,7 +34,10 @@ class HostAddress:
 
 @dataclass(frozen=True, slots=True)
 class HostRule:
-    """A rule that looks up a table for a source and a destination (empty: any); ``plain``: it selects by nothing else."""
+    """A rule that looks up a table for a source and a destination (empty: any); ``plain``: it selects by nothing else than these.
+
+    ``more`` is what else it selects by and does, in the words of ``ip``.
+    """
 
     family: int | None = None
     priority: int | None = None
@@ -42,17 +45,33 @@ class HostRule:
     to: str = ""
     table: int | None = None
     plain: bool | None = None
+    more: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class HostRoute:
-    """A route of a table; ``via`` is empty on the link, ``kind`` the kernel's word (``unicast``)."""
+    """A route of a table; ``via`` is empty on the link, ``kind`` the kernel's word (``unicast``).
+
+    ``rest`` are further words of ``ip`` (``src``), ``opaque`` the names of what these cannot say.
+    """
 
     table: int | None = None
     to: str = ""
     interface: str = ""
     via: str = ""
     kind: str | None = None
+    metric: int | None = None
+    rest: tuple[str, ...] = ()
+    opaque: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PermanentNeighbor:
+    """An entry of the neighbor cache that the kernel never asks for again."""
+
+    interface: str
+    address: str
+    mac: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +109,7 @@ class HostState:
     gids: tuple[HostGid, ...] | None = None
     rdma: tuple[RdmaPort, ...] | None = None
     neighbors: dict[str, tuple[LldpNeighbor, ...]] | None = None
+    permanent: tuple[PermanentNeighbor, ...] | None = None
     notes: tuple[Note, ...] = ()
 
 
@@ -131,6 +151,7 @@ def read_host(device: str, texts: Mapping[str, str]) -> HostState:
                 one.one("to").text() or "",
                 one.one("table").integer(),
                 one.one("plain").flag(),
+                one.one("more").text() or "",
             )
             for one in shown.all("rules")
         ),
@@ -141,6 +162,9 @@ def read_host(device: str, texts: Mapping[str, str]) -> HostState:
                 one.one("dev").text() or "",
                 one.one("via").text() or "",
                 one.one("type").text(),
+                one.one("metric").integer(),
+                _texts(one, "rest"),
+                _texts(one, "opaque"),
             )
             for one in shown.all("routes")
         ),
@@ -157,8 +181,19 @@ def read_host(device: str, texts: Mapping[str, str]) -> HostState:
         ),
         tuple(_rdma(one) for one in shown.all("rdma")),
         lldp(heard) if heard.there else None,
+        tuple(
+            PermanentNeighbor(one.one("dev").text() or "", address, one.one("mac").text() or "")
+            for one in shown.all("permanent_neighbors")
+            if (address := one.one("address").text()) is not None
+        )
+        if shown.one("permanent_neighbors").there
+        else None,
     )
     return replace(state, notes=answers.notes)
+
+
+def _texts(one: Value, key: str) -> tuple[str, ...]:
+    return tuple(text for each in one.all(key) if (text := each.text()) is not None)
 
 
 def _links(shown: Value) -> dict[str, InterfaceState]:

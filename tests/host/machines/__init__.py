@@ -323,6 +323,7 @@ def _kernel(parts: Parts, plan: dict[str, Any]) -> None:
             shown.append({"family": "inet" if version == 4 else "inet6", "local": address_of(one), "prefixlen": length})
         links.append({"ifname": nic["netdev"], "flags": ["UP", "LOWER_UP"], "mtu": nic["mtu"], "addr_info": shown})
     parts.say(json.dumps(links), "ip", "-j", "addr", "show")
+    parts.say("[]", "ip", "-j", "neigh", "show", "nud", "permanent")
     routes: dict[int, list[dict[str, Any]]] = {4: [], 6: []}
     rules: dict[int, list[dict[str, Any]]] = {4: [], 6: []}
     for one in plan["routes"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import zlib
 from typing import Any
 
 from railweave.expect.hosts import ExpectedHost, Nic
@@ -42,7 +43,7 @@ def document(one: ExpectedHost) -> dict[str, Any]:
                 "to": str(route.to) if route.to != "default" else "::/0" if ":" in str(route.via) else "0.0.0.0/0",
                 "dev": route.dev,
                 "via": str(route.via or ""),
-                "metric": 1024,
+                "metric": 1024 if ":" in f"{route.to}{route.via}" else 0,
             }
             for route in one.routes
         ],
@@ -90,8 +91,9 @@ def answer(one: ExpectedHost) -> str:
 
 
 def addresses(nic: Nic) -> list[str]:
-    """One address for each path: by SLAAC any in the prefix."""
-    return [str(path.address or ipaddress.ip_network(path.prefix)[0x1234]) for path in nic.addresses]
+    """One address for each path: by SLAAC any in the prefix, which no other server has."""
+    number = 0x1234 + zlib.crc32(f"{nic.device} {nic.name}".encode())
+    return [str(path.address or ipaddress.ip_network(path.prefix)[number]) for path in nic.addresses]
 
 
 def _link(nic: Nic) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import ipaddress
 import re
 from typing import TYPE_CHECKING, Any
 
-from .. import changes
-from ..entries import route_of, rule_of
+from .. import changes, strays
+from ..entries import Route, Rule, route_of, rule_of
 from ..kernel import Kernel, command_line
 from ..machine import CannotTellError, objects
 from ..readiness import address_of
@@ -16,9 +16,13 @@ from .outcome import failed, of_nic, of_server, ok, warning
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .. import values
+    from ..host_file import PathAddress
+    from ..strays import Stray
     from .outcome import Outcome
     from .server import Server, WantedNic
 
+_MOST_NAMED = 4
 _APPLY = "sudo railweave host apply"
 _SYSCTL = "/proc/sys/net"
 _LEGACY_DROP = re.compile(r"-A INPUT\b.*--dports? (?:\S+,)?4791\b.*-j (?:DROP|REJECT)\b")
@@ -64,20 +68,41 @@ def addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Thor2 guide, section 2.6, check 10 (GID index)",
 )
 def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Look for addresses outside the planned prefixes."""
+    """Look for addresses outside the planned prefixes, and for those inside that are for another server."""
     others: list[str] = []
+    foreign: list[str] = []
     for one in _shown(server, nic):
         try:
             address = ipaddress.ip_address(str(one.get("local")))
         except ValueError:
             continue
-        if not address.is_link_local and not any(address in path.prefix for path in nic.plan.paths):
+        inside = [path for path in nic.plan.paths if address in path.prefix]
+        if inside and all(_of_another(server, nic, path, address) for path in inside):
+            foreign.append(f"{address}/{one.get('prefixlen')}")
+        elif not inside and not address.is_link_local:
             others.append(f"{address}/{one.get('prefixlen')}")
-    if others:
-        remedy = "; ".join(f"sudo ip addr del {one} dev {nic.netdev}" for one in others)
-        yield warning(", ".join(others), "planned addresses alone", f"host.json {nic.key}.addresses", remedy)
+    origin = f"host.json {nic.key}.addresses"
+    remedy = "; ".join(f"sudo ip addr del {one} dev {nic.netdev}" for one in (*foreign, *others))
+    if foreign:
+        seen = "; ".join([f"{one}, which is for another server" for one in foreign] + others)
+        yield failed(seen, "planned addresses alone", origin, remedy)
+    elif others:
+        yield warning(", ".join(others), "planned addresses alone", origin, remedy)
     else:
         yield ok("none")
+
+
+def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: values.Address) -> bool:
+    """Whether an address of a path's prefix is another server's: not the static one, or formed from another MAC address (RFC 4291, appendix A)."""
+    if not path.slaac:
+        return path.address is not None and address != path.address
+    if address.version != 6 or (int(address) >> 24) & 0xFFFF != 0xFFFE:
+        return False
+    mac = server.machine.text(f"/sys/class/net/{nic.netdev}/address") or ""
+    if not re.fullmatch(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", mac):
+        return False
+    digits = int(mac.replace(":", ""), 16) ^ (2 << 40)
+    return int(address) & ((1 << 64) - 1) != (digits >> 24 << 40) | 0xFFFE000000 | (digits & 0xFFFFFF)
 
 
 @of_server(
@@ -90,21 +115,7 @@ def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def routes(server: Server) -> Iterator[Outcome]:
     """Compare as ``host apply`` does."""
-    machine = server.machine
-
-    def shown(*words: str) -> list[tuple[int, dict[str, Any]]]:
-        return [
-            (family, one) for family in (4, 6) for one in machine.rows("ip", "-j", f"-{family}", "-N", "-d", *words)
-        ]
-
-    try:
-        kernel = Kernel(
-            tuple(route_of(family, one) for family, one in shown("route", "show", "table", "all") if one),
-            tuple(rule_of(family, one) for family, one in shown("rule", "show") if one),
-        )
-    except (KeyError, ValueError, TypeError) as error:
-        raise CannotTellError(f"ip shows a route or rule that is not understood: {error}") from None
-    missing = changes.undone(server.plan, kernel)
+    missing = changes.undone(server.plan, _kernel(server))
     if missing:
         first = command_line(("add", missing[0]))
         yield failed(
@@ -115,6 +126,84 @@ def routes(server: Server) -> Iterator[Outcome]:
         )
     else:
         yield ok(f"{len(server.plan.entries)} in place")
+
+
+def _kernel(server: Server) -> Kernel:
+    machine = server.machine
+
+    def shown(*words: str) -> list[tuple[int, dict[str, Any]]]:
+        return [
+            (family, one) for family in (4, 6) for one in machine.rows("ip", "-j", f"-{family}", "-N", "-d", *words)
+        ]
+
+    def read() -> Kernel:
+        try:
+            return Kernel(
+                tuple(route_of(family, one) for family, one in shown("route", "show", "table", "all") if one),
+                tuple(rule_of(family, one) for family, one in shown("rule", "show") if one),
+            )
+        except (KeyError, ValueError, TypeError) as error:
+            raise CannotTellError(f"ip shows a route or rule that is not understood: {error}") from None
+
+    return machine.once(("the kernel's routes and rules",), read)
+
+
+@of_server(
+    "host-stray-rules",
+    what="No rule that is not planned comes before a planned one and takes its packets.",
+    why="The first rule that selects a packet chooses its table: traffic leaves by another NIC or color.",
+    how="ip -j -N -d rule show",
+    source="ip-rule(8); host.json rules, nics[].addresses",
+)
+def stray_rules(server: Server) -> Iterator[Outcome]:
+    """Compare every rule with those that come after it."""
+    planned = [one for _, one in server.plan.entries if isinstance(one, Rule)]
+    prefixes = dict.fromkeys(str(path.prefix) for nic in server.nics for path in nic.plan.paths)
+    yield from _strays(strays.stray_rules(planned, _kernel(server).rules, prefixes), "host.json rules")
+
+
+@of_server(
+    "host-stray-routes",
+    what="The tables of the plan have the planned routes and no others.",
+    why="A longer prefix, another source, device, gateway or metric sends packets by another way than planned.",
+    how="ip -j -N -d route show table all",
+    source="host.json routes; ip-route(8)",
+    unless=lambda server: "" if server.plan.entries else "no route and no rule is planned",
+)
+def stray_routes(server: Server) -> Iterator[Outcome]:
+    """Compare every route of these tables."""
+    planned = [one for _, one in server.plan.entries if isinstance(one, Route)]
+    sources: dict[int, list[str]] = {}
+    for nic in server.nics:
+        for path in nic.plan.paths:
+            sources.setdefault(path.table, []).append(str(path.prefix))
+    yield from _strays(strays.stray_routes(planned, _kernel(server).routes, sources), "host.json routes")
+
+
+@of_server(
+    "host-stray-neighbors",
+    what="No neighbor of a planned NIC is permanent.",
+    why="The kernel never asks again where it is: after a NIC or leaf is exchanged, its packets go to nobody.",
+    how="ip -j neigh show nud permanent",
+    source="ip-neighbour(8): the design has no permanent neighbors",
+)
+def stray_neighbors(server: Server) -> Iterator[Outcome]:
+    """Look at the permanent entries."""
+    shown = server.machine.rows("ip", "-j", "neigh", "show", "nud", "permanent")
+    rows = [(str(one.get("dev")), str(one.get("dst")), str(one.get("lladdr", ""))) for one in shown if one.get("dev")]
+    yield from _strays(strays.stray_neighbors(rows, {nic.netdev for nic in server.nics}), "no plan has one")
+
+
+def _strays(found: list[Stray], origin: str) -> Iterator[Outcome]:
+    """One outcome for all of a kind: failed where any takes traffic for certain."""
+    if not found:
+        yield ok("none")
+        return
+    found = sorted(found, key=lambda one: not one.certain)
+    more = f"; and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    seen = "; ".join(one.what for one in found[:_MOST_NAMED]) + more
+    remedy = "; ".join(one.remedy for one in found[:_MOST_NAMED])
+    yield (failed if found[0].certain else warning)(seen, "none", origin, remedy)
 
 
 @of_nic(

@@ -1,0 +1,172 @@
+"""What servers have besides the design: rules before the planned ones, routes in their tables, permanent neighbors, others' addresses."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+
+from railweave.findings.registry import Rule as Kind
+from railweave.host.entries import Route, Rule, planned_route
+from railweave.host.prefixes import spelled
+from railweave.host.strays import stray_neighbors, stray_routes, stray_rules
+from railweave.live.living import Seen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.expect.hosts import ExpectedHost
+    from railweave.host.strays import Stray
+    from railweave.live.living import Living
+    from railweave.state.host_state import HostState
+
+RULE = Kind(
+    "server-rule-stray",
+    "error",
+    "living",
+    "A server has a rule that is not planned and takes packets before a planned one does; a warning where only some packets are meant.",
+    why="the first rule that selects a packet chooses its table: traffic leaves by another NIC or color",
+    fix="delete the rule, and what makes it at boot",
+    sometimes="warning",
+)
+ROUTE = Kind(
+    "server-route-stray",
+    "error",
+    "living",
+    "A table of a path has a route that is not planned, or has another source, device, gateway or metric.",
+    why="packets of that path leave by another way than planned",
+    fix="delete the route, and what makes it at boot",
+    sometimes="warning",
+)
+NEIGHBOR = Kind(
+    "server-neighbor-permanent",
+    "error",
+    "living",
+    "A server has a permanent neighbor on a NIC of the design.",
+    why="the kernel never asks again where it is: after a NIC or leaf is exchanged, its packets go to nobody",
+    fix="delete the entry, and what makes it at boot",
+)
+DUPLICATE = Kind(
+    "server-address-duplicate",
+    "error",
+    "living",
+    "A NIC has an address that another server has, or is to have by the design.",
+    why="packets for one server reach the other, as neighbor caches happen to be",
+    fix="take the address off the server that the design does not give it to",
+)
+
+
+def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Kind, Stray]]:
+    """What a server has that takes its traffic from the planned way, each as what it is."""
+    found: list[tuple[Kind, Stray]] = []
+    if state.rules is not None:
+        planned = [
+            Rule(_family(one.from_, one.to), one.priority, str(one.from_ or ""), str(one.to or ""), one.table)
+            for one in wanted.rules
+        ]
+        there = [
+            Rule(
+                one.family, one.priority, one.from_, one.to, one.table or 0, plain=one.plain is not False, more=one.more
+            )
+            for one in state.rules
+            if one.family in {4, 6} and _prefix(one.from_) and _prefix(one.to)
+        ]
+        prefixes = {str(path.prefix): None for nic in wanted.nics for path in nic.addresses}
+        found += [(RULE, one) for one in stray_rules(planned, there, prefixes)]
+    if state.routes is not None:
+        routes = [
+            planned_route(
+                _family(one.via if one.to == "default" else one.to),
+                one.table,
+                _spelled(str(one.to)),
+                one.dev,
+                str(one.via or ""),
+            )
+            for one in wanted.routes
+        ]
+        have = [
+            Route(
+                _family(one.to),
+                one.table or 0,
+                one.to,
+                one.interface,
+                one.via,
+                one.metric or 0,
+                kind=one.kind or "unicast",
+                rest=one.rest,
+                opaque=one.opaque,
+            )
+            for one in state.routes
+            if _prefix(one.to)
+        ]
+        sources = {
+            one.table: [str(path.prefix) for nic in wanted.nics if nic.netdev == one.dev for path in nic.addresses]
+            for one in wanted.routes
+        }
+        found += [(ROUTE, one) for one in stray_routes(routes, have, sources)]
+    rows = [(one.interface, one.address, one.mac) for one in state.permanent or ()]
+    return found + [(NEIGHBOR, one) for one in stray_neighbors(rows, {nic.netdev for nic in wanted.nics})]
+
+
+def seen(wanted: ExpectedHost, found: list[tuple[Kind, Stray]]) -> Iterator[Seen]:
+    """The findings of a server's strays, at the NIC whose traffic they take."""
+    names = {nic.netdev: nic.name for nic in wanted.nics}
+    devices = {one.table: one.dev for one in (*wanted.rules, *wanted.routes)}
+    for kind, one in found:
+        port = names.get(one.dev or devices.get(one.table, ""), "")
+        severity = None if one.certain else "warning"
+        yield Seen(kind, wanted.device, one.what, wanted.because, port, severity=severity, fix=one.remedy)
+
+
+def duplicates(living: Living) -> Iterator[Seen]:
+    """Addresses of the design's prefixes on NICs, that another server has or is to have."""
+    owners: dict[str, tuple[str, str]] = {
+        _address(one.address): (server.name, nic.name)
+        for server in living.network.servers
+        for nic in server.nics
+        for one in nic.addresses
+        if not nic.mac_is_placeholder or one.origin != "slaac"
+    }
+    holders: dict[str, list[tuple[ExpectedHost, str]]] = {}
+    for wanted, state in living.servers():
+        nics = {nic.netdev: nic for nic in wanted.nics}
+        for one in state.addresses or ():
+            nic = nics.get(one.interface)
+            address = _address(one.address)
+            if nic is not None and address and any(_in(address, str(path.prefix)) for path in nic.addresses):
+                holders.setdefault(address, []).append((wanted, nic.name))
+    for address, held in holders.items():
+        owner = owners.get(address)
+        rightful = owner or (held[0][0].device, held[0][1])
+        for wanted, name in held:
+            if wanted.device != rightful[0]:
+                what = f"{name} has {address}, which is that of {rightful[0]} {rightful[1]}"
+                remedy = f"sudo ip addr del {address} dev {name} on {wanted.device}"
+                yield Seen(DUPLICATE, wanted.device, what, wanted.because, name, fix=remedy)
+
+
+def _family(*words: object) -> int:
+    return 6 if any(":" in str(one) for one in words if one) else 4
+
+
+def _prefix(text: str) -> bool:
+    """Whether a server said a prefix, or nothing."""
+    try:
+        return not text or bool(spelled(text))
+    except ValueError:
+        return False
+
+
+def _spelled(text: str) -> str:
+    return text if text == "default" else spelled(text)
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return ""
+
+
+def _in(address: str, prefix: str) -> bool:
+    one, network = ipaddress.ip_address(address), ipaddress.ip_network(prefix)
+    return one.version == network.version and one in network
