@@ -478,6 +478,79 @@ def rule_missing(parts: Parts, plan: Plan, chance: Random) -> str | None:
     return _entries(parts, chance, "rule", "show")
 
 
+def _kernel_row(parts: Parts, words: tuple[str, ...], row: dict[str, Any], first: bool = False) -> None:
+    rows = json.loads(parts.commands[words].out)
+    rows.insert(0 if first else len(rows), row)
+    parts.say(json.dumps(rows), *words)
+
+
+def _prefix(plan: Plan, chance: Random) -> tuple[dict[str, Any], int, str, int]:
+    """A NIC, and the family, address and length of one of its prefixes."""
+    nic = _nic(plan, chance)
+    assert nic is not None
+    address, _, length = chance.choice(nic["addresses"])["prefix"].partition("/")
+    return nic, 6 if ":" in address else 4, address, int(length)
+
+
+@fault("host-stray-rules")
+def rule_before_ours(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    _, family, address, length = _prefix(plan, chance)
+    selector: dict[str, Any] = chance.choice(
+        [
+            {"src": address, "srclen": length, "table": "254"},
+            {"src": "all", "table": "254"},
+            {"src": address, "srclen": max(length - 8, 0), "table": "77"},
+            {"src": "all", "iif": "lo", "table": "77"},
+            {"src": "all", "fwmark": "0x1", "fwmask": "0xff", "table": "254"},
+            {"src": "all", "uid_start": 0, "uid_end": 4294967294, "table": "254"},
+            {"src": "all", "ipproto": "ipproto-17", "dport": 4791, "table": "254"},
+            {"not": None, "src": "all", "fwmark": "0xca6c", "table": "51820"},
+            {"src": address, "srclen": length, "action": "7"},
+            {"src": "all", "goto": 32766},
+        ]
+    )
+    row = {"priority": chance.randrange(1, 90), "protocol": "0", **selector}
+    _kernel_row(parts, ("ip", "-j", f"-{family}", "-N", "-d", "rule", "show"), row, first=True)
+    return ""
+
+
+@fault("host-stray-routes")
+def route_beside_ours(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    family = chance.choice([4, 6])
+    words = ("ip", "-j", f"-{family}", "-N", "-d", "route", "show", "table", "all")
+    tables = {str(one["table"]) for one in plan["routes"]}
+    ours = [one for one in json.loads(parts.commands[words].out) if one.get("table") in tables]
+    if not ours:
+        return None
+    row = chance.choice(ours)
+    other = {4: "192.0.2.9", 6: "2001:db8::9"}[family]
+    change: dict[str, Any] = chance.choice(
+        [
+            {"dev": "eno1"},
+            {"gateway": other, "metric": 1},
+            {"prefsrc": other},
+            {"metric": 7},
+            {"dst": f"{other}/{32 if family == 4 else 128}"},
+            {"type": "6", "dev": "lo"},
+        ]
+    )
+    _kernel_row(parts, words, {**row, **change}, first=True)
+    return ""
+
+
+@fault("host-stray-neighbors")
+def permanent_neighbor(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    nic, _, address, _ = _prefix(plan, chance)
+    row = {
+        "dst": f"{address}9".replace("0.09", "0.9"),
+        "dev": nic["netdev"],
+        "lladdr": "02:00:5e:00:00:09",
+        "state": ["PERMANENT"],
+    }
+    parts.say(json.dumps([row]), "ip", "-j", "neigh", "show", "nud", "permanent")
+    return ""
+
+
 @fault("host-firewall")
 def firewall_drops(parts: Parts, plan: Plan, chance: Random) -> str | None:
     chain = {

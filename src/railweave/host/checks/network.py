@@ -94,7 +94,7 @@ def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: values.Address) -> bool:
     """Whether an address of a path's prefix is another server's: not the static one, or formed from another MAC address (RFC 4291, appendix A)."""
-    if not path.slaac:
+    if not path.slaac or address == path.address:
         return path.address is not None and address != path.address
     if address.version != 6 or (int(address) >> 24) & 0xFFFF != 0xFFFE:
         return False
