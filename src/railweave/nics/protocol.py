@@ -91,6 +91,11 @@ class Vendor(Protocol):
         """The names of all files that ``qos_files`` may give."""
         return ()
 
+    @property
+    def qos_folder(self) -> str:
+        """The folder of a server in which ``qos_files`` are to be; empty where there are none."""
+        return ""
+
     def qos_files(self, config: HostConfig) -> dict[str, str]:
         """Files of a server that lie beside ``nic-qos.sh``, text by name."""
         del config

@@ -100,6 +100,12 @@ def healthy(plan: dict[str, Any], *, vendor_tools: bool = True, places: Places |
     return parts
 
 
+def option(nic: dict[str, Any], address: str, name: str) -> tuple[str, ...]:
+    """How niccli is asked for an option: one of a function with the function's number."""
+    scope = ("--scope", address[-1]) if name in nic.get("firmware_per_function", ()) else ()
+    return ("niccli", "--dev", address, "nvm", "--getoption", name, *scope)
+
+
 def pci_of(parts: Parts, netdev: str) -> str:
     """Where a NIC is on the bus."""
     return parts.links[f"/sys/class/net/{netdev}/device"].rpartition("/")[2]
@@ -209,7 +215,7 @@ def _qos(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str, 
         marked = roce["ecn"] or any(one["ecn"] for one in fabric.get("other_lossless", {}).values())
         parts.files[f"/sys/kernel/debug/bnxt_re/{address}/cc_config/enable_cc"] = str(int(marked))
         for name, value in nic["firmware"].items():
-            parts.say(f"{name} = {value}\n", "niccli", "--dev", address, "nvm", "--getoption", name)
+            parts.say(f"{name} = {value}\n", *option(nic, address, name))
         if vendor_tools:
             parts.say(forms.niccli(fabric), "niccli", "--dev", address, "qos", "--ets", "--show")
     classes, shares, paused = forms.classes(fabric), forms.shares(fabric), forms.lossless(fabric)

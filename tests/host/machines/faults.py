@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from railweave.host.machine import Said
-from tests.host.machines import Parts, forms, pci_of
+from tests.host.machines import Parts, forms, option, pci_of
 
 Plan = dict[str, Any]
 
@@ -167,6 +167,16 @@ def other_driver_version(parts: Parts, plan: Plan, chance: Random) -> str | None
     return str(nic["netdev"])
 
 
+@fault("qos-driver-file")
+def driver_file(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    for path, wanted in plan.get("driver_files", {}).items():
+        key = chance.choice(sorted(wanted))
+        line = chance.choice(["", f"{key}={int(wanted[key]) + 1}\n", f"{key}={wanted[key]}\nSOMETHING=1\n"])
+        parts.files[path] = parts.files[path].replace(f"{key}={wanted[key]}\n", line)
+        return str(path)
+    return None
+
+
 @fault("nic-flash")
 def flash_setting(parts: Parts, plan: Plan, chance: Random) -> str | None:
     nic = _nic(plan, chance)
@@ -178,7 +188,7 @@ def flash_setting(parts: Parts, plan: Plan, chance: Random) -> str | None:
     if nic["driver"] == "mlx5_core":
         _edit(parts, ("mlxconfig", "-d", address, "query"), rf"({name}\s+)\S+", rf"\g<1>{value}")
     else:
-        parts.say(f"{name} = {value}\n", "niccli", "--dev", address, "nvm", "--getoption", name)
+        parts.say(f"{name} = {value}\n", *option(nic, address, name))
     return str(nic["netdev"])
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from railweave.host.machine import Said
-from tests.host.machines import Parts, Places, healthy, pci_of
+from tests.host.machines import Parts, Places, healthy, option, pci_of
 from tests.host.machines.plans import plan
 
 Plan = dict[str, Any]
@@ -206,7 +206,7 @@ def _no_niccli(parts: Parts, plan: Plan) -> None:
 def _firmware_owns_qos(parts: Parts, plan: Plan) -> None:
     """DCBX of the firmware is on, so the driver may not set classes; and GPUs run the kernel's own driver."""
     for nic in plan["nics"]:
-        words = ("niccli", "--dev", pci_of(parts, nic["netdev"]), "nvm", "--getoption", "dcbx_mode")
+        words = option(nic, pci_of(parts, nic["netdev"]), "dcbx_mode")
         parts.say("dcbx_mode = 3\n", *words)
     del parts.files["/sys/module/amdgpu/version"]
     parts.files["/sys/module/amdgpu/srcversion"] = "0123456789ABCDEF0123456"

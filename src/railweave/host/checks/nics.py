@@ -142,13 +142,13 @@ def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name
     "nic-flash",
     what="The settings that the NIC keeps in its own flash are the planned ones.",
     why="Firmware that answers LLDP or DCBX itself takes QoS away from the driver; others turn RDMA or congestion control off.",
-    how="mlxconfig -d PCI query (mstconfig), niccli --dev PCI nvm --getoption NAME",
+    how="mlxconfig -d PCI query (mstconfig), niccli --dev PCI nvm --getoption NAME [--scope FUNCTION]",
     source="Thor2 guide, section 2.2.4 and section 5.1, question 5; hardware catalog, firmware",
     root=True,
     unless=lambda _, nic: "" if nic.flash else "no setting is planned for it",
 )
 def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare each setting; what the firmware does not know is left out."""
+    """Compare each setting; of one that the tool does not show nobody can tell."""
     address = reading.pci_of(server.machine, nic.netdev)
     have = _mlx5_flash(server, address) if nic.mlx5 else _bnxt_flash(server, nic, address)
     different = [
@@ -157,16 +157,17 @@ def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         if have.get(name) is not None and have[name] != int(wanted)
     ]
     odd = [name for name in nic.flash if name in have and have[name] is None]
-    known = sum(name in have for name in nic.flash)
+    absent = [name for name in nic.flash if name not in have]
     if different:
         remedy = "sudo ./nic-nvm.sh apply, then reboot"
         yield failed(", ".join(different), f"{len(nic.flash)} settings", f"host.json {nic.key}.firmware", remedy)
-    elif odd:
-        raise CannotTellError(f"not understood: {', '.join(odd)}")
-    elif not known:
-        raise CannotTellError("its firmware has none of the planned settings")
+    elif odd or absent:
+        why = [f"not understood: {', '.join(odd)}"] if odd else []
+        why += [f"the tool does not show {', '.join(absent)}"] if absent else []
+        right = len(nic.flash) - len(odd) - len(absent)
+        raise CannotTellError(f"{'; '.join(why)} ({right} of {len(nic.flash)} planned settings are as planned)")
     else:
-        yield ok(f"{known} of {len(nic.flash)} planned settings as planned; the firmware has no others")
+        yield ok(f"{len(nic.flash)} planned settings as planned")
 
 
 def _mlx5_flash(server: Server, address: str) -> dict[str, int | None]:
@@ -185,9 +186,13 @@ _WORDS.update(dict.fromkeys(("false", "disabled", "disable", "off", "none", "def
 
 
 def _bnxt_flash(server: Server, nic: WantedNic, address: str) -> dict[str, int | None]:
+    """Each setting by itself: those of a function with its number, without which niccli answers with nothing (Thor2 guide, section 2.2.4)."""
+    if not server.machine.has("niccli"):
+        raise CannotTellError("niccli is not installed")
     found: dict[str, int | None] = {}
     for name in nic.flash:
-        text = server.machine.output("niccli", "--dev", address, "nvm", "--getoption", name)
+        scope = ("--scope", address.rpartition(".")[2]) if name in nic.flash_per_function else ()
+        text = server.machine.run("niccli", "--dev", address, "nvm", "--getoption", name, *scope).out
         values = re.findall(rf"^\s*{re.escape(name)}[^=:\n]*[=:]\s*(.*\S)\s*$", text, re.MULTILINE)
         if values:
             word = values[-1].lower()

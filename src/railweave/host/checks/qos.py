@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..machine import CannotTellError
 from . import reading
-from .outcome import failed, not_applicable, of_nic, ok, warning
+from .outcome import failed, not_applicable, of_nic, of_server, ok, warning
 from .qos_tools import qos_of
 
 if TYPE_CHECKING:
@@ -244,6 +244,35 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         yield ok(seen)
     else:
         yield failed(seen, should, f"host.json fabrics.{nic.plan.fabric}.cnp", _REMEDY)
+
+
+@of_server(
+    "qos-driver-file",
+    what="The file by which a NIC's driver sets QoS when it is loaded is the planned one, as a whole.",
+    why="After a reboot every NIC of the family has what this file says, whatever a script has set before.",
+    how="/etc/bnxt_re/bnxt_re.conf",
+    source="Thor2 guide, section 2.2.1.3; host.json driver_files",
+    unless=lambda server: "" if server.driver_files else "no driver reads such a file here",
+)
+def driver_file(server: Server) -> Iterator[Outcome]:
+    """Compare every setting, and find those that nobody planned."""
+    for path, wanted in server.driver_files.items():
+        text = server.machine.text(path)
+        if text is None:
+            yield failed(f"no {path}", "one", "host.json driver_files", _REMEDY, path)
+            continue
+        have = dict(re.findall(r"^[ \t]*(\w+)[ \t]*=[ \t]*(.*?)[ \t]*$", text, re.MULTILINE))
+        wrong = [
+            f"{key} is {have[key]}, not {value}" if key in have else f"no {key}"
+            for key, value in wanted.items()
+            if have.get(key) != value
+        ]
+        wrong += [f"{key}={value} is not planned" for key, value in have.items() if key not in wanted]
+        if wrong:
+            remedy = f"{_REMEDY}; then reboot"
+            yield failed("; ".join(wrong), f"{len(wanted)} settings", "host.json driver_files", remedy, path)
+        else:
+            yield ok(f"{len(wanted)} settings", path)
 
 
 def _either(server: Server, path: str, other: str) -> int | None:

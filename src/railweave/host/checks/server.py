@@ -67,6 +67,7 @@ class WantedNic:
     speed_gbps: int
     slaac: bool
     flash: Mapping[str, str]
+    flash_per_function: tuple[str, ...]
     traffic: Traffic | None
 
     @property
@@ -113,6 +114,7 @@ class Server:
     library: str
     environment: Mapping[str, str]
     advertisements_by: str
+    driver_files: Mapping[str, Mapping[str, str]]
     earlier: Counters | None = None
 
 
@@ -140,6 +142,10 @@ def server(machine: Machine, plan: HostFile, document: Mapping[str, Any], earlie
         _Values(top.mapping("job"), top.where).text("library"),
         plan.environment,
         top.text("router_advertisements"),
+        {
+            path: {key: str(value) for key, value in one.value.items()}
+            for path, one in top.objects("driver_files").items()
+        },
         earlier,
     )
 
@@ -225,5 +231,6 @@ def _nic(key: str, plan: Nic, one: _Values, traffic: Traffic | None) -> WantedNi
         one.number("speed_gbps"),
         one.flag("slaac"),
         {name: str(value) for name, value in one.mapping("firmware").items()},
+        one.texts("firmware_per_function"),
         traffic,
     )

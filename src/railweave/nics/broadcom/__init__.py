@@ -61,6 +61,11 @@ class Broadcom(Vendor):
 
         return (NAME,)
 
+    @property
+    def qos_folder(self) -> str:
+        """Where the package bnxt_re_conf looks."""
+        return "/etc/bnxt_re"
+
     def qos_files(self, config: HostConfig) -> dict[str, str]:
         """The driver's file, where the server has NICs of this vendor."""
         from railweave.nics.broadcom.driver_file import files

@@ -158,6 +158,8 @@ class Nic(TypedDict):
     """whether its addresses are formed from router advertisements"""
     firmware: dict[str, str]
     """settings wanted in its flash, as the vendor's tool names them"""
+    firmware_per_function: NotRequired[list[str]]
+    """those of them that each function of the card has for itself; the tool is asked for the function's own"""
     addresses: list[Address]
     """its addresses, one per path"""
     tenant: NotRequired[str]
@@ -264,6 +266,8 @@ class Host(TypedDict):
     """kernel parameters by name"""
     kernel_command_line: list[str]
     """parameters of the kernel's command line"""
+    driver_files: NotRequired[dict[str, dict[str, str]]]
+    """files that drivers of NICs read: the settings of each, by its path"""
     versions: NotRequired[Versions]
     """software that it should run; absent: the design asks for none"""
     job: Job

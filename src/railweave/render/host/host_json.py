@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.render.host.document import SCHEMA
+from railweave.render.host.nic_qos import installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,6 +81,8 @@ def document(config: HostConfig) -> Host:
         "kernel_command_line": list(config.kernel_command_line),
         "job": job,
     }
+    if files := installed(config):
+        host["driver_files"] = files
     if versions := _versions(config.versions):
         host["versions"] = versions
     return host
@@ -182,6 +185,8 @@ def _nic(nic: HostNic) -> Nic:
         "firmware": {one.name: one.value for one in nic.firmware if one.value},
         "addresses": [_address(nic, one) for one in nic.addresses],
     }
+    if scoped := [one.name for one in nic.firmware if one.value and one.per_function]:
+        document["firmware_per_function"] = scoped
     if nic.tenant:
         document["tenant"] = nic.tenant
     return document

@@ -23,6 +23,15 @@ def files(config: HostConfig) -> dict[str, str]:
     return found
 
 
+def installed(config: HostConfig) -> dict[str, dict[str, str]]:
+    """What drivers read on the server: the settings of each file (``KEY=VALUE``), by its path there."""
+    return {
+        f"{vendor.qos_folder}/{name}": dict(line.split("=", 1) for line in text.splitlines())
+        for vendor in vendors_of(nic.vendor for nic in config.nics)
+        for name, text in vendor.qos_files(config).items()
+    }
+
+
 def vendors_files() -> tuple[str, ...]:
     """The names of files that lie beside ``nic-qos.sh`` on servers with NICs of one vendor or another."""
     return tuple(name for vendor in every_vendor() for name in vendor.qos_file_names)
