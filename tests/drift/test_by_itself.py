@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from tests.retarget import retargeted
 
 from railweave.device.build import device_config
 from railweave.drift.drift import Drift, drift
 from railweave.network.model import Network
 from railweave.systems import system
-from tests.retarget import retargeted
 
 EOS = """\
 no service interface inactive port-id allocation disabled

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from railweave.expect.hosts import ExpectedHost, expected_host
+from railweave.expect.hosts import ExpectedHost, PathAddress, expected_host
 from railweave.live import Living, diagnose
 from railweave.state.host_state import read_host
 from tests.conftest import SMALL, example
-from tests.live.said.host import document
+from tests.live.said.host import addresses, document
 from tests.live.test_diagnosis import told
 
 Change = Callable[[dict[str, Any]], None]
@@ -68,6 +68,27 @@ def _rule_before(shown: dict[str, Any]) -> None:
     shown["rules"].append(shown["rules"][0] | {"priority": 1, "table": 9999})
 
 
+def _added(rows: str, **row: object) -> Change:
+    """A row like the first of a table, but for these fields."""
+
+    def change(shown: dict[str, Any]) -> None:
+        shown[rows].append(shown[rows][0] | row)
+
+    return change
+
+
+def _permanent(shown: dict[str, Any]) -> None:
+    dev = shown["links"][0]["name"]
+    shown["permanent_neighbors"] = [{"dev": dev, "address": "fc00:1:1:1::9", "mac": "02:00:5e:00:00:09"}]
+
+
+def _others_address(shown: dict[str, Any]) -> None:
+    """Another server's address, as the design has it, beside the server's own."""
+    server = next(one for one in example("h100-rlb").servers if one.name == "H100-02")
+    there = expected_host(example("h100-rlb"), server.name).nics[0]
+    shown["addresses"].append(shown["addresses"][0] | {"address": addresses(there)[0]})
+
+
 FAULTS: dict[str, tuple[str, Change]] = {
     "no carrier": ("nic-down", _first("carrier", False)),
     "set down": ("nic-down", _first("up", False)),
@@ -84,6 +105,30 @@ FAULTS: dict[str, tuple[str, Change]] = {
     "route": ("server-route-missing", _gone("routes")),
     "route by another gateway": ("server-route-stray", _first("via", "fc00::9", "routes")),
     "cables": ("cables-swapped", _wrong_leaf),
+    "rule before, by destination": (
+        "server-rule-stray",
+        _added("rules", priority=500, **{"from": "", "to": "fc00:1::/32"}, table=254),
+    ),
+    "rule before, of everything": ("server-rule-stray", _added("rules", priority=500, **{"from": ""}, table=254)),
+    "rule before, by mark": (
+        "server-rule-stray",
+        _added("rules", priority=500, plain=False, more="fwmark 0x1", table=254),
+    ),
+    "rule before, by user": (
+        "server-rule-stray",
+        _added("rules", priority=500, plain=False, more="uidrange 0-9", table=254),
+    ),
+    "rule before, that drops": (
+        "server-rule-stray",
+        _added("rules", priority=500, plain=False, more="unreachable", table=0),
+    ),
+    "route of a longer prefix": ("server-route-stray", _added("routes", to="fc00:1:2::/48")),
+    "route with another source": ("server-route-stray", _first("rest", ["src", "2001:db8::1"], "routes")),
+    "route of another device": ("server-route-stray", _added("routes", dev="eno1")),
+    "route with another metric": ("server-route-stray", _first("metric", 7, "routes")),
+    "route that wraps": ("server-route-stray", _first("opaque", ["encap"], "routes")),
+    "permanent neighbor": ("server-neighbor-permanent", _permanent),
+    "another server's address": ("server-address-duplicate", _others_address),
 }
 
 
@@ -94,6 +139,26 @@ def test_a_fault_of_a_server_is_found_at_its_nic(fault: str) -> None:
     found = told(diagnose(living("h100-rlb", change)))
     assert [id_ for id_, _ in found] == [rule], found
     assert found[0][1].split(" and ")[0] == f"{first.device} {first.nics[0].name}"
+
+
+def test_an_address_that_the_design_gives_to_another_server() -> None:
+    """Found on the server that has it, also where the other is silent."""
+    name = next(one for one in SMALL if any(path.address for path in _static(one)))
+    first, second = list(servers(name).values())[:2]
+    address = str(second.nics[0].addresses[0].address)
+
+    def take(shown: dict[str, Any]) -> None:
+        shown["addresses"].append(shown["addresses"][0] | {"address": address})
+
+    one = living(name, take)
+    for hosts in (one.hosts, {first.device: one.hosts[first.device]}):
+        found = [each for each in diagnose(replace(one, hosts=hosts)) if each.id == "server-address-duplicate"]
+        assert [each.where for each in found] == [f"{first.device} {first.nics[0].name}"]
+        assert found[0].what.endswith(f"has {address}, which is that of {second.device} {second.nics[0].name}")
+
+
+def _static(name: str) -> tuple[PathAddress, ...]:
+    return next(iter(servers(name).values())).nics[0].addresses
 
 
 def test_packets_that_were_sent_again_and_links_that_flap_need_two_captures() -> None:

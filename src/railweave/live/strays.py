@@ -136,12 +136,18 @@ def duplicates(living: Living) -> Iterator[Seen]:
                 holders.setdefault(address, []).append((wanted, nic.name))
     for address, held in holders.items():
         owner = owners.get(address)
-        rightful = owner or (held[0][0].device, held[0][1])
-        for wanted, name in held:
-            if wanted.device != rightful[0]:
-                what = f"{name} has {address}, which is that of {rightful[0]} {rightful[1]}"
-                remedy = f"sudo ip addr del {address} dev {name} on {wanted.device}"
-                yield Seen(DUPLICATE, wanted.device, what, wanted.because, name, fix=remedy)
+        others = [(wanted, name) for wanted, name in held if owner is None or wanted.device != owner[0]]
+        if owner is None and len({wanted.device for wanted, _ in held}) < 2:
+            continue
+        for wanted, name in others if owner else others[:1]:
+            has = " and ".join(f"{one.device} {nic}" for one, nic in held if one.device != wanted.device)
+            what = (
+                f"{name} has {address}, which is that of {' '.join(owner)}"
+                if owner
+                else f"{name} and {has} have {address}"
+            )
+            fix = f"ip addr del {address} on {wanted.device}" if owner else "find out which of them formed it, and why"
+            yield Seen(DUPLICATE, wanted.device, what, wanted.because, name, fix=fix)
 
 
 def _family(*words: object) -> int:

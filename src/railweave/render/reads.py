@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from railweave.catalog.systems import System
 
@@ -81,10 +81,12 @@ def _of(system: System) -> Iterator[str]:
         ("what it does where the text does not say", "value", "source"),
         ((f"`{field}`", default.value, default.source) for field, default in reads.defaults.items()),
     )
-    patterns = ((pattern.replace("|", "\\|"), why) for pattern, why in reads.irrelevant.items())
-    yield from _table(
-        ("irrelevant are statements that begin so", "because"), ((f"`{one}`", why) for one, why in patterns)
-    )
+    yield from _table(("it writes by itself", "source"), _patterns(reads.by_itself))
+    yield from _table(("irrelevant are statements that begin so", "because"), _patterns(reads.irrelevant))
+
+
+def _patterns(found: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    return ((f"`{pattern}`".replace("|", "\\|"), why) for pattern, why in found.items())
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
