@@ -202,16 +202,14 @@ def _rdma(parts: Parts, nic: dict[str, Any]) -> None:
 
 def _qos(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str, *, vendor_tools: bool) -> None:
     fabric, dev = plan["fabrics"][nic["fabric"]], nic["netdev"]
-    roce, cnp = fabric["roce"], fabric["cnp"]
+    roce = fabric["roce"]
     if nic["driver"] == "mlx5_core":
         _mlx5_settings(parts, nic, address, fabric)
         if vendor_tools:
             parts.say(forms.mlnx_qos(fabric), "mlnx_qos", "-i", dev)
     if nic["driver"] == "bnxt_en":
-        parts.files["/etc/bnxt_re/bnxt_re.conf"] = (
-            f"ENABLE_FC=1\nFC_MODE=3\nROCE_PRI={roce['priority']}\nROCE_DSCP={roce['dscp']}\n"
-            f"CNP_PRI={cnp['priority']}\nCNP_DSCP={cnp['dscp']}\nROCE_BW={roce['bandwidth_percent']}\nUTILITY=4\n"
-        )
+        for path, settings in plan["driver_files"].items():
+            parts.files[path] = "".join(f"{key}={value}\n" for key, value in settings.items())
         marked = roce["ecn"] or any(one["ecn"] for one in fabric.get("other_lossless", {}).values())
         parts.files[f"/sys/kernel/debug/bnxt_re/{address}/cc_config/enable_cc"] = str(int(marked))
         for name, value in nic["firmware"].items():
@@ -230,7 +228,7 @@ def _qos(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str, 
 
 def _mlx5_settings(parts: Parts, nic: dict[str, Any], address: str, fabric: dict[str, Any]) -> None:
     ecn = f"/sys/class/net/{nic['netdev']}/ecn"
-    roce, cnp = fabric["roce"], fabric["cnp"]
+    roce = fabric["roce"]
     others = fabric.get("other_lossless", {}).values()
     for side in ("roce_np", "roce_rp"):
         for one in (roce, *others):
