@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from railweave.device.build import device_config
 from railweave.lab import assertions, life
+from railweave.lab.asking import ask
+from railweave.lab.check import check_capture
+from railweave.state.capture import read_capture
 from railweave.systems.sonic import render as sonic
 from tests.conftest import frr_root
 from tests.lab.machine import needs_lab
@@ -31,5 +35,11 @@ def test_the_rendered_file_behaves_as_designed(tmp_path: Path) -> None:
             assert outcomes["fib-equals-routes"].checked == 4 * 8
             assert outcomes["path-colors"].checked > 0
             assert outcomes["slaac-addresses"].checked > 0
+        capture = tmp_path / "capture"
+        ask(fabric, capture)
+        heard = (capture / "spine1" / "lldp-neighbors.json").read_text()
+        assert re.search(r'"local",\s*"value": "Eth1/\d+(/\d+)?"', heard), heard[:2000]
+        seen = check_capture(network, read_capture(capture))
+        assert [one.what for one in seen.findings if one.id.startswith("cable")] == []
     finally:
         life.down(fabric)

@@ -43,6 +43,13 @@ _ASK = """#!/bin/sh
 exec nsenter --mount=/proc/{pid}/ns/mnt --net=/proc/{pid}/ns/net chroot {root} /usr/sbin/lldpcli "$@"
 """
 
+_CONTAINER = """#!/bin/sh
+[ "$1 $2 $3" = "exec lldp lldpctl" ] || exit 127
+shift 3
+exec "$(dirname "$0")/lldpcli" "$@" show neighbors details
+"""
+"""What stands for ``docker`` on a switch: SONiC's lldpd is in a container, a lab's is not. ``lldpctl`` prints as ``lldpcli`` with details (lldpctl(8))."""
+
 
 def missing(frr: Frr, suite: str) -> str:
     """Why there is no LLDP with this root folder, of a suite of Debian, and what to do; empty where there is."""
@@ -70,13 +77,14 @@ def start(place: Place, plan: Plan, frr: Frr) -> None:
                 words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
             )
         running.returncode = 0  # it outlives this process, and is not waited for
-        asking = commands(place, device) / "lldpcli"
-        write_file(asking, _ASK.format(pid=running.pid, root=shlex.quote(str(frr.root))))
-        asking.chmod(0o755)
+        ask = _ASK.format(pid=running.pid, root=shlex.quote(str(frr.root)))
+        for name, text in (("lldpcli", ask), ("docker", _CONTAINER)):
+            write_file(commands(place, device) / name, text)
+            (commands(place, device) / name).chmod(0o755)
 
 
 def commands(place: Place, device: str) -> Path:
-    """The folder with ``lldpcli`` of a device, for the path by which programs are found."""
+    """The folder with the programs that ask a device's lldpd, for the path by which programs are found."""
     return place.lldp(device) / "bin"
 
 

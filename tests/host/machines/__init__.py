@@ -228,7 +228,7 @@ def _qos(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str, 
 
 def _mlx5_settings(parts: Parts, nic: dict[str, Any], address: str, fabric: dict[str, Any]) -> None:
     ecn = f"/sys/class/net/{nic['netdev']}/ecn"
-    roce = fabric["roce"]
+    roce, cnp = fabric["roce"], fabric["cnp"]
     others = fabric.get("other_lossless", {}).values()
     for side in ("roce_np", "roce_rp"):
         for one in (roce, *others):
