@@ -6,7 +6,12 @@ import pytest
 
 from railweave.checks.subject import Subject
 from railweave.expect import Expected, expected
+from railweave.live.forwarding import FOREIGN, forwarding
+from railweave.live.living import Living
+from railweave.state.device_state import DeviceState
+from railweave.state.protocols import EvpnRoutes
 from tests.conftest import SMALL, example
+from tests.routing.shared_fabric import shared_network
 
 
 def of(subject: Subject, down: frozenset[str] = frozenset(), *, all_routes: bool = False) -> dict[str, Expected]:
@@ -90,3 +95,27 @@ def test_tenants_hold_their_own_prefixes_and_no_others() -> None:
             assert {owner[prefix] for prefix in (*one.own, *one.learned)} == {one.vrf}
             seen += len(one.learned)
     assert seen > 0
+
+
+def test_a_tenants_layer_2_networks_on_other_leaves_are_learned() -> None:
+    """The subnet of a layer-2 network is a tenant's prefix as any other, though several leaves have it."""
+    subject = Subject.of(shared_network())
+    subnets = {
+        one.prefix: tenant.name for f in subject.network.fabrics for tenant in f.tenants for one in tenant.networks
+    }
+    found = of(subject)
+    for name, here in found.items():
+        for one in here.tenants:
+            mine = {prefix for prefix, tenant in subnets.items() if tenant == one.vrf}
+            assert mine <= {*one.own, *one.learned}, (name, one.vrf)
+            assert not ({*one.own, *one.learned} & subnets.keys()) - mine, (name, one.vrf)
+            config = subject.configs[name]
+            vrf = next(each for each in config.vrfs if each.name == one.vrf)
+            assert {*vrf.own(), *one.learned} <= {*subject.routes.of_vrf(name, one.vrf)}
+            assert all(subject.routes.held(name, one.vrf, prefix) for prefix in (*vrf.own(), *one.learned))
+    [red] = [one for one in found["stripe3-leaf1"].tenants if one.vrf == "red"]
+    assert set(red.learned) == {"0.0.0.0/0", "10.10.3.0/24", "10.100.88.0/24", "10.100.104.0/24"}
+    assert not subject.routes.held("stripe3-leaf1", "blue", "10.10.3.0/24")
+    held = EvpnRoutes(0, 0, {"red": tuple(map(str, red.learned))})
+    states = {"stripe3-leaf1": DeviceState("stripe3-leaf1", "junos", evpn=held)}
+    assert [one for one in forwarding(Living(subject.network, found, states)) if one.rule is FOREIGN] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,18 +22,23 @@ from railweave.lab.faults import matrix
 from railweave.lab.faults.scenario import play
 from railweave.lab.faults.sweep import sweep
 from railweave.lab.faults.traffic import forbidden_pairs
+from railweave.lab.fib import differences, read
 from railweave.lab.frr import rootfs
 from railweave.lab.kernel.links import router_lines
 from railweave.lab.kernel.spaces import vrf_by_interface
+from railweave.lab.kernel.tunnels import tunnels
 from railweave.lab.overlay import Overlay
 from railweave.lab.plan import make_plan
 from railweave.lab.running import Running
 from railweave.network.model import Network
+from railweave.routing.table import Routes
 from tests.conftest import ROOT, example
 from tests.dual_stack import dual
 from tests.lab.machine import lab, needs_lab, part_of
+from tests.routing.shared_fabric import shared_network
 from tests.systems.test_tenants_over_super_spines import pods
 
+LIMIT_S = 60
 TYPED, LEAKING, MIXING = "stripe1-leaf1", "stripe2-leaf1", "stripe2-leaf2"
 PART = "spines=2"
 
@@ -158,6 +164,58 @@ def test_both_address_families_of_a_tenant_are_connected_and_kept_apart(tmp_path
         assert made.unsettled == ()
         assert {":" in pair.src_gid for pair in forbidden_pairs(running)} == {True, False}
         assert [(one.id, one.failures) for one in assertions.run(running) if not one.passed] == []
+
+
+NETWORKS = """
+      red:
+        members: ["n[1-6]:gpu7_eth"]
+        networks:
+          wide: {members: ["n1:gpu0_eth", "n[3-4]:gpu0_eth"], prefix: 10.10.3.0/24}
+          narrow: {members: ["n[5-6]:gpu1_eth"], prefix: 10.10.5.0/24, vlan: 40}
+      blue:
+        networks:
+          other: {members: ["n[1-6]:gpu2_eth"], prefix: 10.10.9.0/24}
+"""
+
+
+def test_a_layer_2_network_has_a_tunnel_of_its_own_and_the_shared_address_of_its_gateway() -> None:
+    leaf = make_plan(shared_network(NETWORKS), None).configs["stripe1-leaf1"]
+    assert [(one.device, one.vrf, one.bridge) for one in tunnels(leaf)] == [
+        ("vni20001", "red", "br20001"),
+        ("vni20002", "blue", "br20002"),
+        ("vni10001", "red", "irb.4094"),
+        ("vni10003", "blue", "irb.4092"),
+    ]
+    lines = list(router_lines(leaf, "red"))
+    assert any(line.startswith("link add name irb.4094 address 00:1c:73:00:00:01 ") for line in lines)
+    assert any(line.startswith("link add name irb.9 mtu ") for line in lines)
+
+
+def _in_vrfs(running: Running, expected: Routes) -> list[str]:
+    return [str(one) for one in differences(expected, read(running, expected)) if " in " in one.device]
+
+
+@needs_lab
+def test_layer_2_networks_span_leaves_and_their_tenants_are_kept_apart(tmp_path: Path) -> None:
+    fabric, network = tmp_path / "networks.yaml", shared_network(NETWORKS)
+    with lab(fabric, network) as (made, running):
+        assert made.unsettled == ()
+        outcomes = {one.id: one for one in assertions.run(running)}
+        assert {name: one.failures for name, one in outcomes.items() if not one.passed} == {}
+        assert outcomes["tenants-connected"].evidence.startswith("9 type-5 routes in 6 VRFs, 104 queue pairs")
+        assert _differing(fabric, network) == []
+        with running.vty("stripe2-leaf1", "bgpd") as vty:
+            router = f"router bgp {network.switch('stripe2-leaf1').asn} vrf red"
+            vty.configure([router, "address-family l2vpn evpn", "no advertise ipv4 unicast"])
+        lost = [
+            "stripe1-leaf1 in red sends 10.100.104.0/24 to nothing, and should to a route",
+            "stripe3-leaf1 in red sends 10.10.3.0/24 to stripe1-leaf1, and should to stripe1-leaf1 + stripe2-leaf1",
+            "stripe3-leaf1 in red sends 10.100.104.0/24 to nothing, and should to a route",
+        ]
+        expected, until = running.control_plane.routes(), time.monotonic() + LIMIT_S
+        while (now := sorted(_in_vrfs(running, expected))) != lost:
+            assert time.monotonic() < until, now
+            time.sleep(0.1)
 
 
 @needs_lab

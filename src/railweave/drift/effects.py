@@ -79,6 +79,13 @@ def effects(
         for at in np.flatnonzero(before != after).tolist():
             kind = lost if after[at] == UNREACHABLE else gained if before[at] == UNREACHABLE else moved
             kind.setdefault(prefixes[at], []).append(device)
+    for device, vrf in dict.fromkeys([*designed.shared.exits, *running.shared.exits]):
+        before, after = (side.shared.exits.get((device, vrf), {}) for side in (designed, running))
+        for prefix in dict.fromkeys([*before, *after]):
+            was, now = (side.shared.leaves(device, vrf, prefix) for side in (designed, running))
+            if set(was) != set(now):
+                kind = lost if not now else gained if not was else moved
+                kind.setdefault(prefix, []).append(device)
     touched = {*lost, *moved, *gained}
     names: dict[str, str] = {
         subnet.routed_by: network.fabric(segment.fabric).color_name(subnet.color)

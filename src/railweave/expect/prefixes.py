@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from railweave.config.addresses import Address, Prefix
 from railweave.expect.model import Gateway, Route, Tenant
 
@@ -114,7 +112,12 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
     because = ("fabrics", network.switch(config.name).fabric, "tenants")
     found: list[Tenant] = []
     for vrf in config.vrfs:
-        held = [Prefix(routes.prefixes[int(place)]) for place in np.flatnonzero(routes.holds[config.name, vrf.name])]
+        own = vrf.own()
+        away = [
+            Prefix(one)
+            for one in routes.of_vrf(config.name, vrf.name)
+            if routes.shared.leaves(config.name, vrf.name, one) != (config.name,)
+        ]
         found.append(
             Tenant(
                 device=config.name,
@@ -124,8 +127,8 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
                 route_distinguisher=vrf.route_distinguisher,
                 import_targets=vrf.import_targets,
                 export_targets=vrf.export_targets,
-                own=vrf.own(),
-                learned=tuple(one for one in held if one not in vrf.own()),
+                own=own,
+                learned=tuple(one for one in away if one not in own),
             )
         )
     return found

@@ -24,7 +24,7 @@ POLL_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A prefix that a device's kernel forwards otherwise than ``routes`` has it; links, or ``local`` or ``unreachable``."""
+    """A prefix that a device's kernel forwards otherwise than ``routes`` has it: to links, leaves, or nowhere."""
 
     device: str
     prefix: str
@@ -80,7 +80,7 @@ def read(lab: Running, expected: Routes) -> KernelTables:
     nothing = Received({}, (), lambda _: None)
     routes = Routes(expected.prefixes, expected.index, fibs, groups, expected.down, nothing)
     if lab.plan.tenant_prefixes:
-        strange += overlay_fib.add_tenants(lab, routes)
+        strange += overlay_fib.add_tenants(lab, routes, expected.shared)
     return KernelTables(routes, tuple(strange))
 
 
@@ -121,6 +121,11 @@ def differences(expected: Routes, found: KernelTables) -> list[Difference]:
             if one != other:
                 words = (("a route",), ("nothing",)) if one else (("nothing",), ("a route",))
                 result.append(Difference(f"{device} in {vrf}", prefix, *words))
+    for (device, vrf), prefixes in expected.shared.exits.items():
+        for prefix in prefixes:
+            want, have = (one.shared.leaves(device, vrf, prefix) for one in (expected, found.routes))
+            if set(want) != set(have):
+                result.append(Difference(f"{device} in {vrf}", prefix, want or ("nowhere",), have or ("nowhere",)))
     for device, fib in expected.fibs.items():
         want, have = _named(expected, fib.group), _named(found.routes, found.routes.fibs[device].group)
         result += [

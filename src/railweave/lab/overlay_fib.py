@@ -14,6 +14,7 @@ from railweave.config.addresses import Address
 from railweave.lab.kernel import tunnels
 from railweave.lab.kernel.netlink import BGP, KERNEL
 from railweave.lab.kernel.spaces import vrf_space
+from railweave.routing.overlay import placed
 from railweave.routing.table import LOCAL, UNREACHABLE
 
 if TYPE_CHECKING:
@@ -21,20 +22,21 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, Vrf
     from railweave.lab.kernel.netlink import KernelRoute
     from railweave.lab.running import Running
+    from railweave.routing.shared import Shared
     from railweave.routing.table import Routes
 
 
 _NUMBERS: dict[Family, int] = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 
 
-def add_tenants(lab: Running, routes: Routes) -> list[tuple[str, str]]:
-    """Fill in tenants' prefixes, and what VRFs hold; returns routes of BGP that no leaf has, as device and prefix."""
+def add_tenants(lab: Running, routes: Routes, known: Shared) -> list[tuple[str, str]]:
+    """Fill in tenants' prefixes, what VRFs hold and what leaves share; returns routes of BGP that no leaf has, as device and prefix."""
     strange: list[tuple[str, str]] = []
     ends = {
         prefix: tunnels.endpoint(config)
         for config in lab.plan.configs.values()
         for vrf in config.vrfs
-        for prefix in vrf.own()
+        for prefix in placed(config, vrf)
     }
     for device, fib in routes.fibs.items():
         config = lab.plan.configs[device]
@@ -42,23 +44,29 @@ def add_tenants(lab: Running, routes: Routes) -> list[tuple[str, str]]:
             for prefix, end in ends.items():
                 fib.group[routes.index[prefix]] = _towards(routes, device, end)
         for vrf in config.vrfs:
-            strange += _of_vrf(lab, routes, config, vrf)
+            strange += _of_vrf(lab, routes, config, vrf, known)
     return strange
 
 
-def _of_vrf(lab: Running, routes: Routes, config: DeviceConfig, vrf: Vrf) -> list[tuple[str, str]]:
+def _of_vrf(lab: Running, routes: Routes, config: DeviceConfig, vrf: Vrf, known: Shared) -> list[tuple[str, str]]:
     strange: list[tuple[str, str]] = []
     held = np.zeros(len(routes.prefixes), dtype=np.bool_)
     table = routes.fibs[config.name].group
+    several: dict[str, tuple[str, ...]] = {}
+    leaves = {Address(prefix.partition("/")[0]): leaf for leaf, prefix in known.endpoints.items()}
     for prefix in own_loopbacks(lab, config.name, vrf):
         held[routes.index[prefix]] = True
         table[routes.index[prefix]] = LOCAL
     for route in vrf_routes(lab, config.name, vrf):
         place = routes.index.get(route.prefix)
+        connected = route.protocol == KERNEL and bool(route.interfaces)
         if place is None:
-            if route.protocol == BGP:
+            if route.prefix in known.exits.get((config.name, vrf.name), {}) and (connected or route.protocol == BGP):
+                ends = dict.fromkeys(Address(one) for one in route.gateways)
+                several[route.prefix] = (config.name,) if connected else tuple(leaves.get(one, one) for one in ends)
+            elif route.protocol == BGP and not _to_host(lab, vrf, route):
                 strange.append((f"{config.name} in {vrf.name}", route.prefix))
-        elif route.protocol == KERNEL and route.interfaces:
+        elif connected:
             held[place] = True
             table[place] = LOCAL
         elif route.protocol == BGP and table[place] != LOCAL:
@@ -66,7 +74,17 @@ def _of_vrf(lab: Running, routes: Routes, config: DeviceConfig, vrf: Vrf) -> lis
             held[place] = bool(by)
             table[place] = by.pop() if len(by) == 1 else UNREACHABLE
     routes.holds[config.name, vrf.name] = held
+    routes.shared.exits[config.name, vrf.name] = several
     return strange
+
+
+def _to_host(lab: Running, vrf: Vrf, route: KernelRoute) -> bool:
+    """Whether a route leads to an address on a layer-2 network of the tenant, by the leaf that it is on: no other has to be there."""
+    nic = lab.plan.bridged_hosts.get(route.prefix)
+    if nic is None or nic.tenant != vrf.name:
+        return False
+    end = tunnels.endpoint(lab.plan.configs[nic.leaf])
+    return {Address(one) for one in route.gateways} == {end}
 
 
 def own_loopbacks(lab: Running, device: str, vrf: Vrf) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from railweave.config.addresses import Address
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import LabError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from railweave.device.host_model import HostConfig
     from railweave.device.model import DeviceConfig, Interface
     from railweave.lab.overlay import Overlay
-    from railweave.network.devices import Cable, End
+    from railweave.network.devices import Cable, End, Nic
     from railweave.network.model import Network
 
 ETHERNET_HEADER = 14
@@ -89,6 +90,12 @@ class Plan:
     def tenant_prefixes(self) -> frozenset[str]:
         """Every prefix that is in a VRF."""
         return frozenset(prefix for config in self.configs.values() for vrf in config.vrfs for prefix in vrf.own())
+
+    @cached_property
+    def bridged_hosts(self) -> dict[str, Nic]:
+        """The NICs of layer-2 networks by each of their addresses as a prefix: leaves may tell each other of these too (type 2)."""
+        nics = [nic for server in self.network.servers for nic in server.nics if nic.network]
+        return {Address(one.address).prefix: nic for nic in nics for one in nic.addresses}
 
     @cached_property
     def _interfaces(self) -> dict[tuple[str, str], str]:

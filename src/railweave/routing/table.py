@@ -116,7 +116,17 @@ class Routes:
     def held(self, device: str, vrf: str, prefix: str) -> bool:
         """Whether a VRF of a device holds a prefix; the table without a name (no tenant) holds all that is in no VRF."""
         mask = self.holds.get((device, vrf))
-        return prefix in self.index and bool(mask[self.index[prefix]]) if mask is not None else not vrf
+        if mask is None:
+            return not vrf
+        place = self.index.get(prefix)
+        return bool(self.shared.leaves(device, vrf, prefix)) if place is None else bool(mask[place])
+
+    def of_vrf(self, device: str, vrf: str) -> tuple[str, ...]:
+        """Every prefix that a VRF of a device holds: those that lead to one leaf, then those that several share."""
+        mask = self.holds.get((device, vrf))
+        places = () if mask is None else np.flatnonzero(mask).tolist()
+        several = [one for one in self.shared.exits.get((device, vrf), {}) if one not in self.index]
+        return (*(self.prefixes[one] for one in places), *several)
 
     def next_hops(self, device: str, prefix: str) -> tuple[str, ...]:
         """The links a device sends a prefix to; empty if it is local, unreachable, or on no device."""

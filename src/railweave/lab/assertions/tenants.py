@@ -25,10 +25,10 @@ _TYPE_5 = "show bgp l2vpn evpn route type prefix"
 
 
 class _Owner(NamedTuple):
-    """Whose a prefix is, by the design."""
+    """Whose a prefix is, by the design. The subnet of a layer-2 network is on every leaf with a member."""
 
-    leaf: str
     tenant: str
+    leaves: tuple[str, ...]
 
 
 def connected(lab: Running, routes: Routes) -> Seen:
@@ -40,16 +40,18 @@ def connected(lab: Running, routes: Routes) -> Seen:
     for config, vrf in _vrfs(lab):
         have = {route.prefix: route for route in vrf_routes(lab, config.name, vrf) if route.protocol == BGP}
         for prefix, owner in owners.items():
-            if owner.tenant != vrf.name or owner.leaf in {config.name, *routes.down}:
+            leaves = [one for one in owner.leaves if one not in routes.down]
+            if owner.tenant != vrf.name or config.name in owner.leaves or not leaves:
                 continue
             checked += 1
-            end = lab.plan.network.switch(owner.leaf).endpoints[0].address
+            ends = sorted(lab.plan.network.switch(one).endpoints[0].address for one in leaves)
             by = sorted(set(have[prefix].gateways)) if prefix in have else []
+            where = " and ".join(leaves)
             if not by:
-                failures.append(f"{config.name}: {vrf.name} lacks {prefix} of {owner.leaf}")
-            elif by != [end]:
+                failures.append(f"{config.name}: {vrf.name} lacks {prefix} of {where}")
+            elif by != ends:
                 failures.append(
-                    f"{config.name}: {vrf.name} reaches {prefix} of {owner.leaf} by {' + '.join(by)}, not {end}"
+                    f"{config.name}: {vrf.name} reaches {prefix} of {where} by {' + '.join(by)}, not {' + '.join(ends)}"
                 )
     pairs = [pair for pair in queue_pairs(lab, routes)[0] if pair.tunnel_bytes and len(pair.hops) > 2]
     failures += _through_tunnels(lab, pairs)
@@ -69,6 +71,7 @@ def isolated(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every a
     owners = _owners(lab)
     if not owners:
         return Seen(0, "no tenants")
+    owners |= {prefix: _Owner(nic.tenant, (nic.leaf,)) for prefix, nic in lab.plan.bridged_hosts.items()}
     checked, failures = 0, list[str]()
     for config, vrf in _vrfs(lab):
         have = {route.prefix for route in vrf_routes(lab, config.name, vrf)} | _in_bgp(lab, config, vrf)
@@ -76,7 +79,9 @@ def isolated(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every a
         for prefix in sorted(have & owners.keys()):
             owner = owners[prefix]
             if lab.plan.network.fabric(lab.plan.network.switch(config.name).fabric).apart(vrf.name, owner.tenant):
-                failures.append(f"{config.name}: {vrf.name} has {prefix}, which is {owner.tenant}'s on {owner.leaf}")
+                failures.append(
+                    f"{config.name}: {vrf.name} has {prefix}, which is {owner.tenant}'s on {' and '.join(owner.leaves)}"
+                )
     pairs = forbidden_pairs(lab)
     tenants = {f"{one.name}:{nic.name}": nic.tenant for one in lab.plan.network.servers for nic in one.nics}
     with Traffic(lab) as traffic:
@@ -98,20 +103,23 @@ def _in_bgp(lab: Running, config: DeviceConfig, vrf: Vrf) -> set[str]:
 
 
 def _owners(lab: Running) -> dict[str, _Owner]:
-    found = {
-        subnet.prefix: _Owner(segment.leaf, segment.tenant)
+    found = [
+        (subnet.prefix, _Owner(segment.tenant, (segment.leaf,)))
         for segment in lab.plan.network.segments
         if segment.tenant
         for subnet in segment.subnets
-    }
-    loopbacks = {
-        Address(one).prefix: _Owner(part.leaf, tenant.name)
+    ]
+    found += [
+        (Address(one).prefix, _Owner(tenant.name, (part.leaf,)))
         for fabric in lab.plan.network.fabrics
         for tenant in fabric.tenants
         for part in tenant.on_leaves
         for one in part.loopbacks
-    }
-    return {**found, **loopbacks}
+    ]
+    owners: dict[str, _Owner] = {}
+    for prefix, one in found:
+        owners[prefix] = one._replace(leaves=(*owners[prefix].leaves, *one.leaves)) if prefix in owners else one
+    return owners
 
 
 def _vrfs(lab: Running) -> Iterator[tuple[DeviceConfig, Vrf]]:
@@ -135,7 +143,7 @@ def _wrong_targets(lab: Running, owners: dict[str, _Owner]) -> list[str]:
             sent = dict(_own_targets(vty.json(_TYPE_5)))
         for prefix, owner in owners.items():
             want = {targets[owner.tenant]}
-            if owner.leaf == config.name and prefix in sent and sent[prefix] != want:
+            if config.name in owner.leaves and prefix in sent and sent[prefix] != want:
                 have = " + ".join(sorted(sent[prefix])) or "none"
                 failures.append(
                     f"{config.name} sends {prefix} of {owner.tenant} with route target {have}, not {targets[owner.tenant]}"
@@ -180,10 +188,13 @@ def _through_tunnels(lab: Running, pairs: Sequence[QueuePair]) -> list[str]:
 
 
 def _tunneled(lab: Running) -> dict[tuple[str, str], int]:
-    """Packets that each VRF's VXLAN device has sent."""
+    """Packets that each VRF's VXLAN devices have sent, those of its layer-2 networks among them."""
     found: dict[tuple[str, str], int] = {}
-    for config, vrf in _vrfs(lab):
-        for name, counters in lab.kernel(vrf_space(config.name, vrf.name)).interfaces().values():
-            if name == tunnels.device(vrf):
-                found[config.name, vrf.name] = counters.tx_packets
+    for config in lab.plan.configs.values():
+        names = {(one.vrf, one.device) for one in tunnels.tunnels(config)}
+        for vrf in config.vrfs:
+            for name, counters in lab.kernel(vrf_space(config.name, vrf.name)).interfaces().values():
+                if (vrf.name, name) in names:
+                    key = config.name, vrf.name
+                    found[key] = found.get(key, 0) + counters.tx_packets
     return found

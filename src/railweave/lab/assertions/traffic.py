@@ -210,7 +210,12 @@ def _stray(lab: Running, traffic: Traffic, pair: QueuePair, count: int = 4) -> l
     hops = _directions(lab, pair)
     allowed = {direction for hop in hops for direction in hop}
     stray = sorted({link for link, _ in crossed.keys() - allowed})
-    short = [hop for hop in hops if sum(crossed.get(one, 0) for one in hop) != count]
+    by_hop = [sum(crossed.get(one, 0) for one in hop) for hop in hops]
+    short = [
+        hop
+        for hop, number, certain in zip(hops, by_hop, pair.certain, strict=True)
+        if number > count or (certain and number < count)
+    ]
     if not stray and not short:
         return []
     where = " + ".join(stray) or "no other link"

@@ -120,9 +120,13 @@ def _blackhole(lab: Running, target: FaultTarget, device: str) -> Effect:
     by_space: dict[str, list[str]] = {}
     for name in entries:
         by_space.setdefault(lab.plan.space(device, name), []).append(name)
-    for vrf in config.vrfs:
-        by_space[vrf_space(device, vrf.name)].append(tunnels.bridge(vrf))
-    bridged = [port.name for port in config.interfaces if port.vlan is not None]
+    bridged = [(lab.plan.space(device, port.name), port.name) for port in config.interfaces if port.vlan is not None]
+    for one in tunnels.tunnels(config):
+        space = vrf_space(device, one.vrf)
+        if one.layer_2:
+            bridged.append((space, one.device))
+        else:
+            by_space.setdefault(space, []).append(one.bridge)
 
     def change(verb: str, isolated: str) -> None:
         for space, names in by_space.items():
@@ -131,9 +135,8 @@ def _blackhole(lab: Running, target: FaultTarget, device: str) -> Effect:
                 for name in names:
                     words = ["preference", str(BLACKHOLE_PREFERENCE), "iif", name, "blackhole"]
                     ip([family, "rule", verb, *words], inside=inside)
-        for name in bridged:
-            inside = namespace(lab.place.lab, lab.plan.space(device, name))
-            ip_batch([f"link set {name} type bridge_slave isolated {isolated}"], inside=inside)
+        for space, name in bridged:
+            ip_batch([f"link set {name} type bridge_slave isolated {isolated}"], inside=namespace(lab.place.lab, space))
 
     def end() -> None:
         with contextlib.suppress(LabError):  # it was interrupted before all were there

@@ -51,6 +51,9 @@ _NO_WAY = {
 }
 """Why a server sends nothing: that is an answer, not a failure of the lab."""
 
+_NEARLY_ALL = 1 - 1e-6
+"""A hop's links with shares that sum up to so much carry every packet."""
+
 _HEADER = struct.Struct("!II")
 _HEADERS = {socket.AF_INET: 20 + 8, socket.AF_INET6: 40 + 8}
 """Bytes of IP and UDP headers."""
@@ -83,7 +86,8 @@ _DO_NOT_FRAGMENT = {
 class QueuePair:
     """One direction of a queue pair between two NICs (``SERVER:NIC``), and the links it should cross, hop by hop.
 
-    ``tunnel_bytes`` are what a tunnel adds to its packets between leaves; 0 without tenants.
+    ``tunnel_bytes`` are what a tunnel adds to its packets between leaves; 0 without tenants. ``certain``, hop by hop: every packet
+    crosses one of the links. Ways to a layer-2 network may differ in length: the longer one has hops that only some packets take.
     """
 
     src: str
@@ -93,6 +97,7 @@ class QueuePair:
     color: str
     hops: tuple[tuple[str, ...], ...]
     tunnel_bytes: int = 0
+    certain: tuple[bool, ...] = ()
 
     def __str__(self) -> str:
         by = f" by {self.color}" if self.color else ""
@@ -100,8 +105,8 @@ class QueuePair:
 
     @property
     def pinned(self) -> bool:
-        """Whether each hop is one link."""
-        return bool(self.hops) and all(len(hop) == 1 for hop in self.hops)
+        """Whether each hop is one link that every packet crosses."""
+        return bool(self.hops) and all(len(hop) == 1 for hop in self.hops) and all(self.certain)
 
     def links(self) -> set[str]:
         """Every link it may cross."""
@@ -132,7 +137,8 @@ def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> t
         for family, count in _families(nic, far):
             for path in queue_pair_paths(network, routes, src, dst, count, family):
                 hops = tuple(tuple(one.link for one in hop) for hop in path.hops)
-                found.append(QueuePair(src, dst, path.src_gid, path.dst_gid, path.color, hops, added))
+                certain = tuple(sum(one.share for one in hop) > _NEARLY_ALL for hop in path.hops)
+                found.append(QueuePair(src, dst, path.src_gid, path.dst_gid, path.color, hops, added, certain))
     return found, every
 
 

@@ -12,7 +12,7 @@ from railweave.render.network import EMULATION
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import DeviceConfig
+    from railweave.device.model import DeviceConfig, Gateway
     from railweave.lab.plan import Plan, Plug
 
 ROUTER = {
@@ -74,10 +74,10 @@ def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
         if gateway.vlan is not None and gateway.vlan_name not in used:
             # A switch's gateway without a port is down. A bridge without ports has a carrier all the same, and zebra sets up
             # whatever has an address: so this is an interface without a carrier, for its other end stays down.
-            yield f"link add name {gateway.name} mtu {gateway.mtu} type veth peer name {gateway.name}{OTHER_END}"
+            yield f"link add name {gateway.name}{_shared(gateway)} mtu {gateway.mtu} type veth peer name {gateway.name}{OTHER_END}"
         elif gateway.vlan is not None:
             # Snooping would drop neighbor discovery that no querier asked for; nothing loops here.
-            yield f"link add name {gateway.name} mtu {gateway.mtu} type bridge mcast_snooping 0 stp_state 0"
+            yield f"link add name {gateway.name}{_shared(gateway)} mtu {gateway.mtu} type bridge mcast_snooping 0 stp_state 0"
     for one in config.vrfs:
         if (
             one.name == vrf and one.unit is not None
@@ -99,6 +99,11 @@ def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
             yield f"link set {port.name} up"
     if config.nos != EMULATION and not vrf:
         yield from _addresses(config)
+
+
+def _shared(gateway: Gateway) -> str:
+    """The MAC address that the gateways of a layer-2 network share; frr.conf cannot have it."""
+    return f" address {gateway.mac}" if gateway.mac else ""
 
 
 def _addresses(config: DeviceConfig) -> Iterator[str]:
