@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from textwrap import dedent
 from typing import Any
 
@@ -17,7 +19,7 @@ from railweave.catalog import catalog, packaged
 from railweave.catalog.hardware_files import own_hardware
 from railweave.catalog.hardware_schema import hardware_schema
 from railweave.device.build import device_config
-from railweave.errors import InputError
+from railweave.errors import InputError, SpecError
 from railweave.intent.reading.document import read_document
 from railweave.network.model import Network
 from railweave.report.bom import bill
@@ -223,3 +225,15 @@ def test_every_step_takes_the_folder(fabric: Path, tmp_path: Path) -> None:
     assert [one.pinned_to for one in api.paths(fabric, *pair, hardware=FOLDER)]
     assert api.routes(fabric, hardware=FOLDER, device=["spine=qfx5240-64od:junos"]) is not None
     assert api.simulate(fabric, "all-reduce", "1M", hardware=FOLDER, watch=False).complete
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the owner of a folder can always open it")
+def test_a_folder_that_may_not_be_read_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    with TemporaryDirectory() as closed:
+        monkeypatch.setenv("XDG_CONFIG_HOME", closed)
+        os.seteuid(65534)
+        try:
+            with pytest.raises(SpecError, match="hardware files cannot be read: Permission denied"):
+                own_hardware()
+        finally:
+            os.seteuid(0)

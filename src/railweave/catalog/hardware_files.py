@@ -89,8 +89,15 @@ def own_hardware(folder: Path | None = None, fabric: Document | None = None) -> 
 
 
 def _folder_layer(folder: Path) -> Layer:
-    """The hardware files of a folder, in the order of their names."""
-    files = sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]) if folder.is_dir() else []
+    """The hardware files of a folder, in the order of their names. Raises ``SpecError`` if the folder cannot be read."""
+    try:
+        files = sorted(one for one in folder.iterdir() if one.suffix in {".yaml", ".yml"})
+    except (FileNotFoundError, NotADirectoryError):
+        files = []
+    except OSError as error:
+        fix = "let this user read it, or set XDG_CONFIG_HOME to a folder that this user can read"
+        what = f"hardware files cannot be read: {error.strerror}"
+        raise SpecError([Problem(FileLine(str(folder)), what, fix)]) from None
     return Layer(tuple(read_document(file) for file in files))
 
 

@@ -10,11 +10,14 @@ import fcntl
 import getpass
 import json
 import os
+import shutil
 import socket
 import sqlite3
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 from railweave.deploy.plan import Plan, plan_of
@@ -22,8 +25,7 @@ from railweave.errors import FileLine, OutputError, Problem, SpecError
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
-    from pathlib import Path
+    from collections.abc import Generator, Iterable, Mapping
 
 
 Verb = Literal["rehearse", "commit", "confirm", "revert", "restore", "drain", "install", "restart", "return", "undrain"]
@@ -182,15 +184,14 @@ class Journal:
             write_file(folder / file, text, private=True)
 
     def kept(self, number: int, device: str, when: Literal["before", "after"]) -> dict[str, str]:
-        """What was kept; empty where nothing was."""
+        """What was kept; empty where nothing was. Raises ``OutputError`` where it cannot be read."""
         folder = self.folder / "revisions" / f"{number:04}" / device / when
-        return (
-            {one.name: one.read_text(encoding="utf-8") for one in sorted(folder.glob("*"))} if folder.is_dir() else {}
-        )
-
-    def close(self) -> None:
-        """Close the file."""
-        self._database.close()
+        try:
+            return {one.name: one.read_text(encoding="utf-8") for one in sorted(folder.iterdir())}
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise OutputError(f"{folder} cannot be read: {error.strerror}") from None
 
 
 def _myself() -> str:
@@ -205,17 +206,85 @@ def folder_of(fabric: Path) -> Path:
 
 @contextmanager
 def opened(fabric: Path) -> Generator[Journal]:
-    """The journal of a fabric file, to be read: ``at_work`` writes. An empty one where nothing was ever applied."""
+    """The journal of a fabric file, to be read: ``at_work`` writes. An empty one where nothing was ever applied.
+
+    Raises ``OutputError`` where it cannot be read.
+    """
     folder = folder_of(fabric)
     path = folder / "journal.db"
-    database = sqlite3.connect(f"file:{path}?mode=ro", uri=True) if path.exists() else sqlite3.connect(":memory:")
-    if not path.exists():
-        database.executescript(_TABLES)
-    journal = Journal(folder, database)
+    with ExitStack() as held:
+        try:
+            database = held.enter_context(_reading(path))
+        except OSError as error:
+            raise OutputError(f"{path} cannot be read: {error.strerror}") from None
+        except sqlite3.Error as error:
+            raise OutputError(f"{path} cannot be read: {error}") from None
+        try:
+            yield Journal(folder, database)
+        except sqlite3.Error as error:
+            raise OutputError(f"{path} cannot be read: {error}") from None
+
+
+@contextmanager
+def _reading(path: Path) -> Generator[sqlite3.Connection]:
+    """A connection that only reads.
+
+    SQLite has to make files beside a write-ahead log even to read it (sqlite.org/wal.html, "Read-Only Databases"). In a
+    folder where it cannot, a copy of the database and its log is read.
+    """
+    with ExitStack() as held:
+        if _there(path):
+            database = held.enter_context(closing(_read_only(path)))
+            try:
+                tables = _tables(database)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}:
+                    raise
+                copy = _copied(path, Path(held.enter_context(TemporaryDirectory(prefix="railweave-"))))
+                database = held.enter_context(closing(sqlite3.connect(copy)))
+                tables = _tables(database)
+            if tables:  # a database without any is being made
+                yield database
+                return
+        empty = held.enter_context(closing(sqlite3.connect(":memory:")))
+        empty.executescript(_TABLES)
+        yield empty
+
+
+def _there(path: Path) -> bool:
+    """Whether a file exists. Raises ``OSError`` where that is not to be known: ``Path.exists`` may say no then."""
     try:
-        yield journal
-    finally:
-        journal.close()
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _tables(database: sqlite3.Connection) -> list[str]:
+    return [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    """A copy of a database and its log as they are at one moment: taken again while somebody writes."""
+    files = [path, path.with_name(f"{path.name}-wal")]
+    while True:
+        before = _stamps(files)
+        for one in files:
+            if _there(one):
+                shutil.copyfile(one, folder / one.name)
+            else:
+                (folder / one.name).unlink(missing_ok=True)
+        if _stamps(files) == before:
+            return folder / path.name
+
+
+def _stamps(files: Iterable[Path]) -> list[tuple[int, int] | None]:
+    found = [one.stat() if _there(one) else None for one in files]
+    return [None if one is None else (one.st_size, one.st_mtime_ns) for one in found]
 
 
 def who_is_at_work(fabric: Path) -> str:
@@ -252,7 +321,10 @@ def at_work(fabric: Path) -> Generator[Journal]:
         os.ftruncate(lock, 0)
         os.pwrite(lock, _myself().encode(), 0)
         path = folder / "journal.db"
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        except OSError as error:
+            raise OutputError(f"{path} cannot be written: {error.strerror}") from None
         database = sqlite3.connect(path)
         try:
             database.execute("PRAGMA journal_mode=WAL")

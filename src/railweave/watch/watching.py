@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from dataclasses import dataclass, field
 from time import time
 from typing import TYPE_CHECKING
 
 from railweave.deploy import journal
+from railweave.errors import OutputError
 from railweave.watch.validator import look
 
 if TYPE_CHECKING:
@@ -82,12 +82,12 @@ class Watching:
 
 def deploying(fabric: Path | None, now: float) -> frozenset[str]:
     """The devices that a deploy of this fabric file works on, or did until a moment ago."""
-    if fabric is None or not journal.folder_of(fabric).exists():
+    if fabric is None:
         return frozenset()
     try:
         with journal.opened(fabric) as read:
             last = next(iter(read.revisions()), None)
             steps = [] if last is None or (last.ended or now) < now - DEPLOYED_S else read.steps(last.number)
-    except sqlite3.Error:  # it is being made
+    except OutputError:  # it cannot be read
         return frozenset()
     return frozenset(one.device for one in steps if (one.ended or now) >= now - DEPLOYED_S)

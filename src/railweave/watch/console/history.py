@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import time
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.counting import counted
 from railweave.deploy import journal
-from railweave.errors import RailweaveError
+from railweave.errors import OutputError, RailweaveError
 from railweave.report.markup import element, text
 from railweave.report.shell import section
 from railweave.report.topology.palette import network_strokes
@@ -142,12 +141,12 @@ def events(console: Console, span: float) -> Iterator[Event]:
 
 def _deploys(console: Console) -> Iterator[Event]:
     fabric = console.fabric_file
-    if fabric is None or not journal.folder_of(fabric).exists():
+    if fabric is None:
         return
     try:
         with journal.opened(fabric) as read:
             revisions = read.revisions()
-    except sqlite3.Error:  # it is being made
+    except OutputError:  # it cannot be read
         return
     for one in revisions:
         label = f" ({one.label})" if one.label else ""
