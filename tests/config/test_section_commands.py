@@ -225,6 +225,20 @@ def test_what_frr_cannot_remove_is_emptied() -> None:
     ]
 
 
+def test_bfd_of_a_neighbor_is_turned_off_as_a_whole() -> None:
+    """``no neighbor G bfd profile P`` leaves ``neighbor G bfd``: tests/lab/test_undo.py asks FRR itself."""
+    profile, more = " neighbor G bfd profile P", " neighbor G bfd check-control-plane-failure"
+
+    def typed(old: list[str], new: list[str]) -> list[Any]:
+        return _commands(FRR, *("\n".join(["router bgp 1", *lines, "exit"]) for lines in (old, new)))[1:-1]
+
+    assert typed([profile], []) == [" no neighbor G bfd"]
+    assert typed([profile, more], []) == [" no neighbor G bfd check-control-plane-failure", " no neighbor G bfd"]
+    assert typed([profile, more], [profile]) == [" no neighbor G bfd check-control-plane-failure"]
+    assert typed([" neighbor G bfd", more], [profile, more]) == [" no neighbor G bfd", profile, more]
+    assert typed([profile], [" neighbor G bfd profile Q"]) == [" neighbor G bfd profile Q"]
+
+
 def test_forms_of_eos() -> None:
     old = "interface Ethernet1/1\n   no switchport\n   speed 400g-4\ninterface Vlan5\n   vrf a\n   mtu 9000"
     assert _commands(EOS, old, "interface Ethernet1/1\nexit") == [

@@ -43,6 +43,8 @@ class LineRules:
     """Patterns of lines in sections, and of all that ends with one that is removed: nothing else need be typed to remove those."""
     anew_with: tuple[str, ...] = ()
     """First words of lines that empty their section when they change: it is removed, and given anew with them."""
+    removed_as: tuple[tuple[str, str], ...] = ()
+    """Patterns of lines of which ``no`` leaves another in force, and of the words whose ``no`` leaves nothing."""
     removed_by: tuple[tuple[str, str], ...] = ()
     """First words, and the word that removes: ``default`` in place of ``no``."""
     narrowing: tuple[str, ...] = ("match ",)
@@ -280,6 +282,9 @@ def _removal(node: Node, rules: LineRules) -> list[Section]:
     if line.startswith("no "):
         bare = line.removeprefix("no ")
         return [Section(f"{rules.undo_no} {bare}" if rules.undo_no else bare)]
+    for pattern, whole in rules.removed_as:
+        if node.children is None and (words := _fitting(pattern, whole, line)) is not None:
+            return [Section(f"no {' '.join(words)}")]
     word = next((word for start, word in rules.removed_by if line.startswith(start)), "no")
     return [Section(f"{word} {line if node.children is not None else _cut(line, rules)}")]
 

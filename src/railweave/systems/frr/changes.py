@@ -69,6 +69,8 @@ RULES = LineRules(
         "set as-path prepend ...",
     ),
     cut=("description ...", "neighbor * description ..."),
+    # `no … bfd profile P` leaves BFD on, with the profile's usual timers; with BFD go all lines about it (seen on FRR 10.3 and 10.7).
+    removed_as=(("neighbor * bfd profile *", "neighbor * bfd"),),
     emptied=("interface ", "vrf ", "address-family "),
     defined=(
         "route-map *",
@@ -81,6 +83,8 @@ RULES = LineRules(
     defined_inside=("neighbor * peer-group",),
     # An interface that leaves its group is no neighbor any more (seen on FRR 10.3: the next line about it is refused).
     taken_with=(
+        ("neighbor * bfd", "neighbor * bfd"),
+        ("neighbor * bfd profile *", "neighbor * bfd"),
         ("neighbor * peer-group *", "neighbor *"),
         ("neighbor * remote-as *", "neighbor *"),
         ("neighbor * interface remote-as *", "neighbor *"),
