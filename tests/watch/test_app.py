@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from railweave.cli.app import app as cli
+from railweave.cli.watch import _whole
 from railweave.errors import InputError
 from railweave.findings import Finding
 from railweave.reach.target import Target, Way
@@ -38,6 +39,7 @@ from railweave.watch.syslog import Syslog
 from railweave.watch.watching import Watching
 from tests.conftest import EXAMPLES, example
 from tests.watch.test_anomalies import validator_and_states
+from tests.watch.traffic import network_watched
 
 
 class Nothing:
@@ -129,6 +131,62 @@ def test_a_device_that_is_down_has_no_numbers_but_its_own() -> None:
     lines = [line for line in exposed([one]).splitlines() if not line.startswith("#")]
     assert 'railweave_target_up{device="leaf1",role="leaf"} 0' in lines
     assert all(line.startswith("railweave_target_") for line in lines)
+
+
+def named(text: str, name: str) -> str:
+    return next(line.split()[1] for line in text.splitlines() if line.startswith(f"{name} "))
+
+
+def test_what_was_not_compared_is_not_known(tmp_path: Path) -> None:
+    """Before the first look, of a device that was never reached, and where only a part of what it says comes."""
+    own = network_watched(example("h100-rlb"))
+    served, devices = app(own), own.collector.devices
+    leaf, spine = devices["stripe1-leaf1"], devices["spine1"]
+
+    def said() -> tuple[str, list[str], str, str]:
+        whole, text = json.loads(asked(served, "/api/network")[1]), asked(served, "/metrics")[1]
+        assert int(named(text, "railweave_network_devices_not_known")) == len(whole["not_known"])
+        page = asked(served, "/")[1]
+        assert ("as designed</span>" in page) == (whole["state"] == "as designed")
+        return whole["state"], whole["not_known"], named(text, "railweave_network_as_designed"), str(own.standing())
+
+    assert said() == ("not known", list(devices), "NaN", "not known: 0 of 20 devices compared, not stripe1-leaf1, stripe1-leaf2, stripe1-leaf3 and 17 more")  # fmt: skip
+    own.validator.findings = lambda *_, **__: []  # type: ignore[method-assign,assignment] - what is wrong is not the subject here
+    asyncio.run(own.look())
+    assert said() == ("as designed", [], "1", "as designed: 20 of 20 devices compared")
+    leaf.sources[0] = Nothing()  # never reached
+    spine.sources.append(Nothing())  # it streams, and nothing that it is asked came yet
+    asyncio.run(own.look())
+    assert said()[:3] == ("not known", ["stripe1-leaf1", "spine1"], "NaN")
+    api = json.loads(asked(served, "/api/devices")[1])
+    assert [(api[one]["state"], api[one]["compared"]) for one in ("stripe1-leaf1", "spine1", "spine2")] == [("not known", False), ("up", False), ("up", True)]  # fmt: skip
+    assert 'railweave_target_known{device="stripe1-leaf1",role="leaf"} 0' in asked(served, "/metrics")[1]
+    page = asked(served, "/devices")[1]
+    assert page.count("not known</span> not reached yet") == 1
+    assert "not known: 2 of 20 devices" in page
+    devices["spine2"].sources[0].reached.turn(up=False, why="gone")
+    own.anomalies.see([Finding("device-silent", "error", "spine2", "gone")], time.time())
+    asyncio.run(own.look())
+    assert said()[:3] == ("not as designed", ["stripe1-leaf1", "spine1", "spine2"], "0")
+    page = asked(served, "/devices")[1]
+    assert "down</span> gone" in page
+    assert "not known: 3 of 20 devices" in page
+
+
+def test_how_the_whole_stands_is_printed_when_it_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    own = network_watched(example("h100-rlb"))
+    own.validator.findings = lambda *_, **__: []  # type: ignore[method-assign,assignment]
+    own.heard += [_whole(own, as_json=False), _whole(own, as_json=True)]
+    own.collector.devices["spine1"].sources[0] = Nothing()
+    for _ in range(2):
+        asyncio.run(own.look())
+    own.collector.devices["spine1"].sources[0].reached.turn(up=True)
+    asyncio.run(own.look())
+    first, second, third, fourth = capsys.readouterr().out.splitlines()
+    assert first.endswith("not known: 19 of 20 devices compared, not spine1")
+    assert json.loads(second) == {"change": "network", "state": "not known", "devices": 20, "errors": 0, "warnings": 0, "not_known": ["spine1"]}  # fmt: skip
+    assert third.endswith("as designed: 20 of 20 devices compared")
+    assert json.loads(fourth)["state"] == "as designed"
 
 
 def test_json(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ class Served:
         """Make anomalies, or take them back, and have the console hear of it as it does in earnest."""
 
         async def one() -> None:
+            self.watching.compared = frozenset(self.watching.collector.devices)
             changes = self.watching.anomalies.see(findings, time.time() + (0 if findings else 60))
             for call in self.watching.heard:
                 call(changes)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from railweave.watch.anomalies import Anomaly, Change
+    from railweave.watch.standing import Standing
+    from railweave.watch.watching import Watching
 
 
 def watch(
@@ -87,6 +89,8 @@ def watch(
                 here = fabric if fabric.is_file() else None
                 watching = of_network(network, wanted, fabric=here, line=lines_of(fabric), say=say)
         watching.heard.append(_json if as_json else _lines(quiet=quiet))
+        if as_json or not quiet:
+            watching.heard.append(_whole(watching, as_json=as_json))
         if not (quiet or as_json):
             count = len(watching.collector.devices)
             typer.echo(
@@ -166,6 +170,21 @@ def _place(option: str, given: str, more: str = "") -> tuple[str, int]:
 def _json(changes: Sequence[tuple[Change, Anomaly]]) -> None:
     for change, one in changes:
         typer.echo(json.dumps({"change": change, **one.to_json()}))
+
+
+def _whole(watching: Watching, *, as_json: bool) -> Callable[[object], None]:
+    """Print how the whole network stands, whenever that is another than before."""
+    last: Standing | None = None
+
+    def whole(_: object) -> None:
+        nonlocal last
+        now = watching.standing()
+        if last is None or (now.state, now.not_known) != (last.state, last.not_known):
+            at = strftime("%H:%M:%S")
+            typer.echo(json.dumps({"change": "network", **now.to_json()}) if as_json else f"{at} {now}")
+        last = now
+
+    return whole
 
 
 def _lines(*, quiet: bool) -> Callable[[Sequence[tuple[Change, Anomaly]]], None]:

@@ -28,9 +28,11 @@ def living_html(
 ) -> str:
     """The page as one HTML document that loads nothing and needs no script."""
     counts = Counter(one.severity for one in findings)
-    verdict = [element("span", text(counted(counts[one], one)), class_=one) for one in MARKED if counts[one]] or [
-        element("span", "as designed", class_="good")
-    ]
+    verdict = [element("span", text(counted(counts[one], one)), class_=one) for one in MARKED if counts[one]]
+    if answered < devices:
+        left = f"not known: {devices - answered:,} of {counted(devices, 'device')}"
+        verdict.append(element("span", text(left), class_="warning"))
+    verdict = verdict or [element("span", "as designed", class_="good")]
     picture, hint = still_picture(topology_svg(network))
     about = "Red is a device or link with an error, amber one with a warning; what follows from another finding is not marked."
     shown = [

@@ -16,7 +16,7 @@ from railweave.state.telemetry import METRICS
 from railweave.watch.console.guard import Guard, guarded
 from railweave.watch.console.routes import routes
 from railweave.watch.console.state import Console
-from railweave.watch.exposition import CONTENT_TYPE, exposed, received
+from railweave.watch.exposition import CONTENT_TYPE, exposed, received, whole
 from railweave.watch.intended import intended
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def app(watching: Watching, password: str | None = None, *, proxy: Proxy | None 
     design = intended(watching.validator.expected, roles)  # it does not change while a network is watched
 
     def metrics(_: Request) -> Response:
-        text = exposed(watching.collector.devices.values(), watching.anomalies.counts())
+        text = exposed(watching.collector.devices.values(), watching.anomalies.counts()) + whole(watching.standing())
         text += "" if watching.syslog is None else received(watching.syslog)
         return PlainTextResponse(text + design, media_type=CONTENT_TYPE)
 
@@ -48,7 +48,11 @@ def app(watching: Watching, password: str | None = None, *, proxy: Proxy | None 
         return PlainTextResponse(exposed([device]), media_type=CONTENT_TYPE)
 
     async def devices(_: Request) -> Response:
-        return JSONResponse({name: _device(one) for name, one in watching.collector.devices.items()})
+        found = watching.collector.devices.items()
+        return JSONResponse({name: _device(one, compared=name in watching.compared) for name, one in found})
+
+    async def network(_: Request) -> Response:
+        return JSONResponse(watching.standing().to_json())
 
     async def anomalies(request: Request) -> Response:
         closed = request.query_params.get("closed") == "1"
@@ -67,6 +71,7 @@ def app(watching: Watching, password: str | None = None, *, proxy: Proxy | None 
         routes=[
             Route("/metrics", metrics),
             Route("/metrics/{device}", metrics_of),
+            Route("/api/network", network),
             Route("/api/devices", devices),
             Route("/api/anomalies", anomalies),
             Route("/api/events", events),
@@ -77,12 +82,14 @@ def app(watching: Watching, password: str | None = None, *, proxy: Proxy | None 
     return guarded(made, Guard(password, proxy))
 
 
-def _device(one: Watched) -> dict[str, object]:
+def _device(one: Watched, *, compared: bool) -> dict[str, object]:
     reached = one.reached
     return {
         "system": one.system,
         "role": one.role,
         "up": reached.up,
+        "state": one.state,
+        "compared": compared,
         "since": reached.since,
         "age_seconds": reached.age_s,
         "why": reached.why,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from time import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,6 +48,16 @@ class Watched:
     def reached(self) -> Reached:
         """How it stands with the source that its numbers come from first."""
         return self.sources[0].reached
+
+    @property
+    def state(self) -> Literal["up", "down", "not known"]:
+        """Whether its numbers come; not known: none ever did."""
+        return "up" if self.reached.up else "down" if self.reached.known else "not known"
+
+    @property
+    def answers(self) -> bool:
+        """Whether all that the design is compared with comes: what is streamed, and what is asked."""
+        return all(one.reached.up for one in self.sources)
 
 
 @dataclass

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
     from railweave.state.telemetry import Metric, Series
     from railweave.watch.collector import Watched
+    from railweave.watch.standing import Standing
     from railweave.watch.syslog import Syslog
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _OWN = {
     "up": ("gauge", "Whether numbers of the device come."),
+    "known": ("gauge", "Whether numbers of the device ever came."),
     "age_seconds": ("gauge", "Seconds since a number of the device last came."),
     "reconnects_total": ("counter", "How often the connection to the device was begun again."),
     "updates_total": ("counter", "Updates that came from the device."),
@@ -39,6 +41,21 @@ def exposed(devices: Iterable[Watched], anomalies: Mapping[tuple[str, str], int]
     lines += ["# HELP railweave_anomalies What is not as designed.", "# TYPE railweave_anomalies gauge"]
     for (rule, severity), count in sorted((anomalies or {}).items()):
         lines.append(f'railweave_anomalies{{rule="{escaped(rule)}",severity="{severity}"}} {count}')
+    return "\n".join(lines) + "\n"
+
+
+def whole(standing: Standing) -> str:
+    """How the network stands, as text. Not known is no number (NaN): neither 1 nor 0."""
+    state = {"as designed": "1", "not as designed": "0", "not known": "NaN"}[standing.state]
+    designed, left = "railweave_network_as_designed", "railweave_network_devices_not_known"
+    lines = [
+        f"# HELP {designed} Whether the network is as designed; NaN while that is not known.",
+        f"# TYPE {designed} gauge",
+        f"{designed} {state}",
+        f"# HELP {left} Devices that were not compared with the design at the last look.",
+        f"# TYPE {left} gauge",
+        f"{left} {len(standing.not_known)}",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -72,6 +89,8 @@ def _about(one: Watched, name: str) -> float | None:
     reached = one.reached
     if name == "up":
         return int(reached.up)
+    if name == "known":
+        return int(reached.known)
     if name == "age_seconds":
         return None if reached.age_s is None else round(reached.age_s, 1)
     if name == "reconnects_total":

@@ -28,9 +28,13 @@ LONGEST_WAIT_S = 8.0
 
 @dataclass
 class Reached:
-    """How it stands with one device. ``since`` is when it last came up or went down, ``heard`` when a number last came (monotonic)."""
+    """How it stands with one device. ``since`` is when it last came up or went down, ``heard`` when a number last came (monotonic).
+
+    ``known`` says whether it was ever up.
+    """
 
     up: bool = False
+    known: bool = False
     since: float = field(default_factory=time)
     heard: float = 0.0
     why: str = "not reached yet"
@@ -42,6 +46,7 @@ class Reached:
         """Say that it is up or down."""
         if up != self.up:
             self.up, self.since = up, time()
+            self.known = self.known or up
         self.why = why
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from railweave.deploy import journal
 from railweave.errors import OutputError
+from railweave.watch.standing import standing
 from railweave.watch.validator import look
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from railweave.watch.anomalies import Anomalies, Anomaly, Change
     from railweave.watch.collector import Collector
     from railweave.watch.notify import Notifier
+    from railweave.watch.standing import Standing
     from railweave.watch.store import Store
     from railweave.watch.syslog import Syslog
     from railweave.watch.validator import Validator
@@ -44,6 +46,8 @@ class Watching:
     """Called with what changed after each look."""
     ending: list[Callable[[], None]] = field(default_factory=list["Callable[[], None]"])
     """Called when the watch is about to end, while pages are still served."""
+    compared: frozenset[str] = frozenset()
+    """The devices of which all that they say was compared with the design at the last look."""
 
     async def run(self) -> None:
         """Go on until cancelled. Raises ``OutputError`` where the store cannot be written, or syslog not be received."""
@@ -63,13 +67,21 @@ class Watching:
             due = max(due + self.every_s, time())
             await self.look()
 
+    def standing(self) -> Standing:
+        """How the network stands by the last look."""
+        expected = [*self.validator.expected, *self.validator.servers]
+        return standing(expected, self.compared, self.anomalies.listed())
+
     async def look(self) -> list[tuple[Change, Anomaly]]:
         """Compare what is known now with the design, beside the loop that takes what comes."""
         at = time()
         deployed = deploying(self.fabric, at)
 
         def compared() -> list[tuple[Change, Anomaly]]:
-            seen = look(list(self.collector.devices.values()), dict(self.collector.rates), at)
+            devices = list(self.collector.devices.values())
+            answering = frozenset(one.name for one in devices if one.answers)
+            seen = look(devices, dict(self.collector.rates), at)
+            self.compared = answering & {*seen.states, *seen.hosts}
             return self.anomalies.see(self.validator.findings(seen, deployed=deployed), at, deployed=deployed)
 
         changes = await asyncio.to_thread(compared)

@@ -76,10 +76,12 @@ def _row(console: Console, values: Values, one: Switch, wrong: int, worst: str) 
 
 def state_cell(console: Console, values: Values, name: str, tag: str = "td") -> str:
     """A cell that says whether a device's numbers come, and how old they are where they do not."""
-    reached = console.devices[name].reached
-    age = reached.age_s
-    if reached.up:
+    device = console.devices[name]
+    reached, age = device.reached, device.reached.age_s
+    if device.state == "up":
         shown = element("span", "up", class_="pill good")
+    elif device.state == "not known":
+        shown = element("span", "not known", class_="pill not-known") + text(f" {reached.why or UNKNOWN}")
     else:
         last = f", silent for {ago(age)}" if age is not None else ""
         shown = element("span", "down", class_="pill error") + text(f" {reached.why or UNKNOWN}{last}")

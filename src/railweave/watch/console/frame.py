@@ -53,16 +53,20 @@ def kind(name: str) -> str:
 def around(console: Console) -> tuple[str, Live]:
     """What stands under the heading of every page, and its live values: anomalies, devices that are up, how old the numbers are."""
     values = Values()
-    counts = console.tally()
+    stands = console.watching.standing()
     parts = [
-        element("a", text(counted(counts[one], one)), href="/anomalies", class_=f"pill {one}")
-        for one in ("error", "warning")
-        if counts[one]
-    ] or [element("span", "as designed", class_="pill good")]
-    up = sum(one.reached.up for one in console.devices.values())
-    silent = len(console.devices) - up
-    told = f"{up} of {counted(len(console.devices), 'device')} up"
-    parts.append(element("a", text(told), href="/devices", class_="pill error" if silent else "pill"))
+        element("a", text(counted(number, one)), href="/anomalies", class_=f"pill {one}")
+        for one, number in (("error", stands.errors), ("warning", stands.warnings))
+        if number
+    ]
+    if stands.state == "as designed":
+        parts.append(element("span", "as designed", class_="pill good"))
+    elif stands.not_known:
+        told = f"not known: {len(stands.not_known):,} of {counted(stands.devices, 'device')}"
+        parts.append(element("a", text(told), href="/devices", class_="pill not-known"))
+    states = [one.state for one in console.devices.values()]
+    told = f"{states.count('up')} of {counted(len(states), 'device')} up"
+    parts.append(element("a", text(told), href="/devices", class_="pill error" if "down" in states else "pill"))
     markup = values.html("around", " ".join(parts), "span")
     when = values.word("around-at", clock(console.at), "time")
     state = element("span", "connecting", id="connection", class_="pill", role="status")

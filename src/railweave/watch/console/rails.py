@@ -66,7 +66,7 @@ def rails(console: Console, query: Mapping[str, str], values: Values) -> Shown:
     ]
     key = element(
         "p",
-        "The stronger a shade, the more. A red edge is an error at the leaf, an amber one a warning, a dashed one a leaf that does not answer.",
+        "The stronger a shade, the more. A red edge is an error at the leaf, an amber one a warning, a red dashed one a leaf that does not answer any more, a gray one that never did.",
         class_="about",
     )
     return Shown(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic, time
@@ -121,12 +120,16 @@ class Console:
         return self.watching.anomalies.listed()
 
     def worst(self, listed: Sequence[Anomaly] | None = None) -> dict[str, str]:
-        """By device its worst severity that is no note, and ``silent`` for one whose numbers do not come."""
+        """By device its worst severity that is no note, and ``silent`` for one whose numbers do not come any more.
+
+        One whose numbers never came is ``not-known``.
+        """
         found: dict[str, str] = {}
         for one in self.anomalies() if listed is None else listed:
             known = found.get(one.device, "info")
             found[one.device] = min(known, one.finding.severity, key=WORST.__getitem__)
-        found |= {name: "silent" for name, one in self.devices.items() if not one.reached.up}
+        marks = {"down": "silent", "not known": "not-known"}
+        found |= {name: marks[one.state] for name, one in self.devices.items() if one.state in marks}
         return {device: severity for device, severity in found.items() if severity != "info"}
 
     def lately(self, name: str, read: Callable[[Console], Iterable[Any]]) -> list[Any]:
@@ -136,7 +139,3 @@ class Console:
             known = list(read(self))
             self._read[name] = monotonic(), known
         return known
-
-    def tally(self) -> Counter[str]:
-        """How many errors, warnings and notes there are now."""
-        return Counter(one.finding.severity for one in self.watching.anomalies.listed())

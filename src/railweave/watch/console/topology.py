@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ABOUT = (
     "A link is drawn in the hue of its path color, the wider the more of its bandwidth is used by the busier direction. Red and amber are "
-    "errors and warnings; a dashed box is a switch that does not answer. Click a device, or choose it with Tab and Enter."
+    "errors and warnings; a red dashed box is a switch that does not answer any more, a gray one that never did. Click a device, or choose it with Tab and Enter."
 )
 
 
@@ -114,14 +114,14 @@ def marks(console: Console) -> Live:
 
 def _groups(console: Console) -> dict[str, str]:
     """The worst of each stripe and tier of the picture, which stand as one block in a large one: ``FABRIC/STRIPE``, ``FABRIC/spines``."""
-    order = ("silent", "error", "warning")
+    order = ("silent", "error", "warning", "not-known")
     found: dict[str, str] = {}
     worst = console.worst()
     for one in console.network.switches:
         severity = worst.get(one.name)
         if severity is not None:
             block = f"{one.fabric}/{one.stripe if one.role == 'leaf' else f'{one.role}s'}"
-            found[block] = min(found.get(block, "warning"), severity, key=order.index)
+            found[block] = min(found.get(block, "not-known"), severity, key=order.index)
     return found
 
 

@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const svg = document.querySelector(".picture svg");
-  const SEVERITIES = ["silent", "error", "warning"];
+  const SEVERITIES = ["silent", "error", "warning", "not-known"];
   const links = new Map([...svg.querySelectorAll("[data-link]")].map((one) => [one.dataset.link, one]));
   const devices = new Map([...svg.querySelectorAll("[data-device]")].map((one) => [one.dataset.device, one]));
   const bundles = [...svg.querySelectorAll(".bundle")].map((node) => {
