@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import subprocess
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -13,6 +14,7 @@ from railweave.cli.app import app
 from railweave.lab import life
 from railweave.lab.faults import matrix
 from railweave.lab.faults.kinds import effect as effect_of
+from railweave.lab.names import namespace
 from railweave.lab.running import Running
 from tests.conftest import EXAMPLES, example
 from tests.lab import matrix as matrix_of_faults
@@ -28,6 +30,10 @@ def checked(fabric: Path, *more: str) -> tuple[int, list[dict[str, str]]]:
     found = json.loads(done.stdout)
     assert found["silent"] == []
     return done.exit_code, [one for one in found["findings"] if one["severity"] != "info"]
+
+
+def inside_of(space: str, words: str) -> None:
+    subprocess.run(["ip", "netns", "exec", space, *words.split()], check=True, capture_output=True)
 
 
 def broken(running: Running, fabric: Path, **fault: str) -> list[tuple[str, str]]:
@@ -52,6 +58,24 @@ def test_a_lab_is_as_designed_and_what_is_broken_is_found(tmp_path: Path) -> Non
         assert found
         assert {id_ for id_, _ in found} <= {"port-down", "port-shut"}
         assert any("stripe1-leaf1" in where or "spine1" in where for _, where in found)
+        dropping = broken(running, fabric, kind="blackhole", device="spine1")
+        assert {("forwarding-off", "spine1 et-0-0"), ("forwarding-off", "spine1 et-4-0")} <= set(dropping)
+        inside = namespace(running.place.lab, "spine1")
+        prefix = running.plan.network.segments[0].subnets[0].prefix
+        for do, undo, id_ in (
+            (
+                f"ip -6 route add blackhole {prefix} metric 1",
+                f"ip -6 route del blackhole {prefix} metric 1",
+                "route-drops",
+            ),
+            ("sysctl -w net.ipv6.conf.all.forwarding=0", "sysctl -w net.ipv6.conf.all.forwarding=1", "forwarding-off"),
+        ):
+            inside_of(inside, do)
+            try:
+                assert (id_, "spine1") in [(one["id"], one["where"]) for one in checked(fabric)[1]]
+            finally:
+                inside_of(inside, undo)
+        assert checked(fabric) == (0, [])
         for name in ("cables swapped", "daemon killed", "server's rule"):
             with life.attach(fabric)[1] as again:  # interfaces may have been made anew
                 drawn, seen = matrix_of_faults.try_one(fabric, again, name, random.Random(5))  # noqa: S311 - repeatable

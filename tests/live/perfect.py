@@ -131,12 +131,13 @@ def perfect(one: Expected) -> DeviceState:
             Route(
                 str(route.prefix),
                 tenants.get(route.prefix, "default"),
-                "bgp",
+                "bgp" if one.sessions else "isis",
                 True,
                 tuple(NextHop("fe80::1", port) for port in (["tunnel"] if route.prefix in tenants else route.ports)),
             )
             for route in one.routes
         ),
+        not_forwarding={"ipv4": (), "ipv6": ()},
         vrfs={
             each.vrf: VrfState(
                 each.vrf,

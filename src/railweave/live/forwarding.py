@@ -37,6 +37,30 @@ ROUTE_PORTS = Rule(
     why="queue pairs share links that were meant to be apart, or cross a longer path",
     fix="look at the sessions of the ports that are missing, then at the policies: `railweave drift`",
 )
+ROUTE_DROPS = Rule(
+    "route-drops",
+    "error",
+    "living",
+    "A device drops every packet to a prefix of the design: the route's next hop is blackhole, unreachable, Null0, discard or reject.",
+    why="sessions stay up, so the other switches go on sending packets here",
+    fix="take the route away that drops them: `railweave drift` shows what is configured; on Linux `ip route` shows the others",
+)
+ROUTE_PROTOCOL = Rule(
+    "route-protocol-differs",
+    "error",
+    "living",
+    "A route of another protocol is selected in place of the designed one, or inside a prefix of the design.",
+    why="it stays when links go down and sends packets elsewhere: BGP's own routes are not used",
+    fix="take the route away: `railweave drift` shows what is configured; on Linux `ip route` shows the others",
+)
+NOT_FORWARDING = Rule(
+    "forwarding-off",
+    "error",
+    "living",
+    "A device forwards no packets of an address family, from any port or from one.",
+    why="sessions stay up and routes are there, so the other switches go on sending packets here; all are dropped",
+    fix="turn forwarding on (`ip forwarding`, `ip routing`, net.ipv6.conf.all.forwarding), and look at `ip rule` on Linux",
+)
 ROUTE_NOT_INSTALLED = Rule(
     "route-not-installed",
     "error",
@@ -110,19 +134,29 @@ def forwarding(living: Living) -> Iterator[Seen]:
     }
     of_tenants = {prefix for one in living.expected.values() for prefix in _vrfs(one)}
     for one, state in living.pairs():
-        said = {each.prefix: each for each in state.routes or ()}
+        said: dict[str, list[Said]] = {}
+        for each in state.routes or ():
+            said.setdefault(each.prefix, []).append(each)
         vrfs = _vrfs(one)
         for route in one.routes:
-            found = said.get(str(route.prefix))
             vrf = vrfs.get(route.prefix, None if route.prefix in of_tenants else DEFAULT_VRF)
+            found = _said(said.get(str(route.prefix), []), vrf)
             if found is None and vrf is not None and _has_table(state, vrf, route.prefix):
                 found = Said(str(route.prefix), vrf)
             yield from _route(living, one, route, found)
+        yield from _strays(living, one, state)
+        yield from _forwarding(one, state)
         for gateway in one.gateways:
             yield from _gateway(gateway, state, used=any(port.kind == "server" for port in one.ports))
         for tenant in one.tenants:
             yield from _tenant(tenant, state)
             yield from _foreign(tenant, state, owners)
+
+
+def _said(routes: Sequence[Said], vrf: str | None) -> Said | None:
+    """The route of a VRF to a prefix, among those of all VRFs; where the design does not tell the VRF, the one that was asked for."""
+    here = [one for one in routes if one.vrf == vrf]
+    return next(iter(here or [one for one in routes if one.protocol not in OVERRIDING]), None)
 
 
 def _vrfs(one: Expected) -> dict[Prefix, str]:
@@ -141,9 +175,17 @@ def _route(living: Living, device: Expected, wanted: Route, said: Said | None) -
     needs = _way(living, device, wanted)
     which = f"{wanted.prefix}{f', path color {wanted.color},' if wanted.color else ''} of {wanted.leaf}"
     have = sorted({without_unit(one.interface) for one in said.next_hops if one.interface and one.active is not False})
+    if said.drops:
+        by = f" by a route of {said.protocol}" if said.protocol else ""
+        yield Seen(ROUTE_DROPS, wanted.device, f"packets to {which} are dropped{by} ({said.drops})", wanted.because)
+        return
     if not said.next_hops:
         if wanted.ports:
             yield Seen(ROUTE_MISSING, wanted.device, f"no route to {which}", wanted.because, needs=needs)
+        return
+    if wanted.ports and said.protocol and (kind := _kind(said.protocol)) not in (usual := _protocols(device)):
+        what = f"{which} is a route of {kind}, the design has {' or '.join(sorted(usual - {'evpn'}))}"
+        yield Seen(ROUTE_PROTOCOL, wanted.device, what, wanted.because)
         return
     # In a tenant's VRF a route leaves by the tunnel; which links that takes, the route to the far leaf's loopback says.
     if have and said.vrf == DEFAULT_VRF and set(have) != set(wanted.ports):
@@ -152,6 +194,68 @@ def _route(living: Living, device: Expected, wanted: Route, said: Said | None) -
         yield Seen(ROUTE_PORTS, wanted.device, what, wanted.because, needs=needs)
     if said.installed is False:
         yield Seen(ROUTE_NOT_INSTALLED, wanted.device, f"{which} is not in the forwarding table", wanted.because)
+
+
+def _kind(protocol: str) -> str:
+    """The protocol of a route by the name that it has here: systems call the same by several."""
+    plain = protocol.lower().replace("-", "")
+    return "isis" if plain.startswith("isis") else "bgp" if plain in {"bgp", "ebgp", "ibgp"} else plain
+
+
+def _protocols(device: Expected) -> frozenset[str]:
+    """The protocols that bring a switch the prefixes of others."""
+    return frozenset(
+        {
+            "evpn",
+            *(["bgp"] if device.sessions or device.overlay_sessions else []),
+            *(["isis"] if device.adjacencies else []),
+        }
+    )
+
+
+OVERRIDING = {"static", "kernel", "aggregate"}
+"""Protocols of routes that no design has inside its prefixes."""
+
+
+def _strays(living: Living, device: Expected, state: DeviceState) -> Iterator[Seen]:
+    """Routes besides those expected that lead a part of the design's prefixes elsewhere, or nowhere."""
+    wanted = {one.prefix for one in device.routes}
+    for said in state.routes or ():
+        overrides = said.protocol is not None and _kind(said.protocol) in OVERRIDING
+        if said.prefix in wanted or not (said.drops or overrides) or not living.has_prefix(said.prefix):
+            continue
+        where = f"{said.prefix}{f' in VRF {said.vrf}' if said.vrf != DEFAULT_VRF else ''}"
+        if said.drops:
+            what = f"packets to {where} are dropped by a route of {said.protocol} ({said.drops})"
+            yield Seen(ROUTE_DROPS, device.device, what, device.identity.because)
+        else:
+            yield Seen(
+                ROUTE_PROTOCOL,
+                device.device,
+                f"{where} is a route of {said.protocol}, which no design has",
+                device.identity.because,
+            )
+
+
+_FAMILIES = {"ipv4": "IPv4", "ipv6": "IPv6"}
+
+
+def _forwarding(device: Expected, state: DeviceState) -> Iterator[Seen]:
+    if state.not_forwarding is None:
+        return
+    families = {one.prefix.family for one in device.routes} | {
+        prefix.family for gateway in device.gateways for prefix in gateway.prefixes
+    }
+    ports = [*(one.name for one in device.ports), *(one.name for one in device.gateways)]
+    for family in sorted(families):
+        off = {without_unit(one) for one in state.not_forwarding.get(family, ())}
+        if "all" in off:
+            yield Seen(NOT_FORWARDING, device.device, f"it forwards no {_FAMILIES[family]}", device.identity.because)
+            continue
+        for port in ports:
+            if port in off:
+                what = f"it forwards no {_FAMILIES[family]} that comes from there"
+                yield Seen(NOT_FORWARDING, device.device, what, device.identity.because, port)
 
 
 def _way(living: Living, device: Expected, wanted: Route) -> frozenset[Part]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -41,6 +43,33 @@ class Living:
     servers_expected: dict[str, ExpectedHost] = field(default_factory=dict[str, "ExpectedHost"])
     hosts: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
     hosts_before: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
+
+    @cached_property
+    def _designed(self) -> dict[tuple[int, int], set[int]]:
+        """The first addresses of the design's prefixes, by IP version and length."""
+        found: dict[tuple[int, int], set[int]] = {}
+        prefixes = {
+            one for segment in self.network.segments for net in segment.subnets for one in (net.prefix, net.routed_by)
+        }
+        prefixes |= {one.loopback for one in self.network.switches if one.loopback}
+        prefixes |= {end.address for one in self.network.switches for end in one.endpoints}
+        for one in map(ip_network, prefixes):
+            found.setdefault((one.version, one.prefixlen), set()).add(int(one.network_address))
+        return found
+
+    def has_prefix(self, text: str) -> bool:
+        """Whether a prefix is one of the design's, or a part of one: of servers, loopbacks or tunnel endpoints."""
+        try:
+            prefix = ip_network(text, strict=False)
+        except ValueError:
+            return False
+        first = int(prefix.network_address)
+        return any(
+            version == prefix.version
+            and length <= prefix.prefixlen
+            and first >> (shift := prefix.max_prefixlen - length) << shift in known
+            for (version, length), known in self._designed.items()
+        )
 
     def servers(self) -> Iterator[tuple[ExpectedHost, HostState]]:
         """What must hold on each server that answered, beside what it said."""

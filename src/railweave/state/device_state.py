@@ -100,7 +100,8 @@ class DeviceState:
     """What one device said. Tables are by the device's own names; ``notes`` is what could not be read of its answers.
 
     ``answered`` are the questions of which there is an answer. ``queues`` are by port, ``pfc`` by port and priority,
-    ``watchdog`` by port and queue, ``neighbors`` by local port. ``routes`` are those that were asked for.
+    ``watchdog`` by port and queue, ``neighbors`` by local port. ``routes`` are those that were asked for, and static ones.
+    ``not_forwarding`` is by address family (``ipv4``, ``ipv6``): the ports from which no packet is forwarded, ``all`` of them.
     """
 
     device: str
@@ -119,6 +120,7 @@ class DeviceState:
     bfd: tuple[BfdSession, ...] | None = None
     isis: tuple[IsisAdjacency, ...] | None = None
     routes: tuple[Route, ...] | None = None
+    not_forwarding: dict[str, tuple[str, ...]] | None = None
     vrfs: dict[str, VrfState] | None = None
     vnis: dict[int, VniState] | None = None
     evpn: EvpnRoutes | None = None

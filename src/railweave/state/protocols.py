@@ -175,7 +175,7 @@ class Path:
 class Route:
     """A route that was asked for. ``next_hops`` are those of the chosen route; none: the device has no route to it.
 
-    ``installed`` is whether the device says that it forwards by it.
+    ``installed`` is whether the device says that it forwards by it; ``drops`` is its word for a next hop that drops every packet.
     """
 
     prefix: str
@@ -184,6 +184,7 @@ class Route:
     installed: bool | None = None
     next_hops: tuple[NextHop, ...] = ()
     paths: tuple[Path, ...] | None = None
+    drops: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,16 @@ import json
 from typing import Any
 
 from railweave.state.device_state import DeviceState
-from railweave.state.protocols import BgpSession
+from railweave.state.protocols import BgpSession, Route
 
 _FAMILIES = {"ipv4": "IPV4_UNICAST", "ipv6": "IPV6_UNICAST", "evpn": "L2VPN_EVPN"}
+
+
+def _static(one: Route) -> dict[str, Any]:
+    hops = [{"index": each.address, "state": {"next-hop": each.address}} for each in one.next_hops]
+    if one.drops:
+        hops = [{"index": "DROP", "state": {"index": "DROP", "openconfig-local-routing-ext:blackhole": True}}]
+    return {"prefix": one.prefix, "next-hops": {"next-hop": hops}}
 
 
 def answers(state: DeviceState) -> dict[str, str]:
@@ -80,7 +87,16 @@ def _values(state: DeviceState) -> dict[str, Any]:
                                     "identifier": "BGP",
                                     "name": "bgp",
                                     "bgp": {"neighbors": {"neighbor": [_session(one) for one in state.bgp]}},
-                                }
+                                },
+                                {
+                                    "identifier": "STATIC",
+                                    "name": "static",
+                                    "static-routes": {
+                                        "static": [
+                                            _static(one) for one in state.routes or () if one.protocol == "static"
+                                        ]
+                                    },
+                                },
                             ]
                         },
                     }

@@ -120,7 +120,11 @@ def _values(state: DeviceState) -> dict[str, Any]:
             }
         }
     for one in state.routes or ():
-        found[about("route", one.vrf, one.prefix)] = {"vrfs": {one.vrf: {"routes": _route(one)}}}
+        family = "ipv6" if ":" in one.prefix else "ipv4"
+        off = "all" in (state.not_forwarding or {}).get(family, ())
+        name = f"static-{family}@{one.vrf}" if one.protocol == "static" else about("route", one.vrf, one.prefix)
+        table = found.setdefault(name, {"vrfs": {one.vrf: {"routes": {}, "routingDisabled": off}}})
+        table["vrfs"][one.vrf]["routes"] |= _route(one)
     return found
 
 
@@ -307,11 +311,17 @@ def _summary(one: BgpSession) -> dict[str, Any]:
 
 
 def _route(one: Route) -> dict[str, Any]:
+    if one.drops:
+        hops = [{"interface": one.drops}] if one.drops == "Null0" else []
+        action = "forward" if hops else one.drops
+        return {
+            one.prefix: {"routeType": one.protocol, "routeAction": action, "hardwareProgrammed": True, "vias": hops}
+        }
     if not one.next_hops:
         return {}
     return {
         one.prefix: {
-            "routeType": "eBGP",
+            "routeType": {"bgp": "eBGP", "isis": "ISISLevel2"}.get(one.protocol or "", one.protocol),
             "hardwareProgrammed": one.installed is not False,
             "vias": [{"nexthopAddr": hop.address, "interface": hop.interface} for hop in one.next_hops],
         }

@@ -143,8 +143,23 @@ def routing(state: DeviceState) -> dict[str, str]:
         found["vnis"] = json.dumps(
             [{"vni": one.vni, "type": "L3", "tenantVrf": one.vrf, "state": "Up"} for one in state.vnis.values()]
         )
+    overriding: dict[str, dict[str, Any]] = {}
     for one in state.routes or ():
-        found[about("route", one.vrf, one.prefix)] = json.dumps(_route(one))
+        if one.protocol in {"static", "kernel"}:
+            name = f"{one.protocol}-{'ipv6' if ':' in one.prefix else 'ipv4'}"
+            overriding.setdefault(name, {"default": {}}).setdefault(one.vrf, {}).update(_route(one))
+        else:
+            found[about("route", one.vrf, one.prefix)] = json.dumps(_route(one))
+    return found | {name: json.dumps(tables) for name, tables in overriding.items()} | _forwarding(state)
+
+
+def _forwarding(state: DeviceState) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for family, off in (state.not_forwarding or {}).items():
+        names = ["all", "default", "lo", *(state.interfaces or {})]
+        said = [{"interface": one, "forwarding": "all" not in off and one not in off} for one in names]
+        found[f"forwarding-{family}"] = json.dumps(said)
+        found[f"rules-{family}"] = json.dumps([{"priority": 0, "src": "all", "table": "local"}])
     return found
 
 
@@ -185,10 +200,14 @@ def _neighbor(one: BgpSession) -> dict[str, Any]:
     }
 
 
+_DROPS = {"blackhole": "blackhole", "reject": "reject", "prohibit": "adminProhibited"}
+
+
 def _route(one: Route) -> dict[str, Any]:
-    if not one.next_hops:
+    if not one.next_hops and not one.drops:
         return {}
-    hops = [
+    hops: list[dict[str, Any]] = [{"fib": True, "unreachable": True, _DROPS[one.drops]: True}] if one.drops else []
+    hops += [
         {"ip": hop.address, "interfaceName": hop.interface, "fib": hop.active is not False, "active": True}
         for hop in one.next_hops
     ]

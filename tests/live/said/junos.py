@@ -197,9 +197,12 @@ def answers(state: DeviceState) -> dict[str, str]:
                 ),
             )
         )
+    answered: dict[str, list[Route]] = {}
     for one in state.routes or ():
-        found[about("route", one.vrf, one.prefix)] = _route(one)
-    return found
+        name = f"{one.protocol}-{'ipv6' if ':' in one.prefix else 'ipv4'}@{one.vrf}"
+        name = name if one.protocol in {"static", "aggregate"} else about("route", one.vrf, one.prefix)
+        answered.setdefault(name, []).append(one)
+    return found | {name: _routes(routes) for name, routes in answered.items()}
 
 
 def _unit(name: str) -> str:
@@ -363,14 +366,20 @@ def _session(one: BgpSession) -> str:
     )
 
 
+def _routes(routes: list[Route]) -> str:
+    table = "inet6.0" if ":" in routes[0].prefix else "inet.0"
+    name = table if routes[0].vrf == DEFAULT_VRF else f"{routes[0].vrf}.{table}"
+    return reply(el("route-information", el("route-table", el("table-name", name), *map(_route, routes))))
+
+
 def _route(one: Route) -> str:
     destination, _, length = one.prefix.partition("/")
-    table = "inet6.0" if ":" in one.prefix else "inet.0"
     hops = [
         el("nh", el("to", hop.address), el("via", _unit(hop.interface) if hop.interface else None))
         for hop in one.next_hops
     ]
-    entry = el("rt-entry", el("active-tag", "*"), el("protocol-name", "BGP"), *hops)
-    rt = el("rt", el("rt-destination", destination), el("rt-prefix-length", length), entry) if one.next_hops else ""
-    name = table if one.vrf == DEFAULT_VRF else f"{one.vrf}.{table}"
-    return reply(el("route-information", el("route-table", el("table-name", name), rt)))
+    protocol = {"bgp": "BGP", "isis": "IS-IS"}.get(one.protocol or "", (one.protocol or "").title())
+    kind = el("nh-type", one.drops.title() if one.drops else None)
+    entry = el("rt-entry", el("active-tag", "*"), el("protocol-name", protocol), kind, *hops)
+    there = one.next_hops or one.drops
+    return el("rt", el("rt-destination", destination), el("rt-prefix-length", length), entry) if there else ""

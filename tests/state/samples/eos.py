@@ -290,7 +290,12 @@ _JSON: dict[str, Any] = {
             }
         }
     },
-    "route@default@fc00:9::_64": {"vrfs": {"default": {"routes": {}}}},
+    **{
+        f"static-{family}@{vrf}": {"vrfs": {vrf: {"routes": {}, "routingDisabled": False}}}
+        for family in ("ipv6", "ipv4")
+        for vrf in ("default", "tenant-1", "tenant-2")
+    },
+    "route@default@fc00:9::_64": {"vrfs": {"default": {"routes": {}, "routingDisabled": False}}},
 }
 
 ANSWERS: dict[str, str] = {

@@ -8,6 +8,16 @@ from tests.conftest import ROOT
 
 _FOLDER = ROOT / "tests" / "systems" / "frr" / "answers"
 
+LINUX: dict[str, str] = {
+    **{
+        f"forwarding-{family}": json.dumps([{"family": name, "interface": "all", "forwarding": True}])
+        for family, name in (("ipv4", "inet"), ("ipv6", "inet6"))
+    },
+    **{f"rules-{family}": json.dumps([{"priority": 0, "src": "all", "table": "local"}]) for family in ("ipv4", "ipv6")},
+    **{f"{one}-{family}": json.dumps({"default": {}}) for one in ("static", "kernel") for family in ("ipv4", "ipv6")},
+}
+"""What a router says of forwarding as such, and of routes that no protocol brought it."""
+
 ANSWERS: dict[str, str] = {
     **{path.stem: path.read_text() for path in sorted(_FOLDER.iterdir())},
     "isis": json.dumps(
@@ -30,6 +40,7 @@ ANSWERS: dict[str, str] = {
             ]
         }
     ),
+    **LINUX,
     "lldp-neighbors": json.dumps(
         {
             "lldp": {

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from tests.state.samples.frr import ANSWERS as _ROUTING
+from tests.state.samples.frr import LINUX
 
 
 def dump(tables: dict[str, dict[str, str]], *, bare: bool = False) -> str:
@@ -141,6 +142,7 @@ ANSWERS: dict[str, str] = {
             "USER_WATERMARKS:oid:0x18000000000001": {"SAI_BUFFER_POOL_STAT_WATERMARK_BYTES": "99999"},
         }
     ),
+    **LINUX,
     "configuration": json.dumps({"DEVICE_METADATA": {"localhost": {"hostname": "stripe1-leaf1"}}}),
     "configuration-frr": "frr version 8.5\nhostname stripe1-leaf1\n",
 }

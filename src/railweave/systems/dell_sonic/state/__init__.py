@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from railweave.state.device_state import DeviceState, Identity
 from railweave.state.ports import Errors, Fec, InterfaceState, PortQueues, Queue
-from railweave.state.protocols import BgpSession, FamilyState, LldpNeighbor
-from railweave.state.question import CONFIGURATION, Question
+from railweave.state.protocols import BgpSession, FamilyState, LldpNeighbor, NextHop, Route
+from railweave.state.question import CONFIGURATION, DEFAULT_VRF, Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +26,8 @@ NOT_READ = {
     "optics": "`/transceiver-dom` is named by public readers, its leaves are not",
     "bfd": "the sessions' list has no published form",
     "isis": "no public document shows that it has IS-IS",
-    "routes": "no public document shows the form of the routing table",
+    "routes.*.protocol": "no public document shows the form of the routing table: of routes only static ones are read, with those that drop packets",
+    "not_forwarding": "no public document shows where it is told",
     "vrfs": "only the running configuration shows them",
     "vnis": "only the running configuration shows them",
     "evpn": "no public document shows the form of its routes",
@@ -69,6 +70,7 @@ def read(answers: Answers) -> DeviceState:
         neighbors=_lldp(answers.tree("lldp-neighbors")),
         interfaces=_interfaces(answers.tree("interfaces")),
         bgp=_sessions(answers.tree("bgp")),
+        routes=_static(answers.tree("bgp")),
         queues=_queues(answers.tree("queues")),
         notes=answers.notes,
     )
@@ -170,6 +172,26 @@ def _sessions(answer: Value | None) -> tuple[BgpSession, ...] | None:
                 name, state = _leaf(one, "neighbor-address").text(), _leaf(one, "state")
                 if name is not None:
                     found.append(_session(vrf, name, state, one))
+    return tuple(found)
+
+
+def _static(answer: Value | None) -> tuple[Route, ...] | None:
+    """Static routes, as SONiC's management framework has them (sonic-net/SONiC, OpenConfig support for static routes).
+
+    They stand in the same answer as BGP. Whether another route is preferred to one of them it does not say.
+    """
+    if answer is None:
+        return None
+    found: list[Route] = []
+    for instance in answer.find("network-instance"):
+        vrf = _leaf(instance, "name").text() or DEFAULT_VRF
+        for protocol in _at(instance, "protocols", "protocol").each():
+            for one in _at(protocol, "static-routes", "static").each():
+                hops = [_leaf(hop, "state") for hop in _at(one, "next-hops", "next-hop").each()]
+                drops = any(_leaf(hop, "blackhole").flag() for hop in hops)
+                if prefix := _leaf(one, "prefix").text():
+                    said = tuple(NextHop(_leaf(hop, "next-hop").text()) for hop in hops)
+                    found.append(Route(prefix, vrf, "static", None, said, None, "blackhole" if drops else None))
     return tuple(found)
 
 

@@ -12,7 +12,17 @@ from railweave.state.device_state import Alarm, Clock, Commit, DeviceState, Iden
 from railweave.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
 from railweave.systems.eos.state.isis import adjacencies
 from railweave.systems.eos.state.ports import interfaces, optics, pfc, queues, watchdog
-from railweave.systems.eos.state.protocols import bfd_sessions, evpn, ipv6_neighbors, lldp, routes, sessions, vnis, vrfs
+from railweave.systems.eos.state.protocols import (
+    bfd_sessions,
+    evpn,
+    ipv6_neighbors,
+    lldp,
+    not_forwarding,
+    routes,
+    sessions,
+    vnis,
+    vrfs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -90,6 +100,11 @@ def questions(config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, ta
         kind, family = ("ipv6", "ipv6 unicast") if ":" in prefix else ("ip", "ipv4 unicast")
         found.append(_json(about("route", vrf, prefix), f"show {kind} route vrf {vrf} {prefix}", optional=True))
         found.append(_json(about("path", vrf, prefix), f"show bgp {family} {prefix} vrf {vrf}", optional=True))
+    for vrf in (DEFAULT_VRF, *(one.name for one in config.vrfs)):
+        found += [
+            _json(f"static-ipv6@{vrf}", f"show ipv6 route vrf {vrf} static", optional=True),
+            _json(f"static-ipv4@{vrf}", f"show ip route vrf {vrf} static", optional=True),
+        ]
     for vrf in (DEFAULT_VRF, *(one.name for one in config.vrfs)) if tables else ():
         found += [
             _json(f"routes-ipv6@{vrf}", f"show ipv6 route vrf {vrf}"),
@@ -116,6 +131,7 @@ def read(answers: Answers) -> DeviceState:
         bfd=bfd_sessions(answers.tree("bfd")),
         isis=adjacencies(answers.tree("isis")),
         routes=routes(answers),
+        not_forwarding=not_forwarding(answers),
         vrfs=vrfs(answers.tree("vrfs"), answers.tree("vnis")),
         vnis=vnis(answers.tree("vnis")),
         evpn=evpn([answers.tree("evpn-prefixes"), answers.tree("evpn-prefixes-ipv4")], answers.tree("evpn-macs")),

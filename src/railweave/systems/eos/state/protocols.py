@@ -191,7 +191,7 @@ def routes(answers: Answers) -> tuple[Route, ...] | None:
     """Every route that was asked for by itself, and those of whole tables."""
     found: dict[tuple[str, str], Route] = {}
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
-    tables = [name for name in answers.texts if name.startswith("routes-")]
+    tables = [name for name in answers.texts if name.startswith(("routes-", "static-"))]
     if not asked and not tables:
         return None
     for name in tables:
@@ -218,7 +218,40 @@ def _route(vrf: str, prefix: str, entry: Value | None, paths: tuple[Path, ...] |
         )
         for one in entry.all("vias")
     )
-    return Route(prefix, vrf, entry.one("routeType").lower(), entry.one("hardwareProgrammed").flag(), hops, paths)
+    programmed = entry.one("hardwareProgrammed").flag()
+    return Route(prefix, vrf, entry.one("routeType").lower(), programmed, hops, paths, _drops(entry))
+
+
+def _drops(entry: Value) -> str | None:
+    """How a route drops packets: its action is no forwarding, or it leads to ``Null0``."""
+    action = entry.one("routeAction").lower()
+    null = next(
+        (
+            name
+            for one in entry.all("vias")
+            if (name := one.one("interface").text()) and name.lower().startswith("null")
+        ),
+        None,
+    )
+    return action if action not in {None, "", "forward"} else null
+
+
+def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
+    """The address families that are not routed in a VRF, as each answer about its routes says beside them."""
+    found: dict[str, set[str]] = {}
+    for name in answers.texts:
+        about = asked_about(name)
+        if about and about[0] == "route":
+            family = "ipv6" if ":" in about[2] else "ipv4"
+        elif name.startswith(("routes-", "static-")):
+            family = name.partition("-")[2].partition("@")[0]
+        else:
+            continue
+        answer = answers.tree(name)
+        said = [one.flag() for one in answer.find("routingDisabled")] if answer else []
+        if said:
+            found.setdefault(family, set()).update({"all"} if any(said) else ())
+    return {family: tuple(off) for family, off in found.items()} or None
 
 
 def _paths(answer: Value, prefix: str) -> tuple[Path, ...]:

@@ -13,7 +13,7 @@ from railweave.state.protocols import RouterAdvertising
 from railweave.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
 from railweave.systems.frr.state.bgp import bfd_sessions, sessions
 from railweave.systems.frr.state.isis import adjacencies
-from railweave.systems.frr.state.linux import clock, ipv6_neighbors, links
+from railweave.systems.frr.state.linux import clock, forwarding_questions, ipv6_neighbors, links, not_forwarding
 from railweave.systems.frr.state.routes import evpn, routes, vnis, vrfs
 
 if TYPE_CHECKING:
@@ -61,6 +61,11 @@ def routing_questions(config: DeviceConfig, asked: Iterable[tuple[str, str]], *,
             vtysh("evpn-prefixes", "show bgp l2vpn evpn route type prefix json", optional=True),
             vtysh("evpn-macs", "show bgp l2vpn evpn route type macip json", optional=True),
         ]
+    for kind, family in (("ip", "ipv4"), ("ipv6", "ipv6")):
+        found += [
+            vtysh(f"{protocol}-{family}", f"show {kind} route vrf all {protocol} json")
+            for protocol in ("static", "kernel")
+        ]
     for vrf, prefix in asked:
         inside = "" if vrf == DEFAULT_VRF else f"vrf {vrf} "
         family = "ipv6" if ":" in prefix else "ipv4"
@@ -88,6 +93,7 @@ def questions(config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, ta
         Question("neighbors", "json", {"ssh": "ip -j -6 neigh"}),
         Question("lldp-neighbors", "json", {"ssh": "lldpcli -f json show neighbors"}, optional=True),
         vtysh("interfaces", "show interface vrf all json"),
+        *forwarding_questions(),
         *routing_questions(config, asked, tables=tables),
         vtysh(CONFIGURATION, "show running-config", "text"),
     ]
@@ -110,6 +116,7 @@ def read(answers: Answers) -> DeviceState:
         bfd=bfd_sessions(answers.tree("bfd")),
         isis=adjacencies(answers.tree("isis")),
         routes=routes(answers),
+        not_forwarding=not_forwarding(answers),
         vrfs=vrfs(answers.tree("vrfs"), answers.tree("evpn-vnis")),
         vnis=vnis(answers.tree("vnis")),
         evpn=evpn(answers.tree("evpn-prefixes"), answers.tree("evpn-macs")),

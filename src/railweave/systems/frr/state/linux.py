@@ -7,9 +7,23 @@ from typing import TYPE_CHECKING
 from railweave.state.device_state import Clock
 from railweave.state.ports import Errors, InterfaceState
 from railweave.state.protocols import Ipv6Neighbor
+from railweave.state.question import Question
 
 if TYPE_CHECKING:
     from railweave.state.values import Answers, Value
+
+
+DROPPING = {"blackhole", "unreachable", "prohibit"}
+"""What the kernel calls routes and rules that drop packets, without a word or with one to their sender (ip-route(8))."""
+
+
+def forwarding_questions() -> list[Question]:
+    """What is asked about forwarding as such."""
+    return [
+        Question(f"{name}-{family}", "json", {"ssh": f"ip -j -{number} {what}"})
+        for family, number in (("ipv4", 4), ("ipv6", 6))
+        for name, what in (("forwarding", "netconf"), ("rules", "rule"))
+    ]
 
 
 def links(answer: Value | None) -> dict[str, InterfaceState] | None:
@@ -45,6 +59,37 @@ def links(answer: Value | None) -> dict[str, InterfaceState] | None:
 
 def _addresses(link: Value) -> tuple[str, ...]:
     return tuple(text for one in link.all("addr_info") if (text := one.one("local").text()))
+
+
+def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
+    """The ports from which nothing is forwarded, of ``ip -j netconf`` and ``ip -j rule``.
+
+    Linux forwards IPv6 by one setting for all interfaces, IPv4 by one for each (Documentation/networking/ip-sysctl.rst). A rule of
+    the routing policy may drop what comes from a port, or everything, before any route is looked at (ip-rule(8)).
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for family in ("ipv4", "ipv6"):
+        settings, rules = answers.tree(f"forwarding-{family}"), answers.tree(f"rules-{family}")
+        off = {
+            name
+            for one in (settings.each() if settings else [])
+            if one.one("forwarding").flag() is False and (name := one.one("interface").text())
+        }
+        off = off - {"default", "lo"} if family == "ipv4" else off & {"all"}
+        for one in rules.each() if rules else []:
+            whole = one.one("src").text() == "all" and not one.keys & {
+                "dst",
+                "fwmark",
+                "oif",
+                "dport",
+                "sport",
+                "ipproto",
+            }
+            if whole and one.one("action").lower() in DROPPING:
+                off.add(one.one("iif").text() or "all")
+        if settings is not None or rules is not None:
+            found[family] = tuple(sorted(off))
+    return found or None
 
 
 def ipv6_neighbors(answer: Value | None) -> tuple[Ipv6Neighbor, ...] | None:

@@ -20,7 +20,7 @@ def routes(answers: Answers) -> tuple[Route, ...] | None:
     """Every route that was asked for by itself, and those of whole tables."""
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     tables = [name for name in answers.texts if name.startswith("routes-")]
-    if not asked and not tables:
+    if not asked and not any(name.startswith(("routes-", "static-", "kernel-")) for name in answers.texts):
         return None
     found: dict[tuple[str, str], Route] = {}
     for name in tables:
@@ -28,6 +28,13 @@ def routes(answers: Answers) -> tuple[Route, ...] | None:
         answer = answers.tree(name)
         for prefix, entries in answer.entries() if answer else []:
             found[vrf, prefix] = route(vrf, prefix, entries, None)
+    for name in [one for one in answers.texts if one.startswith(("static-", "kernel-"))]:
+        answer = answers.tree(name)
+        for vrf, table in answer.entries() if answer else []:
+            for prefix, entries in table.entries():
+                chosen = route(vrf, prefix, entries, None)
+                if chosen.protocol is not None:
+                    found[vrf, prefix] = chosen
     for name, (_, vrf, prefix) in asked:
         answer = answers.tree(name)
         if answer is not None:
@@ -52,7 +59,15 @@ def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> Route:
         for one in chosen.all("nexthops")
         if not one.one("recursive").flag()  # what it resolves to follows it
     )
-    return Route(prefix, vrf, chosen.one("protocol").text(), chosen.one("installed").flag() or False, hops, through)
+    drops = next((_drops(one) for one in chosen.all("nexthops") if one.one("unreachable").flag()), None)
+    protocol, installed = chosen.one("protocol").text(), chosen.one("installed").flag() or False
+    return Route(prefix, vrf, protocol, installed, hops, through, drops)
+
+
+def _drops(hop: Value) -> str:
+    """How a next hop drops packets: ``Null0`` and blackhole say nothing to the sender."""
+    words = {"reject": "reject", "adminProhibited": "prohibit", "admin-prohibited": "prohibit"}
+    return next((word for key, word in words.items() if hop.one(key).flag()), "blackhole")
 
 
 def vrfs(answer: Value | None, evpn: Value | None) -> dict[str, VrfState] | None:

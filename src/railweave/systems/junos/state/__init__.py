@@ -26,6 +26,7 @@ NOT_READ = {
     "pools": "`show class-of-service shared-buffer` and the buffer occupancy commands have no published form",
     "dynamic load balancing": "no public document shows a command for the quality of ports or the table of flows",
     "bgp.*.color": "no form is published for the color of a session, or for `show bgp summary autodiscovered` beyond its peers",
+    "not_forwarding": "Junos forwards between its routed interfaces; no statement turns that off",
     "routes.*.installed": "`show route forwarding-table` has no published form of its groups of next hops",
 }
 
@@ -78,6 +79,16 @@ def questions(config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, ta
                 optional=True,
             )
         )
+    for vrf in (DEFAULT_VRF, *(one.name for one in config.vrfs)):
+        found += [
+            _xml(
+                f"{protocol}-{family}@{vrf}",
+                f"show route protocol {protocol} table {_table(vrf, prefix)}",
+                optional=True,
+            )
+            for protocol in ("static", "aggregate")
+            for family, prefix in (("ipv6", "::"), ("ipv4", ""))
+        ]
     for vrf in (DEFAULT_VRF, *(one.name for one in config.vrfs)) if tables else ():
         found.append(_xml(f"routes-ipv6@{vrf}", f"show route table {_table(vrf, '::')}", optional=True))
         found.append(_xml(f"routes-ipv4@{vrf}", f"show route table {_table(vrf, '')}", optional=True))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def routes(answers: Answers) -> tuple[Route, ...] | None:
     """Every route that was asked for by itself, and those of whole tables."""
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
-    tables = [name for name in answers.texts if name.startswith("routes-")]
+    tables = [name for name in answers.texts if name.startswith(("routes-", "static-", "aggregate-"))]
     if not asked and not tables:
         return None
     found: dict[tuple[str, str], Route] = {}
@@ -49,6 +49,7 @@ def _route(vrf: str, prefix: str, entry: Value) -> Route:
         for hop in (active.all("nh") if active else ())
     )
     protocol = active.one("protocol-name").lower() if active else None
+    kind = active.one("nh-type").lower() if active else None
     return Route(
         prefix,
         vrf,
@@ -56,6 +57,7 @@ def _route(vrf: str, prefix: str, entry: Value) -> Route:
         None,
         hops,
         tuple(_path(one) for one in paths if one.one("protocol-name").lower() == "bgp"),
+        kind if kind in {"discard", "reject"} else None,
     )
 
 

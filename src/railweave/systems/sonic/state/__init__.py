@@ -14,7 +14,7 @@ from railweave.state.question import CONFIGURATION, Question
 from railweave.systems.frr.state import routing_questions, vtysh
 from railweave.systems.frr.state.bgp import bfd_sessions, sessions
 from railweave.systems.frr.state.isis import adjacencies
-from railweave.systems.frr.state.linux import clock, ipv6_neighbors, links
+from railweave.systems.frr.state.linux import clock, forwarding_questions, ipv6_neighbors, links, not_forwarding
 from railweave.systems.frr.state.routes import evpn, routes, vnis, vrfs
 from railweave.systems.sonic.state.counters import pfc, pools, queues, watchdog
 from railweave.systems.sonic.state.database import tables
@@ -52,6 +52,7 @@ def questions(config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, ta
         Question("lldp-neighbors", "json", {"ssh": "docker exec lldp lldpctl -f json"}, optional=True),
         Question("addresses", "json", {"ssh": "ip -j address"}),
         Question("neighbors", "json", {"ssh": "ip -j -6 neigh"}),
+        *forwarding_questions(),
         *routing_questions(config, asked, tables=tables),
         Question(CONFIGURATION, "json", {"ssh": "sonic-cfggen -d --print-data"}),
         vtysh(f"{CONFIGURATION}-frr", "show running-config", "text"),
@@ -81,6 +82,7 @@ def read(answers: Answers) -> DeviceState:
         bfd=bfd_sessions(answers.tree("bfd")),
         isis=adjacencies(answers.tree("isis")),
         routes=routes(answers),
+        not_forwarding=not_forwarding(answers),
         vrfs=vrfs(answers.tree("vrfs"), answers.tree("evpn-vnis")),
         vnis=vnis(answers.tree("vnis")),
         evpn=evpn(answers.tree("evpn-prefixes"), answers.tree("evpn-macs")),
