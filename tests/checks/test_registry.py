@@ -64,7 +64,8 @@ def test_every_rule_says_what_and_why() -> None:
         assert rule.severity in SEVERITIES
         assert rule.sometimes is None or rule.sometimes in SEVERITIES
         assert rule.applies in APPLIES | set(systems()), rule.id
-        assert rule.says, rule.id
+        assert bool(rule.holds) != bool(rule.says), rule.id
+        assert bool(rule.holds) or rule.check is None, f"{rule.id}: a check says what must hold"
         assert rule.why, rule.id
 
 
@@ -112,6 +113,27 @@ def test_two_rules_with_one_id_are_refused(package: Path) -> None:
         rules_of(package.name)
 
 
+@pytest.mark.parametrize("sentences", [{}, {"says": "it is so", "holds": "It is not so."}])
+def test_a_rule_says_what_was_found_or_what_must_hold(sentences: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="toy-rule"):
+        Rule("toy-rule", "error", "toy", why="because", **sentences)
+
+
+def test_the_page_of_findings_heads_each_sentence_as_what_it_is() -> None:
+    """A rule of ``bench triage`` that holds "Every value is right." stood under "what is wrong"."""
+    headings: dict[str, tuple[str, str]] = {}
+    heading = ""
+    for line in (ROOT / "docs" / "findings.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.replace("\\|", "").split("|")]
+        if line.startswith("| id |"):
+            heading = cells[3]
+        elif line.startswith("| `"):
+            headings[cells[1].strip("`")] = heading, cells[3]
+    for rule in rules_of("railweave").values():
+        assert headings[rule.id][0] == ("what must hold" if rule.holds else "what was found"), rule.id
+    assert headings["run-wrong-data"] == ("what must hold", "Every value is right.")
+
+
 def test_a_check_says_only_what_is_its_own() -> None:
     other = Rule("toy-other", "info", "toy", "so it is", "because")
 
@@ -126,7 +148,9 @@ def test_a_check_says_only_what_is_its_own() -> None:
         yield Found("spine", "two", "a.yaml", 3, severity="warning", why="", fix="other")
         yield other.finding("leaf")
 
-    assert own.says == "It holds."
+    assert (own.holds, own.says) == ("It holds.", "")
+    with pytest.raises(ValueError, match="toy-own"):
+        own.finding("leaf")
     assert [tuple(one.to_json().values()) for one in own.run(None)] == [
         ("toy-own", "error", "leaf", "", 0, "one", "why", "fix"),
         ("toy-own", "warning", "spine", "a.yaml", 3, "two", "", "other"),

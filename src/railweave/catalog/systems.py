@@ -109,7 +109,7 @@ class Lint(Model):
     """The check that has the lint of a system run: its id, what must hold, and whether ``build`` leaves it to ``verify``."""
 
     id: str
-    says: str
+    holds: str
     slow: bool = False
     warns: bool = Field(default=False, description="some of its rules are warnings")
 

@@ -99,8 +99,8 @@ ADJACENCY_DOWN = Rule(
     id="adjacency-down",
     severity="error",
     applies="network",
-    says="Where one end of a link runs IS-IS, the other end runs it too, with an address of the same subnet.",
-    why="the other end does not run IS-IS on this link, or has an address of another subnet",
+    holds="If one end of a link runs IS-IS, the other end runs IS-IS too, with an address of the same subnet.",
+    why="no route uses the link: its other end does not run IS-IS there, or has an address of another subnet",
     fix="compare the configuration of both ends of the link",
 )
 
@@ -135,7 +135,7 @@ def _networks(config: DeviceConfig | None, link: str) -> list[Prefix]:
     "session-down",
     "error",
     applies="network",
-    why="one end does not expect the AS number of the other, or has no session on this link",
+    why="no routes are exchanged over the link: one end has no session on it, or does not expect the AS number of the other",
     fix="compare the AS numbers and AS lists of both ends",
 )
 def session_down(subject: Subject) -> Iterator[Found | Finding]:

@@ -48,7 +48,7 @@ def _rule(nos: str, lint: Lint) -> Rule:
         severity="error",
         sometimes="warning" if lint.warns else None,
         applies="network",
-        says=lint.says,
+        holds=lint.holds,
         why="each rule of the lint gives its own reason, and has an id of its own (below)",
         check=_looking(nos),
         slow=lint.slow,

@@ -182,14 +182,14 @@ SINGLE_FAULT_SAMPLED = Rule(
     id="single-fault-sampled",
     severity="info",
     applies="network",
-    says="Every single fault was tried; in a large network a sample of them.",
+    holds="Every single fault is tried.",
     why="the faults that were left out differ from these only in the leaf or spine that they concern",
 )
 NO_REDUNDANCY = Rule(
     id="no-redundancy",
     severity="warning",
     applies="network",
-    says="Leaves have more than one uplink.",
+    holds="Leaves have more than one uplink.",
     why="when the uplink fails, there is no other path",
     fix="add a spine or a second link",
 )
@@ -197,7 +197,7 @@ ONE_MORE_FAULT = Rule(
     id="one-more-fault",
     severity="warning",
     applies="network",
-    says="While the parts that `status:` names are absent, no failure of one more link, spine or super-spine cuts servers off.",
+    holds="While the parts that `status:` names are absent, no failure of one more link, spine or super-spine cuts servers off.",
     why="until those parts are active, one failure cuts servers off",
     fix="bring up the parts that `status:` names, or keep jobs away from these servers",
 )

@@ -42,20 +42,25 @@ class Rule:
     """What findings of one id have in common.
 
     ``applies`` is what it is about: ``design``, ``rendering``, ``build``, ``network``, ``folder``, ``validator``,
-    ``report``, or an operating system whose configurations are read. ``says`` is the sentence of a finding, in general;
-    of a ``check`` it is what must hold. ``sometimes`` is a second severity that findings have in cases that ``says`` or
-    the code tells. A ``slow`` check is left out by ``build``.
+    ``report``, or an operating system whose configurations are read. A rule has one of two sentences: ``says``, what was
+    found, in general, or ``holds``, what must hold and does not where there is a finding. ``sometimes`` is a second
+    severity that findings have in cases that the sentence or the code tells. A ``slow`` check is left out by ``build``.
     """
 
     id: str
     severity: Severity
     applies: str
-    says: str
-    why: str
+    says: str = ""
+    why: str = ""
     fix: str = ""
+    holds: str = ""
     sometimes: Severity | None = None
     check: Look | None = None
     slow: bool = False
+
+    def __post_init__(self) -> None:
+        if bool(self.says) == bool(self.holds):
+            raise ValueError(f"rule {self.id} has to have one of `says` and `holds`")
 
     def finding(
         self,
@@ -68,7 +73,12 @@ class Rule:
         why: str | None = None,
         fix: str | None = None,
     ) -> Finding:
-        """A finding of this rule; what is not given is as the rule says."""
+        """A finding of this rule; what is not given is as the rule says.
+
+        Raises ``ValueError`` without ``what`` if the rule has only ``holds``: what must hold is not what was found.
+        """
+        if not (what or self.says):
+            raise ValueError(f"a finding of {self.id} has to say what was found")
         return Finding(
             self.id,
             self.severity if severity is None else severity,
@@ -112,14 +122,14 @@ def check(
     """Make a rule of the function that looks for it; what must hold is its docstring's first paragraph."""
 
     def made(function: Look) -> Rule:
-        says = " ".join((function.__doc__ or "").partition("\n\n")[0].split())
+        holds = " ".join((function.__doc__ or "").partition("\n\n")[0].split())
         return Rule(
             id=id_,
             severity=severity,
             applies=applies,
-            says=says,
             why=why,
             fix=fix,
+            holds=holds,
             sometimes=sometimes,
             check=function,
             slow=slow,

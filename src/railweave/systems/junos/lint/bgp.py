@@ -27,7 +27,10 @@ def _groups(root: Words) -> Iterator[tuple[str, Words]]:
     fix="keep peer-auto-discovery alone, or allow with its limit",
 )
 def dynamic_neighbor(root: Words) -> Iterator[str]:
-    """``junos:must`` of protocols/bgp/group/dynamic-neighbor: allow or peer-auto-discovery, not both."""
+    """Dynamic neighbors are found by ``allow`` or by ``peer-auto-discovery``, and have ``peer-limit`` only with ``allow``.
+
+    Source: ``junos:must`` of protocols/bgp/group/dynamic-neighbor.
+    """
     for group, one in _groups(root):
         for name, neighbor in one.at("dynamic-neighbor").below.items():
             allow, discovery = neighbor.has("allow"), neighbor.has("peer-auto-discovery")
@@ -45,7 +48,10 @@ def dynamic_neighbor(root: Words) -> Iterator[str]:
     fix="remove it, or configure the neighbors of this group by address",
 )
 def peer_auto_discovery(root: Words) -> Iterator[str]:
-    """``junos:must`` of peer-auto-discovery (authentication), and the auto-discovery page (no IBGP, no multihop)."""
+    """A group that discovers its neighbors is external, without multihop and without authentication.
+
+    Source: ``junos:must`` of peer-auto-discovery (authentication), and the auto-discovery page (no IBGP, no multihop).
+    """
     for group, one in _groups(root):
         if not any(True for _ in one.every("dynamic-neighbor", "*", "peer-auto-discovery")):
             continue
@@ -67,7 +73,10 @@ def peer_auto_discovery(root: Words) -> Iterator[str]:
     fix="give the unit `family inet6` and list it under `protocols router-advertisement`, in one group only",
 )
 def discovery_interface(root: Words) -> Iterator[str]:
-    """The auto-discovery page: IPv6 and router advertisements on the link, one remote neighbor per interface."""
+    """An interface on which neighbors are discovered has IPv6, sends router advertisements and is in one group.
+
+    Source: the auto-discovery page.
+    """
     owners: dict[str, str] = {}
     for group, one in _groups(root):
         for (*_, interface), _ in one.every("dynamic-neighbor", "*", "peer-auto-discovery", "interface", "*"):
@@ -88,7 +97,10 @@ def discovery_interface(root: Words) -> Iterator[str]:
     fix="give the neighbors their peer-as",
 )
 def peer_as_list(root: Words) -> Iterator[str]:
-    """``junos:must`` of peer-as-list: only with allow or dynamic-neighbor."""
+    """A group has ``peer-as-list`` only with ``allow`` or ``dynamic-neighbor``.
+
+    Source: ``junos:must`` of peer-as-list.
+    """
     for group, one in _groups(root):
         if one.has("peer-as-list") and not (one.has("allow") or one.has("dynamic-neighbor")):
             yield f"group {group} has peer-as-list without allow or dynamic-neighbor"
@@ -102,7 +114,10 @@ def peer_as_list(root: Words) -> Iterator[str]:
     fix="add `routing-options graceful-restart`",
 )
 def graceful_restart_time(root: Words) -> Iterator[str]:
-    """``junos:must`` of graceful-restart/restart-time."""
+    """BGP has a restart time only with ``routing-options graceful-restart``.
+
+    Source: ``junos:must`` of graceful-restart/restart-time.
+    """
     if root.has("routing-options", "graceful-restart"):
         return
     for path, _ in root.at(*BGP).every("**", "graceful-restart", "restart-time"):
@@ -117,7 +132,10 @@ def graceful_restart_time(root: Words) -> Iterator[str]:
     fix="keep one of echo and echo-lite; use holddown-interval on external groups only",
 )
 def bfd(root: Words) -> Iterator[str]:
-    """``junos:must`` of bfd-liveness-detection: echo excludes echo-lite, holddown-interval is for EBGP."""
+    """BFD has ``echo`` or ``echo-lite``, not both, and ``holddown-interval`` in external groups only.
+
+    Source: ``junos:must`` of bfd-liveness-detection.
+    """
     for group, one in _groups(root):
         for _, detection in one.every("**", "bfd-liveness-detection"):
             if detection.has("echo") and detection.has("echo-lite"):
@@ -134,7 +152,10 @@ def bfd(root: Words) -> Iterator[str]:
     fix="keep one",
 )
 def prefix_limit(root: Words) -> Iterator[str]:
-    """``junos:must`` of prefix-limit."""
+    """A prefix limit has at most one of ``teardown``, ``drop-excess`` and ``hide-excess``.
+
+    Source: ``junos:must`` of prefix-limit.
+    """
     for path, limit in root.at(*BGP).every("**", "prefix-limit"):
         found = [word for word in ("teardown", "drop-excess", "hide-excess") if limit.has(word)]
         if len(found) > 1:
@@ -149,7 +170,10 @@ def prefix_limit(root: Words) -> Iterator[str]:
     fix="make the group external and remove multihop",
 )
 def fabric_color(root: Words) -> Iterator[str]:
-    """The command reference of ``fabric-color`` (Junos OS 25.4R1)."""
+    """A group with ``fabric-color`` is external and has no multihop.
+
+    Source: command reference of ``fabric-color`` (Junos OS 25.4R1).
+    """
     for group, one in _groups(root):
         if one.has("fabric-color"):
             if one.value("type") == "internal":

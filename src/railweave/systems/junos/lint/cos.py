@@ -35,7 +35,10 @@ _ALIAS = re.compile(r"ef|be|nc[12]|cs[1-7]|af[1-4][1-3]")
     fix="use a queue from 0 to 7 for unicast classes, 8 to 11 for multicast",
 )
 def queue_number(root: Words) -> Iterator[str]:
-    """Queues exist; lossless classes use unicast queues. The models have no range for ``queue-num``."""
+    """The queue of a forwarding class exists, and that of a lossless class is a unicast queue.
+
+    The models have no range for ``queue-num``.
+    """
     for name, one in root.at(COS, "forwarding-classes", "class").below.items():
         queue = as_number(one.inside("queue-num"))
         if queue is None or queue not in QUEUES:
@@ -55,7 +58,10 @@ def queue_number(root: Words) -> Iterator[str]:
     fix="use `forwarding-classes class` only",
 )
 def forwarding_class_form(root: Words) -> Iterator[str]:
-    """``junos:must`` of class-of-service/forwarding-classes/class."""
+    """Forwarding classes are given by ``class`` or by ``queue``, not by both.
+
+    Source: ``junos:must`` of class-of-service/forwarding-classes/class.
+    """
     if root.has(COS, "forwarding-classes", "class") and root.has(COS, "forwarding-classes", "queue"):
         yield "forwarding-classes has both `class` and `queue` statements"
 
@@ -86,7 +92,10 @@ def queue_shared(root: Words) -> Iterator[str]:
     fix="use low or strict-high",
 )
 def scheduler_priority(root: Words) -> Iterator[str]:
-    """``priority`` is a free string in the models; the words are those of the command reference."""
+    """The priority of a scheduler is a word of the command reference.
+
+    ``priority`` is a free string in the models.
+    """
     for (*_, name, _, priority), _ in root.every(COS, "schedulers", "*", "priority", "*"):
         if priority not in PRIORITIES:
             yield f"scheduler {name} has priority {priority!r}"
@@ -100,7 +109,10 @@ def scheduler_priority(root: Words) -> Iterator[str]:
     fix="use low or strict-high",
 )
 def scheduler_priority_platform(root: Words) -> Iterator[str]:
-    """The command reference of ``priority`` (schedulers) names the platforms of each word."""
+    """The priority of a scheduler is a word that the command reference has for QFX5000.
+
+    Source: command reference of ``priority`` (schedulers), which names the platforms of each word.
+    """
     for (*_, name, _, priority), _ in root.every(COS, "schedulers", "*", "priority", "*"):
         if priority in PRIORITIES - QFX5000_PRIORITIES:
             yield f"scheduler {name} has priority {priority}"
@@ -114,7 +126,10 @@ def scheduler_priority_platform(root: Words) -> Iterator[str]:
     fix="keep one of them",
 )
 def scheduler_rates(root: Words) -> Iterator[str]:
-    """``junos:must`` of class-of-service/schedulers/{excess-rate,excess-priority,shaping-rate}."""
+    """No scheduler with a capped transmit rate has a shaping or excess rate, and no strict-high one has an excess rate.
+
+    Source: ``junos:must`` of class-of-service/schedulers/{excess-rate,excess-priority,shaping-rate}.
+    """
     for (*_, name), one in root.every(COS, "schedulers", "*"):
         capped = next(
             (word for word in ("exact", "rate-limit") if one.at("transmit-rate").inside(word) is not None), None
@@ -220,7 +235,10 @@ def classifier_empty(root: Words) -> Iterator[str]:
     fix="keep one of them",
 )
 def cos_interface(root: Words) -> Iterator[str]:
-    """``junos:must`` of class-of-service/interfaces/interface and of its ``rewrite-rules``."""
+    """An interface has one way to classify packets, one to schedule them, and one rewrite rule for each header.
+
+    Source: ``junos:must`` of class-of-service/interfaces/interface and of its ``rewrite-rules``.
+    """
     for (*_, name), one in root.every(COS, "interfaces", "*"):
         for first, second in (("forwarding-class", "classifiers"), ("scheduler-map", "forwarding-class-set")):
             if one.has(first) and one.has(second):
@@ -258,7 +276,10 @@ def drop_profile(root: Words) -> Iterator[str]:
     fix="ingress: lossless, lossless-headroom, lossy; egress: lossless, lossy, multicast",
 )
 def buffer_partition(root: Words) -> Iterator[str]:
-    """Partition names are free text in the models; these are the command reference's."""
+    """The partitions of the shared buffer are those of the command reference.
+
+    Their names are free text in the models.
+    """
     for direction, known in PARTITIONS.items():
         for name in root.names(COS, "shared-buffer", direction, "buffer-partition"):
             if name not in known:
@@ -273,7 +294,10 @@ def buffer_partition(root: Words) -> Iterator[str]:
     fix="change the percentages to add up to 100",
 )
 def buffer_total(root: Words) -> Iterator[str]:
-    """The command reference asks for exactly 100; Juniper's own QFX5240 egress has 76 and none for multicast."""
+    """The ingress partitions of the shared buffer add up to 100 percent, and the egress partitions to at most 100.
+
+    The command reference asks for exactly 100 in both; Juniper's own QFX5240 egress has 76 and none for multicast.
+    """
     for direction in PARTITIONS:
         partitions = root.at(COS, "shared-buffer", direction, "buffer-partition")
         if not partitions.below:

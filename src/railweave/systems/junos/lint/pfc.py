@@ -25,7 +25,10 @@ def _profiles(root: Words) -> Iterator[tuple[str, Words]]:
     fix="add `output ieee-802.1 code-point … flow-control-queue …` to the profile",
 )
 def watchdog_output(root: Words) -> Iterator[str]:
-    """``junos:must`` of class-of-service/congestion-notification-profile/pfc-watchdog."""
+    """A congestion notification profile with ``pfc-watchdog`` has an ``output`` section.
+
+    Source: ``junos:must`` of class-of-service/congestion-notification-profile/pfc-watchdog.
+    """
     for name, one in _profiles(root):
         if one.has("pfc-watchdog") and not one.has("output"):
             yield f"congestion-notification-profile {name} has pfc-watchdog and no output section"
@@ -39,7 +42,10 @@ def watchdog_output(root: Words) -> Iterator[str]:
     fix="give every profile the same watchdog-action",
 )
 def watchdog_action(root: Words) -> Iterator[str]:
-    """The PFC watchdog's page of the QFX5240 guide: one action for the whole switch (default drop)."""
+    """The PFC watchdog has one action on the whole switch (default: drop).
+
+    Source: the PFC watchdog's page of the QFX5240 guide.
+    """
     actions = {
         name: one.value("pfc-watchdog", "watchdog-action") or "drop"
         for name, one in _profiles(root)
@@ -57,7 +63,10 @@ def watchdog_action(root: Words) -> Iterator[str]:
     fix="add `pfc` at that code point, or remove the other",
 )
 def pfc_code_point(root: Words) -> Iterator[str]:
-    """``junos:must`` of ``mru`` and ``xon`` at a code point of a profile."""
+    """A code point of a congestion notification profile has ``mru`` or ``xon`` only with ``pfc``.
+
+    Source: ``junos:must`` of ``mru`` and ``xon``.
+    """
     for name, profile in _profiles(root):
         for (_, kind, _, value), one in profile.every("input", "*", "code-point", "*"):
             for word in ("mru", "xon"):
@@ -73,7 +82,10 @@ def pfc_code_point(root: Words) -> Iterator[str]:
     fix="use one profile for each, on different interfaces",
 )
 def pfc_kind(root: Words) -> Iterator[str]:
-    """The page on PFC with DSCP: the two cannot share a profile."""
+    """The inputs of a congestion notification profile are all DSCPs or all 802.1p priorities.
+
+    Source: Junos documentation, the page on PFC with DSCP.
+    """
     for name, one in _profiles(root):
         if one.has("input", "dscp") and one.has("input", "ieee-802.1"):
             yield f"congestion-notification-profile {name} has both dscp and ieee-802.1 inputs"

@@ -35,7 +35,10 @@ _TYPED = re.compile(rf"(?:{_TYPES}):[^:\s]+(?::[^:\s]+)+")
     fix="add `next-hop self` to the same `then`",
 )
 def aigp_next_hop(root: Words) -> Iterator[str]:
-    """``junos:must`` of policy-statement/then/aigp-originate."""
+    """A policy that has ``aigp-originate`` sets a next hop in the same ``then``.
+
+    Source: ``junos:must`` of policy-statement/then/aigp-originate.
+    """
     for path, then in root.at("policy-options", "policy-statement").every("**", "then"):
         if then.has("aigp-originate") and not then.has("next-hop"):
             yield f"policy {' '.join(path)} has aigp-originate without next-hop"
@@ -49,7 +52,10 @@ def aigp_next_hop(root: Words) -> Iterator[str]:
     fix="use color:0:N, large:A:B:C, A:B, a typed extended community, or a well-known name",
 )
 def community_value(root: Words) -> Iterator[str]:
-    """Forms of RFC 1997, RFC 4360, RFC 8092 and RFC 9012 (color) as Junos writes them; patterns are not checked."""
+    """A member of a community has a form of RFC 1997, RFC 4360, RFC 8092 or RFC 9012 (color), as Junos writes it.
+
+    Patterns are not checked.
+    """
     for (name, _, value), _ in root.at("policy-options", "community").every("*", "members", "*"):
         if not _is_community(value):
             yield f"community {name} has the member {value!r}"
@@ -80,7 +86,10 @@ def _within(text: str, bits: int) -> bool:
     fix="use 16 to 32000 microseconds",
 )
 def inactivity_interval(root: Words) -> Iterator[str]:
-    """The range is the command reference's for flowlets; the models have none."""
+    """The inactivity interval of flowlets is 16 to 32000 microseconds.
+
+    Source: the command reference; the models have no range.
+    """
     value = root.value(*ENHANCED_HASH, "ecmp-dlb", "flowlet", "inactivity-interval")
     if (
         value is not None
@@ -97,7 +106,10 @@ def inactivity_interval(root: Words) -> Iterator[str]:
     fix="keep one",
 )
 def dlb_exclusive(root: Words) -> Iterator[str]:
-    """``junos:must`` of enhanced-hash-key/ecmp-dlb."""
+    """Next-hop groups have dynamic load balancing or resilient hashing, not both.
+
+    Source: ``junos:must`` of enhanced-hash-key/ecmp-dlb.
+    """
     if root.has(*ENHANCED_HASH, "ecmp-dlb") and root.has(*ENHANCED_HASH, "ecmp-resilient-hash"):
         yield "enhanced-hash-key has ecmp-dlb and ecmp-resilient-hash"
 
@@ -110,7 +122,10 @@ def dlb_exclusive(root: Words) -> Iterator[str]:
     fix="give min and max, min below max",
 )
 def dlb_quantization_pair(root: Words) -> Iterator[str]:
-    """``junos:must`` of ecmp-dlb/egress-quantization: min and max only together."""
+    """Egress quantization has both bounds or none, and the lower one is below the upper one.
+
+    Source: ``junos:must`` of ecmp-dlb/egress-quantization.
+    """
     bounds = root.at(*ENHANCED_HASH, "ecmp-dlb", "egress-quantization")
     if bounds.has("min") != bounds.has("max"):
         yield f"egress-quantization has {'min' if bounds.has('min') else 'max'} alone"
@@ -128,7 +143,10 @@ def dlb_quantization_pair(root: Words) -> Iterator[str]:
     fix="add quality-delta",
 )
 def reassignment_pair(root: Words) -> Iterator[str]:
-    """``junos:must`` of ecmp-dlb/flowlet/reassignment/prob-threshold."""
+    """The reassignment of flowlets has ``prob-threshold`` only with ``quality-delta``.
+
+    Source: ``junos:must`` of ecmp-dlb/flowlet/reassignment/prob-threshold.
+    """
     found = root.at(*ENHANCED_HASH, "ecmp-dlb", "flowlet", "reassignment")
     if found.has("prob-threshold") and not found.has("quality-delta"):
         yield "flowlet reassignment has prob-threshold without quality-delta"

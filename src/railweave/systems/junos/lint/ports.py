@@ -37,7 +37,10 @@ def _network(text: str) -> IPv4Network | IPv6Network | None:
     fix="give the interface an address in the prefix, or remove the prefix",
 )
 def ra_prefix_on_interface(root: Words) -> Iterator[str]:
-    """A commit check that is in no model: an advertised prefix is one of the interface's own."""
+    """A prefix that an interface advertises is that of one of its addresses.
+
+    A commit check that is in no model.
+    """
     for interface, one in root.at(*ADVERTISED).below.items():
         name, _, unit = interface.rpartition(".")
         addresses = root.names("interfaces", name, "unit", unit, "family", "inet6", "address")
@@ -55,7 +58,7 @@ def ra_prefix_on_interface(root: Words) -> Iterator[str]:
     fix="minimum interval at most 0.75 of the maximum, lifetime 0 or at least the maximum, preferred at most valid",
 )
 def ra_timers(root: Words) -> Iterator[str]:
-    """RFC 4861 sections 6.2.1 and 4.6.2."""
+    """The timers of router advertisements are in the order that RFC 4861 asks for (sections 6.2.1 and 4.6.2)."""
     for interface, one in root.at(*ADVERTISED).below.items():
         least, most = one.number("min-advertisement-interval"), one.number("max-advertisement-interval")
         lifetime = one.number("default-lifetime")
@@ -77,7 +80,10 @@ def ra_timers(root: Words) -> Iterator[str]:
     fix="give the VLAN a vlan-id and define the unit under interfaces",
 )
 def vlan_l3(root: Words) -> Iterator[str]:
-    """``junos:must`` of vlans/vlan/l3-interface."""
+    """The gateway of a VLAN is a unit that exists and that no other VLAN has, and the VLAN has an id.
+
+    Source: ``junos:must`` of vlans/vlan/l3-interface.
+    """
     owners: dict[str, str] = {}
     for name, one in vlans(root):
         gateway = one.value("l3-interface")
@@ -116,7 +122,10 @@ def vlan_id_twice(root: Words) -> Iterator[str]:
     fix="name the VLAN at the interface only",
 )
 def vlan_interface(root: Words) -> Iterator[str]:
-    """``junos:must`` of vlans/vlan/interface."""
+    """An interface that a VLAN lists names no VLAN and no mode itself.
+
+    Source: ``junos:must`` of vlans/vlan/interface.
+    """
     for (vlan, _, interface), _ in root.at("vlans").every("*", "interface", "*"):
         name, _, unit = interface.rpartition(".")
         family = root.at("interfaces", name, "unit", unit, "family", "ethernet-switching")
@@ -132,7 +141,10 @@ def vlan_interface(root: Words) -> Iterator[str]:
     fix="route on an irb unit",
 )
 def family(root: Words) -> Iterator[str]:
-    """``junos:must`` of interfaces/interface/unit/family: ethernet-switching excludes inet and inet6."""
+    """A unit has no ``inet`` or ``inet6`` beside ``ethernet-switching``, and no ``inet6`` address beside an unnumbered one.
+
+    Source: ``junos:must`` of interfaces/interface/unit/family.
+    """
     for (name, _, unit, _), families in root.at("interfaces").every("*", "unit", "*", "family"):
         if families.has("ethernet-switching"):
             for other in ("inet", "inet6"):
@@ -150,7 +162,10 @@ def family(root: Words) -> Iterator[str]:
     fix="interface MTU at most 9216 bytes; family MTU at most that less the 14 bytes of the Ethernet header",
 )
 def mtu(root: Words) -> Iterator[str]:
-    """The models have no range for ``mtu``; the interface's counts the Ethernet header, a family's does not."""
+    """The MTU of an interface is one that the switch takes, and the MTU of each family fits it.
+
+    The models have no range for ``mtu``. An interface's MTU counts the Ethernet header, a family's does not.
+    """
     for name, one in root.at("interfaces").below.items():
         frame = one.number("mtu")
         if frame is not None and not LEAST_MTU["inet"] <= frame <= MOST_MTU:
@@ -170,7 +185,10 @@ def mtu(root: Words) -> Iterator[str]:
     fix="set number-of-sub-ports and speed on the port, and put units on its channels",
 )
 def breakout(root: Words) -> Iterator[str]:
-    """Channels of Junos OS Evolved ports: et-0/0/0 is split, et-0/0/0:0 and so on carry traffic."""
+    """A channel is one of its port's ``number-of-sub-ports``, and units are on channels, not on the split port.
+
+    Junos OS Evolved: et-0/0/0 is split; et-0/0/0:0 and so on carry traffic.
+    """
     interfaces = root.at("interfaces")
     for name, one in interfaces.below.items():
         found = _CHANNEL.fullmatch(name)

@@ -121,7 +121,10 @@ def _names(root: Words, patterns: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     fix="define it, or correct the name",
 )
 def undefined_reference(root: Words) -> Iterator[str]:
-    """Every name of ``REFERENCES`` that is used is defined; best-effort and network-control are built in."""
+    """Schedulers, classes, profiles, policies, filters, lists, communities and groups that are used are defined.
+
+    ``REFERENCES`` has every kind; best-effort and network-control are built in.
+    """
     for reference in REFERENCES:
         defined = {name for name, _ in _names(root, reference.defined)} | reference.built_in
         for name, where in _names(root, reference.used):
@@ -137,7 +140,10 @@ def undefined_reference(root: Words) -> Iterator[str]:
     fix="define it under routing-instances (mgmt_junos too), or correct the name",
 )
 def undefined_instance(root: Words) -> Iterator[str]:
-    """``junos:must`` of ntp, syslog, gRPC and SNMP; for gRPC ``management-instance`` alone defines mgmt_junos."""
+    """The routing instance of NTP, syslog, gRPC or SNMP is defined.
+
+    Source: ``junos:must`` of each; for gRPC ``management-instance`` alone defines mgmt_junos.
+    """
     for name, where in _names(root, ("system ** routing-instance *", "snmp ** routing-instance *")):
         implied = name == MANAGEMENT_INSTANCE and "grpc" in where.split() and root.has("system", "management-instance")
         if not (implied or root.has("routing-instances", name)):
@@ -152,7 +158,7 @@ def undefined_instance(root: Words) -> Iterator[str]:
     fix="define it under the same kind, or correct the name",
 )
 def undefined_classifier(root: Words) -> Iterator[str]:
-    """Classifiers and rewrite rules are named by kind: a ``dscp`` one is not found under ``dscp-ipv6``."""
+    """A classifier or rewrite rule that is used is defined under the same kind (``dscp``, ``dscp-ipv6`` …)."""
     for word in ("classifiers", "rewrite-rules"):
         for at in (("interfaces", "*", word), ("interfaces", "*", "unit", "*", word)):
             for (*above, _, kind, name), _ in root.at(COS).every(*at, "*", "*"):
@@ -168,7 +174,7 @@ def undefined_classifier(root: Words) -> Iterator[str]:
     fix="define the VLAN under vlans, or correct the name",
 )
 def undefined_vlan(root: Words) -> Iterator[str]:
-    """Members are names of VLANs, or their numbers; a VLAN may be defined in a routing instance."""
+    """A VLAN that a port names is defined, in a routing instance or outside; numbers are not checked."""
     known = {name for name, _ in vlans(root)}
     for (port, *_, name), _ in root.at("interfaces").every(
         "*", "unit", "*", "family", "ethernet-switching", "vlan", "members", "*"

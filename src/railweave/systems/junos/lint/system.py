@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     fix="keep one of them",
 )
 def lldp(root: Words) -> Iterator[str]:
-    """``junos:must`` of protocols/lldp: a management address or interface, a TLV selection or filter."""
+    """LLDP has a management address or a management interface, and a TLV selection or a TLV filter, not both.
+
+    Source: ``junos:must`` of protocols/lldp.
+    """
     for first, second in (("management-interface", "management-address"), ("tlv-select", "tlv-filter")):
         if root.has("protocols", "lldp", first) and root.has("protocols", "lldp", second):
             yield f"lldp has {first} and {second}"
@@ -34,7 +37,10 @@ def lldp(root: Words) -> Iterator[str]:
     fix="add `snmp routing-instance-access`",
 )
 def snmp_instance(root: Words) -> Iterator[str]:
-    """``junos:must`` of snmp/community/routing-instance."""
+    """An SNMP community has a routing instance only with ``snmp routing-instance-access``.
+
+    Source: ``junos:must`` of snmp/community/routing-instance.
+    """
     if root.has("snmp", "routing-instance-access"):
         return
     for (name, *_), _ in root.at("snmp", "community").every("*", "routing-instance"):
@@ -49,7 +55,10 @@ def snmp_instance(root: Words) -> Iterator[str]:
     fix="add `rfc-compliant`, or remove it",
 )
 def netconf(root: Words) -> Iterator[str]:
-    """``junos:must`` of system/services/netconf/flatten-commit-results."""
+    """NETCONF has ``flatten-commit-results`` only with ``rfc-compliant``.
+
+    Source: ``junos:must`` of system/services/netconf/flatten-commit-results.
+    """
     services = root.at("system", "services", "netconf")
     if services.has("flatten-commit-results") and not services.has("rfc-compliant"):
         yield "netconf has flatten-commit-results without rfc-compliant"
