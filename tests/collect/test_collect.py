@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from railweave import api
 from railweave.cli.app import app
-from railweave.collect.redact import redacted
+from railweave.config.gate import redacted
 from railweave.device.build import device_config
 from railweave.errors import InputError, SpecError
 from railweave.network.model import Network

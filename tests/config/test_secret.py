@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from railweave.config.compare import compare
-from railweave.config.secret import Secret, alike, hidden, secrets
+from railweave.config.gate import hidden
+from railweave.config.secret import Secret, alike, secrets
 from railweave.config.sections import parse
 from railweave.systems.eos.changes import config_tree
 

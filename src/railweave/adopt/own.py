@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.apply import alone, merged
 from railweave.config.compare import compare
+from railweave.config.gate import named
 from railweave.errors import RenderError
 from railweave.systems import system
 
@@ -35,7 +36,7 @@ def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapp
             shared = found if shared is None else [one for one in shared if one in found]
         if not shared:
             continue
-        text = reader.printed(file, merged(shared))
+        text = named(reader.printed(file, merged(shared)))
         try:
             system(nos).check_extra(text)
         except RenderError:

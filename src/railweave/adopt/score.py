@@ -133,7 +133,7 @@ def _take(left: list[str], come: list[str], form: Callable[[str], str]) -> int:
     return found
 
 
-_SECRET = re.compile(r"<secret:[^>]*>")
+_SECRET = re.compile(r"<(?:secret|hidden)(?:[-:][^<>]*)?>")
 
 
 def _alike_secret(line: str) -> str:

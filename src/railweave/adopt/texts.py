@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from railweave.catalog import catalog
 from railweave.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.config.gate import Gate
 from railweave.device.balancing import BalancingConfig
 from railweave.device.management import Management
 from railweave.device.model import DeviceConfig
@@ -65,14 +66,15 @@ class Read:
 
 
 def read_devices(capture: Capture) -> list[Read]:
-    """The configuration of every device of a capture, each read as of the system that knows most of it.
+    """The configuration of every device of a capture, without its secrets, each read as of the system that knows most of it.
 
     Raises ``InputError`` with file and line of a text that no system can read.
     """
     found: list[Read] = []
     likely: list[str] = []
+    gate = Gate()
     for device in capture.devices:
-        one = _read(capture, device, likely)
+        one = _read(capture, device, likely, gate)
         if one is not None:
             likely = [one.nos, *(nos for nos in likely if nos != one.nos)]
             found.append(one)
@@ -82,7 +84,7 @@ def read_devices(capture: Capture) -> list[Read]:
     return found
 
 
-def _read(capture: Capture, device: str, likely: Sequence[str]) -> Read | None:
+def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> Read | None:
     best: tuple[int, Read] | None = None
     wrong: list[tuple[bool, int, Problem]] = []
     empty: list[Path] = []
@@ -91,7 +93,7 @@ def _read(capture: Capture, device: str, likely: Sequence[str]) -> Read | None:
         if reader is None:
             continue
         paths = capture.configurations(device, _files(nos)) or _any(capture, device)
-        texts = {path.name: text for path, text in paths.items() if text.strip()}
+        texts = {path.name: gate.text(device, text) for path, text in paths.items() if text.strip()}
         if not texts:
             empty += paths
             continue

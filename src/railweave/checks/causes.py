@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.apply import alone, apply
 from railweave.config.compare import compare
-from railweave.config.secret import hidden
+from railweave.config.gate import hidden
 from railweave.config.tree import Step
 from railweave.device.fields import differences
 from railweave.errors import RenderError

@@ -15,6 +15,7 @@ from railweave.checks import differs
 from railweave.checks.causes import causes
 from railweave.checks.differ_rules import EXTRA, TEXT
 from railweave.checks.file_rules import FILE_UNREADABLE
+from railweave.config.gate import Gate
 from railweave.config.secret import alike
 from railweave.device.amend import amended
 from railweave.device.unprinted_names import NAMES
@@ -183,16 +184,20 @@ def saved(
 ) -> dict[str, Stands]:
     """How each switch stands of which there are texts; those of other devices are left alone. ``why``: see ``stands``.
 
+    Texts are read without their secrets (``config.gate``), and so are designed ones, in which ``extra`` may hold a value.
+
     Raises ``InputError`` where all texts are of other devices: nothing would be compared, and everything seem to be well.
     """
+    gate = Gate()
 
     def one(name: str) -> Stands:
         config = designed[name]
         rendered = system(config.nos).files(config)
-        own = {file: rendered[file] for file in system(config.nos).configurations(config)}
-        return stands(config, *_matched(own, list(system(config.nos).trees(config)), captured[name]), why=why)
+        own = {file: gate.text(name, rendered[file]) for file in system(config.nos).configurations(config)}
+        return stands(config, *_matched(own, list(system(config.nos).trees(config)), texts[name]), why=why)
 
     names = [name for name in designed if captured.get(name)]
+    texts = {name: {path: gate.text(name, text) for path, text in captured[name].items()} for name in names}
     if captured and not names:
         shown = f"{', '.join(list(captured)[:4])}{', …' if len(captured) > 4 else ''}"
         what = f"no configuration of a switch of the design is here, only of {shown}"

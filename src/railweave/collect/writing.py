@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path  # noqa: TC003 - dataclasses read it
 from typing import TYPE_CHECKING, Any
 
-from railweave.collect.redact import redacted
+from railweave.config.gate import redacted
 from railweave.errors import FileLine, InputError, OutputError, Problem
 from railweave.state.capture import META, is_collected
 from railweave.writing import Folder, unguessable

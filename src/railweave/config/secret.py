@@ -12,17 +12,8 @@ from functools import lru_cache
 
 REFERENCE = re.compile(r"<secret:([^>]*)>")
 """How a secret stands in configuration; its group is the name."""
-_BEFORE = re.compile(
-    r"""(?ix)
-    ((?<![-\w])(?:[a-z0-9]+-)*(?:password|passphrase|passkey|secret|(?<!chain[ ])(?<!hash-)key(?!-)|cak)
-     |snmp-server[ ]community|snmp[ ]/[ ]community|SNMP_COMMUNITY[ ]/)
-    ((?:[ ]/)?(?:[ ](?:\d|8a|sha\d{3}|md5|clear|encrypted|hash))*[ ])
-    (?!<secret:|key\b|chain\b|/|\d+(?:[ ]/|$))("[^"]*"|[^\s;]+)"""
-)
-"""Words before which a secret stands, with the number or the name of its form, and the secret."""
-_SCRAMBLED = re.compile(r"""\$\w{1,6}\$[^\s;"]+""")
-"""Text as crypt(3) and Junos write it."""
 HIDDEN = "<hidden>"
+"""What stands in the place of a secret that was taken out (``gate``)."""
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 """A text in quotation marks, in which a backslash stands before one that belongs to it."""
 _INSIDE = r'(?:[^"\\]|\\.)*'
@@ -62,11 +53,6 @@ def filled(line: str, found: str) -> bool:
         return False
     pairs = zip(secrets(line), match.groups(), strict=True)
     return all(not there or there == (secret,) for secret, there in ((one, secrets(word)) for one, word in pairs))
-
-
-def hidden(statement: str) -> str:
-    """A statement of a device for people to read, without the values of its secrets."""
-    return _SCRAMBLED.sub(HIDDEN, _BEFORE.sub(lambda found: f"{found[1]}{found[2]}{HIDDEN}", statement))
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,7 @@ from railweave.checks.causes import statement
 from railweave.checks.differ_rules import EXTRA
 from railweave.config.apply import apply
 from railweave.config.compare import Change, compare
-from railweave.config.secret import hidden
+from railweave.config.gate import hidden
 from railweave.config.tree import ports_of
 from railweave.deploy.kinds import SERVER, tree
 from railweave.device.fields import differences

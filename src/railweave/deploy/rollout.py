@@ -9,7 +9,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from railweave.config.secret import hidden
+from railweave.config.gate import hidden
 from railweave.counting import counted
 from railweave.errors import RailweaveError
 from railweave.reach.failure import ReachError

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from railweave.config.apply import merged
+from railweave.config.gate import named
 from railweave.errors import FileLine, InputError, Problem, RenderError
 from railweave.intent.names import expand
 from railweave.systems import system
@@ -40,34 +41,35 @@ def adopt_into(file: Path, network: Network, found: Drift) -> list[str]:
     text = file.read_text(encoding="utf-8")
     bound, lists = _lose_an_extra(network, found), _in_lists(text)
     for (nos, statement), devices in found.own.items():
+        shown = named(statement)
         cause = next(one for device in found.devices for one in device.own if one.found == statement)
         for fabric, role in sorted({(network.switch(name).fabric, network.switch(name).role) for name in devices}):
             all_of = _alike(network, fabric, role, nos)
             if cause.alone is None:
                 continue
             if not all_of:  # a lab runs another system in the place of the role's
-                said.append(f"not adopted: {statement}: no {role} of fabric {fabric} runs {nos} by design")
+                said.append(f"not adopted: {shown}: no {role} of fabric {fabric} runs {nos} by design")
                 continue
             if all_of <= set(devices):
                 wanted.setdefault((("fabrics", fabric, _KEYS[role]), nos, cause.file), []).append(cause.alone)
                 for name in sorted(name for name in all_of if nos in dict(network.switch(name).extra)):
                     wanted.setdefault((("overrides", "devices", name), nos, cause.file), []).append(cause.alone)
-                said.append(f"{statement} (extra of {role} in fabric {fabric})")
+                said.append(f"{shown} (extra of {role} in fabric {fabric})")
                 continue
             for name in sorted(all_of & set(devices)):
                 if name in bound:
                     lost = f"its role has `extra` for {nos}, which it would lose"
-                    said.append(f"not adopted: {statement} of {name}: {lost}")
+                    said.append(f"not adopted: {shown} of {name}: {lost}")
                 elif name in lists:
-                    said.append(f"not adopted: {statement} of {name}, which `overrides` has in the list {lists[name]}")
+                    said.append(f"not adopted: {shown} of {name}, which `overrides` has in the list {lists[name]}")
                 else:
                     wanted.setdefault((("overrides", "devices", name), nos, cause.file), []).append(cause.alone)
-                    said.append(f"{statement} (extra of {name})")
+                    said.append(f"{shown} (extra of {name})")
     if wanted:
         for (keys, nos, name), nodes in wanted.items():
             reader = system(nos).reader
             if reader is not None:
-                lines = reader.printed(name, merged(nodes)).strip("\n").split("\n")
+                lines = named(reader.printed(name, merged(nodes))).strip("\n").split("\n")
                 text = with_extra(text, str(file), keys, nos, lines)
         write_file(file, text)
     return said

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from railweave.config.secret import hidden
+from railweave.config.gate import hidden
 from railweave.errors import RailweaveError
 from railweave.reading import CONTROL
 from railweave.state.question import NOT_RUNNING

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from railweave.config.secret import hidden
+from railweave.config.gate import hidden
 from railweave.errors import RailweaveError
 from railweave.reading import CONTROL
 

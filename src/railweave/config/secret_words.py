@@ -1,0 +1,218 @@
+"""Words of a statement that are secrets, in the command languages of switches: what stands after a word that announces one.
+
+Sources: Junos CLI reference (``authentication-key``, ``secret``, ``pre-shared-key``, ``snmp community``, ``trap-group``, whose name is the
+community of traps); Arista EOS user manual (``username``, ``snmp-server``, ``tacacs-server``, ``ntp authentication-key``, MACsec, shared-secret
+profiles); FRRouting documentation (BGP, OSPF, IS-IS, key chains, NHRP, VRRP, vty); Enterprise SONiC user guide. A vocabulary and not a grammar:
+a statement that no reader knows announces its secret by the same words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+STEMS = re.compile(
+    r"(?i)pass|secret|key|communit|psk|\bcak|token|auth|priv|md5|snmp|bearer|ascii-text|hexadecimal|credential|certificates|bindpw|\$\w{1,6}\$"
+    r"|://|eyJ"
+)
+"""What a line with a secret holds; a line without any of these is not looked at."""
+_ANNOUNCES = re.compile(
+    r"(?:[a-z0-9]+[-_])*(?:password|passwd|pass-?phrase|passkey|secret|psk|cak|bindpw|token|credential|apikey|jwt|ascii-text|hexadecimal"
+    r"|(?:auth|authentication|privacy|priv|private|shared|encryption|md5|message-digest|digest|api|access|server|secret|md|master)[-_]key"
+    r"|key[-_](?:string|value|data|octet-string))"
+    r"(?:[-_](?:hash|hashed|encrypted|value|text))?"
+)
+"""A word after which a secret stands, once the words of its form are over."""
+_FORM = re.compile(
+    r"\d{1,5}|8a|md5|sha[-\d]*|hmac-[\w-]+|aes[-\w]*|3?des\w*|cmac[-\w]*|clear(?:-?text)?|plain(?:-?text)?|encrypted|hash(?:ed)?|ascii-text|hexadecimal"
+    r"|text|string|type|value|key-id|keyid|ietf-md5|algorithm|[xy]"
+)
+"""Words between an announcement and its secret: an encryption type, an algorithm, the number of a key."""
+_TYPE = re.compile(r"[05789]|8a|clear(?:text)?|encrypted|plain(?:text)?|hash(?:ed)?|md5|sha[-\d]+")
+_ALGORITHM = re.compile(r"md5|sha[-\d]*|aes[-\w]*|3?des\w*|hmac-[\w-]+")
+_AFTER = frozenset(
+    """
+    encrypted fallback ro rw view group role privilege port auth-port acct-port vrf use-vrf timeout retransmit retries
+    receive-lifetime transmit-lifetime send-lifetime accept-lifetime lifetime local algorithm auth priv priority
+    auth-type access acl ipv4 ipv6 udp-port single-connection cipher shell sshkey ssh-key nopassword start-time
+    authorization read-only read-write clients traps informs trap inform version source-interface routing-instance
+    source-address options hello level-1 level-2 authenticate remote localized deadtime key-id mode rounds and / ; | { }
+    """.split()  # noqa: SIM905 - one word a line would hide the rest
+)
+"""Words that stand behind a secret, and are none."""
+_NO_VALUE = frozenset(
+    """
+    ckn profile policy format encryption encryption-key minimum-length maximum-length minimum-changes minimum-numerics
+    minimum-upper-cases minimum-lower-cases minimum-punctuations minimum-character-changes minimum-reuse change-type
+    history expire recovery complexity aging common reversible chain server timeout retry-options
+    """.split()  # noqa: SIM905 - one word a line would hide the rest
+)
+"""Words after an announcement that say that no secret follows."""
+_IN_A_CHAIN = frozenset(
+    [
+        "secret",
+        "key-string",
+        "start-time",
+        "algorithm",
+        "options",
+        "cryptographic-algorithm",
+        "accept-lifetime",
+        "send-lifetime",
+    ]
+)
+_NO_KEY_BEFORE = frozenset(["hash", "ssh", "public", "sort", "ssl", "certificate", "host", "primary"])
+_FREE = frozenset(["description", "remark", "banner", "contact", "location", "message", "announcement", "motd"])
+"""Words after which text for people stands: announcements in it are chance."""
+_FAR = 8
+"""So many words before a statement may announce its first one: ``secret { VALUE { … } }``."""
+_COMMUNITY = re.compile(r"(?:[a-z]+[-_])*community(?:[-_](?:name|string))?")
+_TRAP_PAIRS = frozenset(["vrf", "version", "udp-port", "source-interface", "interface", "use-vrf"])
+_TRAP_WORDS = _TRAP_PAIRS | {"traps", "informs", "trap", "inform"}
+_TRAP_GROUP = "railweave"
+"""The group that railweave names itself: it is in every rendered configuration, and no secret."""
+
+SHAPE = re.compile(
+    r"\$(?:\d{1,2}|2[aby]|y|gy|8[aA]|sha\d*|md5|apr1)\$[^\s;\"'<>]+"  # crypt(3) and Junos
+    r"|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*"  # a JSON web token
+)
+"""What is a secret wherever it stands."""
+INSIDE = re.compile(
+    r"(?i)(?:(?<![a-z0-9])(?:[a-z0-9]+[-_.])*(?:password|passwd|pwd|secret|token|apikey|api[-_]key|access[-_]key|[a-z]*auth)=(?:(?:key|token|token-secure),)?+"
+    r"|[a-z][a-z0-9+.-]*://[^\s:/@\"]*:|\bbearer\s+|\bauthorization:\s*\w+\s+)(?P<value>(?!<)[^\s,;\"'&@<>]+)"
+)
+"""Secrets inside a word or a text: ``token=…``, ``ftp://user:…@host``, an HTTP header."""
+
+
+def secret_words(words: Sequence[str], start: int = 0, *, lines: bool = False) -> Iterator[tuple[int, int]]:
+    """The places (first, past the last) of secrets among the words of a statement from ``start`` on; those before are what it stands in.
+
+    ``lines``: of a command language in which a secret may have blanks and reaches to the end of its line.
+    """
+    low = [one.strip('"').lower().removeprefix("--") for one in words]
+    opens = low[-1:] == ["{"]
+    end = next((at for at in range(start, len(low)) if low[at] in _FREE), len(low) - opens)
+    at = start if lines else max(0, start - _FAR)
+    if start == end - 1 and not opens and "certificates" in low[:start]:  # the whole of ``local NAME { CERTIFICATE; }``
+        yield start, end
+        return
+    while at < end:
+        found = _announced(low, at, end)
+        form = opens and found is not None and found[0] == end - 1 and _FORM.fullmatch(low[end - 1])
+        if found is None or found[0] < start or form:  # in what it stands in, or the block has it
+            at += 1
+            continue
+        at, whole = found
+        first = at
+        at += 1
+        if lines and whole and not words[first].startswith('"'):
+            while at < end and low[at] not in _AFTER:
+                at += 1
+        yield first, at
+
+
+def _announced(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
+    """The place of the secret that a word announces, and whether it may have several words; None: it announces none."""
+    word, after = low[at], at + 1
+    if word == "local" and at and low[at - 1] == "certificates" and at + 2 < end:
+        return at + 2, False
+    if after >= end:
+        return None
+    if word == "key":
+        return _of_key(low, at, end)
+    if _ANNOUNCES.fullmatch(word):
+        place = _past_form(low, after, end)
+        return None if _is_no_value(low, place, end) else (place, True)
+    if word in {"auth", "priv"} and _ALGORITHM.fullmatch(low[after]):
+        place = _past_form(low, after, end)
+        return None if _is_no_value(low, place, end) or place == after else (place, False)
+    if word == "authentication":
+        return _of_authentication(low, at, end)
+    if word == "spi" and low[at - 1] == "ipsec" and at + 2 < end:  # ``ipsec spi 33 sha1 0 KEY``
+        place = _past_form(low, at + 2, end)
+        return None if _is_no_value(low, place, end) else (place, True)
+    if word == "value" and "ntp_key" in low[:at]:
+        return after, False
+    if _of_snmp(low, at):
+        return _community(low, at, end)
+    return None
+
+
+def _of_snmp(low: list[str], at: int) -> bool:
+    return any(one == "snmp" or one.startswith(("snmp-server", "snmp_")) for one in low[: at + 1])
+
+
+def _past_form(low: list[str], at: int, end: int) -> int:
+    while at + 1 < end and _FORM.fullmatch(low[at]) and low[at + 1] not in _AFTER:
+        at += 1
+    return at
+
+
+def _is_no_value(low: list[str], at: int, end: int) -> bool:
+    """Whether a word in the place of a secret is none: it says what follows, or announces one itself."""
+    if low[at] in _NO_VALUE:
+        return True
+    more = at + 1 < end and low[at + 1] not in _AFTER
+    return (more and bool(_ANNOUNCES.fullmatch(low[at]))) or (low[at] == "shared-secret" and at + 1 < end)
+
+
+def _of_key(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
+    """``key SECRET``, ``key 7 SECRET``, ``key NAME 7 SECRET``; the number of a key in a chain, or its file, is no secret."""
+    first, second, third = at + 1, at + 2, at + 3
+    word = low[first]
+    if low[-1] == "{" or word in _NO_VALUE or (at and low[at - 1] in _NO_KEY_BEFORE) or word.endswith((".key", ".pem")):
+        return None
+    if second < end and (low[second] in _IN_A_CHAIN or (_ANNOUNCES.fullmatch(low[second]) and third < end)):
+        return None
+    if third < end and _TYPE.fullmatch(low[second]) and low[third] not in _AFTER:
+        return third, True
+    if (
+        second < end
+        and (_TYPE.fullmatch(word) or (_FORM.fullmatch(word) and not word.isdigit()))
+        and low[second] not in _AFTER
+    ):
+        return second, True
+    if word.isdigit() and second >= end:
+        says = ("-server", "tacacs", "radius", "md5", "authentication", "ntp", "license")
+        return (first, True) if any(one in there for there in low[:at] for one in says) else None
+    if word == "id" or word in _IN_A_CHAIN:
+        return None
+    return first, True
+
+
+def _of_authentication(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
+    """``authentication text SECRET``; of VRRP and NHRP also without ``text``."""
+    first = at + 1
+    if low[first] in {"text", "string", "plain", "simple", "plaintext", "cleartext"} and first + 1 < end:
+        return first + 1, True
+    if any(one in {"vrrp", "nhrp", "hsrp"} for one in low[:at]) and not re.match(
+        r"mode|type|md5|ietf|key|ah|none|simple", low[first]
+    ):
+        return first, True
+    return None
+
+
+def _community(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
+    """The community that a word of an SNMP statement announces."""
+    word, after = low[at], at + 1
+    if word == "snmp_community":  # a table of SONiC, whose keys are communities
+        return after, False
+    if word == "trap-group":
+        return None if low[after] == _TRAP_GROUP else (after, False)
+    if _COMMUNITY.fullmatch(word):
+        return after, False
+    if word == "host" and at and low[at - 1] == "snmp-server":
+        return _of_trap_target(low, at + 2, end)
+    return None
+
+
+def _of_trap_target(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
+    """The community of ``snmp-server host ADDRESS [vrf VRF] [traps] [version 2c] COMMUNITY``; version 3 has a user in its place."""
+    rest = low[at:end]
+    if {"community", "user"} & set(rest) or ("version" in rest and rest[rest.index("version") + 1 :][:1] == ["3"]):
+        return None
+    while at < end and low[at] in _TRAP_WORDS:
+        at += 2 if low[at] in _TRAP_PAIRS else 1
+    return (at, False) if at < end else None
