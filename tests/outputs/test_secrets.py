@@ -52,6 +52,13 @@ def test_with_one_the_values_stand_in_device_files_only(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("value", ["", '""', '"  "'])
+def test_an_empty_secret_is_refused_with_its_line(tmp_path: Path, value: str) -> None:
+    file = secrets_file(tmp_path, f"root-hash: $6$Z9qXw1$uQ7T\ncommunity: {value}\n")
+    with pytest.raises(InputError, match=r"secrets\.yaml:2: secret 'community' is (empty|not a single value)"):
+        read_secrets(file)
+
+
 def test_only_device_files_differ(tmp_path: Path) -> None:
     file = fabric(tmp_path)
     secrets_file(tmp_path, SECRETS)

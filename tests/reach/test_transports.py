@@ -143,6 +143,17 @@ def test_a_password_in_a_file_that_others_may_read_is_not_used(tmp_path) -> None
         Password("env", "RAILWEAVE_NONE").value()
 
 
+@pytest.mark.parametrize("value", ["", "\n", " ", "\r\n"])
+def test_an_empty_secret_is_refused_wherever_it_is(value, tmp_path, monkeypatch) -> None:
+    path = tmp_path / "password"
+    path.write_text(value)
+    path.chmod(0o600)
+    monkeypatch.setenv("EMPTY", value)
+    for place in (Password("file", str(path)), Password("env", "EMPTY")):
+        with pytest.raises(ReachError, match="empty"):
+            place.value()
+
+
 def test_a_connection_that_ends_in_the_middle_of_an_answer_is_no_answer(devices, secret, tmp_path) -> None:
     device = devices.ssh({"show version": "x" * 100_000}, cut_after=0)
     where = target(device, trusting(tmp_path, device), secret)

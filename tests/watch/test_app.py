@@ -20,6 +20,7 @@ from railweave.cli.app import app as cli
 from railweave.cli.watch import _whole
 from railweave.errors import InputError
 from railweave.findings import Finding
+from railweave.reach.failure import ReachError
 from railweave.reach.target import Target, Way
 from railweave.state.device_state import DeviceState
 from railweave.state.host_state import read_host
@@ -362,3 +363,12 @@ def test_servers_are_asked_for_their_state_and_their_numbers() -> None:
     one.reached.turn(up=False, why="it does not answer")
     one.reached.tries = 1
     assert [each.id for each in validator.findings(look([one], {}, 1))] == ["device-silent"]
+
+
+def test_an_empty_password_does_not_open_the_console(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("EMPTY", "")
+    words = ["watch", str(EXAMPLES / "h100-rlb.yaml"), "--listen", "0.0.0.0:8484", "--password", "env:EMPTY"]
+    with pytest.raises(ReachError, match="EMPTY is empty"):
+        CliRunner().invoke(cli, words, catch_exceptions=False)
+    with pytest.raises(ValueError, match="empty"):
+        app(watching(tmp_path), "")

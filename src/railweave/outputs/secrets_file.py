@@ -36,6 +36,10 @@ def read_secrets(path: Path | None) -> Secrets:
         if not isinstance(value, str):
             what = f"secret {name!r} is not a single value"
             raise InputError([Problem(FileLine(str(path), 1), what, "write NAME: value, one a line")])
+        if not value.strip():
+            line = document.line((name,)) if name in given else 1
+            fix = "write its value, or leave the line out"
+            raise InputError([Problem(FileLine(str(path), line), f"secret {name!r} is empty", fix)])
     return Secrets(words, {str(name): FileLine(str(path), document.line((name,))) for name in given})
 
 

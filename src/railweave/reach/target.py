@@ -26,19 +26,24 @@ class Password:
     name: str
 
     def value(self) -> str:
-        """The password. Raises ``ReachError`` where it is missing, or where others could read it."""
+        """The password. Raises ``ReachError`` where it is missing or empty, or where others could read it."""
         if self.kind == "env":
             if (found := os.environ.get(self.name)) is None:
                 raise ReachError("login", f"the environment has no {self.name}", f"export {self.name} first")
-            return found
+            return self._not_empty(found, f"{self.name} is empty in the environment")
         try:
             with open(self.name, encoding="utf-8") as stream:  # noqa: PTH123 - its mode is that of what was opened
                 if stat.S_IMODE(os.fstat(stream.fileno()).st_mode) & 0o077:
                     raise ReachError("login", f"others may read {self.name}", f"chmod 600 {self.name}")
-                return stream.read().rstrip("\n")
+                return self._not_empty(stream.read().rstrip("\r\n"), f"{self.name} is empty")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no text"
             raise ReachError("login", f"cannot read {self.name}: {reason}") from None
+
+    def _not_empty(self, found: str, why: str) -> str:
+        if not found.strip():
+            raise ReachError("login", why, "give it the secret that it is to hold: an empty one would let anybody in")
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from railweave.state.telemetry import METRICS
 from railweave.watch.console.guard import Guard, guarded
 from railweave.watch.console.routes import routes
 from railweave.watch.console.state import Console
+from railweave.watch.descriptors import MOST
 from railweave.watch.exposition import CONTENT_TYPE, exposed, received, whole
 from railweave.watch.intended import intended
 
@@ -31,8 +32,18 @@ MOST_SAMPLES = 200_000
 MOST_EVENTS = 5000
 
 
-def app(watching: Watching, password: str | None = None, *, proxy: Proxy | None = None, runs: str | None = None) -> Any:  # noqa: ANN401 - an ASGI application
-    """The application. ``password`` is what is asked for, with any user's name, ``proxy`` who asks in its place; ``runs`` is a store of benchmark runs."""
+def app(
+    watching: Watching,
+    password: str | None = None,
+    *,
+    proxy: Proxy | None = None,
+    runs: str | None = None,
+    most: int = MOST,
+) -> Any:  # noqa: ANN401 - an ASGI application
+    """The application. ``password`` is what is asked for, with any user's name, ``proxy`` who asks in its place; ``runs`` is a store of benchmark runs.
+
+    ``most`` is the number of connections that its listener may have.
+    """
     roles = {name: one.role for name, one in watching.collector.devices.items()}
     design = intended(watching.validator.expected, roles)  # it does not change while a network is watched
 
@@ -76,7 +87,7 @@ def app(watching: Watching, password: str | None = None, *, proxy: Proxy | None 
             Route("/api/anomalies", anomalies),
             Route("/api/events", events),
             Route("/api/samples", samples),
-            *routes(Console(watching, runs)),
+            *routes(Console(watching, runs, most_streams=max(1, most // 2))),
         ]
     )
     return guarded(made, Guard(password, proxy))

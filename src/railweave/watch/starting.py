@@ -23,6 +23,7 @@ from railweave.state.host_metrics import HOST_METRICS
 from railweave.watch.anomalies import Anomalies
 from railweave.watch.collector import Collector
 from railweave.watch.console.guard import Proxy
+from railweave.watch.descriptors import BACKLOG, connections
 from railweave.watch.notify import Notifier
 from railweave.watch.setting_up import watched
 from railweave.watch.store import Store
@@ -153,7 +154,7 @@ def _made(
         wanted.every_s,
         fabric,
         notifier,
-        None if wanted.syslog is None else Syslog(*wanted.syslog, addresses),
+        None if wanted.syslog is None else Syslog(*wanted.syslog, addresses, connections(len(addresses))),
     )
 
 
@@ -205,14 +206,19 @@ async def _served(watching: Watching, at: Serving | None) -> None:
         import uvicorn
 
         from railweave.watch.app import app
+        from railweave.watch.listening import limited
 
+        most = connections(len(watching.collector.devices))
         config = uvicorn.Config(
-            app(watching, at.password, proxy=at.proxy, runs=at.runs),
+            app(watching, at.password, proxy=at.proxy, runs=at.runs, most=most),
+            http=limited(most),
+            ws="none",
+            backlog=BACKLOG,
             host=at.host,
             port=at.port,
             proxy_headers=False,  # whose address a request comes from is not for its headers to say
             timeout_graceful_shutdown=1,  # a page that is open waits for events without end
-            log_level="warning",
+            log_level="error",  # a client that sends no HTTP is not worth a line
             access_log=False,
             lifespan="off",
         )

@@ -14,6 +14,7 @@ from time import time
 from typing import TYPE_CHECKING
 
 from railweave.errors import OutputError
+from railweave.watch.descriptors import BACKLOG
 from railweave.watch.messages import read
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ MOST_OF_DEVICE = 500
 """Messages that are kept of each device."""
 MOST_BYTES = 8192
 """Of one message by TCP; a longer one is cut there, and what follows is dropped until the next."""
-MOST_CONNECTIONS = 1024
+MESSAGE_S = 30.0
+"""For a message that has begun; and for the first one of a sender that is no device of the network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,10 @@ class Event:
 
 
 class Syslog:
-    """``addresses`` are those of devices by name; a name in a header stands for its device too."""
+    """``addresses`` are those of devices by name; a name in a header stands for its device too. ``most``: connections by TCP."""
 
-    def __init__(self, host: str, port: int, addresses: Mapping[str, str]) -> None:
-        self.host, self.port = host, port
+    def __init__(self, host: str, port: int, addresses: Mapping[str, str], most: int = 256) -> None:
+        self.host, self.port, self.most = host, port, most
         self.counts: Counter[tuple[str, Kind]] = Counter()
         """Messages by device and kind."""
         self.unknown = 0
@@ -62,7 +64,8 @@ class Syslog:
             one.partition(".")[0].lower(): one for one in addresses
         }
         self._last: dict[str, deque[Event]] = {one: deque(maxlen=MOST_OF_DEVICE) for one in addresses}
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._writers: dict[asyncio.StreamWriter, bool] = {}
+        """Connections, the one that was silent for longest first, and whether a device of the network has each."""
 
     async def run(self) -> None:
         """Listen until cancelled. Raises ``OutputError`` where it cannot."""
@@ -73,7 +76,9 @@ class Syslog:
             raise self._refused(error) from None
         try:
             try:
-                server = await asyncio.start_server(self._connected, self.host, self.port, limit=MOST_BYTES)
+                server = await asyncio.start_server(
+                    self._connected, self.host, self.port, limit=MOST_BYTES, backlog=BACKLOG
+                )
             except OSError as error:
                 raise self._refused(error) from None
             async with server:
@@ -101,13 +106,16 @@ class Syslog:
 
     def _device(self, message: Message, address: str) -> str | None:
         """The device of a message. By its address first: a name is what the sender writes."""
-        with contextlib.suppress(ValueError):
-            own = ipaddress.ip_address(address.partition("%")[0])
-            own = getattr(own, "ipv4_mapped", None) or own
-            if own.compressed in self._by_address:
-                return self._by_address[own.compressed]
         name = message.host.lower()
-        return self._by_name.get(name) or self._by_name.get(name.partition(".")[0])
+        own = self._by_its_address(address)
+        return own or self._by_name.get(name) or self._by_name.get(name.partition(".")[0])
+
+    def _by_its_address(self, address: str) -> str | None:
+        try:
+            own = ipaddress.ip_address(address.partition("%")[0])
+        except ValueError:
+            return None
+        return self._by_address.get((getattr(own, "ipv4_mapped", None) or own).compressed)
 
     def events(self, device: str = "", kind: str | None = None) -> list[Event]:
         """The last messages, the newest first: of one device or all, of one kind or all."""
@@ -119,18 +127,32 @@ class Syslog:
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         address = str((writer.get_extra_info("peername") or ("",))[0])
-        if len(self._writers) >= MOST_CONNECTIONS:
-            writer.close()
-            return
-        self._writers.add(writer)
+        known = self._by_its_address(address) is not None
+        if len(self._writers) >= self.most:  # in the place of a stranger, or of a device that says least
+            worst = next((one for one, own in self._writers.items() if not own), None)
+            worst = worst or (next(iter(self._writers)) if known else writer)
+            self._writers.pop(worst, None)
+            worst.transport.abort()
+            if worst is writer:
+                return
+        self._writers[writer] = known
         try:
-            while (data := await _message(reader)) is not None:
+            while True:
+                async with asyncio.timeout(None if known else MESSAGE_S):
+                    first = await reader.read(1)
+                if not first:
+                    break
+                async with asyncio.timeout(MESSAGE_S):
+                    data = await _message(reader, first)
+                if data is None or writer not in self._writers:
+                    break
+                self._writers[writer] = self._writers.pop(writer)
                 if data:
                     self.take(data, address)
-        except OSError:
+        except OSError:  # also after the time is over
             pass
         finally:
-            self._writers.discard(writer)
+            self._writers.pop(writer, None)
             writer.close()
 
 
@@ -142,11 +164,8 @@ class _Datagrams(asyncio.DatagramProtocol):
         self._syslog.take(data[:MOST_BYTES], addr[0])
 
 
-async def _message(reader: asyncio.StreamReader) -> bytes | None:
-    """The next message of a connection; None at its end. RFC 6587: its length before it, or a new line after it."""
-    first = await reader.read(1)
-    if not first:
-        return None
+async def _message(reader: asyncio.StreamReader, first: bytes) -> bytes | None:
+    """The message of a connection that begins with a byte; None at its end. RFC 6587: its length before it, or a new line after it."""
     if first.isdigit() and first != b"0":
         count = first
         while (more := await reader.read(1)).isdigit() and len(count) < 6:

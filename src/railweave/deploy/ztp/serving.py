@@ -6,9 +6,11 @@ in ``asked.log`` of the folder.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
+import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LOG = "asked.log"
+MOST = 128
+"""Connections at the same time; more are not taken until one of them ends, or asks for nothing within its time."""
+HEADERS_S = 10.0
+"""For the first line and the headers of a request."""
 _PIECE = 1 << 20
 _UNPRINTABLE = re.compile(r"[^ -~]")
 
@@ -30,11 +36,13 @@ class Server(ThreadingHTTPServer):
     """Serves a folder that ``deploy ztp`` wrote; ``say`` takes a line for each request. Use it as a context."""
 
     daemon_threads = True
+    request_queue_size = 64
 
     def __init__(self, folder: Path, address: tuple[str, int], say: Callable[[str], None] = lambda _: None) -> None:
         self.folder = folder
         self._say = say
         self._guard = threading.Lock()
+        self._places = threading.BoundedSemaphore(MOST)
         self._good: dict[str, tuple[int, int]] = {}
         try:
             self.record: dict[str, Any] = json.loads((folder / RECORD).read_text(encoding="utf-8"))
@@ -50,6 +58,22 @@ class Server(ThreadingHTTPServer):
             super().__init__(address, _Request)
         except OSError as error:
             raise OutputError(f"cannot listen at {address[0]}:{address[1]}: {error.strerror}") from error
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as socketserver has it
+        """Answer in a thread, where there is a place for one."""
+        self._places.acquire()
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._places.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as socketserver has it
+        """Answer, and give the place to the next."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
 
     def note(self, line: str) -> None:
         """Tell a line, and keep it."""
@@ -99,6 +123,22 @@ class Server(ThreadingHTTPServer):
 class _Request(BaseHTTPRequestHandler):
     timeout = 30
 
+    def setup(self) -> None:
+        """Cut the connection off where no request comes in time: each byte alone would begin ``timeout`` anew."""
+        super().setup()
+        self._late = threading.Timer(HEADERS_S, self._cut_off)
+        self._late.daemon = True
+        self._late.start()
+
+    def finish(self) -> None:
+        """End the connection."""
+        self._late.cancel()
+        super().finish()
+
+    def _cut_off(self) -> None:
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
     @property
     def _of(self) -> Server:
         return cast("Server", self.server)
@@ -112,6 +152,7 @@ class _Request(BaseHTTPRequestHandler):
         self._answer(content=False)
 
     def _answer(self, *, content: bool) -> None:
+        self._late.cancel()
         said = {name.lower(): value for name, value in self.headers.items()}
         path = self.path.partition("?")[0]
         file, who = self._of.found(path, said)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from time import time
+from time import monotonic, time
 from typing import TYPE_CHECKING
 
 from railweave.watch.console.frame import around
@@ -16,19 +16,22 @@ if TYPE_CHECKING:
     from railweave.watch.console.state import Console
     from railweave.watch.console.view import Live
 
+STREAM_S = 900.0
+"""A stream of events lasts so long; the page then asks for another."""
 QUIET_S = 15.0
 """After so long without a change a comment is sent, so that a connection that is gone is found out."""
 
 
 async def events(console: Console, live: Callable[[], Live | None]) -> AsyncGenerator[bytes]:
-    """The stream of one page: all its values at first, then those that are new, until the watch ends. A value that is gone is sent as an empty text.
+    """The stream of one page: all its values at first, then those that are new, until the watch ends, or ``STREAM_S``. A value that is gone is sent as an empty text.
 
     ``live`` gives the page's values as they are now, None where the page is no more.
     """
     sent: Live = {}
     version = -1
     yield b"retry: 2000\n\n"
-    while True:
+    end = monotonic() + STREAM_S
+    while monotonic() < end:
         try:
             await asyncio.wait_for(console.next(version), QUIET_S)
         except TimeoutError:

@@ -53,6 +53,10 @@ class Guard:
     password: str | None = None
     proxy: Proxy | None = None
 
+    def __post_init__(self) -> None:
+        if self.password is not None and not self.password.strip():
+            raise ValueError("an empty password would let anybody in")
+
     def refusal(self, scope: Scope) -> PlainTextResponse | None:
         """The answer to somebody who may not; None to others."""
         headers = dict(scope["headers"])

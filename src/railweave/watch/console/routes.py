@@ -23,7 +23,7 @@ from railweave.watch.console.topology import topology
 from railweave.watch.console.view import Shown, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncGenerator, Mapping
 
     from starlette.requests import Request
 
@@ -73,7 +73,11 @@ def routes(console: Console) -> list[Route]:
             return JSONResponse({"error": "there is no such file"}, 404)
         return Response(STATIC[name], media_type=kind(name), headers=_KEPT)
 
+    streams: set[object] = set()
+
     async def get_events(request: Request) -> Response:
+        if len(streams) >= console.most_streams:
+            return JSONResponse({"error": "too many pages are open"}, 503, {"Retry-After": "30"})
         parts = urlsplit(request.query_params.get("page", "/"))
         query = QueryParams(parts.query)
 
@@ -81,7 +85,15 @@ def routes(console: Console) -> list[Route]:
             found = shown(console, unquote(parts.path), query, markup=False)
             return None if found is None else found.live
 
-        return StreamingResponse(events(console, live), media_type="text/event-stream", headers=_STREAM)
+        async def stream() -> AsyncGenerator[bytes]:
+            streams.add(own := object())
+            try:
+                async for one in events(console, live):
+                    yield one
+            finally:
+                streams.discard(own)
+
+        return StreamingResponse(stream(), media_type="text/event-stream", headers=_STREAM)
 
     def get_history(request: Request) -> Response:
         return JSONResponse(chart_data(console, span_of(request.query_params)))

@@ -15,6 +15,7 @@ from railweave.report.topology.picture import topology_svg
 from railweave.watch.console.links import Links
 from railweave.watch.console.past import Past
 from railweave.watch.console.ports import Ports
+from railweave.watch.descriptors import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,6 +39,8 @@ class Console:
 
     watching: Watching
     runs: str | None = None
+    most_streams: int = MOST // 2
+    """Pages that are kept up to date at the same time: others are still answered."""
     at: float = field(default_factory=time)
     """When its numbers were last taken."""
     version: int = 0
