@@ -6,7 +6,7 @@ use railweave_sim::flow::{HERE, Tables};
 use railweave_sim::input::network::fits;
 use railweave_sim::input::spec::{FASTEST_MBPS, LONGEST};
 use railweave_sim::input::topology_file::MOST_PORTS;
-use railweave_sim::routing::{Fib, Group, NO_GROUP, ONE_PORT};
+use railweave_sim::routing::{Astray, Fib, Group, NO_GROUP, ONE_PORT};
 use railweave_sim::topology::{Cable, NodeKind, Topology};
 use railweave_sim::work::{Stopped, Work};
 
@@ -186,7 +186,7 @@ pub fn owners(
     tables: &Tables,
     owners: Vec<u32>,
     work: &mut Work<'_>,
-) -> Result<(Vec<u32>, Option<(usize, usize, u32)>), Stopped> {
+) -> Result<(Vec<u32>, Option<Astray>), Stopped> {
     let Some(column) = &tables.column else {
         let astray = tables.fib.astray(topology, &owners, work)?;
         return Ok((owners, astray));

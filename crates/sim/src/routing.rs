@@ -15,6 +15,9 @@ pub const ONE_PORT: u32 = 1 << 31;
 /// The row of a host, which forwards nothing.
 pub const NO_ROW: u32 = u32::MAX;
 
+/// Where a packet can reach a host that its address is not of: switch (a node), address and that host (a node).
+pub type Astray = (usize, usize, u32);
+
 /// A next-hop group: `members[start..start + len]` of its table, as ports counted from the switch's first.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
@@ -170,12 +173,7 @@ impl Fib {
     ///
     /// # Errors
     /// Where the work is stopped.
-    pub fn astray(
-        &self,
-        topology: &Topology,
-        owners: &[u32],
-        work: &mut Work<'_>,
-    ) -> Result<Option<(usize, usize, u32)>, Stopped> {
+    pub fn astray(&self, topology: &Topology, owners: &[u32], work: &mut Work<'_>) -> Result<Option<Astray>, Stopped> {
         // by group: for which switch it was looked up, and two of the hosts behind its ports
         let mut known = vec![(usize::MAX, [None; 2]); self.groups.len()];
         for (node, row) in self.switches().zip(self.group.chunks(self.addresses.max(1))) {
