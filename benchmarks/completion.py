@@ -132,7 +132,7 @@ def ratios(one: Laboratory) -> dict[tuple[str, int], float]:
         job, hosts = job_of(net, bed.fabric.wiring, order="A100-[01-08]")
         rails = sorted({name.partition(":")[2] for name in bed.fabric.wiring.nics})
         ports = tuple(f"tester-*:{rails[place]}" for place in (1, 3))
-        placed = Placed(bed.fabric, job, hosts, nccl_of({}, job, 4, 1), Timeline(), {})
+        placed = Placed(bed.fabric, job, hosts, nccl_of(net, {}, job, 4, 1), Timeline(), {})
         to = tuple(f"A100-*:{rails[place]}" for place in (1, 3)) if one.to == SERVERS else one.to
         for name, made in MODELS.items():
             graph = made()

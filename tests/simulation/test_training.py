@@ -149,7 +149,7 @@ def test_packets_take_as_long_as_flows_where_nothing_meets(tmp_path: Path) -> No
     said: list[str] = []
     with in_force(network().catalog):
         bed = bed_of(network())
-        colors = nccl_of({}, bed.job, 4, 4)
+        colors = nccl_of(network(), {}, bed.job, 4, 4)
         placed = Placed(bed.fabric, bed.job, bed.hosts, colors, Timeline(), {})
         cut = check_packets(placed, job.slowest(), said.append, most_hops=20_000)
     assert all(one.size_bytes < one.communication.size_bytes for one in cut if one.communication.size_bytes > 4_000_000)
