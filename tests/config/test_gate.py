@@ -72,6 +72,12 @@ def test_no_secret_is_left_and_all_else_stands_on_its_line(name: str) -> None:
         assert Gate().text("leaf1", kept) == kept, "a reference stays"
 
 
+@pytest.mark.parametrize("cut", [1, 40, 400])
+def test_a_document_that_breaks_off_has_no_secret_either(cut: int) -> None:
+    text = filled(TEXTS["sonic"])[:-cut]
+    assert MARK not in redacted(text).replace(f"{MARK}\\n-----END", "")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -181,7 +181,7 @@ def test_nothing_listens(devices, secret, tmp_path) -> None:
 
 def test_an_answer_without_end_is_cut_off(devices, secret, tmp_path, monkeypatch) -> None:
     device = devices.ssh({"show version": "x" * 300_000})
-    for module in ("failure", "ssh", "netconf", "web"):
+    for module in ("failure", "netconf", "web"):
         monkeypatch.setattr(f"railweave.reach.{module}.MOST_BYTES", 100_000)
     where = target(device, trusting(tmp_path, device), secret)
     assert refused(where, "ssh").kind == "refused"

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from railweave.reach.failure import ReachError
+from railweave.errors import RailweaveError
+from railweave.reach.failure import ReachError, cause
 from railweave.reach.opening import opened
 from railweave.state.question import not_running
 
@@ -94,6 +95,10 @@ async def ask(
             left = [one for one in left if one.name not in outcome.failed and one.name not in outcome.absent]
             if error.again:
                 continue
+        except RailweaveError:  # of this machine: where answers are kept, or a library
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever one device says, the others are asked
+            outcome.error, outcome.kind = f"what it says cannot be read: {cause(error)}", "lost"
         break
     outcome.seconds = round(monotonic() - begun, 2)
     return outcome

@@ -58,12 +58,15 @@ def gated(text: str, replace: Replace) -> str:
         return text
     begun = text.lstrip()[:1]
     if begun in {"{", "["}:
+        edited = _edited(text, _json(text, replace))
         try:
             parse_json(text)
-        except ValueError:
-            pass
+        except (
+            ValueError
+        ):  # a part of a document, or none: what has its form is without secrets, and the rest is read as lines
+            text = edited
         else:
-            return _edited(text, _json(text, replace))
+            return edited
     text = _without_key_material(text, replace)
     if begun == "<" and re.match(r"\s*<[?!/\w]", text):
         return _edited(text, _xml(text, replace))
@@ -343,7 +346,7 @@ def _json(text: str, replace: Replace) -> Iterator[Edit]:
             path.append(key)
             key = None
         elif word in {"}", "]"}:
-            path.pop()
+            del path[-1:]
             key = None
         elif word == ",":
             key = None

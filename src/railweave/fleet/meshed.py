@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from railweave.counting import counted
 from railweave.fleet.common import Common, common, parts
 from railweave.fleet.text import matrix
 from railweave.junit import document, suite, suites
+from railweave.reading import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -194,7 +194,7 @@ def rdma_programs(replies: Sequence[Reply]) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in replies:
         try:
-            found[one.server] = str(json.loads(one.text)["rdma_ping"])
+            found[one.server] = str(parse_json(one.text)["rdma_ping"])
         except (ValueError, KeyError, TypeError):
             continue
     return {server: program for server, program in found.items() if program}
@@ -230,7 +230,7 @@ def meshed(
 
 
 def _read(text: str, given: Sequence[Probe]) -> list[Result]:
-    rows = json.loads(text)["probes"]
+    rows = parse_json(text)["probes"]
     if len(rows) != len(given):
         raise ValueError
     return [

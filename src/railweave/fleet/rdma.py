@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shlex
 from collections import Counter
 from dataclasses import dataclass
@@ -14,8 +13,9 @@ import asyncssh
 
 from railweave.fleet.probes import Probe, Ways
 from railweave.network.status import present
-from railweave.reach.failure import ReachError, told
+from railweave.reach.failure import ReachError, cause, limited, told
 from railweave.reach.ssh import closed, connected
+from railweave.reading import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -116,10 +116,11 @@ async def _asked(
                 await listening.stdout.readline()
                 words = [able[pair.server], pair.peer, "--port", str(pair.port), "--count", str(count)]
                 words += ["--interval", str(interval_ms), "--json"]
-                ran = await here[-1].run(shlex.join(words), check=False, stdin=asyncssh.DEVNULL)
+                async with here[-1].create_process(shlex.join(words), stdin=asyncssh.DEVNULL, encoding=None) as asking:
+                    read_of = await asyncio.gather(limited(asking.stdout), limited(asking.stderr))
                 listening.stdin.write_eof()
-        text = str(ran.stdout or "")
-        reason = str(ran.stderr or "").strip().splitlines()
+        text, complaint = (one.decode("utf-8", "replace") for one in read_of)
+        reason = complaint.strip().splitlines()
         return (
             Said(pair, text) if text.strip() else Said(pair, error=told(reason[-1]) if reason else "it printed nothing")
         )
@@ -129,6 +130,8 @@ async def _asked(
         return Said(pair, error="no answer in time")
     except (OSError, asyncssh.Error) as error:
         return Said(pair, error=f"the connection ended: {told(str(error)) or type(error).__name__}")
+    except Exception as error:  # noqa: BLE001 - whatever one pair does, the others are asked
+        return Said(pair, error=f"what it says cannot be read: {cause(error)}")
     finally:
         await closed(opened)
 
@@ -143,9 +146,12 @@ def read(network: Network, said: Said) -> list[tuple[Probe, str]]:
     there = present(network)
     ways, ends = Ways(there), _ends(there)
     try:
-        return [_path(there, ways, ends, said.pair, row) for row in json.loads(said.text)]
+        rows = [_path(there, ways, ends, said.pair, row) for row in parse_json(said.text)]
     except (KeyError, TypeError, AttributeError):
         raise ValueError("it did not print what railweave-rdma-ping --json prints") from None
+    if not rows:
+        raise ValueError("it tried no path")
+    return rows
 
 
 def _ends(network: Network) -> dict[tuple[str, str], tuple[Nic, int | None]]:

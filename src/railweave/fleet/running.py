@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import asyncssh
 
 from railweave.host import bundle
-from railweave.reach.failure import MOST_BYTES, ReachError, told
+from railweave.reach.failure import ReachError, cause, limited, told
 from railweave.reach.ssh import closed, connected
+from railweave.reading import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from railweave.reach.target import Target
 
+VERDICTS = frozenset({"ok", "failed", "warning", "could not tell", "not applicable"})
 PROGRAM = "railweave-host.pyz"
 PLAN = "host.json"
 PROBING = "railweave_host.probing"
@@ -159,6 +160,8 @@ async def _one(target: Target, files: Mapping[str, bytes], words: Sequence[str],
         reply.error = f"no answer within {target.connect_s + target.answer_s:g} s"
     except (OSError, asyncssh.Error) as error:
         reply.error = f"the connection ended: {told(str(error)) or type(error).__name__}"
+    except Exception as error:  # noqa: BLE001 - whatever one server does, the others are asked
+        reply.error = f"what it says cannot be read: {cause(error)}"
     reply.seconds = round(monotonic() - begun, 2)
     return reply
 
@@ -180,20 +183,23 @@ async def _ran(
 
 
 async def _run(connection: asyncssh.SSHClientConnection, line: str, good: tuple[int, ...] = (0,)) -> str:
-    done = await connection.run(line, check=False, stdin=asyncssh.DEVNULL, encoding=None)
-    out, wrong = (
-        cast("bytes", one or b"")[:MOST_BYTES].decode("utf-8", "replace") for one in (done.stdout, done.stderr)
-    )
-    if done.exit_status not in good:
-        reason = (wrong.strip() or out.strip() or f"exit status {done.exit_status}").splitlines()[-1]
+    process = await connection.create_process(line, stdin=asyncssh.DEVNULL, encoding=None)
+    try:
+        read = await asyncio.gather(limited(process.stdout), limited(process.stderr))
+        await process.wait_closed()
+    finally:
+        process.close()
+    out, wrong = (one.decode("utf-8", "replace") for one in read)
+    if process.exit_status not in good:
+        reason = (wrong.strip() or out.strip() or f"exit status {process.exit_status}").splitlines()[-1]
         raise ReachError("refused", f"`{line.split(' ', maxsplit=1)[0]}`: {told(reason)}")
     return out
 
 
 def _take(answer: Answer, text: str) -> None:
-    """The verdicts of a printed document; where it is none, that is said."""
+    """The verdicts of a printed document; where it is none, or has no verdict, that is said."""
     try:
-        document = json.loads(text)
+        document = parse_json(text)
         answer.verdicts = tuple(
             Verdict(
                 *(str(one.get(key, "")) for key in ("check", "of", "verdict", "seen", "wanted", "origin", "remedy"))
@@ -203,3 +209,11 @@ def _take(answer: Answer, text: str) -> None:
         answer.counters = dict(document.get("counters", {}))
     except (ValueError, KeyError, TypeError, AttributeError):
         answer.error = "it did not print what `railweave host check --json` prints"
+        return
+    strange = next((one for one in answer.verdicts if one.verdict not in VERDICTS or not one.check), None)
+    if not answer.verdicts:
+        answer.error = "it checked nothing: its results are empty"
+    elif strange is not None:
+        answer.error = f"it says {told(strange.verdict)!r} of {told(strange.check)!r}, which is no verdict of a check"
+    if answer.error:
+        answer.verdicts = ()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from railweave.fleet.host_tree import AMISS, FILE, without_amiss
 from railweave.host import bundle
+from railweave.reading import parse_json
 from railweave.systems import machine_timer
 from railweave.systems.machine_timer import FUNCTIONS, put, script
 from railweave.systems.transaction import RefusedError
@@ -114,7 +115,7 @@ async def running(session: Session) -> dict[str, str]:
     if not text.strip():
         return {FILE: ""}
     try:
-        plan, found = json.loads(text), json.loads(answer)
+        plan, found = parse_json(text), parse_json(answer)
     except ValueError:
         raise RefusedError(f"its {FILE} or the answer of `host plan` is no JSON") from None
     return {FILE: json.dumps(_with_amiss(plan, found), indent=1) + "\n"}

@@ -9,7 +9,7 @@ import shlex
 import signal
 from typing import TYPE_CHECKING
 
-from railweave.reach.failure import MOST_BYTES, ReachError, decoded, printed
+from railweave.reach.failure import ReachError, decoded, limited, printed
 from railweave.state.question import reads_only
 
 if TYPE_CHECKING:
@@ -43,14 +43,21 @@ class Command:
                 stdin=nothing if given is None else pipe,
                 stdout=pipe,
                 stderr=pipe,
-                limit=MOST_BYTES,
                 start_new_session=True,
             )
         except OSError as error:
             raise ReachError("unreachable", f"`{argv[0]}` cannot be run: {error.strerror}") from None
         try:
             async with asyncio.timeout(self._limit):
-                out, wrong = await process.communicate(None if given is None else given.encode())
+                if given is not None and process.stdin is not None:
+                    with contextlib.suppress(ConnectionError):  # the command has ended already, and reads none of it
+                        process.stdin.write(given.encode())
+                        await process.stdin.drain()
+                    process.stdin.close()
+                assert process.stdout is not None  # noqa: S101 - both are pipes
+                assert process.stderr is not None  # noqa: S101
+                out, wrong = await asyncio.gather(limited(process.stdout), limited(process.stderr))
+                await process.wait()
         except TimeoutError:
             raise ReachError("late", f"`{words}`: no answer within {self._limit:g} s") from None
         finally:

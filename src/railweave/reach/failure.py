@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, Protocol, cast
 
 from railweave.config.gate import hidden
 from railweave.errors import RailweaveError
@@ -41,6 +41,13 @@ class ReachError(RailweaveError):
         return self.kind in _AGAIN
 
 
+def cause(error: BaseException) -> str:
+    """The first error of a group, or the error itself, in a few words; nothing of it is a secret."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return told(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+
+
 def told(text: str) -> str:
     """What a device or a library says, as one line without the values of secrets."""
     return CONTROL.sub("?", hidden(" ".join(text.split())))[:300]
@@ -61,8 +68,29 @@ def printed(words: str, status: int, answer: str, wrong: str) -> str:
     return answer
 
 
+def endless() -> ReachError:
+    """The error of an answer that is longer than any may be."""
+    return ReachError("refused", f"the answer is longer than {MOST_BYTES >> 20} MiB")
+
+
+class _Readable(Protocol):
+    async def read(self, n: int, /) -> bytes: ...
+
+
+async def limited(stream: _Readable) -> bytes:
+    """All that a program prints. Raises ``ReachError`` as soon as it is more than an answer may be."""
+    parts: list[bytes] = []
+    size = 0
+    while part := await stream.read(1 << 16):
+        parts.append(part)
+        size += len(part)
+        if size > MOST_BYTES:
+            raise endless()
+    return b"".join(parts)
+
+
 def decoded(data: bytes) -> str:
     """The text of an answer, with marks in the place of bytes that are none. Raises ``ReachError`` for one without end."""
     if len(data) > MOST_BYTES:
-        raise ReachError("refused", f"the answer is longer than {MOST_BYTES >> 20} MiB")
+        raise endless()
     return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")

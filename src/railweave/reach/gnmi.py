@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 import grpc.aio
+from google.protobuf.message import DecodeError
 
 from railweave.reach.failure import ReachError, told
 from railweave.reach.gnmi_messages import CAPABILITIES, ENCODINGS, MODES, STREAM, SUBSCRIBE, message, path_message
@@ -93,7 +94,10 @@ class Gnmi:
             answer: bytes = await call(b"", metadata=self._metadata, timeout=self._target.answer_s)
         except grpc.aio.AioRpcError as error:
             raise _failure(error) from None
-        read = message("CapabilityResponse").FromString(answer)
+        try:
+            read = message("CapabilityResponse").FromString(answer)
+        except DecodeError as error:
+            raise ReachError("lost", f"what it sends is no gNMI: {told(str(error))}") from None
         by_number = {number: name for name, number in ENCODINGS.items()}
         models = tuple(f"{one.name} {one.version}" for one in read.supported_models)
         return models, tuple(by_number.get(one, str(one)) for one in read.supported_encodings)
@@ -113,7 +117,10 @@ class Gnmi:
         read = message("RawSubscribeResponse").FromString
         try:
             async for data in call:
-                response = read(data)
+                try:
+                    response = read(data)
+                except DecodeError as error:
+                    raise ReachError("lost", f"what it sends is no gNMI: {told(str(error))}") from None
                 yield None if response.WhichOneof("held") == "sync_response" else response.update
         except grpc.aio.AioRpcError as error:
             raise _failure(error) from None

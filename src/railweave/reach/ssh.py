@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncssh
 
-from railweave.reach.failure import MOST_BYTES, ReachError, decoded, printed, told
+from railweave.reach.failure import ReachError, decoded, limited, printed, told
 from railweave.state.question import reads_only
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Ssh:
                 with contextlib.suppress(BrokenPipeError):  # the command has ended already, and reads none of it
                     process.stdin.write(given.encode())
                     process.stdin.write_eof()
-            out, wrong = await asyncio.gather(_read(process.stdout), _read(process.stderr))
+            out, wrong = await asyncio.gather(limited(process.stdout), limited(process.stderr))
             await process.wait_closed()
         finally:
             process.close()
@@ -164,14 +164,3 @@ class Ssh:
     async def close(self) -> None:
         """Log out."""
         await closed(self._connections)
-
-
-async def _read(stream: asyncssh.SSHReader[bytes]) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while part := await stream.read(1 << 16):
-        parts.append(part)
-        size += len(part)
-        if size > MOST_BYTES:
-            break
-    return b"".join(parts)

@@ -5,6 +5,7 @@ A certificate that no authority vouches for is refused. Plain HTTP is for this m
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ipaddress
 import json
@@ -75,9 +76,10 @@ class _Web:
         parts: list[bytes] = []
         size = 0
         try:
-            async with self._client.stream(
-                method, path, extensions={"sni_hostname": self._address}, **more
-            ) as response:
+            async with (
+                asyncio.timeout(self._limit),
+                self._client.stream(method, path, extensions={"sni_hostname": self._address}, **more) as response,
+            ):
                 async for part in response.aiter_bytes():
                     parts.append(part)
                     size += len(part)
@@ -85,7 +87,7 @@ class _Web:
                         break
         except httpx.ConnectTimeout:
             raise ReachError("unreachable", f"{self._client.base_url.netloc.decode()} does not answer") from None
-        except httpx.TimeoutException:
+        except (httpx.TimeoutException, TimeoutError):
             raise ReachError("late", f"`{words}`: no answer within {self._limit:g} s") from None
         except httpx.ConnectError as error:
             text = str(error)

@@ -22,7 +22,11 @@ def read_state(device: str, nos: str, texts: Mapping[str, str]) -> DeviceState:
         return DeviceState(
             device, nos, notes=(Note(device, "", "", f"nothing reads the state of {nos or 'its system'}"),)
         )
-    return reader.read(answers)
+    try:
+        return reader.read(answers)
+    except Exception as error:  # noqa: BLE001 - a form that nobody has thought of ends no other device
+        what = f"the answers cannot be read: {type(error).__name__}"
+        return DeviceState(device, nos, notes=(*answers.notes, Note(device, "", "", what)))
 
 
 def read_states(capture: Capture, systems_of: Mapping[str, str]) -> dict[str, DeviceState]:

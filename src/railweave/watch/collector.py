@@ -7,11 +7,15 @@ from dataclasses import dataclass, field
 from time import time
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from railweave.errors import RailweaveError
+from railweave.reach.failure import cause
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from railweave.state.device_state import DeviceState
     from railweave.state.host_state import HostState
+    from railweave.watch.layout import Layout
     from railweave.watch.store import Store
     from railweave.watch.stream import Round, Stream
     from railweave.watch.subscriber import Reached
@@ -71,6 +75,13 @@ class Figures:
     """The most that a step began after its time."""
 
 
+def _fail(device: Watched, reached: Reached, error: Exception) -> None:
+    """Take what a device says for no answer, where it cannot be read."""
+    reached.turn(up=False, why=f"what it says cannot be read: {cause(error)}")
+    reached.tries += 1
+    device.stream.drop()
+
+
 class Collector:
     """``every_s`` is the interval of samples. What came is written twice in it, so that a kill loses less than one."""
 
@@ -92,8 +103,19 @@ class Collector:
         async with asyncio.TaskGroup() as group:
             for device in self.devices.values():
                 for source in (*device.sources, *device.others):
-                    group.create_task(source.run())
+                    group.create_task(self._lasting(device, source))
             group.create_task(self._steps())
+
+    async def _lasting(self, device: Watched, source: Source) -> None:
+        """Keep a source going, whatever its device says: what cannot be read makes this device one that does not answer, and ends no other."""
+        while True:
+            try:
+                await source.run()
+            except Exception as error:
+                if type(error) is RailweaveError:  # a library is missing, which is no matter of a device
+                    raise
+                _fail(device, source.reached, error)
+            await asyncio.sleep(self._step_s)
 
     async def _steps(self) -> None:
         loop = asyncio.get_running_loop()
@@ -106,7 +128,12 @@ class Collector:
 
     async def step(self, now: float) -> None:
         """End the rounds of all devices, and write them."""
-        rounds = [(one.stream.layout, each) for one in self.devices.values() for each in one.stream.rounds(now)]
+        rounds: list[tuple[Layout, Round]] = []
+        for one in self.devices.values():
+            try:
+                rounds += [(one.stream.layout, each) for each in one.stream.rounds(now)]
+            except Exception as error:  # noqa: BLE001 - whatever a device sends, the others are read
+                _fail(one, one.reached, error)
         for _, one in rounds:
             self.rates[one.device] = one
         self.figures.rounds += len(rounds)

@@ -81,7 +81,7 @@ def said(column: Column, table: Table, names: Mapping[int, str]) -> list[tuple[S
         name = names.get(row[0]) if row else None
         if name is None or isinstance(value, str):
             continue
-        number = column.words.get(value) if column.words is not None else float(value)
+        number = column.words.get(value) if column.words is not None else value
         if number is not None:
             found.append((Series(column.metric, name, ".".join(map(str, row[1:]))), number))
     return found

@@ -6,12 +6,12 @@ then all its values are read at once. So no number is lost, whatever the device'
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from railweave.reading import parse_json
 from railweave.watch.layout import IGNORED
 from railweave.watch.values import holds_table, json_text, numbers
 
@@ -119,11 +119,11 @@ class Stream:
 
     def _table(self, container: int, value: bytes, stamp: int, now: float) -> None:
         try:
-            read = json.loads(json_text(value))
-        except ValueError:
+            leaves = self.layout.leaves(container, parse_json(json_text(value).decode("utf-8", "replace")))
+        except (ValueError, RecursionError):
             self.unread += 1
             return
-        for place, one in self.layout.leaves(container, read):
+        for place, one in leaves:
             if isinstance(one, int | float | str):
                 self._put(place, one, stamp, now)
 
@@ -200,3 +200,8 @@ class Stream:
     def forget(self) -> None:
         """Forget the last numbers: those of a device that does not answer are not its state."""
         self.numbers[:] = np.nan
+
+    def drop(self) -> None:
+        """Forget also what came and was not read yet, where it cannot be."""
+        self._values, self._stamps, self._done = [], [], []
+        self.forget()

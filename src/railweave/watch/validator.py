@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railweave.expect import expected
@@ -11,6 +11,7 @@ from railweave.expect.hosts import expected_host
 from railweave.findings.registry import Rule
 from railweave.live.diagnosis import diagnose
 from railweave.live.living import Living, Seen
+from railweave.reach.failure import cause
 from railweave.routing.control_plane import ControlPlane
 from railweave.state.device_state import DeviceState
 from railweave.watch import storms
@@ -46,6 +47,14 @@ MOVED = Rule(
     why="what runs is no longer what was designed, and the next deploy would take the change back",
     fix="compare it with the design: `railweave collect`, then `railweave drift`; adopt the change or deploy the design again",
 )
+NOT_COMPARED = Rule(
+    "not-compared",
+    "error",
+    "living",
+    "What devices say could not be compared with the design.",
+    why="nothing is known of the network as long as this lasts, good or bad",
+    fix="report it with a capture (`railweave collect`), of which `railweave check` names the device",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +85,11 @@ def look(devices: Iterable[Watched], rates: Mapping[str, Round], now: float) -> 
             continue
         if one.system:
             base = one.asked or DeviceState(one.name, one.system)
-            states[one.name] = state_of(base, one.stream.last()) if one.streams else base
+            try:
+                states[one.name] = state_of(base, one.stream.last()) if one.streams else base
+            except Exception as error:  # noqa: BLE001 - whatever one device says, the others are looked at
+                silent[one.name] = f"what it says cannot be read: {cause(error)}"
+                continue
         elif one.host is not None:
             hosts[one.name] = one.host
         if (one.asked or one.host) is not None and one.sources[-1].reached.refused:
@@ -135,7 +148,41 @@ class Validator:
         self._commits: dict[str, float] = {}
 
     def findings(self, now: Look, *, deployed: Collection[str] = ()) -> list[Finding]:
-        """Findings at this moment, the worst first. ``deployed`` are devices that ``deploy`` works on, or did a moment ago."""
+        """Findings at this moment, the worst first. ``deployed`` are devices that ``deploy`` works on, or did a moment ago.
+
+        A device that says what cannot be compared is one that does not answer. Nothing is raised.
+        """
+        try:
+            return self._compared(now, deployed)
+        except Exception as error:  # noqa: BLE001 - whatever one device says, the others are compared
+            why = cause(error)
+        self._earlier.clear()
+        odd = {name: why for name in (*now.states, *now.hosts) if (why := self._odd(now, name))}
+        rest = replace(
+            now,
+            states={name: one for name, one in now.states.items() if name not in odd},
+            hosts={name: one for name, one in now.hosts.items() if name not in odd},
+            silent={**now.silent, **odd},
+        )
+        self._earlier.clear()
+        try:
+            return self._compared(rest, deployed)
+        except Exception as error:  # noqa: BLE001 - the watch goes on, and says that it sees nothing
+            return [NOT_COMPARED.finding(self.network.name, f"nothing could be compared: {cause(error)}, after {why}")]
+
+    def _odd(self, now: Look, name: str) -> str:
+        """Why what one device says cannot be compared; empty: it can."""
+        states = {name: now.states[name]} if name in now.states else {}
+        hosts = {name: now.hosts[name]} if name in now.hosts else {}
+        try:
+            self._compared(Look(now.time, states, {}, {}, {}, {}, hosts), ())
+        except Exception as error:  # noqa: BLE001 - that is what is asked
+            return f"what it says cannot be compared: {cause(error)}"
+        finally:
+            self._earlier.clear()
+        return ""
+
+    def _compared(self, now: Look, deployed: Collection[str]) -> list[Finding]:
         states = {name: self._seen(one) for name, one in now.states.items() if name in self.expected}
         while len(self._earlier) > 1 and self._earlier[1].time <= now.time - self._window_s:
             self._earlier.popleft()

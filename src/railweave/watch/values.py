@@ -69,24 +69,28 @@ def numbers(
 
 
 def _number(metric: str, value: bytes | float | str) -> float | None:
-    """A value that is no varint: words, JSON, decimals. Integers stay integers."""
+    """A value that is no varint: words, JSON, decimals. Integers stay integers; one that 64 bits do not hold is no number."""
     if isinstance(value, bytes):
         if value[:1] in (b"\x52", b"\x5a"):
             body = json_text(value).strip().strip(b'"')
             try:
-                return int(body)
+                return _within(int(body))
             except ValueError:
                 return number_of(metric, body.decode("utf-8", "replace"))
         return _of_message(metric, value)
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, int):
-        return value
+        return _within(value)
     return (
         value
         if isinstance(value, float) and value == value and abs(value) != float("inf")
         else number_of(metric, str(value))
     )
+
+
+def _within(value: int) -> int | None:
+    return value if -(1 << 63) <= value < 1 << 64 else None
 
 
 def _of_message(metric: str, value: bytes) -> float | None:

@@ -53,6 +53,8 @@ def parse(text: str) -> Tables:
         found: object = json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         raise RenderError(error.msg, error.lineno) from None
+    except (RecursionError, ValueError):  # or a number of thousands of digits
+        raise RenderError("it is no JSON that can be read", 1) from None
     return {name: _rows(name, rows) for name, rows in _object("the file", found).items()}
 
 
