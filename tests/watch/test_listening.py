@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
 from railweave.watch import descriptors, listening, syslog
-from railweave.watch.descriptors import MOST, connections
+from railweave.watch.descriptors import BACKLOG, MOST, connections
 from railweave.watch.syslog import Syslog
 
 ASK = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -40,7 +40,13 @@ async def served(most: int) -> AsyncIterator[tuple[int, type[listening.Limited]]
     own = listening.limited(most)
     application = Starlette(routes=[Route("/", _page), Route("/events", _events)])
     config = uvicorn.Config(
-        application, http=own, ws="none", log_level="critical", lifespan="off", timeout_graceful_shutdown=1
+        application,
+        http=own,
+        ws="none",
+        backlog=BACKLOG,
+        log_level="critical",
+        lifespan="off",
+        timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listens:
@@ -111,7 +117,7 @@ def test_a_stream_of_events_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     ("soft", "hard", "devices", "most"),
     [
         (1024, 1024, 20, MOST),
-        (1024, 1024, 100, 148),
+        (1024, 1024, 100, 84),
         (1024, 1024, 1000, 8),
         (256, 4096, 100, MOST),
         (-1, -1, 10_000, MOST),

@@ -6,12 +6,12 @@ import resource
 
 MOST = 256
 """Connections of one listener, where there are descriptors enough."""
-BACKLOG = 64
-"""Connections that a listener takes at once, before it refuses any."""
+BACKLOG = 16
+"""Connections that a listener takes in one step of the loop. Some steps go by before the first of them can be refused."""
 _LEAST = 8
 _OF_DEVICE = 6
 """Descriptors that collecting from a device may take: its session, and the pipes of a program that asks it."""
-_OF_ALL = 128
+_OF_ALL = 256
 """Descriptors of the store, of files and of connections that are about to be refused."""
 
 
