@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import multiprocessing
 import os
+import pickle
 import signal
+import tempfile
 import threading
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from multiprocessing import reduction, resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -55,8 +59,9 @@ class Pool(ProcessPoolExecutor):
     def end(self, *, at_once: bool = False) -> None:
         """Wait for what the processes are at, and end them; or end them whatever they are at. What they have not begun is given up."""
         if at_once:
-            for one in self._context.started:
-                one.kill()  # it has nothing to clean up
+            for one in self._context.made:
+                if one.pid is not None:  # it was started
+                    one.kill()  # it has nothing to clean up
         # Once, and waiting: after a shutdown that does not wait, nobody joins the pool's thread, which the interpreter's end then meets at its own end.
         self.shutdown(wait=True, cancel_futures=True)
 
@@ -81,43 +86,69 @@ def finished(tasks: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
         yield from ended
 
 
+class Shared(Generic[Result]):
+    """A large value that each process of a pool gets as it is started: it is written once, into a file without a name."""
+
+    def __init__(self, value: Result) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open for as long as it is shared
+        pickle.dump(value, self._file, pickle.HIGHEST_PROTOCOL)
+        self._file.flush()
+
+    def __getstate__(self) -> object:
+        return reduction.DupFd(self._file.fileno())
+
+    def __setstate__(self, file: Any) -> None:  # noqa: ANN401 - it has no name
+        self._file = os.fdopen(file.detach(), "rb")
+
+    def value(self) -> Result:
+        """The value, in a process that was given it."""
+        with self._file:
+            size = os.fstat(self._file.fileno()).st_size
+            written = mmap.mmap(
+                self._file.fileno(), size, access=mmap.ACCESS_READ
+            )  # all processes share where they read
+            return pickle.loads(written)  # noqa: S301 - what our own parent wrote, into a file that nobody else has
+
+
 class _Worker(SpawnProcess):
     """A process of a pool."""
 
     def start(self) -> None:
-        with _without_interrupts():
+        with _without_signals():  # a start that is interrupted leaves a process that nobody knows
             super().start()
 
     def run(self) -> None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])  # Ctrl-C is for the parent
         end_with_parent()
         super().run()
 
 
 class _Context(SpawnContext):
-    """Where a pool has its processes from; it keeps those that were started."""
+    """Where a pool has its processes from; it keeps those that were made."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.started: list[_Worker] = []
+        self.made: list[_Worker] = []
 
     def Process(self, *arguments: Any, **more: Any) -> _Worker:  # pyright: ignore[reportIncompatibleVariableOverride]  # noqa: ANN401, N802 - as the pool calls it
         """A process of the pool that is about to be started."""
         one = _Worker(*arguments, **more)
-        self.started.append(one)
+        self.made.append(one)
         return one
 
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
 @contextlib.contextmanager
-def _without_interrupts() -> Generator[None]:
-    """Ctrl-C is for this process: those that it starts meanwhile never hear of it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _without_signals() -> Generator[None]:
+    """Put Ctrl-C and SIGTERM off: they are heard at the end. A process that is started meanwhile inherits that they are blocked."""
+    resource_tracker.ensure_running()  # else it is started with the first process, and unblocks them
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _nothing() -> None:

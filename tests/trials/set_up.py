@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -31,8 +31,9 @@ ENGINES = ("packet", "flow")
 SIZE_BYTES = 65_536
 
 MOST = 2.3
-"""How many times the steps of a message twice the servers may take, from ``FEW`` servers on: of fewer the network itself takes most."""
-FEW = 16
+"""How many times the steps of a message twice the servers may take, where messages wait for others on both."""
+EVEN = 1.2
+"""The same where each that a message waits for counts as one more."""
 
 SOON_S = 2.0
 """How long a signal may take to end a command."""
@@ -67,6 +68,7 @@ class Row:
     collective: str
     engine: str
     messages: int
+    waits: int
     steps: int
     set_up_s: float
     whole_s: float
@@ -81,13 +83,14 @@ class Row:
         )
 
 
-def counting(module: Any, name: str, engine: type[Any], found: list[tuple[int, int, float]]) -> None:
-    """Have engines of a module say how many messages they get, how many steps that takes and how long."""
+def counting(module: Any, name: str, engine: type[Any], found: list[tuple[int, int, int, float]]) -> None:
+    """Have engines of a module say how many messages they get and what those wait for, how many steps that takes and how long."""
 
     def made(**arguments: Any) -> Any:
         begin = time.process_time()
         one = engine(**arguments)
-        found.append((len(arguments["messages"]), one.setup_steps, time.process_time() - begin))
+        sizes = len(arguments["messages"]), len(arguments["after"])
+        found.append((*sizes, one.setup_steps, time.process_time() - begin))
         return one
 
     setattr(module, name, made)
@@ -95,7 +98,7 @@ def counting(module: Any, name: str, engine: type[Any], found: list[tuple[int, i
 
 def rows(network: Network) -> Iterator[Row]:
     """Every combination, the small ones first."""
-    found: list[tuple[int, int, float]] = []
+    found: list[tuple[int, int, int, float]] = []
     counting(packets, "PacketEngine", PacketEngine, found)
     counting(flows, "FlowEngine", FlowEngine, found)
     for servers in SERVERS:
@@ -105,23 +108,26 @@ def rows(network: Network) -> Iterator[Row]:
             begin = time.process_time()
             answer = predict(network, collective, SIZE_BYTES, qps=qps, engine=engine, bed=bed)
             whole_s = time.process_time() - begin
-            messages, steps, set_up_s = found[0] if found else (0, 0, 0.0)
-            yield Row(servers, qps, collective, engine, messages, steps, set_up_s, whole_s, answer.complete)
+            messages, waits, steps, set_up_s = found[0]
+            yield Row(servers, qps, collective, engine, messages, waits, steps, set_up_s, whole_s, answer.complete)
 
 
 def grid(network: Network) -> list[str]:
     """Run every combination; what is wrong with them."""
     wrong: list[str] = []
-    known: dict[Row, float] = {}
+    known: dict[tuple[int, int, str, str], Row] = {}
     for row in rows(network):
         print(row, flush=True)
         if not row.complete:
             wrong.append(f"it does not complete: {row}")
-        plain = replace(row, messages=0, steps=0, set_up_s=0.0, whole_s=0.0, complete=True)
-        each = known[plain] = row.steps / max(row.messages, 1)
-        before = known.get(replace(plain, servers=row.servers // 2), each)
-        if row.servers > FEW and each > MOST * before:
-            wrong.append(f"{each:.1f} steps a message, {before:.1f} on half the servers: {row}")
+        known[row.servers, row.qps, row.collective, row.engine] = row
+        half = known.get((row.servers // 2, row.qps, row.collective, row.engine))
+        if half is None:
+            continue
+        if half.waits and row.steps / row.messages > MOST * half.steps / half.messages:
+            wrong.append(f"steps of a message, of half the servers: {half}\n  and of all: {row}")
+        if row.steps / (row.messages + row.waits) > EVEN * half.steps / (half.messages + half.waits):
+            wrong.append(f"steps of a message and what it waits for, of half the servers: {half}\n  and of all: {row}")
     return wrong
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from railweave.catalog import in_force
-from railweave.processes import finished, processes
+from railweave.processes import Shared, finished, processes
 from railweave.simulation.bottleneck import bottleneck
 from railweave.simulation.prediction import NO_END
 from railweave.simulation.question import answer
@@ -187,7 +187,7 @@ def comparison(
     """Run variants in as many processes as there are cores. Raises ``InputError`` where one of them does."""
     found: dict[str, JobPrediction] = {}
     workers = min(len(wanted), os.cpu_count() or 1)
-    with processes(workers, partial(_begin, network)) as pool:
+    with processes(workers, partial(_begin, Shared(network))) as pool:
         runs = {pool.submit(_run, one.question, watch): one.value for one in wanted}
         for done in finished(runs):
             found[runs[done]] = done.result()
@@ -200,8 +200,8 @@ _here: list[Network] = []
 """In a worker: the network, which it is given once."""
 
 
-def _begin(network: Network) -> None:
-    _here.append(network)
+def _begin(network: Shared[Network]) -> None:
+    _here.append(network.value())
 
 
 def _run(asked: Question, watch: bool) -> JobPrediction:
