@@ -13,7 +13,7 @@ import threading
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from multiprocessing import reduction, resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -86,13 +86,20 @@ def finished(tasks: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
         yield from ended
 
 
-class Shared(Generic[Result]):
-    """A large value that each process of a pool gets as it is started: it is written once, into a file without a name."""
+@contextlib.contextmanager
+def shared(value: Result) -> Generator[Shared[Result]]:
+    """A large value for processes that are started inside a ``with``: it is written once, into a file without a name."""
+    with tempfile.TemporaryFile() as file:
+        pickle.dump(value, file, pickle.HIGHEST_PROTOCOL)
+        file.flush()
+        yield Shared(file)
 
-    def __init__(self, value: Result) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open for as long as it is shared
-        pickle.dump(value, self._file, pickle.HIGHEST_PROTOCOL)
-        self._file.flush()
+
+class Shared(Generic[Result]):
+    """A value that each process of a pool gets as it is started, as an argument of ``begin``."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
 
     def __getstate__(self) -> object:
         return reduction.DupFd(self._file.fileno())

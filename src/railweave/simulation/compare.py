@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from railweave.catalog import in_force
-from railweave.processes import Shared, finished, processes
+from railweave.processes import finished, processes, shared
 from railweave.simulation.bottleneck import bottleneck
 from railweave.simulation.prediction import NO_END
 from railweave.simulation.question import answer
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from railweave.network.model import Network
+    from railweave.processes import Shared
     from railweave.simulation.job_run import JobPrediction
     from railweave.simulation.prediction import Prediction
     from railweave.simulation.question import Question
@@ -187,7 +188,7 @@ def comparison(
     """Run variants in as many processes as there are cores. Raises ``InputError`` where one of them does."""
     found: dict[str, JobPrediction] = {}
     workers = min(len(wanted), os.cpu_count() or 1)
-    with processes(workers, partial(_begin, Shared(network))) as pool:
+    with shared(network) as given, processes(workers, partial(_begin, given)) as pool:
         runs = {pool.submit(_run, one.question, watch): one.value for one in wanted}
         for done in finished(runs):
             found[runs[done]] = done.result()
