@@ -8,12 +8,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from railweave.processes import Shared, _without_signals, processes, shared
+from railweave.processes import _without_signals, processes
 from tests.conftest import EXAMPLES
 from tests.tune.studies import STUDY, study
 
@@ -70,33 +69,19 @@ def test_an_error_ends_every_process() -> None:
 def test_a_signal_while_a_process_starts_is_heard_afterwards(number: signal.Signals) -> None:
     """It was ignored meanwhile, and lost: a comparison then ran to its end."""
     before = signal.signal(number, signal.default_int_handler)
-    reached = False
-    try:
-        with pytest.raises(KeyboardInterrupt), _without_signals():
+    reached: list[bool] = []
+
+    def start() -> None:
+        with _without_signals():
             signal.raise_signal(number)
-            reached = True
+            reached.append(True)
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            start()
     finally:
         signal.signal(number, before)
     assert reached, "the start was interrupted"
-
-
-def test_a_large_value_is_written_once() -> None:
-    """Every process reads it for itself, at once with others."""
-    value = {"bytes": os.urandom(300_000)}
-    with shared(value) as given, processes(2, partial(_have, given)) as pool:
-        tasks = [pool.submit(_had) for _ in range(4)]
-        assert [one.result(LONG_S) for one in tasks] == [value] * 4
-
-
-_had_here: list[object] = []
-
-
-def _have(given: Shared[object]) -> None:
-    _had_here.append(given.value())
-
-
-def _had() -> object:
-    return _had_here[0]
 
 
 def of_session(leader: int) -> set[int]:
