@@ -185,7 +185,7 @@ QOS = [
     Mutation("watchdog", "qos", "poll_interval * one.detection", "poll_interval + one.detection", "timeout 0.102"),
     Mutation("unit of the watchdog", "qos", "milliseconds / 1000", "milliseconds / 100", "recovery-time 2"),
     Mutation("ports that are paused", "qos", "not any(port in", "any(port in", "service-profile ROCE-UNPAUSED"),
-    Mutation("size of the flowset table", "qos", "bit_length() - 9", "bit_length() - 8", "dynamic flow-set-size 1"),
+    Mutation("size of the flowset table", "qos", "bit_length() - 8", "bit_length() - 9", "dynamic flow-set-size 0"),
 ]
 PORTS = [
     Mutation("MTU", "ports", "port.mtu - ETHERNET_HEADER", "port.mtu", "mtu 9216"),

@@ -30,6 +30,20 @@ class Marking(Model):
     source: str
 
 
+class WatchdogTimes(Model):
+    """Timers of the PFC watchdog that a system takes, in milliseconds: the least and the most of each.
+
+    ``step_ms`` is the finest step of timeout and recovery. ``polls`` is how many polling intervals each of the two must hold.
+    """
+
+    poll_ms: tuple[int, int]
+    timeout_ms: tuple[int, int]
+    recovery_ms: tuple[int, int]
+    step_ms: int
+    polls: int
+    source: str
+
+
 class Unprinted(Model):
     """What a system does where its configuration does not say: the value of a field of ``DeviceConfig``."""
 
@@ -221,6 +235,13 @@ class System(Model):
     runs_on: tuple[str, ...] = Field(default=(), description="switch models it runs on, beside those that name it")
     maximum_ecmp: tuple[int, ...] = Field(
         default=(), description="values the system accepts, ascending; empty: any up to 1024"
+    )
+    maximum_flowsets: int | None = Field(
+        default=None,
+        description="the largest flowset table of a next-hop group that it takes; empty: any of the fabric file's",
+    )
+    watchdog_times: WatchdogTimes | None = Field(
+        default=None, description="timers of the PFC watchdog that it takes; empty: any of the fabric file's"
     )
     maximum_mtu: int
     queues: int

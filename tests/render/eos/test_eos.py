@@ -18,6 +18,7 @@ from railweave.errors import RenderError
 from railweave.intent.qos import Qos
 from railweave.routing.control_plane import ControlPlane
 from railweave.runbook.network import runbook
+from railweave.systems.eos import read as read_eos
 from railweave.systems.eos import render as eos
 from tests.conftest import SMALL
 from tests.render.eos.networks import config, network, one_of_each_role
@@ -185,12 +186,17 @@ def test_every_knob_that_is_lost_is_said() -> None:
     assert gap_ids(replace(own, gateways=shared)) - plain == {"eos-no-gateway-mac"}
 
 
-def test_the_flowset_table_has_a_size() -> None:
+@pytest.mark.parametrize(("size", "number"), [(256, 1), (512, 2), (2048, 4), (16384, 7)])
+def test_the_flowset_table_has_a_size(size: int, number: int) -> None:
+    """AVD 6.4, ``flow_set_size``: 1 is 256 entries a group, each further number doubles them."""
     own = config(*LEAF)
-    wanted = own.balancing
-    larger = replace(wanted.dlb, flowset_table_size=32768)
-    have = eos.lines(replace(own, balancing=replace(own.balancing, dlb=larger)))
-    assert "ip hardware fib load-balance distribution dynamic flow-set-size 7" in have
+    sized = replace(own.balancing, group_mode="dlb-flowlet", dlb=replace(own.balancing.dlb, flowset_table_size=size))
+    own = replace(own, balancing=sized)
+    files = eos.files(own)
+    assert f"ip hardware fib load-balance distribution dynamic flow-set-size {number}" in eos.lines(own)
+    dynamic = json.loads(files["avd.json"])["ip_hardware"]["fib"]["load_balance_distribution"]["dynamic"]
+    assert dynamic == {"enabled": True, "flow_set_size": number}
+    assert read_eos.read(files).config.balancing.dlb.flowset_table_size == size
 
 
 def test_own_statements_are_merged() -> None:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from railweave.device.classes import TrafficClass, Watchdog
     from railweave.device.model import DeviceConfig, Marking, QosConfig
 
-FLOWSET_TABLES = (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
-"""Sizes of a flowset table by EOS's number for them; 0 is not written."""
+FLOWSET_TABLES = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5, 8192: 6, 16384: 7}
+"""EOS's numbers of a flowset table's sizes (AVD 6.4, description of ``flow_set_size``)."""
 
 
 def qos(config: DeviceConfig) -> dict[str, Any]:
@@ -22,8 +22,7 @@ def qos(config: DeviceConfig) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if config.balancing.group_mode == "dlb-flowlet":
         dynamic: dict[str, Any] = {"enabled": True}
-        wanted = config.balancing.dlb.flowset_table_size
-        size = FLOWSET_TABLES.index(wanted) if wanted in FLOWSET_TABLES else 0
+        size = FLOWSET_TABLES.get(config.balancing.dlb.flowset_table_size)
         dynamic |= {"flow_set_size": size} if size else {}
         found["ip_hardware"] = {"fib": {"load_balance_distribution": {"dynamic": dynamic}}}
     own = config.qos

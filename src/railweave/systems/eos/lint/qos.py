@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
 from railweave.config.select import has, select
 from railweave.findings.registry import check
 
@@ -18,7 +19,6 @@ QUEUE = ("qos profile <profile>", "tx-queue|uc-tx-queue <queue>")
 PRIORITIES = {"no priority", "priority strict"}
 THRESHOLDS = {*(f"1/{2**power}" for power in range(1, 7)), "1", "2", "4", "8"}
 LARGEST_MTU = 9214
-FEWEST_POLLS = 2
 _SECONDS = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -172,15 +172,23 @@ def dynamic_threshold(root: list[Section]) -> Iterator[str]:
     "error",
     applies="eos",
     why="a queue is looked at every polling interval: one that is stuck must be seen twice to be known",
-    fix="make the timeout at least two polling intervals: `detection: 2`",
+    fix="make timeout and recovery at least two polling intervals: `detection: 2`",
 )
 def watchdog(root: list[Section]) -> Iterator[str]:
-    """The watchdog's timeout holds two polls."""
+    """The watchdog's timers are in EOS's ranges, and timeout and recovery hold two polls each."""
+    takes = catalog().systems["eos"].watchdog_times
     found = select(root, "priority-flow-control pause watchdog default <word> <seconds>")
-    values = {one["word"]: float(one["seconds"]) for one in found if _SECONDS.fullmatch(one["seconds"])}
-    timeout, poll = values.get("timeout"), values.get("polling-interval")
-    if timeout is not None and poll is not None and timeout < FEWEST_POLLS * poll:
-        yield f"timeout {timeout:g} s, polling interval {poll:g} s"
+    values = {one["word"]: 1000 * float(one["seconds"]) for one in found if _SECONDS.fullmatch(one["seconds"])}
+    if takes is None:
+        return
+    spans = {"timeout": takes.timeout_ms, "recovery-time": takes.recovery_ms, "polling-interval": takes.poll_ms}
+    for word, (least, most) in spans.items():
+        if not least <= values.get(word, least) <= most:
+            yield f"{word} {values[word] / 1000:g} s is not {least / 1000:g} to {most / 1000:g} s"
+    poll = values.get("polling-interval")
+    for word in ("timeout", "recovery-time"):
+        if poll is not None and values.get(word, takes.polls * poll) < takes.polls * poll:
+            yield f"{word} {values[word] / 1000:g} s, polling interval {poll / 1000:g} s"
 
 
 @check(

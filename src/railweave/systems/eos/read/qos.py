@@ -294,8 +294,8 @@ def balancing(taking: Taking, families: tuple[Family, ...]) -> BalancingConfig:
     distribution = "ip hardware fib load-balance distribution dynamic"
     dynamic = taking.last(distribution)
     sized = taking.last(f"{distribution} flow-set-size <value>")
-    value = number(sized["value"], 1, 7) if sized else 0
+    value = number(sized["value"], 1, 7) if sized else 1
     if sized is not None and value is None:
         taking.leave(sized)
     mode: Literal["ecmp", "dlb-flowlet"] = "dlb-flowlet" if dynamic or sized else "ecmp"
-    return BalancingConfig(group_mode=mode, ether_types=families, dlb=Dlb(flowset_table_size=256 << (value or 0)))
+    return BalancingConfig(group_mode=mode, ether_types=families, dlb=Dlb(flowset_table_size=128 << (value or 1)))

@@ -160,9 +160,13 @@ def _buffers(config: DeviceConfig, qos: QosConfig) -> Iterator[Section]:
 
 
 def flow_set_size(config: DeviceConfig) -> int:
-    """EOS's number of a flowset table's size: 0, which is not written, is 256; 7 is 32768."""
+    """Return EOS's number of a flowset table's size: 1 is 256 entries a group, 7 is 16384; 0, which is not written: EOS has none.
+
+    Source: AVD 6.4, schema of ``ip_hardware.fib.load_balance_distribution.dynamic.flow_set_size``; the chip's own field counts the
+    same way (Broadcom SDKLT, DLB_ECMP: 256 entries, doubled ``FLOW_SET_SIZE - 1`` times).
+    """
     size = config.balancing.dlb.flowset_table_size
-    return size.bit_length() - 9 if 256 <= size <= 32768 and size.bit_count() == 1 else 0
+    return size.bit_length() - 8 if 256 <= size <= 16384 and size.bit_count() == 1 else 0
 
 
 def balancing(config: DeviceConfig) -> Iterator[Section]:
@@ -170,5 +174,6 @@ def balancing(config: DeviceConfig) -> Iterator[Section]:
     if config.balancing.group_mode == "dlb-flowlet":
         distribution = "ip hardware fib load-balance distribution dynamic"
         yield line(distribution)
+        # The smallest is written too: no public document says which size EOS takes without the line.
         if flow_set_size(config):
             yield line(f"{distribution} flow-set-size {flow_set_size(config)}")
