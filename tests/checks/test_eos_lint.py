@@ -51,6 +51,8 @@ BROKEN = [
     ("eos-ecn", "minimum-threshold 1000", "minimum-threshold 4000"),
     ("eos-threshold", "egress unicast queue 3 threshold 1", "egress unicast queue 3 threshold 3"),
     ("eos-watchdog", "default timeout 0.2", "default timeout 0.1"),
+    ("eos-watchdog-blind", "uc-tx-queue 3 / bandwidth guaranteed percent 1", "uc-tx-queue 3 / bandwidth percent 85"),
+    ("eos-outer-dscp", "qos map traffic-class 3 to dscp 26", "qos map traffic-class 3 to dscp 0"),
     ("eos-watchdog", "default recovery-time 0.2", "default recovery-time 0.1"),
     ("eos-watchdog", "default timeout 0.2", "default timeout 60.1"),
     ("eos-watchdog", "default polling-interval 0.1", "default polling-interval 0.004"),

@@ -178,11 +178,17 @@ QOS = [
     ),
     Mutation("ECN threshold", "qos", "marking.first // 1000", "marking.first // 1024", "minimum-threshold 976 kbytes"),
     Mutation("share of a queue", "qos", "bandwidth percent {one", "bandwidth percent 1{one", "bandwidth percent 15"),
-    Mutation(
-        "queue of CNPs", "qos", "to uc-tx-queue {one.queue}", "to uc-tx-queue {one.queue % 7}", "7 to uc-tx-queue 0"
-    ),
+    Mutation("queue of a class", "qos", "to tx-queue {one.queue}", "to tx-queue {one.queue % 6}", "6 to tx-queue 0"),
     Mutation("dynamic threshold", "qos", "2 ** (index - 7)", "2 ** (index - 6)", "priority-group 3 threshold 2"),
     Mutation("watchdog", "qos", "poll_interval * one.detection", "poll_interval + one.detection", "timeout 0.102"),
+    Mutation("DSCP of a class", "qos", "to dscp {one.dscp[0]}", "to dscp {one.dscp[-1] + 1}", "class 3 to dscp 27"),
+    Mutation(
+        "what is watched",
+        "qos",
+        "watched and one.lossless",
+        "watched and not one.lossless",
+        "queue 3 / bandwidth guaranteed",
+    ),
     Mutation("unit of the watchdog", "qos", "milliseconds / 1000", "milliseconds / 100", "recovery-time 2"),
     Mutation("ports that are paused", "qos", "not any(port in", "any(port in", "service-profile ROCE-UNPAUSED"),
     Mutation("size of the flowset table", "qos", "bit_length() - 8", "bit_length() - 9", "dynamic flow-set-size 0"),

@@ -20,6 +20,7 @@ from railweave.routing.control_plane import ControlPlane
 from railweave.runbook.network import runbook
 from railweave.systems.eos import read as read_eos
 from railweave.systems.eos import render as eos
+from railweave.systems.eos.runbook.first_switch import first_switch
 from tests.conftest import SMALL
 from tests.render.eos.networks import config, network, one_of_each_role
 
@@ -197,6 +198,72 @@ def test_the_flowset_table_has_a_size(size: int, number: int) -> None:
     dynamic = json.loads(files["avd.json"])["ip_hardware"]["fib"]["load_balance_distribution"]["dynamic"]
     assert dynamic == {"enabled": True, "flow_set_size": number}
     assert read_eos.read(files).config.balancing.dlb.flowset_table_size == size
+
+
+def test_traffic_classes_go_to_transmit_queues_but_for_the_fixed_one() -> None:
+    have = [one for one in eos.lines(config(*LEAF)) if one.startswith("qos map traffic-class ")]
+    assert [one for one in have if "queue" in one] == [f"qos map traffic-class {n} to tx-queue {n}" for n in (0, 3, 6)]
+    assert [one for one in have if "dscp" in one] == [
+        f"qos map traffic-class {number} to dscp {dscp}" for number, dscp in ((0, 0), (3, 26), (6, 56), (7, 48))
+    ]
+
+
+def test_the_watchdog_looks_at_queues_with_guaranteed_bandwidth() -> None:
+    own = config(*LEAF)
+    floor = "qos profile ROCE / uc-tx-queue 3 / bandwidth guaranteed percent 1"
+    assert [one for one in eos.lines(own) if "guaranteed" in one] == [floor]
+    assert own.qos
+    off = replace(own, qos=replace(own.qos, watchdog=None))
+    assert not [one for one in eos.lines(off) if "guaranteed" in one]
+    unshared = {name: replace(one, transmit_percent=None) for name, one in own.qos.classes.items()}
+    avd = json.loads(eos.files(replace(own, qos=replace(own.qos, classes=unshared)))["avd.json"])
+    queues = {one["id"]: one for one in avd["qos_profiles"][0]["uc_tx_queues"]}
+    assert queues[3]["bandwidth_guaranteed_percent"] == 1
+
+
+def test_snmp_listens_in_the_management_vrf_only() -> None:
+    own = config(*LEAF)
+    have = eos.lines(own)
+    assert "snmp-server vrf MGMT" in have
+    assert "no snmp-server vrf default" in have
+    silent = replace(own, management=replace(own.management, snmp=None))
+    assert not [one for one in eos.lines(silent) if "snmp" in one]
+
+
+def test_tunnels_carry_the_dscp_of_the_packet() -> None:
+    leaf, spine = (config("evpn-gpu-isolation", one) for one in ("stripe1-leaf1", "spine1"))
+    line = "interface Vxlan1 / vxlan qos dscp propagation encapsulation"
+    assert line in eos.lines(leaf)
+    assert line not in eos.lines(spine)
+    files = eos.files(leaf)
+    assert json.loads(files["avd.json"])["vxlan_interface"]["vxlan1"]["vxlan"]["qos"]["dscp_propagation_encapsulation"]
+    found = read_eos.read(files).config.overlay
+    assert found
+    assert found.tunnel_dscp
+
+
+@pytest.mark.parametrize(
+    ("name", "device", "statements"),
+    [
+        (
+            *LEAF,
+            ("traffic class and queue 7", "guaranteed percent 1", "`headroom-pool", "ra interval", "large-community"),
+        ),
+        ("evpn-gpu-isolation", "stripe1-leaf1", ("dscp propagation", "IPv6 only", "ra interval")),
+        ("evpn-gpu-isolation", "spine1", ("traffic class and queue 7",)),
+        ("dci-50km", "ptx-east", ("`mac security`",)),
+    ],
+)
+def test_what_no_document_settles_is_looked_at_on_the_first_switch(
+    name: str, device: str, statements: tuple[str, ...]
+) -> None:
+    (check,) = first_switch(config(name, device))
+    shown = [str(row[0]) for row in check.rows]
+    assert [one for one in statements if not any(one in statement for statement in shown)] == []
+    assert ("`mac security`" in shown) == (device == "ptx-east")
+    assert any("dscp propagation" in one for one in shown) == (device == "stripe1-leaf1" and name.startswith("evpn"))
+    plain = replace(config(name, device), qos=None, overlay=None, gateways=(), bgp=None, interfaces=())
+    assert first_switch(plain) == []
 
 
 def test_own_statements_are_merged() -> None:

@@ -1,7 +1,7 @@
 """What the Thor2 guide (957608-AN210), section 2.5.1, says of an Arista leaf, as values.
 
-Errata applied: scanning turned ``qos`` into ``gos``. Its map of traffic classes to DSCPs is the one for rewriting; what
-puts packets into classes is the other direction, with the same numbers.
+Errata applied: scanning turned ``qos`` into ``gos``. Its map of traffic classes to DSCPs is the one for rewriting, which tunnels'
+headers get; what puts packets into classes is the other direction, with the same numbers.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ def test_rdma_is_traffic_class_3_and_congestion_notifications_are_7() -> None:
     have = lines()
     assert "qos map dscp 26 to traffic-class 3" in have
     assert "qos map dscp 48 to traffic-class 7" in have
+    assert "qos map traffic-class 3 to dscp 26" in have
+    assert "qos map traffic-class 7 to dscp 48" in have
     assert "qos profile ROCE / qos trust dscp" in have
     assert "qos profile ROCE / priority-flow-control on" in have
     assert "qos profile ROCE / priority-flow-control priority 3 no-drop" in have

@@ -23,6 +23,6 @@ def structured_config(config: DeviceConfig) -> dict[str, Any]:
     """The structured configuration."""
     raw: list[str] = []
     found = {**management(config, raw), **encryption(config, raw), **interfaces(config)}
-    found |= {**qos(config), **routing(config), **control_plane(config)}
+    found |= {**qos(config, raw), **routing(config), **control_plane(config)}
     raw += config.extra.strip().splitlines()
     return {**found, "eos_cli": "\n".join(raw)} if raw else found

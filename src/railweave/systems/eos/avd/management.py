@@ -88,7 +88,7 @@ def _logging(wanted: Management) -> dict[str, Any]:
 
 
 def _snmp(snmp: Snmp) -> dict[str, Any]:
-    found: dict[str, Any] = {"vrfs": [{"name": MANAGEMENT_VRF, "enable": True}]}
+    found: dict[str, Any] = {"vrfs": [{"name": "default", "enable": False}, {"name": MANAGEMENT_VRF, "enable": True}]}
     found |= {key: value for key, value in (("contact", snmp.contact), ("location", snmp.location)) if value}
     if snmp.community:
         one: dict[str, Any] = {"name": secret(snmp.community), "access": "ro"}

@@ -97,7 +97,7 @@ def tunnels(config: DeviceConfig, overlay: OverlayConfig) -> dict[str, Any]:
         "source_interface": source,
         "udp_port": VXLAN_PORT,
         "vrfs": [{"name": vrf.name, "vni": vrf.vni} for vrf in config.vrfs],
-        "qos": {"ecn_propagation": True},
+        "qos": {"ecn_propagation": True, **({"dscp_propagation_encapsulation": True} if overlay.tunnel_dscp else {})},
     }
     bridged: tuple[BridgedVlan, ...] = config.mac_vrf.vlans if config.mac_vrf else ()
     vxlan |= {"vlans": [{"id": one.vlan, "vni": one.vni} for one in bridged]} if bridged else {}

@@ -17,7 +17,7 @@ FLOWSET_TABLES = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5, 8192: 6, 16384: 7}
 """EOS's numbers of a flowset table's sizes (AVD 6.4, description of ``flow_set_size``)."""
 
 
-def qos(config: DeviceConfig) -> dict[str, Any]:
+def qos(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
     """Maps, the profile, buffers, the watchdog, and dynamic load balancing."""
     found: dict[str, Any] = {}
     if config.balancing.group_mode == "dlb-flowlet":
@@ -28,12 +28,9 @@ def qos(config: DeviceConfig) -> dict[str, Any]:
     own = config.qos
     if own is None:
         return found
-    numbers = sorted(one.queue for one in own.classes.values())
-    found["qos"] = {
-        "map": {"dscp": _classified(own), "traffic_class": [f"{one} to uc-tx-queue {one}" for one in numbers]}
-    }
+    found["qos"] = {"map": {"dscp": _classified(own), "traffic_class": _mapped(own)}}
     needed = dict.fromkeys([QOS_PROFILE, *sorted(service_profiles(config).values())])
-    found["qos_profiles"] = [_profile(own, name) for name in needed]
+    found["qos_profiles"] = [_profile(own, name, raw) for name in needed]
     found["platform"] = {"trident": {"mmu": _buffers(config, own)}}
     if own.watchdog is not None and _priorities(own):
         found["priority_flow_control"] = {"watchdog": _watchdog(own.watchdog)}
@@ -69,9 +66,26 @@ def _classified(own: QosConfig) -> list[str]:
     return [f"{text[number]} to traffic-class {number}" for number in sorted(text)]
 
 
-def _profile(own: QosConfig, profile: str) -> dict[str, Any]:
+def _mapped(own: QosConfig) -> list[str]:
+    """Traffic classes to queues, but for class 7, whose queue is fixed; and to the DSCP of the class, if it has one."""
+    found: dict[int, list[str]] = {}
+    for one in own.classes.values():
+        to = [] if one.queue == 7 else [f"{one.queue} to tx-queue {one.queue}"]
+        found[one.queue] = [*to, *(f"{one.queue} to dscp {dscp}" for dscp in one.dscp[:1])]
+    return [text for number in sorted(found) for text in found[number]]
+
+
+def _profile(own: QosConfig, profile: str, raw: list[str]) -> dict[str, Any]:
     queues = [_queue(one, own.marking.get(name)) for name, one in own.classes.items()]
     queues.sort(key=lambda one: one["id"])
+    watched = {one.queue for one in own.classes.values() if one.pfc_priority is not None and own.watchdog}
+    for one in queues if profile == QOS_PROFILE else ():
+        if one["id"] not in watched:
+            continue
+        if "bandwidth_percent" in one:  # AVD's template prints one of the two
+            raw += [f"qos profile {profile}", f"   uc-tx-queue {one['id']}", "      bandwidth guaranteed percent 1"]
+        else:
+            one["bandwidth_guaranteed_percent"] = 1
     found: dict[str, Any] = {"name": profile, "trust": "dscp", "uc_tx_queues": queues}
     if profile == QOS_PROFILE and _priorities(own):
         priorities = [{"priority": one, "no_drop": True} for one in _priorities(own)]

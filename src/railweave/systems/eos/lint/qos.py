@@ -192,6 +192,47 @@ def watchdog(root: list[Section]) -> Iterator[str]:
 
 
 @check(
+    "eos-watchdog-blind",
+    "warning",
+    applies="eos",
+    why="the watchdog looks only at queues with guaranteed bandwidth (public guide to RoCEv2 on EOS 4.36, section 8): one that is stuck "
+    "stays stuck",
+    fix="give the queue `bandwidth guaranteed percent 1` in the profile",
+)
+def watchdog_blind(root: list[Section]) -> Iterator[str]:
+    """A queue whose priority is not dropped has guaranteed bandwidth where the watchdog is on."""
+    guaranteed = {
+        one["queue"]
+        for place in (QUEUE[0], "interface <port>")
+        for one in select(root, place, QUEUE[1])
+        if any(line.line.startswith("bandwidth guaranteed") for line in one.below)
+    }
+    watched = {one["profile"] for one in select(root, QUEUE[0], "priority-flow-control pause watchdog")}
+    for one in select(root, QUEUE[0], "priority-flow-control priority <queue> no-drop"):
+        if one["profile"] in watched and one["queue"] not in guaranteed:
+            yield f"profile {one['profile']}: queue {one['queue']} has no guaranteed bandwidth, so the watchdog skips it"
+
+
+@check(
+    "eos-outer-dscp",
+    "error",
+    applies="eos",
+    why="the header of a VXLAN tunnel gets this DSCP (Arista, TOI on VXLAN packets): the next switch puts it into another class",
+    fix="map the traffic class to a DSCP that is mapped to it",
+)
+def outer_dscp(root: list[Section]) -> Iterator[str]:
+    """A traffic class is marked with a DSCP of its own."""
+    into = {
+        value: one["queue"]
+        for one in select(root, "qos map dscp <values...> to traffic-class <queue>")
+        for value in one["values"].split()
+    }
+    for one in select(root, "qos map traffic-class <group> to dscp <value>"):
+        if into.get(one["value"], one["group"]) != one["group"]:
+            yield f"traffic class {one['group']} is marked {one['value']}, which is in traffic class {into[one['value']]}"
+
+
+@check(
     "eos-mtu",
     "error",
     applies="eos",

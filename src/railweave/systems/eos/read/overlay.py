@@ -48,6 +48,7 @@ class Tunnels:
 
     source: str = ""
     six: bool = False
+    dscp: bool = False
     vlans: dict[int, int] = field(default_factory=dict[int, int])
     vrfs: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -59,6 +60,8 @@ def tunnels(stanzas: Stanzas) -> Tunnels:
         found.source = value
     for _ in stanzas.each("vxlan encapsulation ipv6"):
         found.six = True
+    for _ in stanzas.each("vxlan qos dscp propagation encapsulation"):
+        found.dscp = True
     for _, one in stanzas.each("vxlan vlan <vlans> vni <vnis>"):
         vlans, vnis = numbers(one["vlans"]), numbers(one["vnis"], 2**24 - 1)
         if vlans is None or vnis is None or len(vlans) != len(vnis):
@@ -104,6 +107,7 @@ def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Polic
         reflects=any(one.unchanged for one in settings),
         from_spine=_from_spine(maps_of(own), lists),
         bfd=odd_one([one.timers or own.usual[1] for one in listening]) if every else None,
+        tunnel_dscp=ends.dscp,
     )
 
 

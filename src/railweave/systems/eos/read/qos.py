@@ -99,6 +99,8 @@ def _queue(taking: Taking, below: Selected) -> _Queue:
         found.strict = bool(one.line)
     for _ in taking.each("no priority", below=below):
         found.strict = False
+    for _ in taking.each("bandwidth guaranteed **", below=below):
+        pass  # what makes the watchdog look at the queue
     for form in ("bandwidth percent <share>", "shape rate <share> percent"):
         for one in taking.each(form, below=below):
             found.share = number(one["share"], 0, 100)
@@ -118,6 +120,7 @@ def qos(taking: Taking, known: QosProfiles, bound: Mapping[str, str]) -> QosConf
     """The QoS of a device; None where no profile is bound to a port. ``bound`` are profiles by port."""
     dscps = _dscps(taking)
     queue_of = _queues(taking)
+    _marked(taking, dscps)
     thresholds = _Thresholds(taking)
     main = next(
         (known.found[name] for name in bound.values() if name in known.found and known.found[name].pauses), None
@@ -182,6 +185,14 @@ def _queues(taking: Taking) -> dict[int, int]:
         else:
             found |= dict.fromkeys(groups, queue)
     return found
+
+
+def _marked(taking: Taking, dscps: Mapping[int, tuple[int, ...]]) -> None:
+    """Take the DSCPs that tunnels' headers get by traffic class, if each is one of the class's own."""
+    for one in taking.each("qos map traffic-class <groups...> to dscp <value>"):
+        groups, value = numbers(",".join(one["groups"].split()), QUEUES), number(one["value"], 0, _DSCPS - 1)
+        if groups is None or any(value not in dscps.get(group, ()) for group in groups):
+            taking.leave(one)
 
 
 def _default(dscps: Mapping[int, tuple[int, ...]], main: _Profile) -> int:
@@ -290,12 +301,12 @@ def _watchdog(taking: Taking) -> Watchdog | None:
 
 
 def balancing(taking: Taking, families: tuple[Family, ...]) -> BalancingConfig:
-    """How next-hop groups are shared."""
+    """How next-hop groups are shared. The table's size turns nothing on by itself (AVD, description of ``flow_set_size``)."""
     distribution = "ip hardware fib load-balance distribution dynamic"
     dynamic = taking.last(distribution)
     sized = taking.last(f"{distribution} flow-set-size <value>")
     value = number(sized["value"], 1, 7) if sized else 1
     if sized is not None and value is None:
         taking.leave(sized)
-    mode: Literal["ecmp", "dlb-flowlet"] = "dlb-flowlet" if dynamic or sized else "ecmp"
+    mode: Literal["ecmp", "dlb-flowlet"] = "dlb-flowlet" if dynamic else "ecmp"
     return BalancingConfig(group_mode=mode, ether_types=families, dlb=Dlb(flowset_table_size=128 << (value or 1)))

@@ -100,6 +100,8 @@ def _snmp(wanted: Management) -> Iterator[Section]:
             yield line(f"snmp-server host {target} vrf {MANAGEMENT_VRF} {trap_form(wanted)}")
         if snmp.trap_targets:
             yield line("snmp-server enable traps")
+    # The agent listens in the default VRF too unless it is told not to (aristanetworks/avd, examples of `snmp_server.vrfs`).
+    yield line("no snmp-server vrf default")
     yield line(f"snmp-server vrf {MANAGEMENT_VRF}")
 
 

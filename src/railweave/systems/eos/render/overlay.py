@@ -76,6 +76,7 @@ def tunnels(config: DeviceConfig) -> Iterator[Section]:
             vxlan_lines(config),
             [f"vxlan vrf {vrf.name} vni {vrf.vni}" for vrf in config.vrfs],
             "vxlan qos ecn propagation",
+            "vxlan qos dscp propagation encapsulation" if config.overlay.tunnel_dscp else None,
         )
 
 

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 ACTIONS = {"drop": "drop", "forward": "notify-only"}
 """The watchdog's action on packets of a stuck queue; ``notify-only`` lets them pass."""
 
+FIXED_QUEUE = 7
+"""The queue of control traffic, which EOS ties to traffic class 7."""
+
+GUARANTEED_PERCENT = 1
+"""Guaranteed share of a queue that the PFC watchdog looks at, a floor below its weight.
+
+Without one the watchdog skips the queue, which strict queues could starve (public guide to RoCEv2 on EOS 4.36, section 8, after
+Arista's manual). The form is that of AVD, ``qos_profiles.uc_tx_queues.bandwidth_guaranteed_percent``.
+"""
+
 DEFAULT_THRESHOLD = 7
 """The threshold index of a class that has none of its own: alpha 1."""
 
@@ -100,13 +110,20 @@ def class_of_service(config: DeviceConfig) -> Iterator[Section]:
     for text in dscp_map(qos):
         yield line(f"qos map dscp {text}")
     for one in queues(qos):
-        yield line(f"qos map traffic-class {one.queue} to uc-tx-queue {one.queue}")
+        # The target is `tx-queue` on every platform (AVD's examples of `qos.map.traffic_class`; openconfig/featureprofiles, Arista's
+        # part), also where a profile has `uc-tx-queue`. Both tie traffic class 7 to queue 7 for good, and take no line for it.
+        if one.queue != FIXED_QUEUE:
+            yield line(f"qos map traffic-class {one.queue} to tx-queue {one.queue}")
+        # Thor2 guide, section 2.5.1. Packets keep their DSCP without `qos rewrite dscp`; the outer header of VXLAN gets this one
+        # (Arista, TOI of 2023-08-31 on VXLAN packets: the outer DSCP is derived from the traffic class).
+        if one.dscp:
+            yield line(f"qos map traffic-class {one.queue} to dscp {one.dscp[0]}")
     if qos.watchdog is not None and lossless(qos):
         for word, value in watchdog_default(qos.watchdog).items():
             yield line(f"priority-flow-control pause watchdog default {word} {value}")
         yield line(f"priority-flow-control pause watchdog action {ACTIONS[qos.watchdog.action]}")
     for profile, pauses in profiles(qos).items():
-        queue_lines = [_queue(qos, name) for name in _by_queue(qos)]
+        queue_lines = [_queue(qos, name, watched=pauses and qos.watchdog is not None) for name in _by_queue(qos)]
         yield section(f"qos profile {profile}", "qos trust dscp", _pfc(qos) if pauses else None, queue_lines)
     yield from _buffers(config, qos)
     if qos.buffer_monitor:
@@ -123,7 +140,8 @@ def _pfc(qos: QosConfig) -> list[str]:
     return [*lines, *(["priority-flow-control pause watchdog"] if qos.watchdog else [])]
 
 
-def _queue(qos: QosConfig, name: str) -> Section:
+def _queue(qos: QosConfig, name: str, *, watched: bool) -> Section:
+    """A queue of a profile; ``watched``: the PFC watchdog looks at it if its class is lossless."""
     one = qos.classes[name]
     strict = one.priority == "strict-high"
     share = f"shape rate {one.transmit_percent} percent" if strict else f"bandwidth percent {one.transmit_percent}"
@@ -132,6 +150,7 @@ def _queue(qos: QosConfig, name: str) -> Section:
         f"uc-tx-queue {one.queue}",
         "priority strict" if strict else "no priority",
         share if one.transmit_percent else None,
+        f"bandwidth guaranteed percent {GUARANTEED_PERCENT}" if watched and one.lossless else None,
         f"random-detect ecn minimum-threshold {marking.first // 1000} kbytes maximum-threshold {marking.last // 1000} kbytes "
         f"max-mark-probability {marking.probability} weight 0"
         if marking
