@@ -36,8 +36,16 @@ protocols container
     backup-color leaf-list ordered
   group list * ordered
    fabric-color leaf
+class-of-service container
+ congestion-notification-profile list *
+  input container
+   pfc-account list *
+    pfc-priority leaf-list ordered
+   dscp container
+    code-point list *
+     pfc-account-name leaf
 """
-"""Statements of Junos OS 25.4R1, as its command reference has them."""
+"""Statements of Junos OS 25.4R1, as its command reference has them; and PFC accounts of PTX (Juniper/yang, 23.4R1-EVO)."""
 
 
 @dataclass(eq=False)

@@ -8,8 +8,12 @@ import pytest
 
 from railweave.catalog import catalog
 from railweave.device.build import device_config
+from railweave.device.fields import differences
 from railweave.network.model import Network
+from railweave.systems.junos import read as read_junos
 from railweave.systems.junos import render as junos
+from railweave.systems.junos.lint import lint
+from railweave.systems.junos.parse import parse
 from tests.conftest import designed
 
 TEXT = """
@@ -60,7 +64,13 @@ def test_a_fill_level_of_the_fabric_file_stays(tmp_path: Path) -> None:
 
 def test_what_is_left_out_is_said(network: Network) -> None:
     gaps = {gap.id: gap for gap in junos.gaps(device_config(network, "spine1"))}
-    for what in ("shared-buffer partitions", "PFC watchdog", "dlb-flowlet", "peak buffer occupancy"):
+    for what in (
+        "PFC headroom by cable length",
+        "shared-buffer partitions",
+        "PFC watchdog",
+        "dlb-flowlet",
+        "peak buffer occupancy",
+    ):
         assert what in gaps["platform-lacks"].what
     assert "platform-lacks" not in {gap.id for gap in junos.gaps(device_config(network, "stripe1-leaf1"))}
 
@@ -97,3 +107,42 @@ servers: [{names: [a], model: h100-8gpu-cx7}]
     lines = junos.files(device_config(designed(tmp_path, text)[0], "stripe1-leaf1"))["junos.set"].splitlines()
     assert "set interfaces et-0/0/4 speed 400g" in lines
     assert not any("number-of-sub-ports" in line for line in lines)
+
+
+def test_pfc_goes_by_accounts_on_ptx(network: Network) -> None:
+    """Juniper CLI reference, pfc-account: cable-length, mru, no-loss and output flow control are documented for QFX only."""
+    own = device_config(network, "spine1")
+    lines = [one for one in junos.lines(own) if one.startswith("class-of-service")]
+    profile = "class-of-service congestion-notification-profile pfc-50m input"
+    assert f"{profile} pfc-account pfc-3 pfc-priority 3" in lines
+    assert f"{profile} dscp code-point 011010 pfc" in lines
+    assert f"{profile} dscp code-point 011010 pfc-account-name pfc-3" in lines
+    assert "class-of-service forwarding-classes class NO-LOSS queue-num 4 pfc-priority 3" in lines
+    qfx_only = ("cable-length", " mru ", "queue-num 4 no-loss", " output ")
+    assert [one for one in lines if any(word in one for word in qfx_only)] == []
+    leaf = junos.lines(device_config(network, "stripe1-leaf1"))
+    assert [one for one in leaf if "pfc-account" in one] == []
+    found = read_junos.read(junos.files(own))
+    assert found.not_understood == ()
+    unsaid = catalog().systems["junos"].reads.unsaid
+    lost = [one.field for one in differences(found.config, own, without=unsaid)]
+    assert lost == ["qos.buffers.dedicated_ingress"]  # the file's, which the platform lacks
+
+
+def test_an_account_that_is_named_is_defined(network: Network) -> None:
+    text = junos.files(device_config(network, "spine1"))["junos.conf"]
+    assert "junos-pfc-account" not in {one.id for one in lint("spine1", parse(text))}
+    broken = text.replace("pfc-account-name pfc-3", "pfc-account-name pfc-4")
+    assert "junos-pfc-account" in {one.id for one in lint("spine1", parse(broken))}
+
+
+def test_switches_without_ipv6_classifiers_have_that_of_ipv4(network: Network, tmp_path: Path) -> None:
+    """Juniper, Defining CoS BA Classifiers: QFX5130, QFX5700 and QFX5220 have no DSCP IPv6 classifiers and rewrite rules."""
+    leaf = junos.lines(device_config(network, "stripe1-leaf1"))
+    assert [one for one in leaf if "dscp-ipv6" in one] == []
+    assert [one for one in leaf if one.endswith("classifiers dscp roce")]
+    spine = device_config(network, "spine1")
+    assert [one for one in junos.lines(spine) if one.endswith("classifiers dscp-ipv6 roce")]
+    assert "junos-ipv6-classifier" in {one.id for one in junos.gaps(spine)}
+    later = device_config(designed(tmp_path, TEXT.replace("release: 23.4R2}", "release: 24.4R1}"))[0], "spine1")
+    assert "junos-ipv6-classifier" not in {one.id for one in junos.gaps(later)}

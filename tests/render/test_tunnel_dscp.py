@@ -5,6 +5,9 @@ Juniper validated design 5stage_evpn_vxlan, storage-leaf1: ``vxlan-tos-copy-filt
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from railweave.config.addresses import Address
 from railweave.device.build import device_config
 from railweave.systems.junos import render as junos
 from tests.conftest import example
@@ -41,3 +44,13 @@ def test_a_leaf_without_tunnels_needs_none() -> None:
     network = example("aidc-three-fabrics")
     (leaf, *_) = (one.name for one in network.switches if one.model == "qfx5220-32cd" and one.fabric == "storage")
     assert not [one for one in lines("aidc-three-fabrics", leaf) if "tos-copy" in one or "rewrite" in one]
+
+
+def test_tunnels_over_ipv6_go_by_the_one_kind_of_rule_that_there_is() -> None:
+    """QFX5130 has no DSCP IPv6 rewrite rules; those for DSCP are of IPv6 too (Juniper, Defining CoS Rewrite Rules)."""
+    own = device_config(example("evpn-functional"), "leaf3")
+    assert own.overlay
+    six = replace(own, overlay=replace(own.overlay, loopback=Address("fc00::1")))
+    rules = [one for one in junos.lines(six) if " rewrite-rules " in one]
+    assert rules
+    assert not [one for one in rules if "dscp-ipv6" in one]

@@ -99,8 +99,12 @@ class SonicPlatform(Model):
     source: str
 
 
-Lack = Literal["shared-buffer", "pfc-watchdog", "pfc-xon", "dlb"]
-"""What the sources know switches by, and a platform may not have: statements that its configuration leaves out."""
+Lack = Literal["shared-buffer", "pfc-watchdog", "pfc-xon", "pfc-headroom", "dlb", "dscp-ipv6"]
+"""What the sources know switches by, and a platform may not have: statements that its configuration leaves out.
+
+``pfc-headroom``: cable lengths, MRUs, classes without loss and paused output queues; PFC goes by accounts there. ``dscp-ipv6``: classifiers
+and rewrite rules for IPv6, whose packets go by those of IPv4 there.
+"""
 
 Ability = Literal["random-spray", "payload-filter", "macsec"]
 """What few platforms do: spray packets at random, match the first byte of a UDP payload, encrypt links."""
@@ -109,12 +113,14 @@ Ability = Literal["random-spray", "payload-filter", "macsec"]
 class Platform(Model):
     """How a model differs from the QFX switches that the rest of the catalog is of.
 
-    ``ecn_min_fill`` is the fill level, percent, at which it marks where a fabric file does not say.
+    ``ecn_min_fill`` is the fill level, percent, at which it marks where a fabric file does not say. ``dscp_ipv6_since`` is the release from
+    which classifiers for IPv6 are documented; empty: every release.
     """
 
     lacks: tuple[Lack, ...] = ()
     has: tuple[Ability, ...] = ()
     ecn_min_fill: int | None = None
+    dscp_ipv6_since: str = ""
     source: str = ""
 
 

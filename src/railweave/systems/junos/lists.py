@@ -51,6 +51,7 @@ BELOW = frozenset(
         *((where, word) for where in ("from", "to") for word in ("as-path", "community", "interface", "neighbor")),
         *((where, word) for where in ("from", "to") for word in ("next-hop", "protocol")),
         ("from", "destination-port"),
+        ("pfc-account", "pfc-priority"),
         ("from", "dscp"),
         ("from", "source-port"),
         ("evpn", "extended-vni-list"),

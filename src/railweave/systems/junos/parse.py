@@ -47,6 +47,7 @@ KEYED = frozenset(
         "route",
         "buffer-partition",
         "code-point",
+        "pfc-account",
         "routing-instance",
         "route-filter",
         "prefix-list-filter",

@@ -123,10 +123,11 @@ def pfc_queue(root: Words) -> Iterator[str]:
 )
 def pfc_class(root: Words) -> Iterator[str]:
     """What is paused at ingress is in a lossless class (follows from its meaning)."""
+    by_account = any(one.has("input", "pfc-account") for _, one in _profiles(root))
     lossless = {
         name
         for name, one in root.at(COS, "forwarding-classes", "class").below.items()
-        if one.inside("no-loss") is not None
+        if one.inside("no-loss") is not None or (by_account and one.inside("pfc-priority") is not None)
     }
     classified: dict[str, set[str]] = {}
     for kind in ("dscp", "dscp-ipv6"):
@@ -137,3 +138,22 @@ def pfc_class(root: Words) -> Iterator[str]:
         for (*_, value), one in profile.every("input", "dscp", "code-point", "*"):
             if one.inside("pfc") is not None and not classified.get(value, set()) & lossless:
                 yield f"congestion-notification-profile {name} has pfc at {value}, which is in no lossless class"
+
+
+@check(
+    "junos-pfc-account",
+    "error",
+    applies="junos",
+    why="a code point without an account of the profile is not paused for (follows from its meaning)",
+    fix="define `input pfc-account NAME pfc-priority N` in the same profile",
+)
+def pfc_account(root: Words) -> Iterator[str]:
+    """The PFC account that a code point names is one of its profile, and has a priority."""
+    for name, profile in _profiles(root):
+        accounts = profile.at("input", "pfc-account").below
+        for (*_, value), one in profile.every("input", "*", "code-point", "*"):
+            account = one.value("pfc-account-name")
+            if account and account not in accounts:
+                yield f"congestion-notification-profile {name} has no pfc-account {account}, which code point {value} names"
+            elif account and not accounts[account].names("pfc-priority"):
+                yield f"pfc-account {account} of congestion-notification-profile {name} has no pfc-priority"

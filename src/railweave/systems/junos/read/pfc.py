@@ -55,6 +55,9 @@ def profiles(
 def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
     """MRU and XON offset of a profile; code points that no lossless class has are not understood."""
     mru = xon = None
+    for one in word.block("input").entries("pfc-account"):
+        for priority in one.block("pfc-priority").below.values():
+            priority.take()
     for one in word.block("input").block("dscp").entries("code-point"):
         try:
             known = code_point(one.text) in wanted and one.flag("pfc")
@@ -63,6 +66,7 @@ def _input(word: Word, wanted: set[int]) -> tuple[int | None, int | None]:
         if not known:
             one.leave()
             continue
+        one.value("pfc-account-name")
         mru = one.number("mru")
         xon = one.number("xon")
     return mru, xon

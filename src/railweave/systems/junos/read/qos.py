@@ -121,6 +121,8 @@ def _names_of_classifiers(bound: dict[str, Word]) -> set[str]:
 
 def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
     """Queue, whether it loses nothing, and PFC priority by class."""
+    profiles_found = cos.block("congestion-notification-profile").below.values()
+    by_account = any(one.at_path("input", "pfc-account") is not None for one in profiles_found)
     found: dict[str, tuple[int, bool, int | None]] = {
         name: (queue, False, None) for name, queue in _DEFAULT_CLASSES.items()
     }
@@ -128,7 +130,8 @@ def _queues(cos: Word) -> dict[str, tuple[int, bool, int | None]]:
         one.spread(_CLASS)
         queue = one.number("queue-num")
         if queue is not None:
-            found[one.text] = (queue, one.flag("no-loss"), one.number("pfc-priority"))
+            priority = one.number("pfc-priority")
+            found[one.text] = (queue, one.flag("no-loss") or (by_account and priority is not None), priority)
     for number in cos.block("forwarding-classes").entries("queue"):
         for name in number.names():
             try:

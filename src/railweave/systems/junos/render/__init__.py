@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
+from railweave.catalog.systems import release_key
 from railweave.device.classes import Ecn
 from railweave.render.extra import extra_findings
 from railweave.render.left_out import left_out_findings
@@ -92,6 +94,11 @@ def gaps(config: DeviceConfig) -> list[Finding]:
         found.append(rules.DPF_UNVERIFIED.finding(config.name))
     if config.qos and any(one.ecn and _lengths_alone(one.ecn) for one in config.qos.classes.values()):
         found.append(rules.MARKING_BYTES.finding(config.name))
+    model = catalog().switches.get(config.model)
+    since = model.platform.dscp_ipv6_since if model else ""
+    if config.qos and since and release_key(config.release) < release_key(since):
+        what = f"`dscp-ipv6` classifiers on {config.model} with {config.release}: documented from {since} on"
+        found.append(rules.IPV6_CLASSIFIER.finding(config.name, what))
     if config.balancing.selective:
         found.append(rules.SELECTIVE_DLB.finding(config.name))
     if config.protection:

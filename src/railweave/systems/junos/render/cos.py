@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
 from railweave.systems.junos.names import BUILT_IN_CLASSES, CLASSIFIER, REWRITE_RULE, SCHEDULER_MAP, class_name
 from railweave.systems.junos.render.interfaces import port_order
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from railweave.device.classes import TrafficClass
     from railweave.device.model import DeviceConfig, PfcProfile, QosConfig
     from railweave.systems.junos.tree import Statement
@@ -24,11 +27,14 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
     qos = config.qos
     if qos is None:
         return None
+    model = catalog().switches.get(config.model)
+    lacks = model.platform.lacks if model else ()
+    kinds = classifier_kinds(lacks)
     units = {one.name: [part.unit_vlan or 0 for part in one.parts()] for one in config.interfaces}
     into_tunnels = {one.name for one in config.interfaces if one.kind == "fabric"} if _rewrites(config) else set[str]()
     return block(
         "class-of-service",
-        block("classifiers", [_classifier(kind, qos) for kind in ("dscp", "dscp-ipv6")]),
+        block("classifiers", [_classifier(kind, qos) for kind in kinds]),
         block("drop-profiles", [_drop_profile(name, one) for name, one in qos.classes.items()]),
         _shared_buffer(qos),
         block(
@@ -38,16 +44,22 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
         )
         if qos.shared_buffer
         else None,
-        block("forwarding-classes", [_forwarding_class(name, one) for name, one in qos.classes.items()]),
-        block("congestion-notification-profile", [_pfc_profile(qos, profile) for profile in qos.profiles]),
+        block("forwarding-classes", [_forwarding_class(name, one, lacks) for name, one in qos.classes.items()]),
+        block("congestion-notification-profile", [_pfc_profile(qos, profile, lacks) for profile in qos.profiles]),
         block(
             "interfaces",
             [
-                _binding(qos, port, units.get(port, [0]), rewrite=_kind(config) if port in into_tunnels else None)
+                _binding(
+                    qos,
+                    port,
+                    units.get(port, [0]),
+                    kinds,
+                    rewrite=_kind(config, kinds) if port in into_tunnels else None,
+                )
                 for port in sorted(qos.ports, key=port_order)
             ],
         ),
-        block("rewrite-rules", _rewrite_rule(_kind(config), qos)) if into_tunnels else None,
+        block("rewrite-rules", _rewrite_rule(_kind(config, kinds), qos)) if into_tunnels else None,
         block(
             "scheduler-maps",
             block(
@@ -57,6 +69,11 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
         ),
         block("schedulers", [_scheduler(name, one) for name, one in qos.classes.items()]),
     )
+
+
+def classifier_kinds(lacks: Collection[str]) -> tuple[str, ...]:
+    """Return the kinds of classifiers that a platform takes; without one for IPv6, that for IPv4 is of both."""
+    return ("dscp",) if "dscp-ipv6" in lacks else ("dscp", "dscp-ipv6")
 
 
 def _percent(value: int | None) -> Statement | None:
@@ -120,16 +137,53 @@ def _shared_buffer(qos: QosConfig) -> Statement | None:
     )
 
 
-def _forwarding_class(name: str, one: TrafficClass) -> Statement | None:
+def _forwarding_class(name: str, one: TrafficClass, lacks: Collection[str]) -> Statement | None:
     if BUILT_IN_CLASSES.get(name) == one.queue and not one.lossless:
         return None
     priority = () if one.pfc_priority is None else ("pfc-priority", one.pfc_priority)
-    lossless = ("no-loss", *priority) if one.lossless else ()
+    kept = () if "pfc-headroom" in lacks else ("no-loss",)
+    lossless = (*kept, *priority) if one.lossless else ()
     return entry("class", class_name(name), "queue-num", one.queue, *lossless, key=2)
 
 
-def _pfc_profile(qos: QosConfig, profile: PfcProfile) -> Statement | None:
+def account(priority: int | None) -> str:
+    """Return the name of the PFC account of a priority."""
+    return f"pfc-{priority}"
+
+
+def _pfc_accounts(profile: PfcProfile, lossless: list[TrafficClass]) -> Statement | None:
+    """PFC of PTX: an account a priority, with Junos' own thresholds (XOFF 5000, XON 3750 microseconds of the source port).
+
+    Source: Juniper CLI reference, pfc-account; Juniper/yang, 23.4R1-EVO, junos-conf-class-of-service: congestion-notification-profile.
+    """
+    return block(
+        (profile.name,),
+        block(
+            "input",
+            [
+                block(("pfc-account", account(one.pfc_priority)), choices("pfc-priority", [one.pfc_priority]))
+                for one in lossless
+            ],
+            block(
+                "dscp",
+                [
+                    block(
+                        ("code-point", code_point(dscp)),
+                        leaf("pfc"),
+                        leaf("pfc-account-name", account(one.pfc_priority)),
+                    )
+                    for one in lossless
+                    for dscp in one.dscp
+                ],
+            ),
+        ),
+    )
+
+
+def _pfc_profile(qos: QosConfig, profile: PfcProfile, lacks: Collection[str]) -> Statement | None:
     lossless = [one for one in qos.classes.values() if one.lossless]
+    if "pfc-headroom" in lacks:
+        return _pfc_accounts(profile, [one for one in lossless if one.pfc_priority is not None])
     paused = [
         block(("code-point", f"{one.pfc_priority:03b}"), leaf("flow-control-queue", one.queue))
         for one in lossless
@@ -176,9 +230,9 @@ def _rewrites(config: DeviceConfig) -> bool:
     return config.overlay is not None and config.overlay.tunnel_dscp
 
 
-def _kind(config: DeviceConfig) -> str:
+def _kind(config: DeviceConfig, kinds: tuple[str, ...]) -> str:
     """The kind of rule that sees a tunnel's outer header."""
-    return "dscp-ipv6" if config.overlay and config.overlay.loopback.family == "ipv6" else "dscp"
+    return kinds[-1] if config.overlay and config.overlay.loopback.family == "ipv6" else "dscp"
 
 
 def _rewrite_rule(kind: str, qos: QosConfig) -> Statement | None:
@@ -196,7 +250,9 @@ def _rewrite_rule(kind: str, qos: QosConfig) -> Statement | None:
     )
 
 
-def _binding(qos: QosConfig, port: str, units: list[int], *, rewrite: str | None = None) -> Statement | None:
+def _binding(
+    qos: QosConfig, port: str, units: list[int], kinds: tuple[str, ...], *, rewrite: str | None = None
+) -> Statement | None:
     profile = next((one.name for one in qos.profiles if port in one.ports), None)
     return block(
         (port,),
@@ -205,7 +261,7 @@ def _binding(qos: QosConfig, port: str, units: list[int], *, rewrite: str | None
         [
             block(
                 ("unit", unit),
-                block("classifiers", leaf("dscp", CLASSIFIER), leaf("dscp-ipv6", CLASSIFIER)),
+                block("classifiers", [leaf(kind, CLASSIFIER) for kind in kinds]),
                 block("rewrite-rules", leaf(rewrite, REWRITE_RULE)) if rewrite else None,
             )
             for unit in units

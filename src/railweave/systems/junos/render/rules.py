@@ -75,3 +75,11 @@ CONTROL_PLANE = Rule(
     "published models have every statement; models do not say which conditions a filter on lo0 of this switch takes",
     "load them with `commit confirmed`, one leaf and one spine before the rest, and look at `show firewall`",
 )
+IPV6_CLASSIFIER = Rule(
+    "junos-ipv6-classifier",
+    "warning",
+    "rendering",
+    "classifiers for IPv6 beside those for IPv4 on a model and release that they are not documented for",
+    "a commit may refuse them, or IPv6 packets fall into the default class, where RDMA data is not lossless",
+    "use a later release, or check one router with `commit check`",
+)

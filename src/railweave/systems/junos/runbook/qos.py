@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[Check]:
     """Classes with their marking, buffer partitions, and PFC by cable length."""
     buffers = qos.buffers
+    by_account = "pfc-headroom" in catalog().switches[config.model].platform.lacks
     port = qos.ports[0] if qos.ports else "PORT"
     rows = [
         (
             class_name(name),
             one.queue,
             ", ".join(f"{dscp} ({dscp:06b})" for dscp in one.dscp) or "–",
-            f"no-loss, PFC priority {one.pfc_priority}" if one.lossless else "lossy",
+            f"{'' if by_account else 'no-loss, '}PFC priority {one.pfc_priority}" if one.lossless else "lossy",
             _share(one),
             f"{one.ecn.min_fill} % to {one.ecn.max_fill} % fill, up to {one.ecn.max_probability} %" if one.ecn else "–",
         )
@@ -84,7 +85,7 @@ def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[Check]:
                 (
                     *points,
                     "Priority Flow Control Statistics of a port list every priority: without load all 0",
-                    "the cable length decides the headroom: correct it in the inventory where it was measured otherwise",
+                    _headroom_note(by_account=by_account),
                 ),
                 ("Profile", "Cable length", "MRU", "Ports"),
                 tuple(
@@ -94,6 +95,16 @@ def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[Check]:
             )
         )
     return made
+
+
+def _headroom_note(*, by_account: bool) -> str:
+    """What to know of the headroom that the ports' peers need."""
+    if by_account:
+        return (
+            "load one router first: PFC accounts pause at 5000 µs of the port's speed and resume at 3750 µs; which queue stops when the "
+            "peer pauses is Junos' own, for no document has a statement for it here"
+        )
+    return "the cable length decides the headroom: correct it in the inventory where it was measured otherwise"
 
 
 def _share(one: TrafficClass) -> str:
