@@ -160,6 +160,7 @@ def _unlike(model: str, config: DeviceConfig) -> int:
     if config.overlay and config.overlay.endpoints:
         marks += [config.overlay.tunnel_dscp != ("tunnel-dscp" in known.needs), not known.tunnels]
     if config.qos:
+        marks += [config.qos.ipv6_classifiers and "dscp-ipv6" in known.platform.lacks]
         marks += [config.qos.shared_buffer == ("shared-buffer" in known.platform.lacks)] * 2
     marks.append(
         config.balancing.random != ("random-spray" in known.platform.has and config.balancing.group_mode == "spray")

@@ -30,6 +30,8 @@ def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list
         out.append("PFC watchdog")
     if "pfc-watchdog" in lacks:
         qos = replace(qos, watchdog=None)
+    if "dscp-ipv6" in lacks:
+        qos = replace(qos, ipv6_classifiers=False)
     if "pfc-headroom" in lacks and qos.profiles:
         out.append("PFC headroom by cable length and MRU (PFC accounts pause by time instead)")
     if "pfc-xon" in lacks and qos.xon_offset_cells is not None:

@@ -35,6 +35,7 @@ class QosConfig:
     bytes; on others a class's own fill levels count.
     ``moved`` are classes that the file gives a queue of its own, with that and the one that the system has for them.
     Without ``shared_buffer`` the platform has no partitions to set; ``buffers`` is then what the fabric file wants of others.
+    Without ``ipv6_classifiers`` packets of both families go by the classifier for IPv4.
     """
 
     classes: dict[str, TrafficClass]
@@ -48,3 +49,4 @@ class QosConfig:
     ports: tuple[str, ...]
     shared_buffer: bool = True
     moved: tuple[tuple[str, int, int], ...] = ()
+    ipv6_classifiers: bool = True

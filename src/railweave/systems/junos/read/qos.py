@@ -46,6 +46,9 @@ def qos(top: Word, order: Sequence[str]) -> QosConfig | None:
         ports=tuple(bound),
         shared_buffer=shared,
         moved=(),
+        ipv6_classifiers=any(
+            one.names("classifiers", "dscp-ipv6") for port in bound.values() for one in (port, *port.entries("unit"))
+        ),
     )
 
 

@@ -29,7 +29,7 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
         return None
     model = catalog().switches.get(config.model)
     lacks = model.platform.lacks if model else ()
-    kinds = classifier_kinds(lacks)
+    kinds = ("dscp", "dscp-ipv6") if qos.ipv6_classifiers else ("dscp",)
     units = {one.name: [part.unit_vlan or 0 for part in one.parts()] for one in config.interfaces}
     into_tunnels = {one.name for one in config.interfaces if one.kind == "fabric"} if _rewrites(config) else set[str]()
     return block(
@@ -69,11 +69,6 @@ def class_of_service(config: DeviceConfig) -> Statement | None:
         ),
         block("schedulers", [_scheduler(name, one) for name, one in qos.classes.items()]),
     )
-
-
-def classifier_kinds(lacks: Collection[str]) -> tuple[str, ...]:
-    """Return the kinds of classifiers that a platform takes; without one for IPv6, that for IPv4 is of both."""
-    return ("dscp",) if "dscp-ipv6" in lacks else ("dscp", "dscp-ipv6")
 
 
 def _percent(value: int | None) -> Statement | None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[Check]:
     """Classes with their marking, buffer partitions, and PFC by cable length."""
     buffers = qos.buffers
-    by_account = "pfc-headroom" in catalog().switches[config.model].platform.lacks
+    model = catalog().switches.get(config.model)
+    by_account = model is not None and "pfc-headroom" in model.platform.lacks
     port = qos.ports[0] if qos.ports else "PORT"
     rows = [
         (
