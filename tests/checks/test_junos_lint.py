@@ -95,7 +95,11 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
         {"NO-LOSS loss-priority low code-points 011010": "NO-LOSS loss-priority low code-points 011011"},
         [],
     ),
-    ("junos-pfc-account", {}, [f"{COS} congestion-notification-profile pfc-50m input dscp code-point 011010 pfc-account-name x"]),
+    (
+        "junos-pfc-account",
+        {},
+        [f"{COS} congestion-notification-profile pfc-50m input dscp code-point 011010 pfc-account-name x"],
+    ),
     ("junos-dynamic-neighbor", {}, [f"{GREEN} dynamic-neighbor spine-green allow fe80::/10"]),
     ("junos-peer-auto-discovery", {}, [f"{GREEN} authentication-key word"]),
     ("junos-discovery-interface", {"router-advertisement interface et-0/0/0:0.0": ""}, []),
