@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import Rule as Kind
-from railweave.host.entries import Route, Rule, planned_route
+from railweave.findings.registry import Rule
+from railweave.host.entries import Route, planned_route
+from railweave.host.entries import Rule as KernelRule
 from railweave.host.prefixes import spelled
 from railweave.host.strays import stray_neighbors, stray_routes, stray_rules
 from railweave.live.living import Seen
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.live.living import Living
     from railweave.state.host_state import HostState
 
-RULE = Kind(
+RULE = Rule(
     "server-rule-stray",
     "error",
     "living",
@@ -28,7 +29,7 @@ RULE = Kind(
     fix="delete the rule, and what makes it at boot",
     sometimes="warning",
 )
-ROUTE = Kind(
+ROUTE = Rule(
     "server-route-stray",
     "error",
     "living",
@@ -37,7 +38,7 @@ ROUTE = Kind(
     fix="delete the route, and what makes it at boot",
     sometimes="warning",
 )
-NEIGHBOR = Kind(
+NEIGHBOR = Rule(
     "server-neighbor-permanent",
     "error",
     "living",
@@ -45,7 +46,7 @@ NEIGHBOR = Kind(
     why="the kernel never asks again where it is: after a NIC or leaf is exchanged, its packets go to nobody",
     fix="delete the entry, and what makes it at boot",
 )
-DUPLICATE = Kind(
+DUPLICATE = Rule(
     "server-address-duplicate",
     "error",
     "living",
@@ -55,16 +56,16 @@ DUPLICATE = Kind(
 )
 
 
-def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Kind, Stray]]:
+def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
     """What a server has that takes its traffic from the planned way, each as what it is."""
-    found: list[tuple[Kind, Stray]] = []
+    found: list[tuple[Rule, Stray]] = []
     if state.rules is not None:
         planned = [
-            Rule(_family(one.from_, one.to), one.priority, str(one.from_ or ""), str(one.to or ""), one.table)
+            KernelRule(_family(one.from_, one.to), one.priority, str(one.from_ or ""), str(one.to or ""), one.table)
             for one in wanted.rules
         ]
         there = [
-            Rule(
+            KernelRule(
                 one.family, one.priority, one.from_, one.to, one.table or 0, plain=one.plain is not False, more=one.more
             )
             for one in state.rules
@@ -107,7 +108,7 @@ def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Kind, Stray]]:
     return found + [(NEIGHBOR, one) for one in stray_neighbors(rows, {nic.netdev for nic in wanted.nics})]
 
 
-def seen(wanted: ExpectedHost, found: list[tuple[Kind, Stray]]) -> Iterator[Seen]:
+def seen(wanted: ExpectedHost, found: list[tuple[Rule, Stray]]) -> Iterator[Seen]:
     """The findings of a server's strays, at the NIC whose traffic they take."""
     names = {nic.netdev: nic.name for nic in wanted.nics}
     devices = {one.table: one.dev for one in (*wanted.rules, *wanted.routes)}
