@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.processes import _without_signals, processes
+from railweave.processes import processes, uninterrupted
 from tests.conftest import EXAMPLES
 from tests.tune.studies import STUDY, study
 
@@ -72,7 +72,7 @@ def test_a_signal_while_a_process_starts_is_heard_afterwards(number: signal.Sign
     reached: list[bool] = []
 
     def start() -> None:
-        with _without_signals():
+        with uninterrupted():
             signal.raise_signal(number)
             reached.append(True)
 

@@ -10,14 +10,17 @@ import pickle
 import signal
 import tempfile
 import threading
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import reduction, resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
+from queue import Empty, SimpleQueue
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
     from concurrent.futures import Future
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 LOOK_S = 1.0
 """How long a wait for processes is at most: a signal that comes just before one is heard when it ends."""
@@ -53,17 +56,26 @@ class Pool(ProcessPoolExecutor):
             for _ in range(workers):  # the pool starts one for each task while none is idle
                 self.submit(_nothing)
         except BaseException:
-            self.end(at_once=True)
+            self.end_at_once()
             raise
 
-    def end(self, *, at_once: bool = False) -> None:
-        """Wait for what the processes are at, and end them; or end them whatever they are at. What they have not begun is given up."""
-        if at_once:
+    def submit(self, *arguments: Any, **more: Any) -> Future[Any]:  # noqa: ANN401 - as the pool's own
+        """Submit a task; a signal meanwhile is heard afterwards, and leaves no lock held."""
+        with uninterrupted():
+            return super().submit(*arguments, **more)
+
+    def end(self) -> None:
+        """Wait for what the processes are at, and end them. What they have not begun is given up."""
+        # Once, and waiting: after a shutdown that does not wait, nobody joins the pool's thread, which the interpreter's end then meets at its own end.
+        self.shutdown(wait=True, cancel_futures=True)
+
+    def end_at_once(self) -> None:
+        """End the processes, whatever they are at."""
+        with uninterrupted():
             for one in self._context.made:
                 if one.pid is not None:  # it was started
                     one.kill()  # it has nothing to clean up
-        # Once, and waiting: after a shutdown that does not wait, nobody joins the pool's thread, which the interpreter's end then meets at its own end.
-        self.shutdown(wait=True, cancel_futures=True)
+            self.end()
 
 
 @contextlib.contextmanager
@@ -73,17 +85,23 @@ def processes(workers: int, begin: Callable[[], None] | None = None) -> Generato
     try:
         yield pool
     except BaseException:
-        pool.end(at_once=True)
+        pool.end_at_once()
         raise
     pool.end()
 
 
 def finished(tasks: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
-    """Tasks of a pool as they end, with a look at signals now and then: ``as_completed`` can miss one."""
-    left = set(tasks)
+    """Tasks of a pool as they end. A signal that interrupts it leaves no lock of a task held, as it can inside ``as_completed``."""
+    ended: SimpleQueue[Future[Result]] = SimpleQueue()
+    left = 0
+    with uninterrupted():
+        for one in tasks:
+            one.add_done_callback(ended.put)
+            left += 1
     while left:
-        ended, left = wait(left, LOOK_S, FIRST_COMPLETED)
-        yield from ended
+        with contextlib.suppress(Empty):
+            yield ended.get(timeout=LOOK_S)
+            left -= 1
 
 
 @contextlib.contextmanager
@@ -121,11 +139,17 @@ class _Worker(SpawnProcess):
     """A process of a pool."""
 
     def start(self) -> None:
-        with _without_signals():  # a start that is interrupted leaves a process that nobody knows
-            super().start()
+        resource_tracker.ensure_running()  # else it is started with the first process, and unblocks the signal
+        with uninterrupted():  # a start that is interrupted leaves a process that nobody knows
+            before = signal.pthread_sigmask(
+                signal.SIG_BLOCK, [signal.SIGINT]
+            )  # Ctrl-C is for the parent: this inherits that
+            try:
+                super().start()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def run(self) -> None:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])  # Ctrl-C is for the parent
         end_with_parent()
         super().run()
 
@@ -144,18 +168,21 @@ class _Context(SpawnContext):
         return one
 
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
 @contextlib.contextmanager
-def _without_signals() -> Generator[None]:
-    """Put Ctrl-C and SIGTERM off: they are heard at the end. A process that is started meanwhile inherits that they are blocked."""
-    resource_tracker.ensure_running()  # else it is started with the first process, and unblocks them
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+def uninterrupted() -> Generator[None]:
+    """Put Ctrl-C and SIGTERM off until the end of a ``with``; they are heard then. Only the main thread hears them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {one: signal.signal(one, lambda number, _: came.append(number)) for one in _SIGNALS}
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        for number in came[:1]:
+            signal.raise_signal(number)
 
 
 def _nothing() -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import signal
-import threading
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
+from railweave.processes import uninterrupted
 from railweave.tune.confirming import Candidate, Confirmed, confirmed, on_hardware
 from railweave.tune.importance import importance
 from railweave.tune.measuring import Failed, Refused, Sample, Wanted
@@ -18,7 +16,7 @@ from railweave.tune.scoring import Score, aims_of, as_measured, best_first, domi
 from railweave.tune.search import Searcher, Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from railweave.intent.scenario import Setting
@@ -119,7 +117,7 @@ def _search(
     while batch := searcher.ask():
         told = [one for one in searcher.trials() if one.number < batch[0].number and one.state != "open"]
         found = _batch(study, space, evaluator, batch, told, measured)
-        with _uninterrupted():
+        with uninterrupted():  # a batch is told whole
             for trial in found:
                 bad = trial.state in {"refused", "failed"}
                 score = None if bad else scored(study.goal, study.limits, trial.samples)
@@ -263,20 +261,3 @@ def _line(study: Study, trials: Sequence[Trial]) -> str:
     best = (max if aim.more else min)(good, default=None)
     shown = "none keeps to the limits yet" if best is None else f"best {aim.title} {best:,.2f} {aim.unit}".rstrip()
     return f"{len(trials)} trials, {shown}"
-
-
-@contextlib.contextmanager
-def _uninterrupted() -> Generator[None]:
-    """Put Ctrl-C and SIGTERM off until a batch is told whole."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    before = {one: signal.signal(one, lambda number, _: came.append(number)) for one in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
-    if came:
-        raise KeyboardInterrupt

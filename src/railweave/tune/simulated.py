@@ -69,7 +69,7 @@ class Simulated:
     def close(self) -> None:
         """End the processes at once: nobody asks for what they are at any more."""
         if self._pool is not None:
-            self._pool.end(at_once=True)
+            self._pool.end_at_once()
 
 
 def placed(study: StudyFile, error: InputError) -> list[Any]:
