@@ -20,9 +20,9 @@ AETH, CNP_PADDING = 4, 16
 """What an acknowledgement and a congestion notification packet carry beside these (InfiniBand architecture, annex 17)."""
 
 ADDITIVE_MBPS, HYPER_MBPS, STEPS_GBPS = 5, 50, 25
-"""Steps by which DCQCN raises rates, for each 25 Gb/s of the port (the rule of the HPCC simulator). NVIDIA documents 5 and 50 Mb/s,
-without a speed; the two differ in what the 2:1 ring of docs/validation.md loses. NICs whose reaction is assumed to be ConnectX's rise
-as ConnectX does: with 5 and 50 Mb/s at 400G an all-to-all of 2 GiB took half as long again as published."""
+"""Steps by which DCQCN raises rates, for each 25 Gb/s of the port (the rule of the HPCC simulator), of every vendor. NVIDIA documents 5
+and 50 Mb/s, without a speed; the two differ in what the 2:1 ring of docs/validation.md loses, and with 5 and 50 Mb/s at 400G an
+all-to-all of 2 GiB took half as long again as published."""
 
 REORDER = 256
 """Packets that may come ahead of the next in order before a NIC with adaptive routing asks for it again; assumed."""
