@@ -130,7 +130,10 @@ def test_it_keeps_to_its_schema(name: str) -> None:
     for server in network.servers:
         document = json.loads(host_json(host_config(network, server.name)))
         SCHEMA.validate(document)
-        assert set(document) == set(host_schema()["properties"]) - {"versions"}  # no example asks for any
+        assert set(document) | {"driver_files"} == set(host_schema()["properties"]) - {
+            "versions"
+        }  # no example asks for any
+        assert ("driver_files" in document) == any(nic["driver"] == "bnxt_en" for nic in document["nics"])
 
 
 def test_an_address_of_an_unknown_mac_is_not_given() -> None:
