@@ -118,10 +118,10 @@ class Told(Exception):  # noqa: N818 - no error either
 
 
 def endless() -> PacketEngine:
-    """A run that takes days: a terabyte."""
+    """A run that takes hours: many terabytes."""
     _, _, fabric = bed("h100-rlb")
     pairs = fabric.queue_pairs([("H100-01:gpu0_eth", "H100-03:gpu0_eth", 0)])
-    messages = np.array([(0, 10**12, 0, WRITE)], np.uint64)
+    messages = np.array([(0, 10**12, 0, WRITE)] * 10, np.uint64)
     return PacketEngine(**fabric.arguments(pairs), messages=messages)
 
 
@@ -135,11 +135,23 @@ def test_a_signal_ends_a_run_which_can_go_on(series: bool) -> None:
     one = endless()
     if series:
         one.sample_every(10**6)
+
+    def tell() -> None:
+        while one.now_ps == 0:  # while it runs it cannot be asked
+            pass
+
+    def watch() -> None:
+        with pytest.raises(RuntimeError, match="borrowed"):
+            tell()
+        os.kill(os.getpid(), signal.SIGUSR1)
+
     before = signal.signal(signal.SIGUSR1, told)
+    watching = threading.Thread(target=watch)
+    watching.start()
     try:
-        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1)).start()
         with pytest.raises(Told):
             one.run(2**62)
+        watching.join()
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert 0 < one.now_ps < 2**62
