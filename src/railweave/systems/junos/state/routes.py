@@ -25,8 +25,11 @@ def routes(answers: Answers) -> tuple[Route, ...] | None:
         vrf, answer = name.partition("@")[2], answers.tree(name)
         for entry in answer.find("rt") if answer else []:
             prefix = _prefix(entry)
-            if prefix:
-                found[vrf, prefix] = _route(vrf, prefix, entry)
+            if not prefix:
+                continue
+            route = _route(vrf, prefix, entry)
+            if route.protocol is not None or name.startswith("routes-"):  # lists by protocol have unused routes, too
+                found[vrf, prefix] = route
     for name, (_, vrf, prefix) in asked:
         answer = answers.tree(name)
         if answer is not None:
