@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from railweave.catalog.hardware import SwitchModel
 
 
+MOST_THRESHOLD = 10
+"""The highest index of a dynamic threshold: alpha 8 (docs/fabric-file.md, ``qos``)."""
+
+
 def port_share_bytes(model: SwitchModel, percent: int, speed_gbps: int) -> int:
     """What fill levels are percent of: a port's part of an egress pool, ``percent`` of the buffer, if all ports queue alike.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.catalog.shares import MOST_THRESHOLD
 from railweave.findings.registry import Found, check
 
 if TYPE_CHECKING:
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
     from railweave.checks.subject import Subject
     from railweave.device.model import Bgp, Community, DeviceConfig, QosConfig
-
-MOST_THRESHOLD = 10
-"""The highest index of a dynamic threshold: alpha 8 (docs/fabric-file.md, ``qos``)."""
 
 WELL_KNOWN = frozenset(
     {
@@ -93,8 +91,9 @@ def _qos(config: DeviceConfig) -> Iterator[Lacks]:
             yield f"qos.classes.{name}.dynamic_threshold", _too_high(one.dynamic_threshold)
     if qos.default_class not in qos.classes:
         yield "qos.default_class", _undefined("class", qos.default_class)
-    for name in qos.marking.keys() - qos.classes.keys():
-        yield f"qos.marking.{name}", _undefined("class", name)
+    for name in qos.marking:
+        if name not in qos.classes:
+            yield f"qos.marking.{name}", _undefined("class", name)
     if qos.buffers.ingress_dynamic_threshold > MOST_THRESHOLD:
         yield "qos.buffers.ingress_dynamic_threshold", _too_high(qos.buffers.ingress_dynamic_threshold)
     yield from _bound(config, qos)
@@ -149,7 +148,7 @@ def _policies(config: DeviceConfig) -> Iterator[Lacks]:
 
 
 def _has_value(one: Community) -> bool:
-    """Whether a community is more than a name that a policy uses: readers give such a name its own name as value."""
+    """Return whether a community is more than a name that a policy uses: readers give such a name its own name as value."""
     return ":" in one.value or one.value in WELL_KNOWN
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.device.build import device_config
+from railweave.errors import UnsettledError
 from railweave.network.status import present
 from railweave.routing.control_plane import ControlPlane
 
@@ -48,10 +49,20 @@ class Subject:
         """The control plane of the configurations."""
         return ControlPlane(self.configs.values(), self.network.absent)
 
-    @cached_property
+    @property
     def routes(self) -> Routes:
-        """The forwarding tables with nothing down but what is absent by `status:`."""
-        return self.control_plane.routes()
+        """The forwarding tables with nothing down but what is absent by `status:`. Raises ``UnsettledError``."""
+        if isinstance(self._settled, UnsettledError):
+            raise self._settled
+        return self._settled
+
+    @cached_property
+    def _settled(self) -> Routes | UnsettledError:
+        """The tables, or the reason why there are none: both take long to find."""
+        try:
+            return self.control_plane.routes()
+        except UnsettledError as error:
+            return error
 
     @cached_property
     def present(self) -> Network:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from railweave.catalog.shares import MOST_THRESHOLD
 from railweave.intent.buffers import Buffers
 from railweave.intent.inventory import template
 from railweave.intent.pools import Pools
 from railweave.intent.qos import RDMA
 from railweave.intent.topology import DEFAULT_SYSTEM
 from railweave.sizing.headroom import headroom_percent
-from railweave.sizing.thresholds import HIGHEST, pausing_threshold
+from railweave.sizing.thresholds import pausing_threshold
 from railweave.sizing.words import TITLES, switches
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _qos(catalog: Catalog, found: Size, system: str) -> list[str]:
     - Thresholds at which ports pause before a lossless queue is full, on systems that give these queues a threshold.
     """
     usual, headroom = Buffers(), headroom_percent(catalog, found)
-    lossless = usual.lossless if headroom == usual.headroom else 100 - usual.lossy - headroom
+    lossless = 100 - usual.lossy - headroom
     buffers: dict[str, int] = {}
     if lossless != usual.lossless:
         buffers = {"lossless": lossless, "headroom": headroom}
@@ -164,7 +165,7 @@ def _qos(catalog: Catalog, found: Size, system: str) -> list[str]:
     parts: list[str] = []
     if catalog.systems[system].lossless_queue_threshold is not None:
         buffers["ingress_dynamic_threshold"] = pausing_threshold(found.ports.total, lossless, usual.egress_lossless)
-        parts.append(f"classes: {{{RDMA}: {{dynamic_threshold: {HIGHEST}}}}}")
+        parts.append(f"classes: {{{RDMA}: {{dynamic_threshold: {MOST_THRESHOLD}}}}}")
     if buffers:
         parts.append(f"buffers: {{{', '.join(f'{key}: {value}' for key, value in buffers.items())}}}")
     return [f"    qos: {{{', '.join(parts)}}}"] if parts else []

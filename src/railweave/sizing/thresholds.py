@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from railweave.catalog.shares import held_share
-
-HIGHEST = 10
-"""The highest threshold of a queue, as an index: alpha 8 (``qos.classes.NAME.dynamic_threshold``)."""
+from railweave.catalog.shares import MOST_THRESHOLD, held_share
 
 LOWEST = 1
 """The lowest threshold that every chip has, as an index: alpha 1/64 (lint ``eos-threshold``)."""
 
 
 def pausing_threshold(ports: int, lossless: int, egress_lossless: int) -> int:
-    """Return the highest ingress threshold with which all other ports pause before a queue with the ``HIGHEST`` is full.
+    """Return the highest ingress threshold with which all other ports pause before a queue with the ``MOST_THRESHOLD`` is full.
 
     ``ports`` is how many links a switch can have, so that the value holds when all are in use. The shares of lossless classes are percent
     of the packet buffer. The check ``lossless-queue-full`` compares the same two amounts.
     """
-    queue = egress_lossless * held_share(HIGHEST)
-    fits = (index for index in range(HIGHEST, LOWEST, -1) if lossless * held_share(index, ports - 1) <= queue)
+    queue = egress_lossless * held_share(MOST_THRESHOLD)
+    fits = (index for index in range(MOST_THRESHOLD, LOWEST, -1) if lossless * held_share(index, ports - 1) <= queue)
     return next(fits, LOWEST)

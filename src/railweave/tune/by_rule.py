@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from railweave.catalog import catalog
+from railweave.catalog.shares import MOST_THRESHOLD
 from railweave.collectives.nccl import NUMBERS, RCCL_NUMBERS
 from railweave.report.headroom import headrooms
 from railweave.simulation.model.retries import BASE_PS
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from railweave.network.model import Network
     from railweave.report.headroom import Headroom
 
-DEFAULT_THRESHOLD, MOST_THRESHOLD = 7, 10
-"""Index of the dynamic threshold that systems have by default, and the largest: alpha = 2^(index - 7) (facts of Broadcom's switches)."""
+DEFAULT_THRESHOLD = 7
+"""Index of the dynamic threshold that systems have by default: alpha = 2^(index - 7) (facts of Broadcom's switches)."""
 LONGEST_PAUSES = 10
 """How many times the longest honest pause a queue must be stuck before a watchdog may act. Assumed: no source gives a figure."""
 MOST_DETECTION = 10
