@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.findings import Finding
+    from railweave.network.model import Network
     from railweave.report.bom import Item
     from railweave.report.prices import Prices
     from railweave.sizing.request import Answer
@@ -157,10 +158,11 @@ def init(
             f"queue pairs: one per path color ({found.sized.best.colors}); --qps {PREDICT} chooses by prediction, with what each number gets"
         )
     with waiting(f"designing and checking {found.sized.best.gpus:,} GPUs", quiet=quiet or as_json):
-        findings = to_be_reported(sized(found, hardware))
+        network = sized(found, hardware)
+        findings = to_be_reported(network)
     written = start_sized(found, folder)
     if html is not None:
-        _draw(html, found, {str(shape): items for shape, items in bought.items()}, known, hardware)
+        _draw(html, found, network, {str(shape): items for shape, items in bought.items()}, known)
         written.append(html)
     paid = {TITLES[shape]: str(cost(items, known)) for shape, items in bought.items()} if known else {}
     _print(found, written, paid, findings, as_json=as_json)
@@ -171,18 +173,17 @@ def init(
 def _draw(
     html: Path,
     found: Answer,
+    network: Network,
     bought: Mapping[str, Sequence[Item]],
     prices: Prices | None,
-    hardware: Path | None,
 ) -> None:
     """Write the page of a sizing."""
-    from railweave.outputs.starting import designed
     from railweave.report.sized import sized_html
     from railweave.sizing.report import to_json, words
     from railweave.writing import write_file
 
     told = to_json(found.catalog, found.sized), list(words(found.catalog, found.sized))
-    write_file(html, sized_html(designed(found.fabric(), hardware), *told, bought, prices))
+    write_file(html, sized_html(network, *told, bought, prices))
 
 
 def _count(option: str, text: str | None, what: str, fix: str, most: int = 999_999_999) -> int:
