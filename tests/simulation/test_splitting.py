@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import railweave
-from railweave.catalog.posting import COSTLY, split_cost
-from railweave.device.queue_pairs import QUEUE_PAIRS, SPLIT, designed_variables
+from railweave.catalog.posting import COSTLY, QUEUE_PAIRS, SPLIT, split_cost
+from railweave.device.queue_pairs import designed_variables
 from railweave.network.model import Network
 from railweave.simulation.collective import predict
 from railweave.simulation.conditions import bed_of

@@ -1,4 +1,4 @@
-"""What NCCL's proxies take to post messages, and what it costs to split each message over all queue pairs of a connection.
+"""Time that NCCL's proxies take to post messages, and the cost of splitting each message over all queue pairs of a connection.
 
 A proxy posts one write after another for its NIC: each part of a message, and a word for each buffer that is free. Messages that
 are not split take the queue pairs of their connection in turn, so several that are under way fill all paths as well.
@@ -6,12 +6,15 @@ are not split take the queue pairs of their connection in turn, so several that 
 
 from __future__ import annotations
 
+QUEUE_PAIRS, SPLIT = "NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS"
+"""NCCL's variables: queue pairs of a connection, and whether each message is split over all of them."""
+
 POST_COST_PS = 670_000
-"""What NCCL's network proxy takes, per NIC, for a message that it posts: a part of data on a queue pair, or a receiver's
+"""Time that NCCL's network proxy takes, per NIC, for a message that it posts: a part of data on a queue pair, or a receiver's
 credit message that a buffer is free. Fitted: docs/validation.md, "What was fitted"."""
 
 POINT_TO_POINT_BYTES = 128 << 10
-"""What all-to-all sends at once: one network message (NCCL 2.23 ``init.cc``, P2pNetChunkSize)."""
+"""Bytes that an all-to-all sends at once: one network message (NCCL 2.23 ``init.cc``, P2pNetChunkSize)."""
 
 COSTLY = 0.1
 """A setting that makes a collective longer by more than this part is named."""

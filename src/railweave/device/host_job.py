@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from railweave.device.address_range import address_range
 from railweave.device.host_model import Variable
-from railweave.device.long_haul import environment
 from railweave.device.queue_pairs import queue_pairs
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from railweave.config.addresses import Family
     from railweave.device.host_model import HostAddress, HostNic, HostQos
     from railweave.device.host_scope import HostScope
-    from railweave.device.long_haul import LongHaul
     from railweave.network.fabric import Fabric
     from railweave.network.model import Job
 
@@ -52,7 +50,7 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
     far = scope.long_haul.get(one.fabric)
     found = [
         *([_plugin(wanted)] if colored else []),
-        *_queue_pairs(wanted, len(first) if colored else 0, far),
+        *(Variable(name, *text) for name, text in queue_pairs(wanted, len(first) if colored else 0, far).items()),
         *_devices(used, fabric, exact=library == "NCCL"),
         *(_merged(library, own_plugin=own_plugin) if fabric.adapters else []),
         *_traffic_class(one, by_color=bool(wanted.color_dscp) and own_plugin),
@@ -130,13 +128,6 @@ def _tuner(wanted: Job) -> list[Variable]:
     if wanted.tuner:
         found.append(Variable("RAILWEAVE_NET_TUNER", "1", "NCCL chooses by that table"))
     return found
-
-
-def _queue_pairs(wanted: Job, colors: int, far: LongHaul | None) -> list[Variable]:
-    """Queue pairs of the fabric file, and one a path color, come before those that long links ask for."""
-    given = queue_pairs(wanted, colors, far)
-    more = environment(far) if far else {}
-    return [Variable(name, *text) for name, text in {**given, **more, **given}.items()]
 
 
 def _devices(nics: Sequence[HostNic], fabric: Fabric, *, exact: bool) -> list[Variable]:

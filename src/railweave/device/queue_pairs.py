@@ -9,17 +9,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog.posting import QUEUE_PAIRS, SPLIT
 from railweave.device.long_haul import environment, long_haul
 
 if TYPE_CHECKING:
     from railweave.device.long_haul import LongHaul
     from railweave.network.model import Job, Network
 
-QUEUE_PAIRS, SPLIT = "NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS"
-
 
 def queue_pairs(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str, str]]:
-    """Return both variables with value and reason; ``colors``: path colors of a NIC, 0 without; empty: NCCL's own default.
+    """Return the variables of queue pairs and long links, each with value and reason; ``colors``: path colors of a NIC, 0 without.
+
+    Queue pairs of the fabric file, and one a path color, come before those that long links ask for.
+    """
+    found = _own(wanted, colors, far)
+    more = environment(far) if far else {}
+    return found | {name: text for name, text in more.items() if name not in found}
+
+
+def _own(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str, str]]:
+    """Return both variables of queue pairs; empty: NCCL's own default.
 
     Only with path colors does a net plugin weigh paths by the parts of a message, so those designs split.
     """
@@ -51,8 +60,7 @@ def splits(network: Network, colors: int) -> bool:
 
 def _decided(network: Network, colors: int) -> dict[str, str]:
     far = next((one for fabric in network.fabrics if (one := long_haul(network, fabric)) is not None), None)
-    found = {} if far is None else environment(far)
-    found |= queue_pairs(network.hosts.job, colors if colors > 1 else 0, far)
+    found = queue_pairs(network.hosts.job, colors if colors > 1 else 0, far)
     return {name: value for name, (value, _) in found.items()}
 
 

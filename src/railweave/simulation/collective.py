@@ -92,7 +92,7 @@ def predict(
     bed = bed or bed_of(network, lb)
     conditions = conditions or Conditions()
     fabric, job, hosts = bed.fabric, bed.job, bed.hosts
-    colors = int((fabric.addresses.places >= 0).sum(axis=1).max())
+    colors = fabric.addresses.paths
     known = parameters({**designed_variables(network, colors), **(nccl or {})}, job.library)
     if qps is not None:
         known = known.with_number("NCCL_IB_QPS_PER_CONNECTION", qps)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.simulation.engines.flows import run_flows
-from railweave.simulation.engines.traffic import Traffic
+from railweave.simulation.engines.traffic import at_once
 from railweave.simulation.model.outages import Timeline
 
 if TYPE_CHECKING:
@@ -32,14 +32,7 @@ def job_links(
     the run's own parameters: the seed decides hashes.
     """
     used = np.zeros(len(fabric.wiring.port_cable), np.bool_)
-    messages = np.zeros((len(pairs), 4), np.uint64)
-    messages[:, 0] = np.arange(len(pairs))
-    messages[:, 1] = 1
-    none = np.zeros(0, np.uint64)
-    nothing = np.zeros(len(pairs), np.uint32)
-    traffic = Traffic(
-        pairs, messages, np.zeros(2, np.uint64), none.astype(np.uint32), none, np.ones(len(pairs), np.bool_), nothing
-    )
+    traffic = at_once(pairs, 1)
     later = [Timeline(tables=(replace(one, at_ps=0),)) for one in timeline.tables if one.at_ps <= until_ps]
     for tables in (Timeline(), *later):
         used |= run_flows(set_parameters(fabric.flow_arguments(pairs, tables)), traffic).sent_bytes > 0

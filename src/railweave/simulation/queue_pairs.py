@@ -44,7 +44,7 @@ def queue_pairs(network: Network) -> QueuePairs:
 def _chosen(network: Network) -> QueuePairs:
     tenants = [tenant.name for fabric in network.fabrics for tenant in fabric.tenants]
     bed = bed_of(network, tenant=tenants[0] if tenants else None)
-    colors = int((bed.fabric.addresses.places >= 0).sum(axis=1).max())
+    colors = bed.fabric.addresses.paths
     counts = [1 << power for power in range(colors.bit_length()) if 1 << power < colors] + [colors]
     times: dict[int, list[float]] = {count: [] for count in counts}
     cases = [(name, small_case(bed, size, 0, SERVERS), most) for name, size, most in QUESTIONS]

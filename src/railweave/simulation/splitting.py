@@ -1,14 +1,14 @@
-"""What it costs that NCCL splits each message over all queue pairs, where its proxies are busy posting the parts."""
+"""The cost of splitting each message over all queue pairs, where its proxies are busy posting the parts."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.catalog.posting import COSTLY
+from railweave.catalog.posting import COSTLY, QUEUE_PAIRS, SPLIT
 from railweave.collectives.nccl import parameters
 from railweave.collectives.queue_pairs import parts_of
-from railweave.device.queue_pairs import QUEUE_PAIRS, SPLIT, designed_variables, splits
+from railweave.device.queue_pairs import designed_variables, splits
 from railweave.simulation.agreement import SMALL_PACKET_HOPS, Case, small_case
 from railweave.simulation.collective import predict
 from railweave.simulation.settings import texts
@@ -48,7 +48,7 @@ def _remark(network: Network, bed: Bed, scenario: Scenario, conditions: Conditio
     if not own.complete:
         return ""
     given = texts(scenario.overrides.nccl | step.nccl)
-    colors = int((bed.fabric.addresses.places >= 0).sum(axis=1).max())
+    colors = bed.fabric.addresses.paths
     nccl = parameters({**designed_variables(network, colors), **given}, bed.job.library)
     pairs = nccl[QUEUE_PAIRS] if step.qps is None else step.qps
     posting = own.load.proxy_ps >= POSTING * own.time_ps

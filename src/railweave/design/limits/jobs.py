@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog.posting import COSTLY, split_cost
+from railweave.catalog.posting import COSTLY, QUEUE_PAIRS, SPLIT, split_cost
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
@@ -64,8 +64,6 @@ _GID_INDEXES = ("NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX")
 _BY_VALUE = {-1, "auto"}
 """What NCCL and UCX take for an index that they look for themselves."""
 
-QUEUE_PAIRS, SPLIT = "NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS"
-
 
 def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
     """Note what the file asks of jobs that the fabrics of GPUs' own NICs are not made for.
@@ -124,11 +122,12 @@ def _check_splitting(
             continue
         gbps = context.catalog.nics[group.nic].speed_gbps
         ports = f"{group.ports} x " if group.ports > 1 else ""
+        cost = split_cost(gbps, group.ports, pairs)
         what = (
             f"{pairs * group.ports} parts of each message over {ports}{gbps}G: an all-to-all takes up to "
-            f"{split_cost(gbps, group.ports, pairs):.0%} longer than with whole messages"
+            f"{cost:.0%} longer than with whole messages"
         )
-        found.append((split_cost(gbps, group.ports, pairs), what))
+        found.append((cost, what))
     cost, what = max(found, default=(0.0, ""))
     if cost > COSTLY:
         at = ("hosts", "job", "environment", SPLIT) if asked else where

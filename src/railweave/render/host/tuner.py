@@ -16,7 +16,6 @@ from railweave.collectives.tuner_table import tuner_rows
 from railweave.device.host import config_of
 from railweave.device.host_job import rdma_nics, uses_own_plugin
 from railweave.device.host_model import HostNic
-from railweave.device.long_haul import environment
 from railweave.device.queue_pairs import queue_pairs
 
 if TYPE_CHECKING:
@@ -40,8 +39,7 @@ def tuner_json(members: Sequence[HostScope]) -> str:
         return ""
     paths = len(nics[0].addresses)
     far = first.long_haul.get(nics[0].fabric)
-    given = (environment(far) if far else {}) | queue_pairs(first.hosts.job, paths, far)
-    words = {name: value for name, (value, _) in given.items()}
+    words = {name: value for name, (value, _) in queue_pairs(first.hosts.job, paths, far).items()}
     fabric, ports = first.fabrics[nics[0].fabric], defaultdict[int, list[HostNic]](list)
     for nic in nics:
         ports[fabric.nic_number(nic.rail)].append(nic)

@@ -36,6 +36,23 @@ class Traffic:
     limits: NDArray[np.uint32] | None = None
 
 
+def at_once(pairs: NDArray[np.uint32], carried: NDArray[np.float64] | int) -> Traffic:
+    """Return the traffic of one message of so many bytes on each queue pair, none of which waits."""
+    messages = np.zeros((len(pairs), 4), np.uint64)
+    messages[:, 0] = np.arange(len(pairs))
+    messages[:, 1] = carried
+    none = np.zeros(0, np.uint64)
+    return Traffic(
+        pairs,
+        messages,
+        np.zeros(2, np.uint64),
+        none.astype(np.uint32),
+        none,
+        np.ones(len(pairs), np.bool_),
+        np.zeros(len(pairs), np.uint32),
+    )
+
+
 def traffic_of(
     addresses: Addresses,
     hosts: NDArray[np.uint32],

@@ -53,6 +53,11 @@ class Addresses:
         return np.stack([src, dst, to, back], axis=1).astype(np.uint32)
 
     @cached_property
+    def paths(self) -> int:
+        """The most addresses that a host has: one for each path color."""
+        return int((self.places != NONE).sum(axis=1).max())
+
+    @cached_property
     def nic_of(self) -> NDArray[np.int64]:
         """By host the first port of its NIC that is there."""
         there = np.argmax(self.ports != NONE, axis=1)

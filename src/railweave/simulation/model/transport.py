@@ -54,14 +54,13 @@ def transport(nic: HostNic, qos: HostQos, *, reordering: bool, family: Family | 
     }
     own = vendor(nic.vendor).transport(nic.model)
     found |= own.parameters
+    notes = ["NICs: receive buffer and retransmission timeout are the engine's own", own.note]
     if own.dcqcn is not None:
         steps = nic.speed_gbps / STEPS_GBPS
         found |= {
             "dcqcn.additive": f"{ADDITIVE_MBPS * steps:g}M",
             "dcqcn.hyper": f"{HYPER_MBPS * steps:g}M",
         }
-    notes = ["NICs: receive buffer and retransmission timeout are the engine's own", own.note]
-    if own.dcqcn is not None:
         notes.append("DCQCN: rates rise by steps that grow with the port's speed (assumed)")
     if reordering:
         found |= {

@@ -10,7 +10,7 @@ from railweave.errors import InputError, Option, Problem
 from railweave.simulation.background import ends
 from railweave.simulation.engines.flows import run_flows
 from railweave.simulation.engines.run import NEVER
-from railweave.simulation.engines.traffic import Traffic
+from railweave.simulation.engines.traffic import at_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,19 +44,7 @@ def taken(
     wiring = fabric.wiring
     rates = wiring.cables[wiring.port_cable, 2].astype(np.float64)
     line = rates[wiring.first_port[sources.astype(np.int64)]]
-    messages = np.zeros((len(pairs), 4), np.uint64)
-    messages[:, 0] = np.arange(len(pairs))
-    messages[:, 1] = np.maximum(line * wanted.share / wanted.qps * WINDOW_US / 8, 1)
-    none = np.zeros(0, np.uint64)
-    traffic = Traffic(
-        pairs,
-        messages,
-        np.zeros(2, np.uint64),
-        none.astype(np.uint32),
-        none,
-        np.ones(len(pairs), np.bool_),
-        np.zeros(len(messages), np.uint32),
-    )
+    traffic = at_once(pairs, np.maximum(line * wanted.share / wanted.qps * WINDOW_US / 8, 1))
     arguments = fabric.flow_arguments(pairs, timeline)
     arguments["parameters"] = {**arguments["parameters"], **settings}
     run = run_flows(arguments, traffic)
@@ -64,5 +52,6 @@ def taken(
         lost = pairs[int((run.arrivals == NEVER).argmax())]
         names = f"{wiring.nics[int(lost[0])]} does not reach {wiring.nics[int(lost[1])]}"
         raise InputError([Problem(Option("--background", part=("ports",)), names, "name the ports of one tenant")])
-    headers = run.sent_bytes[np.unique(wiring.first_port[sources.astype(np.int64)])].sum() / messages[:, 1].sum()
+    headers = run.sent_bytes[np.unique(wiring.first_port[sources.astype(np.int64)])].sum()
+    headers /= traffic.messages[:, 1].sum()
     return np.minimum(run.sent_bytes / headers * 8 / WINDOW_US / rates, 1.0)

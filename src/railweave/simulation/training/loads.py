@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.catalog.posting import POST_COST_PS
+from railweave.catalog.posting import POST_COST_PS, QUEUE_PAIRS
 from railweave.collectives.nccl import parameters
 from railweave.collectives.queue_pairs import split
 from railweave.collectives.whole import messages
-from railweave.device.queue_pairs import QUEUE_PAIRS, designed_variables
+from railweave.device.queue_pairs import designed_variables
 from railweave.simulation.engines.flows import run_flows
 from railweave.simulation.engines.traffic import Traffic, traffic_of
 from railweave.simulation.model.ports import check_planes, usable

@@ -202,7 +202,7 @@ def _ready(
         plan = traced(read, number, own.servers[0].gpu, own.ranks, [server.name for server in own.servers])
     if isinstance(plan, list):
         raise InputError(plan)
-    colors = int((bed.fabric.addresses.places >= 0).sum(axis=1).max())
+    colors = bed.fabric.addresses.paths
     nccl = nccl_of(network, texts(job.nccl), own, job.qps or qps, colors)
     placed = Placed(bed.fabric, own, hosts, nccl, timeline, settings)
     return _Job(plan, placed, plan.graph(placed.inside) if isinstance(plan, Traced) else build(plan, placed.inside))
