@@ -1,7 +1,8 @@
-"""Lists of numbers as command lines have them: ``10,20-29``."""
+"""Numbers in command lines and names: lists such as ``10,20-29``, and the order of ports."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,3 +18,8 @@ def ranges(numbers: Iterable[int]) -> str:
         else:
             found.append([one])
     return ",".join("-".join(map(str, one)) for one in found)
+
+
+def numbers(name: str) -> tuple[int, ...]:
+    """Return the numbers in a port's name, by which ports are in order: Eth1/2 before Eth1/16, and channels in order."""
+    return tuple(map(int, re.findall(r"[0-9]+", name)))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, NamedTuple
 
+from railweave.render.tables import as_csv
 from railweave.report.bom import bill
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def attributes(network: Network) -> dict[str, Attributes]:
     """All that is known of each cable, by its name; cables to routers of the operator's too."""
     found = {one.name: _attributes(network, one) for one in network.cables}
     for fabric, _, router, link in network.external_links():
-        at = {**_place(network, "a", link.leaf), **_place(network, "b", router.name)}
+        at = {**_place(network, link.leaf, "a_"), **_place(network, router.name, "b_")}
         found[f"{link.leaf}:{link.port}--{router.name}"] = {
             "kind": "external",
             "fabric": fabric.name,
@@ -98,16 +97,16 @@ def _end(network: Network, side: str, end: End) -> dict[str, str]:
         "physical": end.physical,
         "channel": end.channel,
     }
-    return {**{f"{side}_{key}": _text(value) for key, value in own.items()}, **_place(network, side, end.device)}
+    return {**{f"{side}_{key}": _text(value) for key, value in own.items()}, **_place(network, end.device, f"{side}_")}
 
 
 def _text(value: str | int | None) -> str:
     return "" if value is None else str(value)
 
 
-def _place(network: Network, side: str, device: str) -> dict[str, str]:
+def _place(network: Network, device: str, before: str = "") -> dict[str, str]:
     place = network.positions.get(device)
-    return {f"{side}_rack": place.rack if place else "", f"{side}_unit": str(place.unit) if place else ""}
+    return {f"{before}rack": place.rack if place else "", f"{before}unit": str(place.unit) if place else ""}
 
 
 def differing(old: Attributes, new: Attributes) -> Changes:
@@ -128,10 +127,7 @@ def _devices(network: Network) -> dict[str, Attributes]:
         one.name: {"model": one.model, "release": one.release, "serial": one.serial} for one in network.switches
     }
     found |= {one.name: {"serial": one.serial} for one in network.servers}
-    for name, own in found.items():
-        place = network.positions.get(name)
-        found[name] = {**own, "rack": place.rack if place else "", "unit": str(place.unit) if place else ""}
-    return found
+    return {name: {**own, **_place(network, name)} for name, own in found.items()}
 
 
 def bill_changes(old: Network, new: Network) -> tuple[BillChange, ...]:
@@ -165,15 +161,11 @@ def cable_work(old: Network, new: Network) -> Iterator[CableWork]:
 
 def work_csv(work: Iterable[CableWork]) -> str:
     """The list for the technician as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CableWork._fields)
-    writer.writerows(work)
-    return out.getvalue()
+    return as_csv(CableWork._fields, work)
 
 
 def _action(old: Network, new: Network, cable: Cable, other: Cable | None) -> str:
-    """What is to be done with a cable that becomes ``other``; empty where nobody has to touch it."""
+    """Return the work on a cable that becomes ``other``; empty if no one has to touch the cable."""
     if other is None:
         return "remove"
     if cable.length_m != other.length_m:

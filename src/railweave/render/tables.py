@@ -27,7 +27,7 @@ ADDRESSES = (
 
 def cabling_csv(network: Network) -> str:
     """One row a cable with both its ends; ``length_is`` says whether the length is planned or measured."""
-    return _csv(CABLING, _cables(network))
+    return as_csv(CABLING, _cables(network))
 
 
 RACKS = (
@@ -64,7 +64,7 @@ def racks_csv(network: Network) -> str:
                     )
                 )
     racks = {one.rack: place for place, one in enumerate(network.positions.values())}
-    return _csv(RACKS, sorted(rows, key=lambda row: (racks[str(row[0])], row[1])))
+    return as_csv(RACKS, sorted(rows, key=lambda row: (racks[str(row[0])], row[1])))
 
 
 def _cables(network: Network) -> Iterator[tuple[object, ...]]:
@@ -94,7 +94,7 @@ def _cables(network: Network) -> Iterator[tuple[object, ...]]:
 def addresses_csv(network: Network) -> str:
     """Every address: management, router id, loopback, tunnel endpoint, gateway, link, external router and NIC."""
     width = len(ADDRESSES)
-    return _csv(ADDRESSES, (row + ("",) * (width - len(row)) for row in _addresses(network)))
+    return as_csv(ADDRESSES, (row + ("",) * (width - len(row)) for row in _addresses(network)))
 
 
 def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
@@ -173,7 +173,8 @@ def _alone(address: str) -> str:
     return "/128" if ":" in address else "/32"
 
 
-def _csv(header: Iterable[str], rows: Iterable[tuple[object, ...]]) -> str:
+def as_csv(header: Iterable[str], rows: Iterable[tuple[object, ...]]) -> str:
+    """Return rows under a header as CSV."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(header)

@@ -8,6 +8,7 @@ from railweave.nearest import nearest
 from railweave.plugged import check_known, modules_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 PARTS = {
@@ -74,6 +75,6 @@ def missing_parts(kind: type, plain: type, definition: Path) -> dict[str, str]:
     return without
 
 
-def _hint(name: str, known: Any) -> str:  # noqa: ANN401 - names
+def _hint(name: str, known: Iterable[str]) -> str:
     meant = nearest(name, known)
     return f": did you mean {meant}?" if meant else ""

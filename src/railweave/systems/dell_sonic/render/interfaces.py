@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from railweave.config.number_ranges import ranges
+from railweave.config.number_ranges import numbers, ranges
 from railweave.config.sections import line, section
 from railweave.systems.dell_sonic.render.access import edge_port
 from railweave.systems.dell_sonic.render.control_plane import on_gateway
@@ -26,11 +25,6 @@ FAMILIES = {"ipv4": "ip", "ipv6": "ipv6"}
 
 PROXY_ARP = "ip proxy-arp enable remote-only"
 """Answers for addresses that the switch has a route to by another interface."""
-
-
-def port_order(name: str) -> tuple[int, ...]:
-    """Ports by number: Eth1/2 before Eth1/16, channels in order."""
-    return tuple(map(int, re.findall(r"[0-9]+", name)))
 
 
 def breakouts(config: DeviceConfig) -> Iterator[Section]:
@@ -66,7 +60,7 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
     for vrf in config.vrfs:
         yield section(f"interface Vlan {transit_vlan(config, vrf.name)}", f"ip vrf forwarding {names[vrf.name]}")
     routed = {one.port: one for one in config.gateways if one.port}
-    for port in sorted(config.interfaces, key=lambda one: port_order(one.name)):
+    for port in sorted(config.interfaces, key=lambda one: numbers(one.name)):
         yield _port(config, port, routed.get(port.name))
         for part in port.parts() if port.kind == "external" and port.unit_vlan is not None else ():
             yield section(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
 from railweave.config.addresses import Address, InterfaceAddress
+from railweave.config.number_ranges import numbers
 from railweave.device.model import DeviceConfig, Interface, Split
 from railweave.device.port_model import with_parts
 from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, bgp, is_underlay, other_end, process
@@ -22,7 +23,6 @@ from railweave.systems.eos.read.ports import PORT, ports, vlans_of
 from railweave.systems.eos.read.qos import balancing, profiles, qos
 from railweave.systems.eos.read.stanzas import Stanzas
 from railweave.systems.eos.read.values import address, peer_of
-from railweave.systems.eos.render.ports import order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -211,7 +211,7 @@ def _gateways(
     mac, sent = shared_mac(taking), advertisements(stanzas)
     named = catalog().systems["eos"].vlan_interface
     result: dict[str, Gateway] = {}
-    for port in sorted(found.values(), key=lambda one: (not one.name.startswith(VLAN), order(one.name))):
+    for port in sorted(found.values(), key=lambda one: (not one.name.startswith(VLAN), numbers(one.name))):
         taken = port.name in fabric or port.name in outside or not port.addresses
         vlan = port.name.removeprefix(VLAN)
         if taken or not (PORT.fullmatch(port.name) or (vlan != port.name and vlan.isdecimal())):
@@ -243,7 +243,7 @@ def _interfaces(
         elif port.name in fabric:
             kinds[port.parent] = "fabric"
     there = [port for port in found.values() if PORT.fullmatch(port.name) and (port.used or port.name in kinds)]
-    there.sort(key=lambda one: (_KINDS.index(kinds.get(one.name, "server")), order(one.name)))
+    there.sort(key=lambda one: (_KINDS.index(kinds.get(one.name, "server")), numbers(one.name)))
     return with_parts(
         _interface(port, kinds.get(port.name, "server"), unit, outside, known, names)
         for port in there

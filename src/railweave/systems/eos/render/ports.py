@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.config.addresses import Address
-from railweave.config.number_ranges import ranges
+from railweave.config.number_ranges import numbers, ranges
 from railweave.config.sections import Section, section
 from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
 from railweave.systems.eos.render.access import edge_port
@@ -44,11 +43,6 @@ def family(address: Addressed) -> str:
     return "ipv6" if address.family == "ipv6" else "ip"
 
 
-def order(name: str) -> tuple[int, ...]:
-    """Ports by number: Ethernet2/1 before Ethernet16/1."""
-    return tuple(int(number) for number in re.findall(r"\d+", name))
-
-
 def speed(port: Interface) -> str:
     """The speed with the lanes it runs on: ``400g-4``; a breakout is nothing else than that."""
     return f"{port.speed_gbps}g-{min(port.lanes, MOST_LANES.get(port.speed_gbps, port.lanes))}"
@@ -76,7 +70,7 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
     for number in config.bare_vlans():
         yield section(f"vlan {number}", f"name VLAN{number:04d}")
     routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
-    for port in sorted(config.interfaces, key=lambda one: order(one.name)):
+    for port in sorted(config.interfaces, key=lambda one: numbers(one.name)):
         yield section(f"interface {port.name}", _port(config, port, routed.get(port.name)))
         for part in port.parts() if port.unit_vlan is not None else ():
             yield section(f"interface {tagged_name(part)}", _tagged(part))

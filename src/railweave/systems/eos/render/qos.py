@@ -88,7 +88,7 @@ def headroom_bytes(qos: QosConfig) -> int:
 
 
 def pool_bytes(config: DeviceConfig, qos: QosConfig) -> int | None:
-    """What headroom may take of the chip's buffer; None for hardware that the catalog does not know."""
+    """Return the share of the chip's buffer that headroom may take; None for hardware that the catalog does not know."""
     model = catalog().switches.get(config.model)
     return None if model is None else round(model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.config.number_ranges import numbers
 from railweave.device.protection import LINK_LOCAL
-from railweave.systems.sonic.render.ports import port_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -91,7 +91,7 @@ def _peers(wanted: ControlPlane, family: Family) -> Iterator[Row]:
 
 
 def _server_ports(config: DeviceConfig) -> list[str]:
-    return sorted((one.name for one in config.interfaces if one.kind == "server"), key=port_order)
+    return sorted((one.name for one in config.interfaces if one.kind == "server"), key=numbers)
 
 
 def _drops(wanted: ControlPlane, family: Family) -> Iterator[Row]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.config.number_ranges import numbers
 from railweave.systems.sonic.render.macsec import PROFILE
 from railweave.systems.sonic.render.names import ETHERNET_HEADER, LOOPBACK, routed_name, vrf_names
 
@@ -14,11 +14,6 @@ if TYPE_CHECKING:
 
     from railweave.device.model import DeviceConfig, Gateway, Interface
     from railweave.systems.sonic.tables import Row, Tables
-
-
-def port_order(name: str) -> tuple[int, ...]:
-    """Ports by number: Ethernet8 before Ethernet16."""
-    return tuple(map(int, re.findall(r"[0-9]+", name)))
 
 
 def ports(config: DeviceConfig) -> Tables:
@@ -77,7 +72,7 @@ def interfaces(config: DeviceConfig) -> Tables:
     """
     table: dict[str, Row] = {}
     names = vrf_names(config)
-    for port in sorted(config.fabric_interfaces(), key=lambda one: port_order(one.name)):
+    for port in sorted(config.fabric_interfaces(), key=lambda one: numbers(one.name)):
         table[port.name] = {} if port.addresses else {"ipv6_use_link_local_only": "enable"}
         table |= {f"{port.name}|{address}": {} for address in port.addresses}
     for gateway in config.gateways:
@@ -85,7 +80,7 @@ def interfaces(config: DeviceConfig) -> Tables:
             table |= _addressed(gateway, names)
     tagged: dict[str, Row] = {}
     outside = [part for one in config.interfaces if one.kind == "external" for part in one.parts()]
-    for port in sorted(outside, key=lambda one: port_order(one.name)):
+    for port in sorted(outside, key=lambda one: numbers(one.name)):
         if port.kind == "external":
             name, row = routed_name(port), {"vrf_name": names[port.vrf]} if port.vrf else {}
             if port.unit_vlan is None:
@@ -112,7 +107,7 @@ def vlans(config: DeviceConfig) -> Tables:
         },
         "VLAN_MEMBER": {
             f"Vlan{vlan}|{port.name}": {"tagging_mode": "tagged" if vlan in port.tagged else "untagged"}
-            for port in sorted(config.interfaces, key=lambda one: port_order(one.name))
+            for port in sorted(config.interfaces, key=lambda one: numbers(one.name))
             for vlan in config.carried(port)
         },
         "VLAN_INTERFACE": {key: row for one in bridged for key, row in _addressed(one, names).items()},
@@ -151,4 +146,4 @@ def loopback(config: DeviceConfig) -> Tables:
 def used(config: DeviceConfig) -> Iterator[Interface]:
     """Ports that quality of service is bound to, in order."""
     bound = set(config.qos.ports if config.qos else ())
-    yield from sorted((one for one in config.interfaces if one.name in bound), key=lambda one: port_order(one.name))
+    yield from sorted((one for one in config.interfaces if one.name in bound), key=lambda one: numbers(one.name))
