@@ -42,7 +42,7 @@ def modules_of(folder: Path) -> set[str]:
 
 
 def _entries(folder: Path) -> list[str]:
-    """What a folder has: modules and packages without their ending, other files with it."""
+    """Return the entries of a folder: modules and packages without their ending, other files with it."""
     there = (one for one in folder.iterdir() if not one.name.startswith((".", "__")))
     return sorted(one.stem if one.suffix == ".py" else one.name for one in there)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 LOOK_S = 1.0
-"""How long a wait for processes is at most: a signal that comes just before one is heard when it ends."""
+"""Longest wait for processes, seconds: a signal that comes just before one is heard when it ends."""
 
 
 Result = TypeVar("Result")
@@ -155,7 +155,7 @@ class _Worker(SpawnProcess):
 
 
 class _Context(SpawnContext):
-    """Where a pool has its processes from; it keeps those that were made."""
+    """The source of a pool's processes; it keeps those that were made."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,4 +186,4 @@ def uninterrupted() -> Generator[None]:
 
 
 def _nothing() -> None:
-    """What a process of a pool is started for."""
+    """Do nothing: the first task of a process, for which the pool starts it."""

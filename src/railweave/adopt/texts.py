@@ -181,7 +181,7 @@ def _bare(nos: str) -> DeviceConfig:
 
 
 def read_lldp(capture: Capture, devices: Sequence[Read]) -> Lldp:
-    """What LLDP heard: the neighbor of each port and its port, by the name that its configuration has.
+    """Return what LLDP heard: the neighbor of each port and its port, by the name that its configuration has.
 
     ``lldp.json`` of a device has ``{"PORT": {"device": NAME, "port": PORT}}``, or what lldpd prints; without one what the device
     itself answered is read (``lldp-neighbors``). Raises ``InputError`` for a file of another form.

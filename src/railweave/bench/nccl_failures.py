@@ -58,7 +58,7 @@ _CALL = re.compile(r"\bCall to .*\bfailed\b|\w\(\) failed\b")
 
 
 def is_completion(text: str) -> bool:
-    """Whether a message of NCCL is about a completion: of verbs, or of the OFI plugin."""
+    """Return whether a message of NCCL is about a completion: of verbs, or of the OFI plugin."""
     return "completed with error" in text or ("completion" in text and _VERBS.search(text) is not None)
 
 

@@ -128,7 +128,7 @@ def _heads(text: str) -> bool:
 
 
 def _of_another(run: _Run, text: str) -> bool:
-    """Whether a table begins whose run has no head: a second header, or a row after the end of the run before."""
+    """Return whether a table begins whose run has no head: a second header, or a row after the end of the run before."""
     if _HEADER.match(text):
         return bool(run.rows or run.averaged)
     return (run.concluded or run.averaged) and _ROW.match(text) is not None

@@ -53,7 +53,7 @@ class _Document:
 
     @property
     def has_info(self) -> bool:
-        """Whether it has its ``test_info``."""
+        """Return whether it has its ``test_info``."""
         return any(name == "test" for _, name, _ in self.settings)
 
 

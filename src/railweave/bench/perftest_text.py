@@ -95,11 +95,11 @@ class _Test:
     heading: str = ""
     """The last line that was not understood, after the last row."""
     left_out: str = ""
-    """Why further rows are left out."""
+    """The reason to leave out further rows."""
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more is to come. A server of a test in one direction ends its table without a row."""
+        """Return whether nothing more is to come. A server of a test in one direction ends its table without a row."""
         return bool(self.failures) or (self.headed and self.rules > (0 if self.taken else 1))
 
     def whole(self, file: str) -> Perftest:

@@ -100,7 +100,7 @@ class SonicPlatform(Model):
 
 
 Lack = Literal["shared-buffer", "pfc-watchdog", "pfc-xon", "pfc-headroom", "dlb", "dscp-ipv6"]
-"""What the sources know switches by, and a platform may not have: statements that its configuration leaves out.
+"""Statements of the sources that a platform may not have: its configuration leaves them out.
 
 ``pfc-headroom``: cable lengths, MRUs, classes without loss and paused output queues; PFC goes by accounts there. ``dscp-ipv6``: classifiers
 and rewrite rules for IPv6, whose packets go by those of IPv4 there.

@@ -111,7 +111,7 @@ def _edits(steps: Sequence[Step]) -> list[list[Step]]:
 
 
 def _is_systems_own(edit: Sequence[Step], patterns: Collection[str]) -> bool:
-    """Whether nothing is added but what the system writes by itself."""
+    """Return whether nothing is added but what the system writes by itself."""
     return (
         len(edit) == 1
         and edit[0].kind == "add"

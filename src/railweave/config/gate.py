@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     Replace = Callable[[Sequence[str], str], str]
-    """What takes the place of a secret, by the words before it and its value."""
+    """The text that replaces a secret, by the words before it and its value."""
     Edit = tuple[int, int, str]
 
 _HIDDEN_NAME = re.compile(r"<hidden:([^<>\s]+)>")
 _STANDS_FOR = re.compile(r'"?(?:<secret:[^<>]*>|<hidden(?:[-:][^<>\s]*)?>|&lt;(?:secret|hidden)[^<>]*&gt;)"?')
-"""What stands in the place of a secret already."""
+"""A text that has already replaced a secret."""
 _UNNAMED = re.compile(r'"?<hidden(?:-\d+)?>"?')
 _KEY_MATERIAL = re.compile(
     r"(?:-----BEGIN (?!(?:[A-Z0-9]+ )*PUBLIC KEY)[A-Z0-9 ]{1,40}-----(?:(?!-----BEGIN )[\s\S])*?(?:-----END [A-Z0-9 ]{1,40}-----(?:\s|\\n)*|\Z))+"
@@ -47,7 +47,7 @@ _JSON_KEY = re.compile(
 )
 """Keys of JSON whose value is a secret, whatever it is."""
 _KEY_FILE = re.compile(r"/(?:[\w.-]+/)+[\w.-]+\.(?:key|pem|cer|crt)")
-"""Where a key is, and not the key."""
+"""Words for the place of a key, which is not the key."""
 _COMMUNITIES = "SNMP_COMMUNITY"
 """A table of SONiC whose keys are secrets."""
 
@@ -103,7 +103,7 @@ def hidden(statement: str) -> str:
 
 @dataclass
 class Gate:
-    """What replaces secrets in the texts of a network's devices: the same value in the same place has one name everywhere.
+    """The gate that replaces secrets in the texts of a network's devices: the same value in the same place has one name everywhere.
 
     A value that a capture has hidden already is taken to be the same on every device: the operator gives it, and sees its name.
     """

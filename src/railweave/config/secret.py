@@ -13,7 +13,7 @@ from functools import lru_cache
 REFERENCE = re.compile(r"<secret:([^>]*)>")
 """How a secret stands in configuration; its group is the name."""
 HIDDEN = "<hidden>"
-"""What stands in the place of a secret that was taken out (``gate``)."""
+"""The text that replaces a secret that was taken out (``gate``)."""
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 """A text in quotation marks, in which a backslash stands before one that belongs to it."""
 _INSIDE = r'(?:[^"\\]|\\.)*'

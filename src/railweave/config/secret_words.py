@@ -18,7 +18,7 @@ STEMS = re.compile(
     r"(?i)pass|secret|key|communit|psk|\bcak|token|auth|priv|md5|snmp|bearer|ascii-text|hexadecimal|credential|certificates|bindpw|\$\w{1,6}\$"
     r"|://|eyJ"
 )
-"""What a line with a secret holds; a line without any of these is not looked at."""
+"""Words of lines with a secret; a line without any of these is not looked at."""
 _ANNOUNCES = re.compile(
     r"(?:[a-z0-9]+[-_])*(?:password|passwd|pass-?phrase|passkey|secret|psk|cak|bindpw|token|credential|apikey|jwt|ascii-text|hexadecimal"
     r"|(?:auth|authentication|privacy|priv|private|shared|encryption|md5|message-digest|digest|api|access|server|secret|md|master)[-_]key"
@@ -78,7 +78,7 @@ SHAPE = re.compile(
     r"\$(?:\d{1,2}|2[aby]|y|gy|8[aA]|sha\d*|md5|apr1)\$[^\s;\"'<>]+"  # crypt(3) and Junos
     r"|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*"  # a JSON web token
 )
-"""What is a secret wherever it stands."""
+"""Texts that are a secret anywhere."""
 INSIDE = re.compile(
     r"(?i)(?:(?<![a-z0-9])(?:[a-z0-9]+[-_.])*(?:password|passwd|pwd|secret|token|apikey|api[-_]key|access[-_]key|[a-z]*auth)=(?:(?:key|token|token-secure),)?+"
     r"|[a-z][a-z0-9+.-]*://[^\s:/@\"]*:|\bbearer\s+|\bauthorization:\s*\w+\s+)(?P<value>(?!<)[^\s,;\"'&@<>]+)"
@@ -151,7 +151,7 @@ def _past_form(low: list[str], at: int, end: int) -> int:
 
 
 def _is_no_value(low: list[str], at: int, end: int) -> bool:
-    """Whether a word in the place of a secret is none: it says what follows, or announces one itself."""
+    """Return whether a word in the place of a secret is none: it says what follows, or announces one itself."""
     if low[at] in _NO_VALUE:
         return True
     more = at + 1 < end and low[at + 1] not in _AFTER

@@ -184,7 +184,7 @@ class Journal:
             write_file(folder / file, text, private=True)
 
     def kept(self, number: int, device: str, when: Literal["before", "after"]) -> dict[str, str]:
-        """What was kept; empty where nothing was. Raises ``OutputError`` where it cannot be read."""
+        """Return the kept records; empty if there are none. Raises ``OutputError`` if they cannot be read."""
         folder = self.folder / "revisions" / f"{number:04}" / device / when
         try:
             return {one.name: one.read_text(encoding="utf-8") for one in sorted(folder.iterdir())}
@@ -252,7 +252,7 @@ def _reading(path: Path) -> Generator[sqlite3.Connection]:
 
 
 def _there(path: Path) -> bool:
-    """Whether a file exists. Raises ``OSError`` where that is not to be known: ``Path.exists`` may say no then."""
+    """Return whether a file exists. Raises ``OSError`` where that is not to be known: ``Path.exists`` may say no then."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):

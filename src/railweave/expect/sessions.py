@@ -30,7 +30,7 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
         return routes.counted(config.name, mask)[0]
 
     def received(device: str, link: str) -> tuple[int, int]:
-        """What a device receives on a link: prefixes of others, and its own."""
+        """Count the prefixes that a device receives on a link: prefixes of others, and its own."""
         mask = routes.received.get((device, link))
         return (0, 0) if mask is None else routes.counted(device, mask)
 

@@ -241,7 +241,7 @@ def rule_of(family: int, shown: dict[str, Any]) -> Rule:
 
 
 def _more(shown: dict[str, Any]) -> list[str]:
-    """What else a rule selects by and does, as ``ip rule add`` takes it (iproute2, ip/iprule.c)."""
+    """Return the other selectors and actions of a rule, as ``ip rule add`` takes it (iproute2, ip/iprule.c)."""
     words = ["not"] if "not" in shown else []
     for key in sorted(set(shown) - _PLAIN_RULE - {"not"}):
         value = shown[key]

@@ -64,6 +64,6 @@ def plain(name: str | None) -> str:
 
 
 def _by_place(name: str, heads: set[str]) -> bool:
-    """Whether a name is of the form that the known ports have: ``Eth1/3/1`` where another is called ``Eth1/2/1``."""
+    """Return whether a name is of the form that the known ports have: ``Eth1/3/1`` where another is called ``Eth1/2/1``."""
     found = _NAME.fullmatch(name)
     return found is not None and found[1] in heads

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAIN, LOCAL = 254, 255
 MAIN_PRIORITY = 32766
-"""Where the kernel's own rule for the main table is (net/ipv6/fib6_rules.c, net/ipv4/fib_rules.c)."""
+"""Priority of the kernel's own rule for the main table (net/ipv6/fib6_rules.c, net/ipv4/fib_rules.c)."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def _family(prefix: str) -> int:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Whether two prefixes of one family have addresses in common; empty is every address."""
+    """Return whether two prefixes of one family have addresses in common; empty is every address."""
     if not one or not other:
         return True
     first, second = (ipaddress.ip_network(each, strict=False) for each in (one, other))
@@ -135,7 +135,7 @@ def _within(address: str, prefix: str) -> bool:
 
 
 def _place(wanted: Rule, kernel: Sequence[Rule]) -> int:
-    """Where a planned rule is in the kernel's order; of one that is missing, where it belongs."""
+    """Return the place of a planned rule in the kernel's order; if the rule is missing, the place where it belongs."""
     for number, one in enumerate(kernel):
         if one.does(wanted):
             return number
@@ -144,13 +144,13 @@ def _place(wanted: Rule, kernel: Sequence[Rule]) -> int:
 
 
 def _harmless(one: Rule) -> bool:
-    """Whether a rule decides nothing: it looks up this machine's own addresses, is a mark for others, or is for VRFs, which have their own."""
+    """Return whether a rule decides nothing: it looks up this machine's own addresses, is a mark for others, or is for VRFs, which have their own."""
     words = one.more.split()
     return one.table == LOCAL or "nop" in words or "l3mdev" in words or ("goto" in words and "unresolved" in words)
 
 
 def _takes(one: Rule, wanted: Rule) -> bool:
-    """Whether a rule selects packets that a planned one is for, and sends them elsewhere."""
+    """Return whether a rule selects packets that a planned one is for, and sends them elsewhere."""
     if one.plain and one.table == wanted.table:
         return False
     jump = re.search(r"\bgoto (\d+)", one.more)
@@ -162,7 +162,7 @@ def _takes(one: Rule, wanted: Rule) -> bool:
 
 
 def _only_some(one: Rule) -> bool:
-    """Whether a rule is for packets that a program marks, or that come in by another interface: what this server sends has neither by itself."""
+    """Return whether a rule is for packets that a program marks, or that come in by another interface: what this server sends has neither by itself."""
     words = one.more.split()
     if words[:1] == ["not"]:
         return False

@@ -48,7 +48,7 @@ _CONTAINER = """#!/bin/sh
 shift 3
 exec "$(dirname "$0")/lldpcli" "$@" show neighbors details
 """
-"""What stands for ``docker`` on a switch: SONiC's lldpd is in a container, a lab's is not. ``lldpctl`` prints as ``lldpcli`` with details (lldpctl(8))."""
+"""A stand-in for ``docker`` on a switch: SONiC's lldpd is in a container, a lab's is not. ``lldpctl`` prints as ``lldpcli`` with details (lldpctl(8))."""
 
 
 def missing(frr: Frr, suite: str) -> str:

@@ -79,7 +79,7 @@ def _of_vrf(lab: Running, routes: Routes, config: DeviceConfig, vrf: Vrf, known:
 
 
 def _to_host(lab: Running, vrf: Vrf, route: KernelRoute) -> bool:
-    """Whether a route leads to an address on a layer-2 network of the tenant, by the leaf that it is on: no other has to be there."""
+    """Return whether a route leads to an address on a layer-2 network of the tenant, by the leaf that it is on: no other has to be there."""
     nic = lab.plan.bridged_hosts.get(route.prefix)
     if nic is None or nic.tenant != vrf.name:
         return False

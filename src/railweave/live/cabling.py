@@ -112,7 +112,7 @@ def _ends(wanted: dict[End, Port | Nic]) -> dict[End, End]:
 
 
 def _of_another(said: LldpNeighbor, one: Port | Nic) -> bool:
-    """Whether a neighbor is another device than the design has there, whatever it calls its port."""
+    """Return whether a neighbor is another device than the design has there, whatever it calls its port."""
     return said.system is not None and short(said.system) != short(one.peer)
 
 

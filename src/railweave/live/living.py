@@ -58,7 +58,7 @@ class Living:
         return found
 
     def has_prefix(self, text: str) -> bool:
-        """Whether a prefix is one of the design's, or a part of one: of servers, loopbacks or tunnel endpoints."""
+        """Return whether a prefix is one of the design's, or a part of one: of servers, loopbacks or tunnel endpoints."""
         try:
             prefix = ip_network(text, strict=False)
         except ValueError:

@@ -1,4 +1,4 @@
-"""Which end of the design an LLDP neighbor is: devices by their short names, their ports by all the names that systems announce."""
+"""The end of the design that an LLDP neighbor is: devices by their short names, their ports by all the names that systems announce."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What servers have besides the design: rules before the planned ones, routes in their tables, permanent neighbors, others' addresses."""
+"""Entries of servers that the design does not have: rules before the planned ones, routes in their tables, permanent neighbors, others' addresses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NEIGHBOR = Rule(
     "error",
     "living",
     "A server has a permanent neighbor on a NIC of the design.",
-    why="the kernel never asks again where it is: after a NIC or leaf is exchanged, its packets go to nobody",
+    why="the kernel never asks again where it is: after a NIC or leaf is exchanged, its packets are lost",
     fix="delete the entry, and what makes it at boot",
 )
 DUPLICATE = Rule(
@@ -57,7 +57,7 @@ DUPLICATE = Rule(
 
 
 def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
-    """What a server has that takes its traffic from the planned way, each as what it is."""
+    """Return the entries of a server that divert its traffic from the planned path, each with its kind."""
     found: list[tuple[Rule, Stray]] = []
     if state.rules is not None:
         planned = [
@@ -156,7 +156,7 @@ def _family(*words: object) -> int:
 
 
 def _prefix(text: str) -> bool:
-    """Whether a server said a prefix, or nothing."""
+    """Return whether a server said a prefix, or nothing."""
     try:
         return not text or bool(spelled(text))
     except ValueError:

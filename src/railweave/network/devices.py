@@ -232,7 +232,7 @@ class Cable:
 
     @property
     def labels(self) -> tuple[str, str]:
-        """What is printed on the labels of its two ends: this end, the other end, the length."""
+        """Return the texts on the labels of its two ends: this end, the other end, the length."""
         a, b = (f"{end.device} {end.port}" for end in (self.a, self.b))
         return f"{a} > {b}, {self.length_m:g} m", f"{b} > {a}, {self.length_m:g} m"
 

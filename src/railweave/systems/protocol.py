@@ -106,32 +106,32 @@ class System(Renderer, Protocol):
 
     @property
     def reader(self) -> Reader | None:
-        """What reads configuration text: the module ``read`` of its folder; None: missing on purpose."""
+        """The reader of configuration text: the module ``read`` of its folder; None: missing on purpose."""
         return cast("Reader | None", self._part("read"))
 
     @property
     def state(self) -> StateReader | None:
-        """What is asked of a switch about its state, and reads the answers: the package ``state``; None: missing on purpose."""
+        """Questions about a switch's state, and the reader of their answers: the package ``state``; None: missing on purpose."""
         return cast("StateReader | None", self._part("state"))
 
     @property
     def telemetry(self) -> Telemetry | None:
-        """What is subscribed to by gNMI, and reads the paths: the module ``telemetry``; None: missing on purpose."""
+        """Subscriptions by gNMI, and the reader of their paths: the module ``telemetry``; None: missing on purpose."""
         return cast("Telemetry | None", self._part("telemetry"))
 
     @property
     def transaction(self) -> Transaction | None:
-        """How a running device is changed: the module ``transaction``; None: missing on purpose."""
+        """Changes of a running device: the module ``transaction``; None: missing on purpose."""
         return cast("Transaction | None", self._part("transaction"))
 
     @property
     def upgrade(self) -> Installation | None:
-        """How another release is installed: the module ``upgrade``; None: missing on purpose."""
+        """Installation of another release: the module ``upgrade``; None: missing on purpose."""
         return cast("Installation | None", self._part("upgrade"))
 
     @property
     def first_boot(self) -> FirstBoot | None:
-        """What a new device is given at its first boot: the module ``first_boot``; None: missing on purpose."""
+        """Files for the first boot of a new device: the module ``first_boot``; None: missing on purpose."""
         return cast("FirstBoot | None", self._part("first_boot"))
 
     @property
@@ -172,7 +172,7 @@ class System(Renderer, Protocol):
 
     @property
     def runbook(self) -> Runbook | None:
-        """What a runbook is made of: the module ``runbook``; None: missing on purpose."""
+        """Parts of a runbook: the module ``runbook``; None: missing on purpose."""
         return cast("Runbook | None", self._part("runbook"))
 
 

@@ -58,7 +58,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Symptom:
-    """What counters show.
+    """Return the symptoms that counters show.
 
     ``row`` is the row of Table 9 (empty: it has none), ``advice`` what to do where no value helps, ``fabric`` that of the
     first switch that shows it.

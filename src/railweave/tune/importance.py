@@ -1,4 +1,4 @@
-"""What part of the differences between trials each knob makes: analysis of variance, and nothing where the trials cannot tell.
+"""The share of each knob in the differences between trials: analysis of variance, and nothing where the trials cannot tell.
 
 If every combination was measured, with several seeds each, the differences between seeds are the noise: a knob's share is all that
 goes away if it is kept, by itself and together with others (total effect), so that shares of knobs that act together add up to more
@@ -164,7 +164,7 @@ def _left(columns: list[NDArray[np.float64]], values: NDArray[np.float64]) -> tu
 
 
 def _chance(own: float, own_freedom: int, left: float, freedom: int, whole: float, rng: np.random.Generator) -> float:
-    """How likely noise alone makes as large a ratio of variances (F distribution, drawn)."""
+    """Return how likely noise alone makes as large a ratio of variances (F distribution, drawn)."""
     if own <= EXACT * whole:
         return 1.0
     if left <= EXACT * whole:

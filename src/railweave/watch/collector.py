@@ -55,12 +55,12 @@ class Watched:
 
     @property
     def state(self) -> Literal["up", "down", "not known"]:
-        """Whether its numbers come; not known: none ever did."""
+        """Return whether its numbers come; not known: none ever did."""
         return "up" if self.reached.up else "down" if self.reached.known else "not known"
 
     @property
     def answers(self) -> bool:
-        """Whether all that the design is compared with comes: what is streamed, and what is asked."""
+        """Return whether all that the design is compared with comes: what is streamed, and what is asked."""
         return all(one.reached.up for one in self.sources)
 
 

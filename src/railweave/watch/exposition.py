@@ -45,7 +45,7 @@ def exposed(devices: Iterable[Watched], anomalies: Mapping[tuple[str, str], int]
 
 
 def whole(standing: Standing) -> str:
-    """How the network stands, as text. Not known is no number (NaN): neither 1 nor 0."""
+    """Return the state of the network as text. Not known is no number (NaN): neither 1 nor 0."""
     state = {"as designed": "1", "not as designed": "0", "not known": "NaN"}[standing.state]
     designed, left = "railweave_network_as_designed", "railweave_network_devices_not_known"
     lines = [

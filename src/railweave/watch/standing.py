@@ -1,4 +1,4 @@
-"""How a network stands by what was compared of it: a device that was not heard of is not known, and then the whole is not either."""
+"""The state of a network by what was compared of it: a device that was not heard of is not known, and then the whole is not either."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ LONGEST_WAIT_S = 8.0
 
 @dataclass
 class Reached:
-    """How it stands with one device. ``since`` is when it last came up or went down, ``heard`` when a number last came (monotonic).
+    """The state of the subscription to one device. ``since`` is when it last came up or went down, ``heard`` when a number last came (monotonic).
 
     ``known`` says whether it was ever up.
     """

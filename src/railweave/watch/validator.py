@@ -171,7 +171,7 @@ class Validator:
             return [NOT_COMPARED.finding(self.network.name, f"nothing could be compared: {cause(error)}, after {why}")]
 
     def _odd(self, now: Look, name: str) -> str:
-        """Why what one device says cannot be compared; empty: it can."""
+        """The reason why a device's answers cannot be compared; empty: they can."""
         states = {name: now.states[name]} if name in now.states else {}
         hosts = {name: now.hosts[name]} if name in now.hosts else {}
         try:

@@ -68,7 +68,7 @@ class Watching:
             await self.look()
 
     def standing(self) -> Standing:
-        """How the network stands by the last look."""
+        """Return the state of the network at the last look."""
         expected = [*self.validator.expected, *self.validator.servers]
         return standing(expected, self.compared, self.anomalies.listed())
 

@@ -88,7 +88,7 @@ def calls(case: Case) -> Iterator[Found]:
 
 
 def _of_memory(call: FailedCall) -> bool:
-    """Whether memory could not be registered, which is a finding of its own (``run-memory-locked``)."""
+    """Return whether memory could not be registered, which is a finding of its own (``run-memory-locked``)."""
     return call.error == NO_MEMORY and re.search(r"\bibv_(?:reg_mr|create_[cq])", call.text) is not None
 
 

@@ -195,7 +195,7 @@ _XID = {
     **dict.fromkeys((169, 171, 172, 173), "failed"),
     **dict.fromkeys((43, 63, 92, 162, 163), "informs"),
 }
-"""What an Xid means for the next job: those of the GPU or its links fail it, and five inform. Any other, of a program or new, is a warning.
+"""Meaning of an Xid for the next job: those of the GPU or its links fail it, and five inform. Any other, of a program or new, is a warning.
 
 (NVIDIA Xid catalog by way of OCI's table; Azure's list agrees but for 63, 65 and 92. From 157 on by their names in ``nverror.h`` of NVIDIA's
 open-gpu-kernel-modules: retirement that failed, fatal timeouts, uncorrectable memory, links between chips.)

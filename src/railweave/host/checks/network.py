@@ -93,7 +93,7 @@ def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: values.Address) -> bool:
-    """Whether an address of a path's prefix is another server's: not the static one, or formed from another MAC address (RFC 4291, appendix A)."""
+    """Return whether an address of a path's prefix is another server's: not the static one, or formed from another MAC address (RFC 4291, appendix A)."""
     if not path.slaac or address == path.address:
         return path.address is not None and address != path.address
     if address.version != 6 or (int(address) >> 24) & 0xFFFF != 0xFFFE:
@@ -183,7 +183,7 @@ def stray_routes(server: Server) -> Iterator[Outcome]:
 @of_server(
     "host-stray-neighbors",
     what="No neighbor of a planned NIC is permanent.",
-    why="The kernel never asks again where it is: after a NIC or leaf is exchanged, its packets go to nobody.",
+    why="The kernel never asks again where it is: after a NIC or leaf is exchanged, its packets are lost.",
     how="ip -j neigh show nud permanent",
     source="ip-neighbour(8): the design has no permanent neighbors",
 )

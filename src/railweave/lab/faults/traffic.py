@@ -105,7 +105,7 @@ class QueuePair:
 
     @property
     def pinned(self) -> bool:
-        """Whether each hop is one link that every packet crosses."""
+        """Return whether each hop is one link that every packet crosses."""
         return bool(self.hops) and all(len(hop) == 1 for hop in self.hops) and all(self.certain)
 
     def links(self) -> set[str]:

@@ -63,7 +63,7 @@ class Broadcom(Vendor):
 
     @property
     def qos_folder(self) -> str:
-        """Where the package bnxt_re_conf looks."""
+        """Return the path that the package bnxt_re_conf reads."""
         return "/etc/bnxt_re"
 
     def qos_files(self, config: HostConfig) -> dict[str, str]:

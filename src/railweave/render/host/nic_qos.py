@@ -24,7 +24,7 @@ def files(config: HostConfig) -> dict[str, str]:
 
 
 def installed(config: HostConfig) -> dict[str, dict[str, str]]:
-    """What drivers read on the server: the settings of each file (``KEY=VALUE``), by its path there."""
+    """Return the settings that drivers read on the server: the settings of each file (``KEY=VALUE``), by its path there."""
     return {
         f"{vendor.qos_folder}/{name}": dict(line.split("=", 1) for line in text.splitlines())
         for vendor in vendors_of(nic.vendor for nic in config.nics)

@@ -27,7 +27,7 @@ NOT_READ = {
     "bfd": "the sessions' list has no published form",
     "isis": "no public document shows that it has IS-IS",
     "routes.*.protocol": "no public document shows the form of the routing table: of routes only static ones are read, with those that drop packets",
-    "not_forwarding": "no public document shows where it is told",
+    "not_forwarding": "no public document shows which command prints it",
     "vrfs": "only the running configuration shows them",
     "vnis": "only the running configuration shows them",
     "evpn": "no public document shows the form of its routes",

@@ -301,7 +301,7 @@ def _watchdog(taking: Taking) -> Watchdog | None:
 
 
 def balancing(taking: Taking, families: tuple[Family, ...]) -> BalancingConfig:
-    """How next-hop groups are shared. The table's size turns nothing on by itself (AVD, description of ``flow_set_size``)."""
+    """Return how next-hop groups are shared. The table's size turns nothing on by itself (AVD, description of ``flow_set_size``)."""
     distribution = "ip hardware fib load-balance distribution dynamic"
     dynamic = taking.last(distribution)
     sized = taking.last(f"{distribution} flow-set-size <value>")

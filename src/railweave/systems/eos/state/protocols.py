@@ -223,7 +223,7 @@ def _route(vrf: str, prefix: str, entry: Value | None, paths: tuple[Path, ...] |
 
 
 def _drops(entry: Value) -> str | None:
-    """How a route drops packets: its action is no forwarding, or it leads to ``Null0``."""
+    """Return how a route drops packets: its action is no forwarding, or it leads to ``Null0``."""
     action = entry.one("routeAction").lower()
     null = next(
         (

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 DROPPING = {"blackhole", "unreachable", "prohibit"}
-"""What the kernel calls routes and rules that drop packets, without a word or with one to their sender (ip-route(8))."""
+"""Names of the kernel for routes and rules that drop packets, without a word or with one to their sender (ip-route(8))."""
 
 
 def forwarding_questions() -> list[Question]:
-    """What is asked about forwarding as such."""
+    """Questions about forwarding itself."""
     return [
         Question(f"{name}-{family}", "json", {"ssh": f"ip -j -{number} {what}"})
         for family, number in (("ipv4", 4), ("ipv6", 6))

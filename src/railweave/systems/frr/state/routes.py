@@ -65,7 +65,7 @@ def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> Route:
 
 
 def _drops(hop: Value) -> str:
-    """How a next hop drops packets: ``Null0`` and blackhole say nothing to the sender."""
+    """Return how a next hop drops packets: ``Null0`` and blackhole say nothing to the sender."""
     words = {"reject": "reject", "adminProhibited": "prohibit", "admin-prohibited": "prohibit"}
     return next((word for key, word in words.items() if hop.one(key).flag()), "blackhole")
 

@@ -99,7 +99,7 @@ def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[Check]:
 
 
 def _headroom_note(*, by_account: bool) -> str:
-    """What to know of the headroom that the ports' peers need."""
+    """Return notes on the headroom that the peers of ports need."""
     if by_account:
         return (
             "load one router first: PFC accounts pause at 5000 µs of the port's speed and resume at 3750 µs; which queue stops when the "
