@@ -181,3 +181,27 @@ def test_a_device_that_was_asked_for_is_not_in_use() -> None:
 )
 def test_processors(text: str, *, mask: bool, count: int) -> None:
     assert processors(text, mask=mask) == count
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ibv_reg_mr",
+        "ibv_reg_mr_iova2",
+        "ibv_reg_dmabuf_mr",
+        "ibv_create_cq",
+        "ibv_create_qp",
+        "ibv_create_comp_channel",
+    ],
+)
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{} failed with error Cannot allocate memory",
+        "{} failed: Cannot allocate memory (errno 12)",
+        "{} failed with 12 Cannot allocate memory, on dev mlx5_0:1",
+    ],
+)
+def test_each_call_without_memory_is_one_finding(call: str, form: str) -> None:
+    [found] = triage(f"n1:1:2 [0] misc/x.cc:1 NCCL WARN Call to {form.format(call)}\n", "x").diagnoses
+    assert found.finding.id == ("run-call-failed" if "channel" in call else "run-memory-locked")

@@ -6,12 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.bench.triage.case import once, times
+from railweave.bench.triage.wire import of_memory
 from railweave.findings.registry import Found, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.bench.triage.case import Case
+
+MEMORY = r"ibv_(?:reg_mr|create_cq|create_qp)\w* failed with error Cannot allocate memory|Couldn't allocate MR|memlock\b.*limit"
 
 
 def _said(case: Case, pattern: str) -> Iterator[Found]:
@@ -67,7 +70,10 @@ def qos(case: Case) -> Iterator[Found]:
 )
 def memlock(case: Case) -> Iterator[Found]:
     """A job may lock as much memory as it wants."""
-    yield from _said(
-        case,
-        r"ibv_(?:reg_mr|create_cq|create_qp)\w* failed with error Cannot allocate memory|Couldn't allocate MR|memlock\b.*limit",
-    )
+    yield from _said(case, MEMORY)
+    refused = [
+        one for one in (case.log.calls if case.log else ()) if of_memory(one) and not re.search(MEMORY, one.text)
+    ]
+    for key, line, often in once((f"{one.host}\n{one.text}", one.line) for one in refused):
+        host, _, text = key.partition("\n")
+        yield case.found(line, text[:200] + times(often), host)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from railweave.bench.triage.case import Case
 
 NO_MEMORY = NUMBERS["Cannot allocate memory"]
+LOCKED = r"\bibv_(?:reg_(?:dmabuf_)?mr|create_cq|create_qp)\w*"
+"""Calls that lock memory."""
 NO_PATH = {NUMBERS[one] for one in ("Network is unreachable", "No route to host", "Connection timed out")}
 NO_ADDRESS = {NUMBERS[one] for one in ("Invalid argument", "No such device", "Cannot assign requested address")}
 REFUSED = NUMBERS["Connection refused"]
@@ -80,16 +82,16 @@ def calls(case: Case) -> Iterator[Found]:
     """No call of the kernel, of verbs or of libfabric fails."""
     seen = [(one, f"{one.host}\n{one.text}") for one in (case.log.calls if case.log else ())]
     errors = {key: one for one, key in seen}
-    for key, line, often in once((key, one.line) for one, key in seen if not _of_memory(one)):
+    for key, line, often in once((key, one.line) for one, key in seen if not of_memory(one)):
         host, _, text = key.partition("\n")
         error = errors[key].error
         number = "" if error is None or re.search(rf"\b{error}\b", text) else f" (errno {error})"
         yield case.found(line, f"{text[:200]}{number}{times(often)}", host, fix=_remedy(errors[key]))
 
 
-def _of_memory(call: FailedCall) -> bool:
+def of_memory(call: FailedCall) -> bool:
     """Return whether memory could not be registered, which is a finding of its own (``run-memory-locked``)."""
-    return call.error == NO_MEMORY and re.search(r"\bibv_(?:reg_mr|create_[cq])", call.text) is not None
+    return call.error == NO_MEMORY and re.search(LOCKED, call.text) is not None
 
 
 def _remedy(call: FailedCall) -> str | None:
