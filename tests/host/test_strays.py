@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ from railweave.host.checks import running
 from railweave.host.checks.outcome import ALL, FAILED, OK, WARNING
 from railweave.host.checks.running import Result
 from railweave.host.checks.server import server
-from railweave.host.entries import Rule, rule_of
+from railweave.host.entries import Route, Rule, rule_of
 from railweave.host.files import content, parsed
-from railweave.host.strays import Stray, stray_rules
+from railweave.host.strays import Stray, stray_routes, stray_rules
 from tests.host.machines import Written, healthy
 from tests.host.machines.plans import plan
 from tests.netns import Server, needs_root
@@ -180,3 +181,24 @@ def test_the_remedies_delete_what_was_found() -> None:
         for one in reversed(found):
             host.run(*one.remedy.split()[1:])
         assert strays(host) == []
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        Route(6, 1001, "2001:db8::/32", "eth1", "", 1024, rest=("src",)),
+        Route(6, 1001, "2001:db8::/32", "eth1", "", 1024, rest=("src", "junk")),
+    ],
+)
+def test_a_damaged_route_is_stray(damaged: Route) -> None:
+    planned = replace(damaged, rest=())
+    assert [one.place for one in stray_routes([planned], [damaged], {1001: ["2001:db8::/32"]})] == [damaged.place] * (
+        len(damaged.rest) - 1
+    )
+
+
+@pytest.mark.parametrize(("mark", "certain"), [("x", False), ("0x", False), ("0", True), ("0x0/0xff", True)])
+def test_a_mark_of_any_form(mark: str, certain: bool) -> None:
+    planned = Rule(6, 1000, "2001:db8::/64", "", 1001)
+    [found] = stray_rules([planned], [Rule(6, 500, "", "", 254, plain=False, more=f"fwmark {mark}")], [])
+    assert found.certain is certain

@@ -18,6 +18,7 @@ from railweave.live.check import check
 from railweave.live.punch_list import HANDS
 from railweave.network.model import Network
 from railweave.state.capture import read_capture
+from railweave.systems import system
 from tests.conftest import EXAMPLES
 from tests.live.captures import Heard, end, heard, write_capture
 from tests.outputs.fabrics import fabric
@@ -226,3 +227,19 @@ def test_the_punch_list_is_by_rack(file: Path, network: Network, tmp_path: Path)
 
 def test_what_hands_can_mend_says_what_to_do() -> None:
     assert all(one.fix for one in HANDS)
+
+
+def test_a_device_of_which_nothing_could_be_read_is_not_good(
+    file: Path, network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: object) -> None:
+        message = "a form that nobody has thought of"
+        raise ValueError(message)
+
+    folder = write_capture(tmp_path / "now", network, heard(network))
+    monkeypatch.setattr(system("frr").state, "read", broken)
+    found = api.check(file, folder, device=[":frr"])
+    assert {(one.id, one.severity, one.what) for one in found.findings} == {
+        ("answer-not-read", "error", "the answers cannot be read: ValueError")
+    }
+    assert not found.good

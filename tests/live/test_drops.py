@@ -116,3 +116,33 @@ def test_rules_that_drop_before_any_route_is_looked_at_are_found(nos: str) -> No
     assert (one.id, one.where) == ("forwarding-off", SPINE)
     narrow = [{"priority": 1, "src": "10.0.0.0", "srclen": 8, "action": "blackhole"}, {"priority": 2, "src": "all", "dst": "fd99::1", "action": "blackhole"}]  # fmt: skip
     assert _findings(nos, texts | {"rules-ipv6": json.dumps(narrow)}) == []
+
+
+def test_a_tables_missing_route_is_not_replaced_by_that_of_another_vrf() -> None:
+    """The design knows the VRF of each prefix; the device gave that VRF's whole table."""
+    living = clean("multitenancy-lab", "frr")
+    name, device, tenant = next(
+        (name, one, tenant) for name, one in living.expected.items() for tenant in one.tenants if tenant.learned
+    )
+    prefix = next(one.prefix for one in device.routes if one.prefix in {*tenant.own, *tenant.learned})
+    state = living.states[name]
+    whole = f"routes-{prefix.family}@{tenant.vrf}"
+    routes = [one for one in state.routes or () if (one.vrf, one.prefix) != (tenant.vrf, prefix)]
+    leaked = Route(prefix, "default", "bgp", True, (NextHop("fe80::1", device.ports[0].name),))
+    state = replace(state, routes=(*routes, leaked), answered=state.answered | {whole})
+    found = diagnose(replace(living, states=living.states | {name: state}))
+    assert ("route-missing", name) in {(one.id, one.where.split()[0]) for one in found}
+
+
+def test_an_unused_static_route_of_junos_hides_no_route_of_bgp() -> None:
+    """``show route protocol static`` lists routes that are not selected, too."""
+    texts = answers("junos", _state("junos"))
+    prefix = _designed("junos")[0]
+    unused = (
+        f"<route-information><route-table><table-name>inet6.0</table-name><rt><rt-destination>{prefix}</rt-destination>"
+        "<rt-entry><active-tag/><protocol-name>Static</protocol-name><nh-type>Discard</nh-type></rt-entry></rt>"
+        "</route-table></route-information>"
+    )
+    name = "static-ipv6@default"
+    assert [one.prefix for one in read_state(SPINE, "junos", {name: unused}).routes or ()] == []
+    assert _findings("junos", texts | {name: unused}) == []

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PathAddress:
-    """An address of a NIC. By SLAAC any in ``prefix`` will do: then ``address`` is None."""
+    """An address of a NIC, and the routing table of its packets. By SLAAC any in ``prefix`` will do: then ``address`` is None."""
 
     prefix: Prefix
     address: Address | None
     path: int
     color: str
+    table: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,7 @@ def _nic(device: str, because: tuple[str, ...], nic: HostNic, link: str) -> Nic:
                 None if one.origin == "slaac" else one.address,
                 one.path,
                 one.color_name,
+                one.table,
             )
             for one in nic.addresses
         ),

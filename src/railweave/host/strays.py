@@ -131,7 +131,10 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _within(address: str, prefix: str) -> bool:
-    return ipaddress.ip_address(address) in ipaddress.ip_network(prefix)
+    try:
+        return ipaddress.ip_address(address) in ipaddress.ip_network(prefix)
+    except ValueError:  # a damaged answer
+        return False
 
 
 def _place(wanted: Rule, kernel: Sequence[Rule]) -> int:
@@ -166,8 +169,8 @@ def _only_some(one: Rule) -> bool:
     words = one.more.split()
     if words[:1] == ["not"]:
         return False
-    mark = re.search(r"\bfwmark (\w+)", one.more)
-    marked = mark is not None and int(mark[1], 0) != 0
+    mark = re.search(r"\bfwmark (\S+)", one.more)
+    marked = mark is not None and re.fullmatch("(?:0x)?0+", mark[1].partition("/")[0]) is None
     foreign = "iif" in words and words[words.index("iif") + 1 :][:1] != ["lo"]
     return marked or foreign
 
@@ -200,4 +203,4 @@ def _way(one: Route, *, kind: bool = False) -> str:
 
 
 def _source(one: Route) -> str:
-    return one.rest[one.rest.index("src") + 1] if "src" in one.rest else ""
+    return dict(zip(one.rest, one.rest[1:], strict=False)).get("src", "")

@@ -141,7 +141,7 @@ def forwarding(living: Living) -> Iterator[Seen]:
         for route in one.routes:
             vrf = vrfs.get(route.prefix, None if route.prefix in of_tenants else DEFAULT_VRF)
             found = _said(said.get(str(route.prefix), []), vrf)
-            if found is None and vrf is not None and _has_table(state, vrf, route.prefix):
+            if vrf is not None and (found is None or found.vrf != vrf) and _has_table(state, vrf, route.prefix):
                 found = Said(str(route.prefix), vrf)
             yield from _route(living, one, route, found)
         yield from _strays(living, one, state)
@@ -176,8 +176,8 @@ def _route(living: Living, device: Expected, wanted: Route, said: Said | None) -
     which = f"{wanted.prefix}{f', path color {wanted.color},' if wanted.color else ''} of {wanted.leaf}"
     have = sorted({without_unit(one.interface) for one in said.next_hops if one.interface and one.active is not False})
     if said.drops:
-        by = f" by a route of {said.protocol}" if said.protocol else ""
-        yield Seen(ROUTE_DROPS, wanted.device, f"packets to {which} are dropped{by} ({said.drops})", wanted.because)
+        what = f"packets to {which} are dropped{_by(said)} ({said.drops})"
+        yield Seen(ROUTE_DROPS, wanted.device, what, wanted.because)
         return
     if not said.next_hops:
         if wanted.ports:
@@ -200,6 +200,10 @@ def _kind(protocol: str) -> str:
     """The protocol of a route by the name that it has here: systems call the same by several."""
     plain = protocol.lower().replace("-", "")
     return "isis" if plain.startswith("isis") else "bgp" if plain in {"bgp", "ebgp", "ibgp"} else plain
+
+
+def _by(said: Said) -> str:
+    return f" by a route of {said.protocol}" if said.protocol else ""
 
 
 def _protocols(device: Expected) -> frozenset[str]:
@@ -226,7 +230,7 @@ def _strays(living: Living, device: Expected, state: DeviceState) -> Iterator[Se
             continue
         where = f"{said.prefix}{f' in VRF {said.vrf}' if said.vrf != DEFAULT_VRF else ''}"
         if said.drops:
-            what = f"packets to {where} are dropped by a route of {said.protocol} ({said.drops})"
+            what = f"packets to {where} are dropped{_by(said)} ({said.drops})"
             yield Seen(ROUTE_DROPS, device.device, what, device.identity.because)
         else:
             yield Seen(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from railweave.findings.registry import Rule
 from railweave.live.interfaces import short
@@ -35,6 +35,7 @@ UNREAD = Rule(
     "A part of a device's answer was not understood.",
     why="this part was not compared with the design",
     fix="compare it by hand; report the answer if its form is that of a supported release",
+    sometimes="error",
 )
 UNANSWERED = Rule(
     "question-not-answered",
@@ -128,7 +129,7 @@ def identity(living: Living) -> Iterator[Seen]:
                 f"alarm{f' ({alarm.severity})' if alarm.severity else ''}: {alarm.text}",
                 severity=severity,
             )
-        yield from _asked(living, one.device, state.notes)
+        yield from _asked(living, one.device, state.notes, None if state.answered else "error")
 
 
 def _silent(living: Living) -> Iterator[Seen]:
@@ -146,13 +147,16 @@ def _silent(living: Living) -> Iterator[Seen]:
             yield Seen(SILENT, device, what, keys, breaks=broken)
 
 
-def _asked(living: Living, device: str, notes: Iterable[Note]) -> Iterator[Seen]:
-    """What a device was asked and did not answer, or answered in words that were not understood."""
+def _asked(
+    living: Living, device: str, notes: Iterable[Note], severity: Literal["error"] | None = None
+) -> Iterator[Seen]:
+    """What a device was asked and did not answer, or answered in words that were not understood: an error where nothing was read."""
     for question, why in living.unanswered.get(device, {}).items():
         needs: frozenset[Part] = frozenset([("daemon", f"{device} {daemon}")] if (daemon := not_running(why)) else ())
         yield Seen(UNANSWERED, device, f"{question}: {why}", needs=needs)
     for note in notes:
-        yield Seen(UNREAD, device, f"{note.question}{f', {note.place}' if note.place else ''}: {note.what}")
+        where = ", ".join(filter(None, (note.question, note.place)))
+        yield Seen(UNREAD, device, f"{where}: {note.what}" if where else note.what, severity=severity)
 
 
 def _same_model(said: str, designed: str) -> bool:

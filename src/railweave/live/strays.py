@@ -99,10 +99,10 @@ def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
             for one in state.routes
             if _prefix(one.to)
         ]
-        sources = {
-            one.table: [str(path.prefix) for nic in wanted.nics if nic.netdev == one.dev for path in nic.addresses]
-            for one in wanted.routes
-        }
+        sources: dict[int, list[str]] = {}
+        for nic in wanted.nics:
+            for path in nic.addresses:
+                sources.setdefault(path.table, []).append(str(path.prefix))
         found += [(ROUTE, one) for one in stray_routes(routes, have, sources)]
     rows = [(one.interface, one.address, one.mac) for one in state.permanent or ()]
     return found + [(NEIGHBOR, one) for one in stray_neighbors(rows, {nic.netdev for nic in wanted.nics})]
