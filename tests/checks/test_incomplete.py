@@ -249,3 +249,25 @@ def test_a_prefix_that_no_switch_has_leads_nowhere() -> None:
     assert path.hops == ()
     with pytest.raises(InputError, match=f"{near}: no switch has the prefix fc00:1:1:1::/64 of this NIC's gateway"):
         packet_fabric(network, subject.configs, subject.routes)
+
+
+def test_a_session_over_a_cable_of_other_devices() -> None:
+    """No text says so, for links follow from ports; a changed configuration may. Nothing leaves there, and nothing is raised."""
+    network, configs = designed(EXAMPLE, "sonic")
+    own = next(one for one in network.cables if one.b.device == LEAF).name
+    bgp = configs["spine1"].bgp
+    assert bgp is not None
+    [first, *others] = bgp.groups
+    groups = (replace(first, sessions=(replace(first.sessions[0], link=own), *first.sessions[1:])), *others)
+    spine = replace(configs["spine1"], bgp=replace(bgp, groups=groups))
+    subject = Subject(network, {**configs, "spine1": spine})
+    [finding] = incomplete_config.run(subject)
+    assert (finding.where, f"spine1 is not on {own!r}" in finding.what) == ("spine1", True)
+    packet_fabric(network, subject.configs, subject.routes)
+    isis_network, isis_configs = designed("dci-50km", "junos")
+    isis = isis_configs["ptx-east"].isis
+    assert isis is not None
+    moved = tuple(replace(one, link="a cable of no design") for one in isis.ports)
+    east = replace(isis_configs["ptx-east"], isis=replace(isis, ports=moved))
+    found = incomplete_config.run(Subject(isis_network, {**isis_configs, "ptx-east": east}))
+    assert len(list(found)) == len(moved)

@@ -45,7 +45,14 @@ WELL_KNOWN = frozenset(
 )
 def incomplete_config(subject: Subject) -> Iterator[Found]:
     """Every value of a configuration has the values that it needs, and every name is defined on the device."""
+    links: dict[str, set[str]] = {name: set() for name in subject.configs}
+    for cable in subject.network.cables:
+        for end in (cable.a, cable.b):
+            if end.device in links:
+                links[end.device].add(cable.name)
     for config in subject.configs.values():
+        for field, what in _links(config, links[config.name]):
+            yield Found(config.name, f"{field}: {what}")
         for part in _PARTS:
             for field, what in part(config):
                 yield Found(config.name, f"{field}: {what}")
@@ -53,6 +60,18 @@ def incomplete_config(subject: Subject) -> Iterator[Found]:
 
 Lacks = tuple[str, str]
 """A field of ``DeviceConfig`` (docs/device-config.md), and what is missing for it."""
+
+
+def _links(config: DeviceConfig, own: set[str]) -> Iterator[Lacks]:
+    """Routing over cables of other devices: no packet leaves there."""
+    for group in config.bgp.groups if config.bgp else ():
+        for one in group.sessions:
+            if one.link and one.link not in own:
+                yield f"bgp.groups.{group.name}.sessions.{one.peer}.link", f"{config.name} is not on {one.link!r}"
+    for name, running in (("isis", config.isis), ("ospf", config.ospf)):
+        for port in running.ports if running else ():
+            if port.link and port.link not in own:
+                yield f"{name}.ports.{port.interface}.link", f"{config.name} is not on {port.link!r}"
 
 
 def _hardware(config: DeviceConfig) -> Iterator[Lacks]:

@@ -32,7 +32,7 @@ class Limited(H11Protocol):
     opened: ClassVar[dict[Limited, None]] = {}
     _timer: asyncio.TimerHandle | None = None
     busy = False
-    """Return whether a request is being answered."""
+    """True while a request is being answered."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, in the place of the one that has waited longest where there are too many."""

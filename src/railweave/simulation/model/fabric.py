@@ -237,10 +237,8 @@ def _sender(network: Network, wiring: Wiring, tenant: str | None) -> tuple[HostC
 
 def _ports(wiring: Wiring, links: Mapping[str, Iterable[str]]) -> NDArray[np.uint32]:
     """Ports of switches, in order, by the links that they are on; what no collective takes is left out."""
-    found = [
-        wiring.port(link, name) for name, own in links.items() for link in dict.fromkeys(own) if link in wiring.cable
-    ]
-    return np.array(sorted(found), np.uint32)
+    found = {wiring.port(link, name) for name, own in links.items() for link in own}
+    return np.array(sorted(port for port in found if port is not None), np.uint32)
 
 
 def _tunnel(network: Network, config: DeviceConfig) -> dict[str, str]:

@@ -75,7 +75,8 @@ class Forwarding:
                 continue
             links = dict.fromkeys(link for group in ids if group >= 0 for link in routes.groups[group])
             left = [link for link in links if link not in gone] or links
-            ports = tuple(self._wiring.port(link, name) - first for link in left)
+            found_on = (self._wiring.port(link, name) for link in left)
+            ports = tuple(port - first for port in found_on if port is not None)
             if len(ports) == 1:
                 found[place] = ONE_PORT | ports[0]
             elif ports:

@@ -63,14 +63,13 @@ class Wiring:
     cable: dict[str, int] = field(repr=False)
     """The row of each link."""
 
-    def port(self, link: str, name: str) -> int:
-        """The port, counted over all nodes, by which a NIC or switch is on a link. ``KeyError`` where it is not."""
-        row, node = self.cable[link], self.node[name]
+    def port(self, link: str, name: str) -> int | None:
+        """Return the port, counted over all nodes, by which a NIC or switch is on a link; None where it is not: nothing leaves there."""
+        row, node = self.cable.get(link), self.node[name]
+        if row is None:
+            return None
         nodes, ports = self._ends
-        for side in (0, 1):
-            if nodes[row][side] == node:
-                return ports[row][side]
-        raise KeyError(f"{name} is not on {link}")
+        return next((ports[row][side] for side in (0, 1) if nodes[row][side] == node), None)
 
     @cached_property
     def _ends(self) -> tuple[list[list[int]], list[list[int]]]:
