@@ -176,6 +176,7 @@ static int run(const struct plan *p, const struct schedule *s) {
       exit(0);  // with the checks that sanitizers do at exit
     }
   }
+  if (p->seconds) signal(SIGTERM, SIG_IGN);  // it is for the ranks, which end their time by it
   uint64_t fatal = watch(p, s, f, b, pids, &hung);
   int result = verdict(p, s, b, fatal, hung);
   fake_fabric_close(f);
