@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import optuna
 import pytest
 
 from railweave.api import tune_run
@@ -88,6 +89,19 @@ def test_an_interrupted_study_goes_on_as_if_it_had_not_been(tmp_path: Path) -> N
     run_study(a_study(), SPACE, again, tmp_path / "b.db", "")
     fresh = {one.seed for one in again.asked} - {1, 2, 3}
     assert all(one.seed in fresh or one.values == {"x": 3, "y": "c"} for one in again.asked), "trials are not run again"
+
+
+def test_a_kill_while_trials_are_asked_for_moves_no_other(tmp_path: Path) -> None:
+    """Optuna writes a trial and each of its values by itself: a kill leaves one without values, or with a part of them."""
+    whole = run_study(a_study(), SPACE, Known(), tmp_path / "a.db", "")
+    with pytest.raises(StoppedError):
+        run_study(a_study(), SPACE, Known(stop_after=9), tmp_path / "b.db", "")
+    left = optuna.load_study(study_name="s", storage=f"sqlite:///{tmp_path / 'b.db'}")
+    left.ask()
+    left.ask({"x": optuna.distributions.IntDistribution(0, 19)})
+    found = run_study(a_study(), SPACE, Known(), tmp_path / "b.db", "")
+    assert trials(found) == trials(whole)
+    assert (found.best, found.confirmed) == (whole.best, whole.confirmed)
 
 
 def test_more_trials_go_on_and_other_knobs_are_refused(tmp_path: Path) -> None:

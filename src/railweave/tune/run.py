@@ -114,7 +114,11 @@ def _search(
             measured |= {(one.chosen, seed): Failed(one.why) for seed in range(1, study.seeds + 1)}
     if space.own_choice is not None:
         measured |= {(space.own_choice, one.seed): one for one in own}
-    while batch := searcher.ask():
+    while True:
+        with uninterrupted():  # a trial is asked for whole
+            batch = searcher.ask()
+        if not batch:
+            return
         told = [one for one in searcher.trials() if one.number < batch[0].number and one.state != "open"]
         found = _batch(study, space, evaluator, batch, told, measured)
         with uninterrupted():  # a batch is told whole

@@ -87,13 +87,17 @@ class Searcher:
 
     def trials(self) -> list[Trial]:
         """All that were asked for, by number."""
-        return [self._trial(one) for one in self._own.get_trials(deepcopy=False) if one.params]
+        return [self._trial(number, one) for number, one in enumerate(self._known())]
 
-    def _trial(self, one: FrozenTrial) -> Trial:
+    def _known(self) -> list[FrozenTrial]:
+        """Trials of Optuna, but for those that were never asked whole: a kill came between two of their values."""
+        return [one for one in self._own.get_trials(deepcopy=False) if len(one.params) == len(self._space.knobs)]
+
+    def _trial(self, number: int, one: FrozenTrial) -> Trial:
         chosen = tuple(int(one.params[knob.name]) for knob in self._space.knobs)
         state: State = "open" if not one.state.is_finished() else one.user_attrs.get("state", "complete")
         samples = tuple(sample_of(sample) for sample in one.user_attrs.get("samples", ()))
-        return Trial(one.number, chosen, state, samples, one.user_attrs.get("why", ""))
+        return Trial(number, chosen, state, samples, one.user_attrs.get("why", ""))
 
     def ask(self) -> list[Trial]:
         """The next batch, or what an interrupted one has left; empty where the budget is spent or all is known."""
@@ -113,7 +117,7 @@ class Searcher:
 
     def _id(self, number: int) -> int:
         # Optuna has no other way to go on with a trial
-        return self._own.get_trials(deepcopy=False)[number]._trial_id  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        return self._known()[number]._trial_id  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
     def _spent(self, known: Sequence[Trial]) -> bool:
         if self._study.search.sampler == "grid":
@@ -135,8 +139,8 @@ class Searcher:
             self._own.enqueue_trial(dict(zip(names, fixed, strict=True)), skip_if_exists=True)
         self._own.sampler = self._sampler(number)
         asked = self._own.ask(self._distributions())
-        self._open[asked.number] = asked
-        return Trial(asked.number, tuple(int(asked.params[name]) for name in names))
+        self._open[number] = asked
+        return Trial(number, tuple(int(asked.params[name]) for name in names))
 
     def _distributions(self) -> dict[str, BaseDistribution]:
         made = self._optuna.distributions
