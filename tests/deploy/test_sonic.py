@@ -41,6 +41,8 @@ OWN = {
     "FEATURE": {"bgp": {"state": "enabled"}},
 }
 """Rows that are the switch's own."""
+FPM = "no fpm use-next-hop-groups\n!\nfpm address 127.0.0.1\n!\n"
+"""Lines that SONiC itself appends to frr.conf (docker_init.sh)."""
 
 
 def texts_of(config: DeviceConfig) -> dict[str, str]:
@@ -50,7 +52,7 @@ def texts_of(config: DeviceConfig) -> dict[str, str]:
     for table, rows in OWN.items():
         tables[table] = {**rows, **tables.get(table, {})}
     tables["DEVICE_METADATA"]["localhost"]["mac"] = "00:11:22:33:44:55"
-    return {TABLES: json.dumps(tables), ROUTING: files[ROUTING]}
+    return {TABLES: json.dumps(tables), ROUTING: f"{files[ROUTING]}{FPM}"}
 
 
 @cache
@@ -126,6 +128,8 @@ def test_rows_of_the_switchs_own_stay(changed: tuple[DeviceChange, dict[str, str
     assert target["NTP"] == OWN["NTP"]
     assert "VERSIONS / DATABASE" in " ".join(made.kept) or "VERSIONS" in made.kept
     assert all(isinstance(one, dict) for one in made.commands[TABLES])
+    assert {line for line in FPM.splitlines() if line != "!"} <= set(made.kept)
+    assert made.target[ROUTING].count("fpm ") == 2
 
 
 def test_a_rehearsal_shows_the_change_and_leaves_nothing(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,7 @@ class Reads(Model):
     )
     by_itself: dict[str, str] = Field(
         default_factory=dict[str, str],
-        description="patterns of whole statements that the system writes by itself, by the source: more of these is no difference",
+        description="patterns of whole statements that the system writes by itself, by the source: more of these is no difference, and deploy leaves them",
     )
     tried: tuple[Tried, ...] = Field(
         default=(), description="configurations of others that were read, by where they are public"

@@ -69,7 +69,11 @@ def causes(
     if not change:
         return [], change.not_compared
     base, unsaid = reader.read(designed).config, (*unsaid, *GUESSED)
-    edits = [one for one in _edits(change.steps) if not _is_systems_own(one, by_itself)]
+    edits = [
+        one
+        for one in _edits(change.steps)
+        if not (len(one) == 1 and one[0].kind == "add" and is_by_itself(one[0], by_itself))
+    ]
     each = len(edits) <= EACH_ALONE
     whole = () if each else tuple(differences(base, reader.read({**designed, file: found}).config, unsaid))
     made: list[Cause] = []
@@ -110,13 +114,9 @@ def _edits(steps: Sequence[Step]) -> list[list[Step]]:
     return [*edits, *([one] for one in steps if id(one) not in taken)]
 
 
-def _is_systems_own(edit: Sequence[Step], patterns: Collection[str]) -> bool:
-    """Return whether nothing is added but what the system writes by itself."""
-    return (
-        len(edit) == 1
-        and edit[0].kind == "add"
-        and all(any(re.fullmatch(pattern, one) for pattern in patterns) for one in _leaves(edit[0], edit[0].node))
-    )
+def is_by_itself(step: Step, patterns: Collection[str]) -> bool:
+    """Return whether a step is about nothing but what the system writes by itself (``reads.by_itself`` of its system.yaml)."""
+    return all(any(re.fullmatch(pattern, one) for pattern in patterns) for one in _leaves(step, step.node))
 
 
 def _leaves(step: Step, node: Node) -> Iterator[str]:

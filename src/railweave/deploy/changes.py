@@ -6,7 +6,8 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from railweave.checks.causes import statement
+from railweave.catalog import catalog
+from railweave.checks.causes import is_by_itself, statement
 from railweave.checks.differ_rules import EXTRA
 from railweave.config.apply import apply
 from railweave.config.compare import Change, compare
@@ -114,7 +115,7 @@ def change(
     shown, kept, disrupts = list[str](), list[str](), list[Disruptive]()
     for file in files:
         old, new = tree(nos, device, file, running[file]), tree(nos, device, file, wanted[file])
-        change, stay = _without_own(reader, running, file, old, compare(old, new), own)
+        change, stay = _without_own(nos, running, file, old, compare(old, new), own)
         before[file] = digest(old.nodes)
         kept += stay
         if not change:
@@ -166,18 +167,22 @@ def _disruptive(step: Step, row: Disruption) -> Disruptive:
 
 
 def _without_own(
-    reader: Reader,
+    nos: str,
     running: Mapping[str, str],
     file: str,
     old: ConfigTree,
     change: Change,
     own: Callable[[], Stands] | None,
 ) -> tuple[Change, list[str]]:
-    """A change without the removal of statements of the device's own, and those: they mean nothing for what is designed, here or there."""
+    """A change without the removal of statements of the device's own, and those: they mean nothing for what is designed, here or there.
+
+    They are statements that somebody added, and those that the system writes by itself.
+    """
+    reader, by_itself = system(nos).reader, catalog().systems[nos].reads.by_itself
     gone = [one for one in change.steps if one.kind == "remove"]
     extra = {cause.found for cause, finding in own().causes if finding.id == EXTRA.id} if own and gone else set[str]()
-    candidates = [one for one in gone if statement(one, one.node) in extra]
-    if not candidates:
+    candidates = [one for one in gone if own and (statement(one, one.node) in extra or is_by_itself(one, by_itself))]
+    if not candidates or reader is None:
         return change, []
     base = reader.read(running).config
     stay = [one for one in candidates if _means_nothing(reader, running, file, old, one, base)]
