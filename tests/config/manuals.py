@@ -89,6 +89,7 @@ EOS = Manual(
         r"priority( strict)?$",
         r"ip routing vrf",
         r"bgp default ",
+        r"snmp-server vrf default$",
     ),
     prefixes=(r"seq \d+", r"qos map dscp [\d ]+(?= to)"),
     owners=(
@@ -97,7 +98,7 @@ EOS = Manual(
     ),
     emptied_by=(r"vrf \S+$",),
     stay=(r"interface (Ethernet|Management)",),
-    undone=(r"no shutdown$", r"no ip routing vrf "),
+    undone=(r"no shutdown$", r"no ip routing vrf ", r"snmp-server vrf default$"),
     texts=(("banner login", "EOF"),),
 )
 
