@@ -61,6 +61,8 @@ WRONG = [
     ("sonic-reference", '"scheduler": "cnp"', '"scheduler": "[SCHEDULER|cnp]"'),
     ("sonic-reference", '"pool": "ingress_lossless_pool"', '"pool": "ingress_pool"'),
     ("sonic-routing-mode", '"split-unified"', '"unified"'),
+    ("sonic-no-daemon", '"frr_mgmt_framework_config": "true"', '"frr_mgmt_framework_config": "false"'),
+    ("sonic-no-container", '"snmp": {\n            "state": "enabled"', '"snmp": {\n            "state": "disabled"'),
     ("sonic-frr-interface", '"ipv6_use_link_local_only": "enable"', '"ipv6_use_link_local_only": "disable"'),
 ]
 

@@ -190,7 +190,7 @@ def _equipment(
         part["device"] = most[0]
         if most[1] != DEFAULT_SYSTEM:
             part["nos"] = most[1]
-        if most[2] and most[2] != catalog().systems[most[1]].release:
+        if most[2] and most[2] != catalog().release_of(most[1], most[0]):
             part["release"] = most[2]
         for name, kind in kinds.items():
             for key, value, usual in zip(("device", "nos", "release"), kind, most, strict=True):

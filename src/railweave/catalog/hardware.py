@@ -99,6 +99,13 @@ class SonicPlatform(Model):
     source: str
 
 
+class FirstRelease(Model):
+    """The first release of an operating system that runs on a model; empty: no release that has been read does."""
+
+    release: str
+    source: str
+
+
 Lack = Literal["shared-buffer", "pfc-watchdog", "pfc-xon", "pfc-headroom", "dlb", "dscp-ipv6"]
 """Statements of the sources that a platform may not have: its configuration leaves them out.
 
@@ -150,6 +157,10 @@ class SwitchModel(Model):
         description="EVPN routes by which a published configuration has it as a tunnel endpoint, and which that is",
     )
     sonic: SonicPlatform | None = None
+    first_releases: dict[str, FirstRelease] = Field(
+        default_factory=dict[str, FirstRelease],
+        description="first release of an operating system that runs on it, by the system's name; where none is given, any release may",
+    )
     features: dict[str, str] = Field(default_factory=dict[str, str])
     needs: dict[Need, str] = Field(default_factory=dict[Need, str])
     cards: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import model_validator
 
 from railweave.catalog.hardware import Hardware, NicModel, Optic, ServerModel, SwitchModel
-from railweave.catalog.systems import System
+from railweave.catalog.systems import System, release_key
 from railweave.intent.base import Model
 
 
@@ -47,6 +47,12 @@ class Catalog(Model):
     kernel: Kernel
     physics: Physics
     own: Hardware = Hardware()
+
+    def release_of(self, nos: str, model: str) -> str:
+        """Return the release of an operating system that a switch model has by default: the system's, or a newer one that the model needs."""
+        system, switch = self.systems[nos], self.switches.get(model)
+        first = switch.first_releases.get(nos) if switch else None
+        return max(system.release, first.release if first else "", key=release_key)
 
     def with_hardware(self, more: Hardware) -> Catalog:
         """The catalog with more models; of two with one name the one that is added."""

@@ -107,6 +107,7 @@ def verify(
     validators = validate_all(
         by_device,
         {"yang": yang, "frr_root": frr_root, "netplan_root": netplan_root, "sonic_yang": sonic_yang},
+        releases={one.name: one.release for one in network.switches},
         every=every,
     )
     found += [finding for validator in validators for finding in validator.findings]

@@ -21,16 +21,20 @@ def validators() -> list[Validator]:
 
 
 def validate_all(
-    files: Files, places: Mapping[str, Path | None] | None = None, *, every: bool = False
+    files: Files,
+    places: Mapping[str, Path | None] | None = None,
+    *,
+    releases: Mapping[str, str] | None = None,
+    every: bool = False,
 ) -> list[ValidatorReport]:
     """Have the files of every device and server (its name to file name to text) read by every validator.
 
     ``places`` say where tools or their data are, by the option of each validator (``frr_root``, ``yang``). Slow validators
-    read a sample where there are many files, unless they are to read ``every`` one.
+    read a sample where there are many files, unless they are to read ``every`` one. ``releases`` are those of devices.
     """
     most = None if every else MOST_VALIDATED
     return [
-        one.run(files, (places or {}).get(one.option), most)
+        one.run(files, (places or {}).get(one.option), most, *((releases or {},) if one.by_release else ()))
         for one in validators()
         if one.always or any(one.file in own for own in files.values())
     ]

@@ -57,7 +57,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
     name, fabric = switch.name, network.fabric(switch.fabric)
     target = nos or switch.nos
     system = catalog().systems[target]
-    release = switch.release if target == switch.nos else system.release
+    release = switch.release if target == switch.nos else catalog().release_of(target, switch.model)
     model = catalog().switches[switch.model]
     platform = model.platform if target == switch.nos else Platform()
     role = fabric.role(switch.role)

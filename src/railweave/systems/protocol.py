@@ -159,6 +159,11 @@ class System(Renderer, Protocol):
         del file
         return plain_word(text)
 
+    def daemons(self, config: DeviceConfig) -> frozenset[str] | None:
+        """FRRouting's daemons that the switch starts with this configuration, which the lab then starts and no others; None: all that it needs."""
+        del config
+        return None
+
     def lint(self, config: DeviceConfig) -> list[Finding]:
         """What is wrong with the configuration that neither its type nor an outside validator sees."""
         del config

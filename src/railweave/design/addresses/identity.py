@@ -100,7 +100,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
                 rails=rails,
                 model=intent.device,
                 nos=intent.nos,
-                release=intent.release or context.catalog.systems[intent.nos].release,
+                release=intent.release or context.catalog.release_of(intent.nos, intent.device),
                 asn=asn,
                 router_id=override.router_id if override and override.router_id else router_id,
                 management_address=f"{override.management_address if override and override.management_address else address}/{pool.prefixlen}",

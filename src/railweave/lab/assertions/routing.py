@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from railweave.counting import counted
 from railweave.lab import fib as tables
 from railweave.lab.assertions import Seen
+from railweave.lab.frr.routers import not_started
 from railweave.routing.attributes import DEFAULT_LOCAL_PREFERENCE
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ def isis_adjacencies(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
     checked = 0
     for config in lab.plan.configs.values():
         if config.isis is None:
+            continue
+        if why := not_started(lab.frr, config, "isisd"):
+            checked += len(config.isis.ports)
+            failures.append(why)
             continue
         with lab.vty(config.name, "isisd") as vty:
             areas: list[dict[str, Any]] = vty.json("show isis neighbor").get("areas", [])

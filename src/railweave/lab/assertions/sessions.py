@@ -8,6 +8,7 @@ from railweave.counting import counted
 from railweave.expect import expected
 from railweave.lab.assertions import Seen
 from railweave.lab.frr import held_sessions
+from railweave.lab.frr.routers import not_started
 from railweave.live import Living
 from railweave.live import sessions as rules
 from railweave.state.reading import read_state
@@ -62,12 +63,15 @@ def _failures(
     lab: Running, wanted: dict[str, Expected], daemon: str, asked: Mapping[str, str], which: Collection[Rule]
 ) -> list[str]:
     """What some rules see in what a daemon of each router answers."""
-    living = Living(lab.plan.network, wanted, {})
-    for name in wanted:
+    absent = {name: why for name in wanted if (why := not_started(lab.frr, lab.plan.configs[name], daemon))}
+    started = {name: one for name, one in wanted.items() if name not in absent}
+    living = Living(lab.plan.network, started, {})
+    for name in started:
         with lab.vty(name, daemon) as vty:
             texts = {question: vty.run(command) for question, command in asked.items()}
         living.states[name] = read_state(name, "frr", texts)
-    return [f"{one.where} {_to(one.what)}" for one in rules.sessions(living) if one.rule in which]
+    seen = [f"{one.where} {_to(one.what)}" for one in rules.sessions(living) if one.rule in which]
+    return [*absent.values(), *seen]
 
 
 def _to(what: str) -> str:

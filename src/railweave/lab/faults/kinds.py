@@ -168,8 +168,9 @@ def _sessions_down(lab: Running, target: FaultTarget, device: str) -> Effect:
 
 
 def _daemon_killed(lab: Running, target: FaultTarget, device: str, daemon: str) -> Effect:
-    if daemon not in lab.frr.daemons:
-        raise LabError(f"{device} runs no {daemon!r}: its daemons are {', '.join(lab.frr.daemons)}")
+    there = routers.daemons_of(lab.frr, lab.plan.configs[device])
+    if daemon not in there:
+        raise LabError(f"{device} runs no {daemon!r}: its daemons are {', '.join(there)}")
 
     def begin() -> None:
         pid = routers.daemon_pid(lab.place, device, daemon)

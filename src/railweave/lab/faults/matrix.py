@@ -9,6 +9,7 @@ from railweave.design.fault_targets import fault_targets
 from railweave.errors import InputError, Option, Problem, SpecError
 from railweave.intent.reading.document import Document, validate
 from railweave.intent.scenario import Scenario, ScenarioFile
+from railweave.lab.frr.routers import daemons_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -71,7 +72,7 @@ def _all(lab: Running) -> Iterator[Words]:
     for name in filter(None, one_each):
         for kind in ("blackhole", "device-reboot", "bgp-down"):
             yield {"kind": kind, "device": name}
-        for daemon in lab.frr.daemons:
+        for daemon in daemons_of(lab.frr, configs[name]):
             yield {"kind": "daemon-kill", "device": name, "daemon": daemon}
     if fabric_links:
         cable = fabric_links[0]

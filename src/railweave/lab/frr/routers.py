@@ -123,12 +123,23 @@ def _start(place: Place, frr: Frr, config: DeviceConfig) -> None:
         "ROOT": str(frr.root),
         "STATE": str(place.router(name)),
         "INSIDE": _INSIDE,
-        "DAEMONS": " ".join(frr.daemons),
+        "DAEMONS": " ".join(daemons_of(frr, config)),
         "OPTIONS": _options(config),
         "VRFS": " ".join(vrfs),
     }
     with entered(namespace(place.lab, name)):
         _load(place, name, ["unshare", "--mount", "--uts", "sh", "-euc", _ENTER], environment)
+
+
+def daemons_of(frr: Frr, config: DeviceConfig) -> tuple[str, ...]:
+    """Return the daemons of a router: those that its system would start on the switch, of those that the lab's routers need."""
+    started = system(config.nos).daemons(config)
+    return tuple(one for one in frr.daemons if started is None or one in started)
+
+
+def not_started(frr: Frr, config: DeviceConfig, daemon: str) -> str:
+    """Return the sentence of a daemon that the switch's system does not start; empty if it does."""
+    return "" if daemon in daemons_of(frr, config) else f"{config.name} runs no {daemon}: {config.nos} starts none"
 
 
 def _options(config: DeviceConfig) -> str:
@@ -160,7 +171,9 @@ def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
     """Start one daemon of a router again and load its part of the configuration. Raises ``LabError``."""
     name = config.name
     frr = frr_of(place, frr, name)
-    others = [pid for one in frr.daemons if one != daemon and (pid := daemon_pid(place, name, one)) is not None]
+    others = [
+        pid for one in daemons_of(frr, config) if one != daemon and (pid := daemon_pid(place, name, one)) is not None
+    ]
     if not others:
         _start(place, frr, config)
         return

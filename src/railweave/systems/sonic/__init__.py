@@ -23,6 +23,12 @@ class Sonic(System):
 
         return {"config_db.json": config_tree(tables(config), config.release), "frr.conf": frr_tree(frr.tree(config))}
 
+    def daemons(self, config: DeviceConfig) -> frozenset[str]:
+        """FRRouting's daemons that SONiC starts, by its tables with the operator's own rows."""
+        from railweave.systems.sonic.daemons import started
+
+        return started(config)
+
     def lint(self, config: DeviceConfig) -> list[Finding]:
         """Tables and routing have nothing that the published models let through and the switch does not."""
         from railweave.systems.sonic.lint import lint

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from railweave.systems.sonic.tables import Row, Tables, Value
 
 _ANY = ("remove", "add", "replace")
+_METADATA = ("DEVICE_METADATA", "localhost")
+
+AT_START = frozenset({"docker_routing_config_mode", "frr_mgmt_framework_config"})
+"""Fields by which it is decided, when the container of FRRouting starts, which daemons run and who writes their configuration."""
+
+_AT_START_WHY = "the container of FRRouting reads it only when it starts"
+AT_START_SOURCE = "sonic-net/sonic-buildimage dockers/docker-fpm-frr/docker_init.sh"
 
 DISRUPTIONS = (
     Disruption(
@@ -72,6 +79,13 @@ DISRUPTIONS = (
         _ANY,
     ),
     Disruption(
+        r"DEVICE_METADATA / localhost / (docker_routing_config_mode|frr_mgmt_framework_config)",
+        "every BGP session",
+        "they reset: the container of FRRouting starts again with other daemons",
+        AT_START_SOURCE,
+        _ANY,
+    ),
+    Disruption(
         r"DEVICE_METADATA / localhost / (bgp_asn|bgp_router_id)",
         "every BGP session",
         "they reset",
@@ -104,6 +118,10 @@ class TableTree:
         found: list[Refusal] = []
         for step in steps:
             path = tuple(name[0] for name in (*step.above, step.node.name))
+            if path[:2] == _METADATA and path[2:] and path[2] in AT_START:
+                found.append(
+                    Refusal(step, f"a patch of {path[2]} changes nothing: {_AT_START_WHY}", INSTEAD, AT_START_SOURCE)
+                )
             fields = () if step.kind == "remove" else tuple(child.name[0] for child in step.node.children or ())
             why = refusal(step.kind, path, fields, self.release, self.sku)
             if why:

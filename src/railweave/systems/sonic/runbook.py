@@ -15,10 +15,12 @@ from railweave.runbook.check import Check
 from railweave.runbook.classes import CLASS_HEADER, class_rows
 from railweave.runbook.modules import modules_check
 from railweave.systems.frr.runbook import routing_checks
+from railweave.systems.sonic.daemons import started
 from railweave.systems.sonic.render.buffers import lossless_profile, profile_name
 from railweave.systems.sonic.render.names import vrf_names
 from railweave.systems.sonic.render.ports import ETHERNET_HEADER
 from railweave.systems.sonic.render.qos import lossless
+from railweave.systems.sonic.render.system import ecmp_fields
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig, QosConfig
@@ -91,10 +93,11 @@ def identity(config: DeviceConfig, serial: str) -> Check:
 
 def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
-    made = [_services(), _ports(config), _modules(network, config), _lldp(config)]
+    made = [_services(config), _ports(config), _modules(network, config), _lldp(config)]
     made += [in_vtysh(one) for one in routing_checks(network, config, routes, vrf_names(config))]
     if config.gateways:
         made.append(_gateways(config))
+    made += _hash(config)
     if config.qos is not None:
         made += _qos(config, config.qos)
     return made
@@ -105,9 +108,26 @@ def in_vtysh(check: Check) -> Check:
     return replace(check, commands=tuple(f"vtysh -c '{one}'" for one in check.commands))
 
 
-def _services() -> Check:
-    points = ("every service that the switch needs is up: nothing below is true before",)
-    return Check("Services", ("show system-health summary", "show feature status"), points)
+def _services(config: DeviceConfig) -> Check:
+    runs = started(config)
+    needed = [
+        "zebra",
+        "bgpd",
+        *(["bfdd"] if config.bgp and config.bgp.bfd else []),
+        *(["isisd"] if config.isis else []),
+    ]
+    points = [
+        "every service that the switch needs is up: nothing below is true before",
+        f"FRRouting runs {', '.join(needed)}",
+    ]
+    points += [f"SONiC itself starts no {one}: nothing of it works before it runs" for one in needed if one not in runs]
+    if "bfdd" in runs:
+        points.append(
+            "bgpcfgd does not run, frrcfgd does: no route-map RM_SET_SRC gives packets of the switch itself its loopback's address (`ping -I Loopback0`), "
+            "and SNMP knows no BGP neighbors"
+        )
+    commands = ("show system-health summary", "show feature status", "vtysh -c 'show daemons'")
+    return Check("Services", commands, tuple(points))
 
 
 def port_mtus(config: DeviceConfig) -> list[int]:
@@ -168,6 +188,22 @@ def _gateways(config: DeviceConfig) -> Check:
             f"{timers.prefix_preferred_lifetime:,} s, every {timers.min_interval} to {timers.max_interval} s"
         )
     return Check("Server prefixes", tuple(commands), tuple(points), ("Interface", "Gateway", "Prefix"), tuple(rows))
+
+
+def _hash(config: DeviceConfig) -> list[Check]:
+    """The fields that next-hop groups are shared by: orchagent leaves them as they are on a chip that cannot have them, with a line in syslog alone.
+
+    Source: sonic-swss, ``orchagent/switchorch.cpp`` (``setSwitchHash``).
+    """
+    fields = ecmp_fields(config)
+    if not fields:
+        return []
+    points = (
+        f"ECMP hash {', '.join(fields)}, each of them among the capabilities; one that is not there changes nothing, and syslog has `capability is not supported`",
+        "without any of them the chip shares flows by fields of its own: look whether all uplinks carry traffic",
+    )
+    commands = ("show switch-hash global", "show switch-hash capabilities")
+    return [Check("Hash of next-hop groups", commands, points)]
 
 
 def _qos(config: DeviceConfig, qos: QosConfig) -> list[Check]:

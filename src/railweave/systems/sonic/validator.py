@@ -12,13 +12,16 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from railweave.catalog import catalog
 from railweave.config.secret import REFERENCE
+from railweave.counting import counted
 from railweave.errors import RenderError
 from railweave.findings.registry import Rule
 from railweave.findings.sample import MOST_VALIDATED, said, sample
 from railweave.findings.validators import Validator, ValidatorReport
+from railweave.systems.sonic.branches import branch
 from railweave.systems.sonic.tables import parse
-from railweave.systems.sonic.yang_models import INTEGERS, ModelsError, load
+from railweave.systems.sonic.yang_models import INTEGERS, ModelsError, by_branch, load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +35,10 @@ if TYPE_CHECKING:
 NAME = "sonic-yang"
 FILE = "config_db.json"
 
-HOW_TO_GET = "give src/sonic-yang-models of the public repository sonic-net/sonic-buildimage with --sonic-yang DIR"
+HOW_TO_GET = (
+    "give src/sonic-yang-models of the public repository sonic-net/sonic-buildimage with --sonic-yang DIR, or a folder that holds one for each branch, called as the "
+    "branch is (202505, 202511, master)"
+)
 _VARYING = re.compile(r"\d+")
 _KEY = re.compile(rf'("primary_cak": "){REFERENCE.pattern}')
 KEY_DIGITS = 130
@@ -52,8 +58,14 @@ REFUSED = Rule(
 )
 
 
-def validate(files: Files, yang: Path | None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
-    """Validate the ``config_db.json`` of devices, at ``most`` so many where it is given; skipped, with the reason, without models or libyang."""
+def validate(
+    files: Files, yang: Path | None, most: int | None = MOST_VALIDATED, releases: Mapping[str, str] | None = None
+) -> ValidatorReport:
+    """Validate the ``config_db.json`` of devices, at ``most`` so many where it is given; skipped, with the reason, without models or libyang.
+
+    A folder of models that holds one for each branch (``202505``, ``202511``, …, ``master``) is used by the ``releases`` of devices; a
+    device whose branch it lacks is not validated, which the reason says.
+    """
     texts = {device: named[FILE] for device, named in sorted(files.items()) if FILE in named}
     if not texts:
         return ValidatorReport(NAME, ran=False, reason=f"there is no {FILE} to validate")
@@ -61,20 +73,37 @@ def validate(files: Files, yang: Path | None, most: int | None = MOST_VALIDATED)
         return ValidatorReport(NAME, ran=False, reason=f"no models: {HOW_TO_GET}")
     if importlib.util.find_spec("libyang") is None:
         return ValidatorReport(NAME, ran=False, reason="libyang is not installed: pip install 'railweave[yang]'")
-    try:
-        models = load(yang)
-    except ModelsError as error:
-        return ValidatorReport(NAME, ran=False, reason=f"{error}; {HOW_TO_GET}")
     names = list(texts)
     chosen = sample(names, lambda device: _VARYING.sub("#", texts[device]), most)
-    found = [finding for device in chosen for finding in _validate_one(models, device, texts[device])]
-    return ValidatorReport(
-        NAME,
-        ran=True,
-        reason=models.described + said(len(chosen), len(names), "devices"),
-        validated=len(chosen),
-        findings=found,
-    )
+    folders = by_branch(yang)
+    of_branch: dict[str, list[str]] = {}
+    for device in chosen:
+        claimed = branch((releases or {}).get(device) or catalog().systems["sonic"].release)
+        of_branch.setdefault(claimed if folders else "", []).append(device)
+    findings: list[Finding] = []
+    with_which, without = list[str](), list[str]()
+    validated = 0
+    for which, devices in of_branch.items():
+        if folders and which not in folders:
+            without.append(
+                f"none of {which} for {counted(len(devices), 'device')}, not validated: {', '.join(devices[:4])}"
+            )
+            continue
+        try:
+            models = load(folders.get(which, yang))
+        except ModelsError as error:
+            return ValidatorReport(NAME, ran=False, reason=f"{error}; {HOW_TO_GET}")
+        findings += [finding for device in devices for finding in _validate_one(models, device, texts[device])]
+        validated += len(devices)
+        with_which.append(
+            f"{models.described} of {which}" if folders else f"{models.described}, of which branch is not known"
+        )
+    if not validated:
+        return ValidatorReport(
+            NAME, ran=False, reason=f"{yang} holds no models of the devices' branches: {'; '.join(without)}"
+        )
+    reason = "; ".join([*with_which, *without]) + said(len(chosen), len(names), "devices")
+    return ValidatorReport(NAME, ran=True, reason=reason, validated=validated, findings=findings)
 
 
 def _validate_one(models: SonicModels, device: str, text: str) -> list[Finding]:
@@ -181,4 +210,4 @@ def _value(leaf: Any, text: str) -> object:  # noqa: ANN401 - libyang has no typ
     return text
 
 
-VALIDATOR = Validator(NAME, FILE, "sonic_yang", validate, always=False)
+VALIDATOR = Validator(NAME, FILE, "sonic_yang", validate, always=False, by_release=True)

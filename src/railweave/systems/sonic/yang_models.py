@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import RailweaveError
+from railweave.systems.sonic.branches import MASTER, NUMBERED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +61,11 @@ def sources(folder: Path) -> dict[str, str]:
         name = path.name.removesuffix(".yang.j2")
         found.setdefault(name, _CONDITION.sub(lambda match: match.group(2), path.read_text(encoding="utf-8")))
     return found
+
+
+def by_branch(folder: Path) -> dict[str, Path]:
+    """Folders of models by the branch that they are called after; empty for a folder that is one set of models."""
+    return {one: folder / one for one in (*NUMBERED, MASTER) if (folder / one).is_dir()}
 
 
 def load(folder: Path) -> SonicModels:

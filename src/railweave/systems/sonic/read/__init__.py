@@ -164,7 +164,7 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Takin
         role=_ROLES.get(meta.text("type"), "leaf"),
         model=model,
         nos="sonic",
-        release=catalog().systems["sonic"].release,
+        release=catalog().release_of("sonic", model),
         management=management.management(tables, found),
         management_address=address,
         management_gateway=gateway_address,
@@ -183,7 +183,20 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Takin
         ospf=routing.ospf(bgp),
     )
     _common(tables)
+    if tables.has("DEVICE_METADATA") and not meta.says("frr_mgmt_framework_config", "true"):
+        config = _without_bfd(config)
     return replace(config, protection=control_plane(tables, config)), taking, made
+
+
+def _without_bfd(config: DeviceConfig) -> DeviceConfig:
+    """The configuration as it runs where SONiC starts no bfdd: FRR takes the lines of BFD, and no session has it."""
+    bgp, overlay, isis = config.bgp, config.overlay, config.isis
+    return replace(
+        config,
+        bgp=replace(bgp, bfd=None) if bgp else None,
+        overlay=replace(overlay, bfd=None) if overlay else None,
+        isis=replace(isis, bfd=None) if isis else None,
+    )
 
 
 def _renamed(one: Interface, names: Mapping[str, str]) -> Interface:

@@ -91,9 +91,9 @@ def _syslog(row: Row) -> Syslog:
 
 
 def _lldp(tables: Rows) -> bool:
-    enabled = tables.row("LLDP", "GLOBAL").text("enabled")
+    """Whether LLDP runs: its container does; no daemon reads the table ``LLDP``."""
     state = tables.row("FEATURE", "lldp").text("state") if tables.has("FEATURE") else "enabled"
-    return enabled != "false" and state != "disabled"
+    return state != "disabled"
 
 
 def _snmp(tables: Rows) -> Snmp | None:

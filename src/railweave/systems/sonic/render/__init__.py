@@ -10,51 +10,35 @@ from typing import TYPE_CHECKING
 
 from railweave.config.sections import flat
 from railweave.systems.frr.tree import to_text as to_frr
-from railweave.systems.sonic.render import frr, system
-from railweave.systems.sonic.render.access import access
+from railweave.systems.sonic.branches import branch, keep
+from railweave.systems.sonic.render import by_release, frr
 from railweave.systems.sonic.render.buffers import buffers
 from railweave.systems.sonic.render.control_plane import control_plane
 from railweave.systems.sonic.render.extra import parts
 from railweave.systems.sonic.render.gaps import gaps
 from railweave.systems.sonic.render.macsec import macsec
-from railweave.systems.sonic.render.overlay import overlay
-from railweave.systems.sonic.render.ports import interfaces, loopback, ports, vlans
+from railweave.systems.sonic.render.ports import interfaces, loopback, ports
 from railweave.systems.sonic.render.qos import maps, port_maps, queues, watchdog
-from railweave.systems.sonic.tables import Tables, merge, to_text
 from railweave.systems.sonic.tables import lines as flat_tables
+from railweave.systems.sonic.tables import merge, to_text
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
+    from railweave.systems.sonic.tables import Tables
 
 __all__ = ["check_extra", "files", "gaps", "lines", "tables"]
 
 
 def tables(config: DeviceConfig) -> Tables:
-    """The tables of a device, the operator's own merged in. Raises ``RenderError`` where those cannot be read."""
-    found: Tables = {}
-    made = [
-        system.metadata(config),
-        system.features(config),
-        system.management(config),
-        system.services(config),
-        access(config),
-        system.counters(config),
-        system.hashing(config),
-        ports(config),
-        loopback(config),
-        interfaces(config),
-        vlans(config),
-        overlay(config),
-        macsec(config),
-        control_plane(config),
-    ]
+    """The tables of a device as far as its release has them, the operator's own merged in. Raises ``RenderError`` where those cannot be read."""
     qos = config.qos
+    found = by_release.designed(config)
+    made = [ports(config), loopback(config), interfaces(config), macsec(config), control_plane(config)]
     if qos is not None:
         made += [maps(qos), port_maps(config, qos), queues(config, qos), watchdog(config, qos), buffers(config, qos)]
-    if config.management.lldp:
-        made.append({"LLDP": {"GLOBAL": {"enabled": "true"}}})
     for one in made:
         merge(found, one)
+    keep(found, branch(config.release))
     merge(found, parts(config.extra)[0])
     return found
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import merge, section
+from railweave.config.sections import line, merge, section
 from railweave.systems.frr.render import advertisements, discovery, general, routing
 from railweave.systems.frr.render.isis import on_port
+from railweave.systems.sonic.branches import branch, newer
 from railweave.systems.sonic.render.extra import parts
 from railweave.systems.sonic.render.names import LOOPBACK, routed_name, vrf_names
 
@@ -19,11 +20,17 @@ if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig
 
 
+_KEEPS = "202505"
+"""The first branch whose ``zebra.conf.j2`` has ``zebra nexthop-group keep 1``: a group that no route uses is gone after 1 s, not after FRR's 180 s."""
+
+
 def tree(config: DeviceConfig) -> list[Section]:
     """The routing of a device, the operator's own lines merged in. Raises ``RenderError`` where those cannot be read."""
     names = vrf_names(config)
     renamed = replace(config, vrfs=tuple(replace(vrf, name=names[vrf.name]) for vrf in config.vrfs))
     sections = general(config)
+    if not newer(_KEEPS, branch(config.release)):
+        sections.append(line("zebra nexthop-group keep 1"))
     loopback = on_port(config, "lo")
     sections += [section(f"interface {LOOPBACK}", loopback)] if loopback else []
     for port in config.fabric_interfaces():

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
 from railweave.config.sections import flat
 from railweave.render.extra import extra_findings
 from railweave.render.left_out import left_out_findings
 from railweave.systems.frr.render import no_ao
-from railweave.systems.sonic.render import rules
+from railweave.systems.sonic.render import by_release, rules
 from railweave.systems.sonic.render.extra import parts
 from railweave.systems.sonic.render.macsec import KEY_NAME_DIGITS
+from railweave.systems.sonic.render.qos import lossless
 from railweave.systems.sonic.tables import lines
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
     from railweave.device.model import DeviceConfig, QosConfig
     from railweave.findings import Finding
+
+_TWO_POOLS = frozenset({"Tomahawk 4", "Tomahawk 5"})
+"""Chips whose published platforms have one pool at ingress and one at egress."""
 
 ROUTING = ("router bgp", "router isis", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
 """Lines that decide what ``routes`` computes."""
@@ -27,6 +32,7 @@ def gaps(config: DeviceConfig) -> list[Finding]:
     """What SONiC has no place for, what it does otherwise, and the operator's own statements."""
     found = [
         *left_out_findings(config),
+        *by_release.gaps(config),
         *_balancing(config),
         *_overlay(config),
         *_ports(config),
@@ -112,6 +118,9 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
 
 def _qos(config: DeviceConfig, qos: QosConfig) -> Iterator[Finding]:
     buffers = qos.buffers
+    model = catalog().switches.get(config.model)
+    if model is not None and model.asic in _TWO_POOLS and lossless(qos):
+        yield rules.BUFFER_POOLS.finding(config.name)
     if buffers.egress_multicast:
         yield rules.MULTICAST_POOL.finding(config.name)
     if buffers.egress == "system":

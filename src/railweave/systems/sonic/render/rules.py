@@ -3,6 +3,65 @@
 from railweave.findings.registry import Rule
 from railweave.systems.sonic.render.macsec import KEY_NAME_DIGITS
 
+RELEASE = Rule(
+    "sonic-release",
+    "warning",
+    "rendering",
+    "the release is of no branch of SONiC that has been read",
+    "which tables and fields it has is not known",
+    "name a release of a branch of sonic-buildimage, for example 202511; or have `verify --sonic-yang` read the files with the models of yours",
+)
+RELEASE_LACKS = Rule(
+    "sonic-release-lacks",
+    "warning",
+    "rendering",
+    "the release lacks a table or field that the design asks for: it is left out",
+    "the models of its branch do not have it, or no daemon reads it there (systems/sonic/branches.py)",
+    "name a newer release (`release`), or accept what is lost",
+)
+RELEASE_MINOR = Rule(
+    "sonic-release-minor",
+    "info",
+    "rendering",
+    "the release lacks a table or field that little rests on: it is left out",
+    "the models of its branch do not have it, or no daemon reads it there (systems/sonic/branches.py)",
+    "name a newer release (`release`), or accept what is lost",
+)
+NO_ANYCAST = Rule(
+    "sonic-no-anycast",
+    "warning",
+    "rendering",
+    "gateways of layer-2 networks have a MAC address of their own on each leaf",
+    "models and daemons with SAG and static_anycast_gateway are on master alone; a server that moves to another leaf keeps the old "
+    "address until it asks again",
+    "use an image of master, or leaves of another system",
+)
+NO_PLATFORM = Rule(
+    "sonic-no-platform",
+    "warning",
+    "rendering",
+    "the release has no platform of this switch model",
+    "the folder device of sonic-buildimage holds the platforms of an image; without one the image does not start the ports",
+    "name a release that has it, or take the image of the switch's vendor and compare its platform, HwSKU and lanes with the rendered ones",
+)
+OLD_FRR = Rule(
+    "sonic-old-frr",
+    "info",
+    "rendering",
+    "the release routes by an FRR that has not read frr.conf in our checks",
+    "the validator and the lab have FRR 10.3; SONiC takes that from 202505 on (rules/frr.mk)",
+    "look for lines that `vtysh -C -f frr.conf` refuses on the switch, as the runbook has it",
+)
+BUFFER_POOLS = Rule(
+    "sonic-buffer-pools",
+    "warning",
+    "rendering",
+    "lossy classes have buffer pools beside those of lossless ones, which no published platform on this chip has",
+    "platforms of Tomahawk 4 and 5 in sonic-buildimage that pause have two pools, ingress_lossless_pool and egress_lossless_pool, "
+    "and their lossy profiles are in these (for example device/dell/x86_64-dell_z9864f-r0/Dell-Z9864f-O64, buffers_defaults_t1.j2): "
+    "whether the chip's SAI takes four has not been tried",
+    "load one leaf first; look for `Failed to create buffer pool` in its syslog, and for every pool in `show buffer_pool watermark`",
+)
 NO_LOAD_BALANCING = Rule(
     "sonic-no-load-balancing",
     "warning",
@@ -148,7 +207,8 @@ CERTIFICATE = Rule(
     "the certificate of gNMI is not in config_db.json, only where it lies",
     "SONiC reads it from files",
     "put certificate and key into /etc/sonic/telemetry as server.cer and server.key, and the authority of clients' "
-    "certificates as client-ca.cer; name each client in GNMI_CLIENT_CERT (`extra:`): others are not let in",
+    "certificates as client-ca.cer; every client with a certificate of that authority is let in. On master, and before with `user_auth: cert` of GNMI|gnmi "
+    "(`extra:`), only clients that GNMI_CLIENT_CERT names",
 )
 TRAPS = Rule(
     "sonic-traps",

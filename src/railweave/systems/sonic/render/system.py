@@ -37,7 +37,11 @@ def secret(reference: str) -> str:
 
 
 def metadata(config: DeviceConfig) -> Tables:
-    """``DEVICE_METADATA``. Routing is in ``frr.conf`` and nowhere else: ``split-unified``."""
+    """``DEVICE_METADATA``. Routing is in ``frr.conf`` and nowhere else: ``split-unified``.
+
+    Without ``frr_mgmt_framework_config`` SONiC starts no bfdd (sonic-buildimage, branches 202311 to 202605 and master,
+    ``dockers/docker-fpm-frr/frr/supervisord``; see ``daemons``).
+    """
     model = catalog().switches.get(config.model)
     platform = model.sonic if model else None
     row: Row = {"hostname": config.name, "type": TYPES[config.role]}
@@ -47,7 +51,7 @@ def metadata(config: DeviceConfig) -> Tables:
         row |= {"bgp_asn": str(config.bgp.asn), "bgp_router_id": config.bgp.router_id}
     row |= {
         "docker_routing_config_mode": "split-unified",
-        "frr_mgmt_framework_config": "false",
+        "frr_mgmt_framework_config": "true",
         "buffer_model": "traditional",
         "default_pfcwd_status": "disable",
         "timezone": config.management.time_zone,
@@ -56,7 +60,11 @@ def metadata(config: DeviceConfig) -> Tables:
 
 
 def features(config: DeviceConfig) -> Tables:
-    """``FEATURE``: router advertisements come from FRR, with the designed timers, so SONiC's own daemon for them is off."""
+    """``FEATURE``: router advertisements come from FRR, with the designed timers, so SONiC's own daemon for them is off.
+
+    Whether LLDP runs is decided here alone: no daemon reads the table ``LLDP`` (sonic-buildimage, ``dockers/docker-lldp``: lldpmgrd reads ports and
+    the name of the switch).
+    """
     wanted = config.management
     states = {
         "bgp": True,
@@ -90,7 +98,7 @@ def management(config: DeviceConfig) -> Tables:
 
 
 def services(config: DeviceConfig) -> Tables:
-    """SNMP, gNMI, LLDP."""
+    """SNMP and gNMI."""
     found: Tables = {}
     snmp = config.management.snmp
     if snmp is not None:
@@ -121,8 +129,13 @@ def services(config: DeviceConfig) -> Tables:
 
 
 def counters(config: DeviceConfig) -> Tables:
-    """``FLEX_COUNTER_TABLE``: what is counted; peak occupancy where the design asks for it."""
+    """``FLEX_COUNTER_TABLE``: what is counted; ECN marks where queues mark, peak occupancy where the design asks for it.
+
+    Counting of marks is off by default (sonic-buildimage, ``init_cfg.json.j2``).
+    """
     names = ["PORT", "QUEUE", "PFCWD", "PG_DROP"]
+    if config.qos and config.qos.marking:
+        names.append("WRED_ECN_QUEUE")
     if config.qos and config.qos.buffer_monitor:
         names += ["QUEUE_WATERMARK", "PG_WATERMARK", "BUFFER_POOL_WATERMARK"]
     return {"FLEX_COUNTER_TABLE": {name: {"FLEX_COUNTER_STATUS": "enable"} for name in names}}
@@ -130,7 +143,12 @@ def counters(config: DeviceConfig) -> Tables:
 
 def hashing(config: DeviceConfig) -> Tables:
     """``SWITCH_HASH``: the fields that next-hop groups are shared by."""
+    fields = ecmp_fields(config)
+    return {"SWITCH_HASH": {"GLOBAL": {"ecmp_hash": fields}}} if fields else {}
+
+
+def ecmp_fields(config: DeviceConfig) -> list[str]:
+    """Return the fields of the hash; empty: SONiC's own."""
     wanted = config.balancing.hash
     fields = ["SRC_IP", "DST_IP"] if wanted.layer3 else []
-    fields += ["IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT"] if wanted.layer4 else []
-    return {"SWITCH_HASH": {"GLOBAL": {"ecmp_hash": [*fields]}}} if fields else {}
+    return [*fields, *(["IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT"] if wanted.layer4 else [])]

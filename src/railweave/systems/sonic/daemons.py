@@ -1,0 +1,106 @@
+"""Daemons and containers that SONiC starts with given tables, and the statements that need one of them.
+
+FRRouting's are those of ``supervisord.conf.j2`` (sonic-buildimage, ``dockers/docker-fpm-frr/frr/supervisord``; ``supervisord.conf.common.j2`` on
+master): the same on the branches 202311 to 202605 and on master, but for mgmtd, which is there from 202411 on, and pathd.
+Containers are rows of ``FEATURE``; where a configuration has no row, ``config reload`` takes the one of
+``files/build_templates/init_cfg.json.j2``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.sonic.render.extra import parts
+from railweave.systems.sonic.render.system import metadata
+from railweave.systems.sonic.tables import merge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from railweave.config.sections import Section
+    from railweave.device.model import DeviceConfig
+    from railweave.systems.sonic.tables import Tables
+
+ALWAYS = frozenset({"mgmtd", "zebra", "staticd", "bgpd"})
+"""FRRouting's daemons that run whatever the tables say."""
+
+WITH_FRAMEWORK = frozenset({"bfdd", "ospfd", "pimd", "pathd"})
+"""FRRouting's daemons that run only where ``frr_mgmt_framework_config`` of ``DEVICE_METADATA`` is ``true``."""
+
+STATEMENTS = {
+    "bfd": "bfdd",
+    "router isis": "isisd",
+    "router ospf": "ospfd",
+    "router ospf6": "ospf6d",
+    "router pim": "pimd",
+    "router rip": "ripd",
+    "router ripng": "ripngd",
+    "router eigrp": "eigrpd",
+    "router babel": "babeld",
+    "router openfabric": "fabricd",
+}
+"""Sections of ``frr.conf`` by the daemon that runs them; the longest beginning of a section decides."""
+
+FEATURES = {
+    "SNMP": "snmp",
+    "SNMP_COMMUNITY": "snmp",
+    "SNMP_USER": "snmp",
+    "SNMP_AGENT_ADDRESS_CONFIG": "snmp",
+    "GNMI": "gnmi",
+    "GNMI_CLIENT_CERT": "gnmi",
+    "TELEMETRY": "telemetry",
+    "MACSEC_PROFILE": "macsec",
+    "SFLOW": "sflow",
+    "SFLOW_COLLECTOR": "sflow",
+    "SFLOW_SESSION": "sflow",
+    "PORTCHANNEL": "teamd",
+    "DHCP_RELAY": "dhcp_relay",
+    "DHCPV4_RELAY": "dhcp_relay",
+    "DHCP_SERVER_IPV4": "dhcp_server",
+    "STATIC_NAT": "nat",
+    "NAT_POOL": "nat",
+    "RESTAPI": "restapi",
+    "REST_SERVER": "mgmt-framework",
+    "MCLAG_DOMAIN": "iccpd",
+}
+"""Tables by the container that reads them, as ``FEATURE`` calls it."""
+
+ENABLED = frozenset({"bgp", "lldp", "snmp", "gnmi", "radv", "teamd", "mgmt-framework"})
+"""Containers of the public image that run where ``FEATURE`` has no row for them (``init_cfg.json.j2`` with ``rules/config``, on a
+switch of another type than a ToR); the others are off or not in the image."""
+
+
+def running(tables: Tables) -> frozenset[str]:
+    """FRRouting's daemons that SONiC starts with these tables."""
+    row = tables.get("DEVICE_METADATA", {}).get("localhost", {})
+    return ALWAYS | WITH_FRAMEWORK if row.get("frr_mgmt_framework_config") == "true" else ALWAYS
+
+
+def started(config: DeviceConfig) -> frozenset[str]:
+    """FRRouting's daemons that SONiC starts for a device, the operator's own rows counted in."""
+    tables = metadata(config)
+    merge(tables, parts(config.extra)[0])
+    return running(tables)
+
+
+def idle_sections(tables: Tables, routing: Sequence[Section]) -> Iterator[tuple[str, str]]:
+    """Sections of ``frr.conf`` whose daemon does not run, each with the daemon."""
+    started = running(tables)
+    for one in routing:
+        daemon = next((STATEMENTS[head] for head in _heads(one.line) if head in STATEMENTS), "")
+        if daemon and daemon not in started:
+            yield one.line, daemon
+
+
+def _heads(line: str) -> tuple[str, ...]:
+    words = line.split()
+    return " ".join(words[:2]), " ".join(words[:1])
+
+
+def idle_tables(tables: Tables) -> Iterator[tuple[str, str]]:
+    """Tables with rows that no container reads, each with the container."""
+    states = {name: row.get("state") for name, row in tables.get("FEATURE", {}).items()}
+    for table, feature in FEATURES.items():
+        state = states.get(feature, "enabled" if feature in ENABLED else "disabled")
+        if tables.get(table) and state not in {"enabled", "always_enabled"}:
+            yield table, feature

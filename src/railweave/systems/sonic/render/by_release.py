@@ -1,0 +1,97 @@
+"""Parts of which not every release has all, and what is said of those that a device's release lacks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.catalog import catalog
+from railweave.systems.sonic.branches import FRR, MASTER, NEWEST, OLDEST, branch, known, lacking
+from railweave.systems.sonic.render import rules, system
+from railweave.systems.sonic.render.access import access
+from railweave.systems.sonic.render.overlay import overlay
+from railweave.systems.sonic.render.ports import vlans
+from railweave.systems.sonic.tables import Tables, merge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.device.model import DeviceConfig
+    from railweave.findings import Finding
+
+_TRIED_FRR = (10, 3)
+"""The oldest FRRouting that has read rendered files (docs/validators.md)."""
+
+_LOST = {
+    "BANNER_MESSAGE": "who logs in sees no `banner`",
+    "DNS_OPTIONS": "the switch asks for names without its `domain`",
+    "FLEX_COUNTER_TABLE": "marks of ECN are not counted queue by queue",
+    "GNMI": "gNMI listens in every VRF, ports of servers and of the fabric included; where `control_plane` is given it is limited by source",
+    "SAG": rules.NO_ANYCAST.says,
+    "SERIAL_CONSOLE": "an idle console session is not ended (`login.idle`)",
+    "SSH_SERVER": "an idle SSH session is not ended (`login.idle`)",
+    "VLAN_INTERFACE": rules.NO_ANYCAST.says,
+}
+"""What is lost with a table or with its newest field; empty: nothing, for ``frr.conf`` or SONiC's default has it."""
+
+_GRAVE = {"GNMI": rules.RELEASE_LACKS, "SAG": rules.NO_ANYCAST, "VLAN_INTERFACE": rules.NO_ANYCAST}
+
+
+def designed(config: DeviceConfig) -> Tables:
+    """The tables that the newest release would have, but for ports and their quality of service, which every release has."""
+    found: Tables = {}
+    for one in (
+        system.metadata(config),
+        system.features(config),
+        system.management(config),
+        system.services(config),
+        access(config),
+        system.counters(config),
+        system.hashing(config),
+        vlans(config),
+        overlay(config),
+    ):
+        merge(found, one)
+    return found
+
+
+def gaps(config: DeviceConfig) -> Iterator[Finding]:
+    """Tables and fields that the release lacks, and whether it is one that the platform has."""
+    name, release, on = config.name, config.release, branch(config.release)
+    if not known(release):
+        whose = "master" if on == MASTER else f"branch {on}"
+        what = f"release {release} is of no branch that has been read ({OLDEST} to {NEWEST}, and master): rendered as for {whose}"
+        yield rules.RELEASE.finding(name, what)
+    found: dict[str, tuple[str, str]] = {}
+    for table, row, field, first in lacking(designed(config), on):
+        place = f"{table} {field}" if field else f"{table}|{row}" if row else table
+        found.setdefault(table, (place, first))
+    said: set[str] = set()
+    for table, (place, first) in found.items():
+        lost = _LOST.get(table, "")
+        if lost and lost not in said:
+            said.add(lost)
+            since = (
+                "is on master alone, and so in releases after it" if first == MASTER else f"is there from {first} on"
+            )
+            rule = _GRAVE.get(table, rules.RELEASE_MINOR)
+            yield rule.finding(name, f"release {release} lacks {place}, which {since}: {lost}")
+    frr = FRR.get(on, "")
+    if frr and tuple(int(part) for part in frr.split(".")[:2]) < _TRIED_FRR:
+        yield rules.OLD_FRR.finding(
+            name, f"release {release} routes by FRR {frr}: frr.conf is read by 10.3 and newer in our checks"
+        )
+    yield from _platform(config)
+
+
+def _platform(config: DeviceConfig) -> Iterator[Finding]:
+    """Whether the release has the model's platform."""
+    model = catalog().switches.get(config.model)
+    first = model.first_releases.get("sonic") if model else None
+    if model is None or first is None or model.sonic is None:
+        return
+    where = f"platform {model.sonic.platform}, HwSKU {model.sonic.hwsku}"
+    if not first.release:
+        yield rules.NO_PLATFORM.finding(config.name, f"no published branch of SONiC has {config.model} ({where})")
+    elif known(config.release) and branch(config.release) < first.release:
+        what = f"release {config.release} has no {config.model} ({where}): it is there from {first.release} on"
+        yield rules.NO_PLATFORM.finding(config.name, what)
