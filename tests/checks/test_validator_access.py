@@ -49,7 +49,8 @@ def test_all_of_it_is_accepted(nos: str, name: str, algorithm: Algorithm) -> Non
     if nos == "dell_sonic":
         assert [found for one, config in configs.items() for found in lint_dell(one, dell_tree(config))] == []
     if nos == "sonic":
-        reports.append(sonic_yang.validate(files, folder("RAILWEAVE_SONIC_YANG")))
+        releases = {one: config.release for one, config in configs.items()}
+        reports.append(sonic_yang.validate(files, folder("RAILWEAVE_SONIC_YANG"), releases=releases))
     if nos in {"frr", "sonic"}:
         reports.append(vtysh.validate(files, frr_root()))
     for report in reports:

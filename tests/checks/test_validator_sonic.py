@@ -160,6 +160,34 @@ def test_it_is_skipped_with_a_reason(tmp_path: Path) -> None:
     assert "sonic-yang" not in names
 
 
+@needs_libyang
+def test_each_device_is_validated_by_the_models_of_its_branch(
+    models: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A folder a branch: the newer one here has a field more. A branch without a folder is not passed over in silence."""
+    place = tmp_path_factory.mktemp("branches")
+    for name, more in (("202505", ""), ("202511", "leaf vrf { type string; }")):
+        for text in models.rglob("*.yang*"):
+            (place / name).mkdir(exist_ok=True)
+            body = text.read_text().replace("leaf on { type boolean; }", "leaf on { type boolean; } " + more)
+            (place / name / text.name).write_text(body)
+    newer = GOOD.replace('"on": "true"', '"on": "true",\n            "vrf": "mgmt"')
+    files = {one: {"config_db.json": newer} for one in ("old", "new", "newest")}
+    releases = {"old": "202505.1", "new": "202511", "newest": "202605"}
+    report = sonic_yang.validate(files, place, None, releases)
+    assert report.ran
+    assert report.validated == 2
+    assert [(one.where, one.what) for one in report.findings] == [("old", "PORT|Ethernet0: no such field 'vrf'")]
+    assert "of 202505" in report.reason
+    assert "of 202511" in report.reason
+    assert "none of 202605 for 1 device, not validated: newest" in report.reason
+    alone = sonic_yang.validate({"newest": files["newest"]}, place, None, releases)
+    assert not alone.ran
+    assert "202605" in alone.reason
+    one_set = sonic_yang.validate({"new": files["new"]}, place / "202511", None, releases)
+    assert "of which branch is not known" in one_set.reason
+
+
 @cache
 def published() -> Path | None:
     given = os.environ.get("RAILWEAVE_SONIC_YANG")
@@ -174,7 +202,8 @@ def test_every_example_is_clean_on_sonic(name: str) -> None:
     chosen = {one.role: one for one in network.switches}.values() if large else network.switches
     files = {one.name: sonic.files(device_config(network, one.name, "sonic")) for one in chosen}
     root = frr_root()
-    for report in (vtysh.validate(files, root), sonic_yang.validate(files, published())):
+    releases = {one.name: device_config(network, one.name, "sonic").release for one in chosen}
+    for report in (vtysh.validate(files, root), sonic_yang.validate(files, published(), releases=releases)):
         assert report.findings == []
         assert not report.ran or report.validated == len(files)
     for one in chosen:

@@ -4,7 +4,6 @@ Read from ``src/sonic-yang-models`` of sonic-net/sonic-buildimage on every branc
 reads a table came later than its model, from the daemon:
 
 - ``BANNER_MESSAGE``: the model is on 202405, ``hostcfgd`` of sonic-net/sonic-host-services reads it from 202411 on;
-- ``SWITCH_HASH``: orchagent of sonic-net/sonic-swss reads it from 202311 on;
 - ``FLEX_COUNTER_TABLE|WRED_ECN_QUEUE``: the model is on 202411, orchagent and ``counterpoll`` have it from 202505 on;
 - ``SAG`` and ``static_anycast_gateway``: models, ``intfmgrd`` and orchagent have them on master alone.
 """
@@ -20,10 +19,9 @@ if TYPE_CHECKING:
     from railweave.systems.sonic.tables import Tables
 
 MASTER = "master"
-NUMBERED = ("202311", "202405", "202411", "202505", "202511", "202605")
+NUMBERED = ("202405", "202411", "202505", "202511", "202605")
 OLDEST, NEWEST = NUMBERED[0], NUMBERED[-1]
 FRR = {
-    "202311": "8.5.1",
     "202405": "8.5.4",
     "202411": "10.0.1",
     "202505": "10.3",
@@ -60,8 +58,7 @@ SINCE: Mapping[str, Since] = {
     "BUFFER_QUEUE": Since(OLDEST, "profile"),
     "DEVICE_METADATA": Since(
         OLDEST,
-        "bgp_asn buffer_model default_pfcwd_status docker_routing_config_mode frr_mgmt_framework_config hostname hwsku platform timezone type",
-        later={"bgp_router_id": "202405"},
+        "bgp_asn bgp_router_id buffer_model default_pfcwd_status docker_routing_config_mode frr_mgmt_framework_config hostname hwsku platform timezone type",
     ),
     "DNS_NAMESERVER": Since(OLDEST, ""),
     "DNS_OPTIONS": Since("202511", "search"),

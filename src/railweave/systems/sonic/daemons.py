@@ -1,7 +1,7 @@
 """Daemons and containers that SONiC starts with given tables, and the statements that need one of them.
 
 FRRouting's are those of ``supervisord.conf.j2`` (sonic-buildimage, ``dockers/docker-fpm-frr/frr/supervisord``; ``supervisord.conf.common.j2`` on
-master): the same on the branches 202311 to 202605 and on master, but for mgmtd, which is there from 202411 on, and pathd.
+master): the same on the branches 202405 to 202605 and on master, but for mgmtd, which is there from 202411 on, and pathd.
 Containers are rows of ``FEATURE``; where a configuration has no row, ``config reload`` takes the one of
 ``files/build_templates/init_cfg.json.j2``.
 """

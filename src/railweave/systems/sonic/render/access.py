@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from railweave.systems.sonic.tables import Row, Tables
 
 STORMS = ("broadcast", "unknown-unicast", "unknown-multicast")
+LEAST_ATTEMPTS = 3
+"""The fewest wrong passwords that hostcfgd takes (sonic-host-services, ``SSH_MIN_VALUES``)."""
+
 MOST_KBPS = 100_000_000
 """The highest limit that the model takes (sonic-storm-control.yang): 100 Gb/s."""
 

@@ -10,6 +10,7 @@ from railweave.render.extra import extra_findings
 from railweave.render.left_out import left_out_findings
 from railweave.systems.frr.render import no_ao
 from railweave.systems.sonic.render import by_release, rules
+from railweave.systems.sonic.render.access import LEAST_ATTEMPTS
 from railweave.systems.sonic.render.extra import parts
 from railweave.systems.sonic.render.macsec import KEY_NAME_DIGITS
 from railweave.systems.sonic.render.qos import lossless
@@ -100,6 +101,8 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
         yield rules.NO_DOMAIN.finding(config.name)
     if wanted.login():
         yield rules.NO_LOCKOUT.finding(config.name)
+    if (login := wanted.login()) and login.attempts < LEAST_ATTEMPTS:
+        yield rules.FEW_ATTEMPTS.finding(config.name)
     if wanted.aaa():
         yield rules.REMOTE_ROLE.finding(config.name)
     if config.bpdu_guard():

@@ -16,7 +16,7 @@ RELEASE_LACKS = Rule(
     "warning",
     "rendering",
     "the release lacks a table or field that the design asks for: it is left out",
-    "the models of its branch do not have it, or no daemon reads it there (systems/sonic/branches.py)",
+    "the models of its branch do not have it, or no daemon reads it there",
     "name a newer release (`release`), or accept what is lost",
 )
 RELEASE_MINOR = Rule(
@@ -24,7 +24,7 @@ RELEASE_MINOR = Rule(
     "info",
     "rendering",
     "the release lacks a table or field that little rests on: it is left out",
-    "the models of its branch do not have it, or no daemon reads it there (systems/sonic/branches.py)",
+    "the models of its branch do not have it, or no daemon reads it there",
     "name a newer release (`release`), or accept what is lost",
 )
 NO_ANYCAST = Rule(
@@ -160,6 +160,14 @@ NO_LOCKOUT = Rule(
     "an account is not locked after wrong passwords (`lockout`): the session ends alone",
     "no published model of config_db.json has it",
     "configure pam_faillock on the switch",
+)
+FEW_ATTEMPTS = Rule(
+    "sonic-few-attempts",
+    "warning",
+    "rendering",
+    "an SSH session does not end after so few wrong passwords (`login.attempts`)",
+    "hostcfgd takes 3 to 100 and otherwise leaves OpenSSH's 6 (sonic-host-services, scripts/hostcfgd, SSH_MIN_VALUES)",
+    "give 3 or more",
 )
 REMOTE_ROLE = Rule(
     "sonic-remote-role",

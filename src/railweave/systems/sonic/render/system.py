@@ -39,7 +39,7 @@ def secret(reference: str) -> str:
 def metadata(config: DeviceConfig) -> Tables:
     """``DEVICE_METADATA``. Routing is in ``frr.conf`` and nowhere else: ``split-unified``.
 
-    Without ``frr_mgmt_framework_config`` SONiC starts no bfdd (sonic-buildimage, branches 202311 to 202605 and master,
+    Without ``frr_mgmt_framework_config`` SONiC starts no bfdd (sonic-buildimage, branches 202405 to 202605 and master,
     ``dockers/docker-fpm-frr/frr/supervisord``; see ``daemons``).
     """
     model = catalog().switches.get(config.model)
