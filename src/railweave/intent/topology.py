@@ -65,7 +65,8 @@ class Role(Model):
         "catalog that it runs",
     )
     release: Release | None = Field(
-        default=None, description="release of that system; decides which features can be used, and on SONiC what is rendered; empty: the catalog's for the system and the switch model"
+        default=None,
+        description="release of that system; decides which features can be used, and on SONiC what is rendered; empty: the catalog's for the system and the switch model",
     )
     uplink_ports: PortRange = Field(
         default=PortRange(),
