@@ -308,6 +308,23 @@ def test_sonic_s_pages_of_tenants_and_of_one_leaf(nos: str, name: str) -> None:
             assert [row[0] for row in cells(section(page, "Tenants"))] == list(vrf_names(config).values())
 
 
+def test_sonic_says_which_daemons_run_and_what_the_chip_hashes() -> None:
+    """supervisord.conf.j2 of docker-fpm-frr; switchorch.cpp of sonic-swss leaves the hash as it is where the chip lacks a field."""
+    network = retargeted("h100-rlb", "sonic")
+    page = written(network)["runbook/stripe1-leaf1.md"]
+    services = section(page, "Services")
+    assert "FRRouting runs zebra, bgpd, bfdd" in services
+    assert "RM_SET_SRC" in services
+    assert "starts no" not in services
+    [fields] = json.loads(system("sonic").files(device_config(network, "stripe1-leaf1"))["config_db.json"])[
+        "SWITCH_HASH"
+    ].values()
+    assert ", ".join(fields["ecmp_hash"]) in section(page, "Hash of next-hop groups")
+    assert "SONiC itself starts no isisd" in section(
+        written(retargeted("dci-50km", "sonic"))["runbook/ptx-west.md"], "Services"
+    )
+
+
 def test_sonic_asks_its_routing_daemons_in_vtysh() -> None:
     page = written(retargeted("evpn-server-isolation", "sonic"))
     for text in page.values():

@@ -104,7 +104,7 @@ def verify(
     - ``running``: a folder of configurations saved from switches (docs/capture.md), which are checked in place of the designed ones.
     - ``device``: other switches than the file's, see ``load``.
     - ``hardware``: a folder of hardware files, see ``load``.
-    - ``yang``: a folder of published Junos YANG models; ``sonic_yang``: one of SONiC's.
+    - ``yang``: a folder of published Junos YANG models; ``sonic_yang``: one of SONiC's, with a folder for each branch.
     - ``frr_root``, ``netplan_root``: root folders with FRR and netplan in them, where they are not installed.
     - ``every``: validators read every file; else of more than 64 one of each shape and a sample.
     - ``design_only``: leave the files of a build folder alone: only its design is checked.

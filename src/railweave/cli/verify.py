@@ -29,7 +29,7 @@ def verify(
     sonic_yang: Path | None = typer.Option(
         None,
         envvar="RAILWEAVE_SONIC_YANG",
-        help="Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage).",
+        help="Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage), one folder for each branch in it (202505, master), or one set.",
     ),
     every: bool = typer.Option(
         False,

@@ -199,8 +199,8 @@ def _hash(config: DeviceConfig) -> list[Check]:
     if not fields:
         return []
     points = (
-        f"ECMP hash {', '.join(fields)}, each of them among the capabilities; one that is not there changes nothing, and syslog has `capability is not supported`",
-        "without any of them the chip shares flows by fields of its own: look whether all uplinks carry traffic",
+        f"ECMP hash {', '.join(fields)}, each of them among the capabilities; if one is missing, orchagent sets none of them, and syslog has `capability is not supported`",
+        "the chip then hashes by fields of its own: see that all uplinks carry traffic",
     )
     commands = ("show switch-hash global", "show switch-hash capabilities")
     return [Check("Hash of next-hop groups", commands, points)]

@@ -7,6 +7,7 @@ models' own conditions between tables. It does not see lanes given out twice or 
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import json
 import re
@@ -102,7 +103,8 @@ def validate(
         return ValidatorReport(
             NAME, ran=False, reason=f"{yang} holds no models of the devices' branches: {'; '.join(without)}"
         )
-    reason = "; ".join([*with_which, *without]) + said(len(chosen), len(names), "devices")
+    version = f"libyang {importlib.metadata.version('libyang')}"
+    reason = "; ".join([*with_which, *without, version]) + said(len(chosen), len(names), "devices")
     return ValidatorReport(NAME, ran=True, reason=reason, validated=validated, findings=findings)
 
 

@@ -7,7 +7,6 @@ values all text. The models tell how to read it, as ``sonic-yang-mgmt`` does on 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import re
 import tempfile
 from dataclasses import dataclass
@@ -89,8 +88,7 @@ def load(folder: Path) -> SonicModels:
         except failure as error:
             raise ModelsError(f"libyang cannot load the models in {folder}: {error}") from None
     tables = {table: (name, node) for name in texts for table, node in _tables(context.get_module(name), name)}
-    version = importlib.metadata.version("libyang")
-    return SonicModels(context, tables, failure, f"{len(texts)} SONiC models, libyang {version}")
+    return SonicModels(context, tables, failure, f"{len(texts)} SONiC models")
 
 
 def _tables(module: Any, name: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - libyang has no types
