@@ -41,6 +41,10 @@ def _of_switch(at: tuple[str, str], model: SwitchModel, known: Catalog) -> Itera
         if nos not in known.systems:
             fix = f"known: {', '.join(known.systems)}"
             yield (*at, "systems", place), f"there is no operating system {nos!r}", fix
+    for nos in model.first_releases:
+        if nos not in model.systems:
+            what = f"the switch does not run {nos!r}, of which a first release is given"
+            yield (*at, "first_releases", nos), what, f"it runs {', '.join(model.systems)}"
     if not model.ports:
         yield (*at, "ports"), "the switch has no ports", "give at least one group of ports"
     taken: dict[int, int] = {}

@@ -14,6 +14,7 @@ import pytest
 from railweave.catalog import catalog
 from railweave.config.compare import compare
 from railweave.config.sections import parse as parse_frr
+from railweave.deploy.changes import change
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
 from railweave.lab.frr.rootfs import Frr
@@ -217,11 +218,19 @@ def test_where_bfdd_does_not_run_no_session_has_bfd() -> None:
 
 def test_a_patch_does_not_start_bfdd() -> None:
     """docker_init.sh and supervisord.conf.j2 are read when the container starts."""
-    change = compare(config_tree(metadata("false"), "202605"), config_tree(metadata("true"), "202605"))
-    assert [one.why for one in change.refused] == [
+    made = compare(config_tree(metadata("false"), "202605"), config_tree(metadata("true"), "202605"))
+    assert [one.why for one in made.refused] == [
         "a patch of frr_mgmt_framework_config changes nothing: the container of FRRouting reads it only when it starts"
     ]
-    assert "every BGP session" in {one.what for _, one in change.disrupts}
+    assert "every BGP session" in {one.what for _, one in made.disrupts}
+
+
+def test_deploy_reloads_where_bfdd_is_to_start() -> None:
+    wanted = system("sonic").files(leaf())
+    before = {**wanted, "config_db.json": wanted["config_db.json"].replace('config": "true"', 'config": "false"')}
+    made = change("leaf", "sonic", before, wanted, None)
+    assert made.commands == {"config_db.json": ("config reload -y config_db.json",)}
+    assert made.refused == ()
 
 
 def test_marks_are_counted_where_queues_mark() -> None:

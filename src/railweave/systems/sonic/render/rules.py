@@ -103,9 +103,9 @@ ISISD = Rule(
     "warning",
     "rendering",
     "IS-IS is in frr.conf alone: whether isisd runs, and gets its packets, is the image's",
-    "SONiC's public routing container starts no isisd and its chip traps no IS-IS packets "
-    "(sonic-net/SONiC issues 502 and 1956; sonic-buildimage pull request 13527), and config_db.json has no field for it",
-    "use an image that has both, or `underlay: {protocol: bgp}`",
+    "SONiC's public routing container starts no isisd on any branch, and the traps that it sets have no IS-IS "
+    "(sonic-buildimage, supervisord.conf.j2 and copp_cfg.j2; sonic-net/SONiC issues 502 and 1956); config_db.json has no field that starts isisd",
+    "use an image that starts isisd, with a row of COPP_TRAP for `isis` (`extra:`), or `underlay: {protocol: bgp}`",
 )
 NO_PROXY_ARP = Rule(
     "sonic-no-proxy-arp",
