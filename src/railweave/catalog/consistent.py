@@ -20,6 +20,7 @@ def contradictions(own: Hardware, known: Catalog) -> Iterator[Contradiction]:
     """What cannot be in models of a user's own; ``known`` is the catalog with them in it."""
     for name, switch in own.switches.items():
         yield from _of_switch(("switches", name), switch, known)
+        yield from _first_releases(("switches", name), switch)
     for name, nic in own.nics.items():
         if nic.vendor.lower() not in definitions():
             vendors = ", ".join(
@@ -34,6 +35,13 @@ def contradictions(own: Hardware, known: Catalog) -> Iterator[Contradiction]:
                 yield from _of_further_ports(("servers", name, "nics", group, "further_ports_of"), server, group)
 
 
+def _first_releases(at: tuple[str, str], model: SwitchModel) -> Iterator[Contradiction]:
+    for nos in model.first_releases:
+        if nos not in model.systems:
+            what = f"the switch does not run {nos!r}, of which a first release is given"
+            yield (*at, "first_releases", nos), what, f"it runs {', '.join(model.systems)}"
+
+
 def _of_switch(at: tuple[str, str], model: SwitchModel, known: Catalog) -> Iterator[Contradiction]:
     if not model.systems:
         yield (*at, "systems"), "the switch runs no operating system", f"known: {', '.join(known.systems)}"
@@ -41,10 +49,6 @@ def _of_switch(at: tuple[str, str], model: SwitchModel, known: Catalog) -> Itera
         if nos not in known.systems:
             fix = f"known: {', '.join(known.systems)}"
             yield (*at, "systems", place), f"there is no operating system {nos!r}", fix
-    for nos in model.first_releases:
-        if nos not in model.systems:
-            what = f"the switch does not run {nos!r}, of which a first release is given"
-            yield (*at, "first_releases", nos), what, f"it runs {', '.join(model.systems)}"
     if not model.ports:
         yield (*at, "ports"), "the switch has no ports", "give at least one group of ports"
     taken: dict[int, int] = {}
