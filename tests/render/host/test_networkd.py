@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from railweave.checks import netplan
 from railweave.device.host_model import HostConfig
 from railweave.render.host import files
 from tests.netns import Server, needs_root, server, until, usable
-from tests.render.host.networkd import needs_networkd, networkd
+from tests.render.host.networkd import Networkd, needs_networkd, networkd
 from tests.render.host.servers import (
     addresses,
     check_as_planned,
@@ -29,11 +30,17 @@ pytestmark = [needs_root, needs_networkd]
 
 
 def generated(one: HostConfig, root: Path) -> Path:
+    """The folder of netplan's output. The file of the last NIC does not ignore the carrier: see ``flap``."""
     tool = netplan.find(None)
     if isinstance(tool, str):
         pytest.skip(tool)
     assert tool.generate(files(one)["netplan.yaml"], root) == []
-    return root / "run/systemd/network"
+    folder = root / "run/systemd/network"
+    last = folder / f"10-netplan-{one.nics[-1].netdev}.network"
+    text = last.read_text()
+    assert "ConfigureWithoutCarrier=yes\n" in text
+    last.write_text(text.replace("ConfigureWithoutCarrier=yes\n", ""))
+    return folder
 
 
 def advertise(host: Server, one: HostConfig) -> None:
@@ -61,24 +68,43 @@ def test_slaac(name: str, tmp_path: Path) -> None:
         assert not daemon.said("Unknown key")
         for nic in one.nics:  # the reason why sysctl.conf says nothing of it in this mode
             assert host.run("cat", f"/proc/sys/net/ipv6/conf/{nic.netdev}/accept_ra").stdout == "0\n"
-        # A cable that is out for a moment takes nothing with it, or queue pairs would lose their GIDs.
-        (first, *_) = one.nics
-        host.leaf.run("ip", "link", "set", first.netdev, "down")
-        until(lambda: daemon.said(f"{first.netdev}: Lost carrier"), "networkd has seen the loss")
-        check_as_planned(host, one)
-        host.leaf.run("ip", "link", "set", first.netdev, "up")
-        until(lambda: daemon.said(f"{first.netdev}: Gained carrier") > 1, "networkd has seen the return")
-        check_as_planned(host, one)
+        flap(host, one, daemon)
 
 
 @pytest.mark.parametrize("scheme", ["24", "31"])
 def test_static(scheme: str, tmp_path: Path) -> None:
     one = config(f"mi300x-leaf-{scheme}", "host1")
     network = generated(one, tmp_path)
-    with server(macs(one)) as host, networkd(host, network, tmp_path / "log"):
+    with server(macs(one)) as host, networkd(host, network, tmp_path / "log") as daemon:
         until(lambda: addresses(host) == planned_addresses(one) and routes(host) == planned_routes(one), "all is set")
         check_rules(host, one)
         check_way_out(host, one, "198.51.100.1" if scheme == "24" else "1.1.199.1")
+        flap(host, one, daemon)
+
+
+def flap(host: Server, one: HostConfig, daemon: Networkd) -> None:
+    """Lose and regain the carrier of all NICs but the last: they keep everything, or queue pairs would lose their GIDs.
+
+    The last NIC is the proof that networkd would have taken it: its file does not ignore the carrier (``generated``), and it is
+    the last to lose it. With its address, table and rules gone, networkd is done with the others as well.
+    """
+    *kept, control = one.nics
+    for nic in one.nics:
+        host.leaf.run("ip", "link", "set", nic.netdev, "down")
+        until(lambda nic=nic: daemon.said(f"{nic.netdev}: Lost carrier"), f"networkd has seen {nic.netdev}'s loss")
+    tables = {address.table for address in control.addresses}
+    left = replace(
+        one,
+        nics=tuple(kept),
+        routes=tuple(route for route in one.routes if route.dev != control.netdev),
+        rules=tuple(rule for rule in one.rules if rule.table not in tables),
+    )
+    until(lambda: not addresses(host)[control.netdev] and len(rules(host)) == len(left.rules), "the last NIC has nothing")
+    check_as_planned(host, left)
+    for nic in kept:
+        host.leaf.run("ip", "link", "set", nic.netdev, "up")
+        until(lambda nic=nic: daemon.said(f"{nic.netdev}: Gained carrier") > 1, f"networkd has seen {nic.netdev}'s return")
+    check_as_planned(host, left)
 
 
 CATCH_ALL = "[Match]\nName=*\n[Network]\nAddress=192.0.2.1/24\nIPv6AcceptRA=yes\n"

@@ -1,7 +1,9 @@
 """``netplan.yaml``: the fabric NICs for netplan with systemd-networkd.
 
-A NIC with static addresses has the keys of the Thor2 guide's files (sections 2.4.1.1 and 2.4.2.1) and no other. A SLAAC
-NIC follows the RLB document's "Server SLAAC Configuration", with source routing as in its Tables 8 to 10.
+A NIC with static addresses has the keys of the Thor2 guide's files (sections 2.4.1.1 and 2.4.2.1). A SLAAC NIC follows the
+RLB document's "Server SLAAC Configuration", with source routing as in its Tables 8 to 10. Every NIC has ``ignore-carrier``
+besides: netplan writes ``ConfigureWithoutCarrier=`` for networkd, and ``IgnoreCarrierLoss=`` defaults to that value
+(systemd.network(5)); otherwise a link that is down for more than 3 s loses its addresses, routes and rules.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ def netplan_yaml(config: HostConfig) -> str:
         config,
         "/etc/netplan/60-railweave.yaml (mode 600: netplan complains of any other)",
         "The servers' management interface is not in it: that is in a file of its own.",
-        *(_why_slaac() if any(nic.slaac for nic in config.nics) else ()),
+        *(_why(config) if config.nics else ()),
     )
     kernel = by_kernel(config)
     if kernel:
@@ -46,12 +48,16 @@ def netplan_yaml(config: HostConfig) -> str:
     return "\n".join([*lines, *_printed(document(config), "")]) + "\n"
 
 
-def _why_slaac() -> tuple[str, ...]:
+def _why(config: HostConfig) -> tuple[str, ...]:
+    slaac = any(nic.slaac for nic in config.nics)
+    eui64 = ("eui64, and no privacy addresses: the design knows the addresses from the MACs.",) if slaac else ()
+    early = ("It also lets routes be set before the first router advertisement has come, as on-link does.",) if slaac else ()
     return (
         "",
-        "eui64, and no privacy addresses: the design knows the addresses from the MACs.",
-        "ignore-carrier: without it networkd removes addresses, routes and rules when a link flaps, and the GIDs that queue",
-        "pairs are bound to with them. It also lets routes be set before the first router advertisement has come, as on-link does.",
+        *eui64,
+        "ignore-carrier: without it networkd removes addresses, routes and rules of a link that is down for more than 3 s, and",
+        "the GIDs that queue pairs are bound to with them. It needs netplan 0.104 or newer.",
+        *early,
     )
 
 
@@ -77,7 +83,7 @@ def document(config: HostConfig) -> dict[str, Value]:
 
 def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRule]) -> dict[str, Value]:
     static: list[Value] = [f"{one.address}/{one.prefix_length}" for one in nic.addresses if one.origin == "static"]
-    found: dict[str, Value] = {"mtu": nic.mtu}
+    found: dict[str, Value] = {"mtu": nic.mtu, "ignore-carrier": True}
     if nic.slaac:
         found |= {
             "dhcp4": False,
@@ -86,7 +92,6 @@ def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRul
             "link-local": ["ipv6"],
             "ipv6-address-generation": "eui64",
             "ipv6-privacy": False,
-            "ignore-carrier": True,
         }
     if static:
         found["addresses"] = static
