@@ -87,17 +87,15 @@ class Vendor(Protocol):
         ...
 
     @property
-    def qos_file_names(self) -> tuple[str, ...]:
-        """The names of all files that ``qos_files`` may give."""
+    def driver_file_paths(self) -> tuple[str, ...]:
+        """The paths of all files that ``driver_files`` may give."""
         return ()
 
-    @property
-    def qos_folder(self) -> str:
-        """The folder of a server in which ``qos_files`` are to be; empty where there are none."""
-        return ""
+    def driver_files(self, config: HostConfig) -> dict[str, dict[str, str]]:
+        """The settings that drivers read on a server (``KEY=VALUE``), by the path of their file there.
 
-    def qos_files(self, config: HostConfig) -> dict[str, str]:
-        """Files of a server that lie beside ``nic-qos.sh``, text by name."""
+        Each file lies beside ``nic-qos.sh``, which puts it in its place.
+        """
         del config
         return {}
 

@@ -55,19 +55,14 @@ class Broadcom(Vendor):
         return NicTransport("dcqcn-p", note, {"host.ack-every": "2", "dcqcn.cut-interval": f"{CUT_INTERVAL_US}us"})
 
     @property
-    def qos_file_names(self) -> tuple[str, ...]:
-        """The driver's file."""
-        from railweave.nics.broadcom.driver_file import NAME
+    def driver_file_paths(self) -> tuple[str, ...]:
+        """The file that the package bnxt_re_conf reads."""
+        from railweave.nics.broadcom.driver_file import PATH
 
-        return (NAME,)
+        return (PATH,)
 
-    @property
-    def qos_folder(self) -> str:
-        """Return the path that the package bnxt_re_conf reads."""
-        return "/etc/bnxt_re"
-
-    def qos_files(self, config: HostConfig) -> dict[str, str]:
-        """The driver's file, where the server has NICs of this vendor."""
+    def driver_files(self, config: HostConfig) -> dict[str, dict[str, str]]:
+        """The driver's file, if the server has NICs of this vendor."""
         from railweave.nics.broadcom.driver_file import files
 
         return files(config)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from railweave.device.host_model import HostConfig, HostQos
 
-NAME = "bnxt_re.conf"
+PATH = "/etc/bnxt_re/bnxt_re.conf"
 
 DCB_UTILITY = 4
 """``UTILITY`` of bnxt_re.conf: the driver's script sets QoS by ``dcb`` (bnxt_setupcc.sh, option -u)."""
 
 
-def files(config: HostConfig) -> dict[str, str]:
-    """Text by file name; nothing where the server has no NICs of Broadcom."""
+def files(config: HostConfig) -> dict[str, dict[str, str]]:
+    """The file's settings by its path; nothing if the server has no NICs of Broadcom."""
     wanted = _by_fabric(config)
-    return {NAME: next(iter(wanted.values()))} if wanted else {}
+    return {PATH: next(iter(wanted.values()))} if wanted else {}
 
 
 def variables(config: HostConfig, fabric: str) -> list[str]:
@@ -26,21 +26,21 @@ def variables(config: HostConfig, fabric: str) -> list[str]:
         return []
     installed = next(iter(wanted.values()))
     same = "yes" if wanted[fabric] == installed else "no"
-    return [f"# {NAME}, of which a server has one, holds this", f"IN_FILE={same}"]
+    return [f"# {PATH.rpartition('/')[2]}, of which a server has one, holds this", f"IN_FILE={same}"]
 
 
-def _by_fabric(config: HostConfig) -> dict[str, str]:
+def _by_fabric(config: HostConfig) -> dict[str, dict[str, str]]:
     """What the file would have to be, by fabric. The package takes one for the whole server: the first's."""
     fabrics = dict.fromkeys(nic.fabric for nic in config.nics if nic.vendor == "Broadcom")
     return {fabric: bnxt_re_conf(config.qos_of(fabric)) for fabric in fabrics}
 
 
-def bnxt_re_conf(qos: HostQos) -> str:
-    """``/etc/bnxt_re/bnxt_re.conf``, which Broadcom's package bnxt_re_conf reads when the driver is loaded.
+def bnxt_re_conf(qos: HostQos) -> dict[str, str]:
+    """The settings that Broadcom's package bnxt_re_conf reads when the driver is loaded.
 
     ``FC_MODE`` is 1 for PFC, 2 for congestion control, 3 for both (bnxt_setupcc.sh, option -m). Congestion control is that of the
-    whole NIC, so it is on where any class of it is marked. No comments: nothing is
-    known of how the package would take them.
+    whole NIC, so it is on where any class of it is marked. The file has no comments: nothing is known of how the package
+    would take them.
     """
     mode = (1 if qos.lossless else 0) + (2 if qos.slows_down else 0)
     values = {
@@ -53,4 +53,4 @@ def bnxt_re_conf(qos: HostQos) -> str:
         "ROCE_BW": qos.bandwidth_percent,
         "UTILITY": DCB_UTILITY,
     }
-    return "".join(f"{key}={value}\n" for key, value in values.items())
+    return {key: str(value) for key, value in values.items()}

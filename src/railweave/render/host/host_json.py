@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.render.host.document import SCHEMA
-from railweave.render.host.nic_qos import installed
+from railweave.render.host.nic_qos import driver_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,7 +81,7 @@ def document(config: HostConfig) -> Host:
         "kernel_command_line": list(config.kernel_command_line),
         "job": job,
     }
-    if files := installed(config):
+    if files := driver_files(config):
         host["driver_files"] = files
     if versions := _versions(config.versions):
         host["versions"] = versions

@@ -18,23 +18,26 @@ if TYPE_CHECKING:
 def files(config: HostConfig) -> dict[str, str]:
     """Text by file name."""
     found = {"nic-qos.sh": nic_qos(config)}
-    for vendor in vendors_of(nic.vendor for nic in config.nics):
-        found |= vendor.qos_files(config)
+    for path, settings in driver_files(config).items():
+        found[_name(path)] = "".join(f"{key}={value}\n" for key, value in settings.items())
     return found
 
 
-def installed(config: HostConfig) -> dict[str, dict[str, str]]:
-    """Return the settings that drivers read on the server: the settings of each file (``KEY=VALUE``), by its path there."""
-    return {
-        f"{vendor.qos_folder}/{name}": dict(line.split("=", 1) for line in text.splitlines())
-        for vendor in vendors_of(nic.vendor for nic in config.nics)
-        for name, text in vendor.qos_files(config).items()
-    }
+def driver_files(config: HostConfig) -> dict[str, dict[str, str]]:
+    """The settings that drivers read on the server (``KEY=VALUE``), by the path of their file there."""
+    found: dict[str, dict[str, str]] = {}
+    for vendor in vendors_of(nic.vendor for nic in config.nics):
+        found |= vendor.driver_files(config)
+    return found
 
 
 def vendors_files() -> tuple[str, ...]:
-    """The names of files that lie beside ``nic-qos.sh`` on servers with NICs of one vendor or another."""
-    return tuple(name for vendor in every_vendor() for name in vendor.qos_file_names)
+    """The names of drivers' files, which lie beside ``nic-qos.sh`` on servers with NICs of their vendor."""
+    return tuple(_name(path) for vendor in every_vendor() for path in vendor.driver_file_paths)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def nic_qos(config: HostConfig) -> str:
