@@ -218,6 +218,23 @@ def test_only_storage_is_paused_then_on_pollara(tmp_path: Path) -> None:
     assert "nicctl update qos scheduling --priority 4,0,6 --dwrr 30,70,0 --rate-limit 0,0,10" in calls
 
 
+@pytest.mark.parametrize(("service_type", "verdict"), [("0", "ok"), ("1", "failed"), (None, "failed")])
+def test_firmware_without_a_class_for_congestion_notification(
+    service_type: str | None, verdict: str, tmp_path: Path
+) -> None:
+    """Thor2 whose notification is in class 0: as it must be only if the driver says that firmware has no service type."""
+    path, parts = server_of(tmp_path, THOR2)
+    for words in [one for one in parts.commands if one[-3:] == ("qos", "--ets", "--show")]:
+        parts.say(parts.commands[words].out.replace("7:2", "7:0"), *words)
+    if service_type is not None:
+        for number in range(8):
+            parts.files[f"/sys/kernel/debug/bnxt_re/bnxt_re{number}/info"] = (
+                f"fw_service_prof_type_sup = {service_type}"
+            )
+    found = {one.outcome.verdict for one in look(path, Written(parts)) if one.check.id == "qos-scheduling"}
+    assert found == {verdict}
+
+
 def test_congestion_control_is_on_where_any_class_is_marked(tmp_path: Path) -> None:
     assert "\nFC_MODE=3\n" in nic_qos.files(two(tmp_path, THOR2, SECOND_MARKED))["bnxt_re.conf"]
     machine, _ = applied(tmp_path, POLLARA, SECOND_MARKED, nicctl="")

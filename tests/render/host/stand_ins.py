@@ -76,6 +76,8 @@ class Machine:
             (net / "device").symlink_to(self.sys / "devices" / pci)
             for one in ("default_roce_mode", "default_roce_tos"):
                 self.attribute(f"config/rdma_cm/{nic.rdma}/ports/1/{one}")
+            if nic.vendor == "Broadcom":
+                self.attribute(f"debug/bnxt_re/{nic.rdma}/info", "fw_service_prof_type_sup = 1")
             found.append(pci)
         return found
 

@@ -238,7 +238,11 @@ def test_lossy_data_has_no_pfc(machine: Machine, tmp_path: Path) -> None:
     assert "dcb ets set dev gpu0_eth tc-tsa all:strict 0:ets tc-bw all:0 0:100 prio-tc all:0 6:2" in calls
 
 
-def thor2(machine: Machine, shown: str = "3:1 4:0 5:0 6:0 7:2", pfc: str = "3") -> None:
+def thor2(machine: Machine, shown: str = "3:1 4:0 5:0 6:0 7:2", pfc: str = "3", service_type: str | None = None) -> None:
+    """A Thor2's tools. ``service_type``: what the driver shows of congestion notification's, instead of 1; empty: nothing."""
+    if service_type is not None:
+        (info,) = (machine.sys / "debug/bnxt_re").glob("*/info")
+        info.write_text(f"fw_service_prof_type_sup = {service_type}\n" if service_type else "")
     machine.tool("ethtool", 'printf "RX:\\t\\toff\\nTX:\\t\\toff\\n"')
     machine.tool("dcb")
     machine.tool(
@@ -293,6 +297,32 @@ def test_thor2_that_firmware_dcbx_rules_is_a_problem(machine: Machine) -> None:
     assert done.returncode == 1
     assert "firmware DCBX or LLDP" in done.stderr
     assert "PFC is on for none, not 3" in done.stderr
+
+
+@pytest.mark.parametrize(("service_type", "problem"), [("0", False), ("", True)])
+def test_thor2_without_a_service_type_for_congestion_notification(
+    machine: Machine, service_type: str, problem: bool
+) -> None:
+    """bnxt_setupcc.sh leaves it in class 0 then. What cannot be read is no good news."""
+    config = one_nic(server("mi300x-leaf-24"))
+    machine.nics(config)
+    thor2(machine, "3:1 4:0 5:0 6:0 7:0", service_type=service_type)
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh")
+    assert done.returncode == int(problem)
+    assert ("does not show fw_service_prof_type_sup" in done.stderr) is problem
+    assert ("firmware has no service type" in done.stdout) is not problem
+    (set_,) = [call for call in machine.calls("dcb") if call.startswith("dcb ets set")]
+    assert set_.endswith(" tc-bw all:0 0:50 1:50 prio-tc all:0 3:1 7:0")
+
+
+def test_thor2_without_congestion_control_needs_no_service_type(machine: Machine, tmp_path: Path) -> None:
+    config = one_nic(
+        config_of(tmp_path, model="mi300x-8gpu-thor2", leaf=", qos: {classes: {no-loss: {ecn: null}}}")
+    )
+    machine.nics(config)
+    thor2(machine, "3:1 4:0 5:0 6:0 7:0", service_type="")
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_bnxt_re_conf_key_by_key() -> None:

@@ -113,7 +113,7 @@ def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     what="RDMA data and each other lossless class have a traffic class of their own with its share, and congestion notification "
     "leaves strictly first.",
     why="In one class with other traffic, data waits for it; a CNP that waits comes too late.",
-    how="as qos-trust",
+    how="as qos-trust; /sys/kernel/debug/bnxt_re/DEVICE/info (fw_service_prof_type_sup: older firmware of Broadcom has no class for it)",
     source="Thor2 guide, section 2.6, check 2; host.json fabrics.NAME.roce.bandwidth_percent",
 )
 def scheduling(server: Server, nic: WantedNic) -> Iterator[Outcome]:
@@ -123,7 +123,8 @@ def scheduling(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     kinds = _known(qos.kind_of, qos.tool, "how classes are scheduled")
     wrong: list[str] = []
     cnp = classes.get(wanted.cnp_priority, -1)
-    if kinds.get(cnp) != "strict":
+    no_class = kinds.get(cnp) != "strict" and _has_notification_class(server, nic) is False
+    if kinds.get(cnp) != "strict" and not no_class:
         wrong.append(f"congestion notification in class {cnp}, {kinds.get(cnp, 'of no kind')}")
     alone = {"data": (wanted.priority, wanted.bandwidth_percent)} if wanted.lossless else {}
     alone |= {name: (one.priority, one.bandwidth_percent) for name, one in wanted.others.items()}
@@ -139,8 +140,22 @@ def scheduling(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         designed = (f"{name} alone in its class with {percent} %" for name, (_, percent) in alone.items())
         right = ", ".join((*designed, "congestion notification strict"))
         yield failed("; ".join(wrong), right, f"host.json fabrics.{nic.plan.fabric}", _FIRMWARE)
+    elif no_class:
+        yield ok("as planned; firmware has no class for congestion notification")
     else:
         yield ok("as planned")
+
+
+def _has_notification_class(server: Server, nic: WantedNic) -> bool | None:
+    """Return whether firmware of Broadcom has a service type for congestion notification; None if the driver does not show it."""
+    if not nic.bnxt:
+        return None
+    for name in (nic.rdma, reading.pci_of(server.machine, nic.netdev)):
+        text = server.machine.text(f"/sys/kernel/debug/bnxt_re/{name}/info") or ""
+        found = re.search(r"fw_service_prof_type_sup\D*(\d)", text)
+        if found:
+            return found[1] != "0"
+    return None
 
 
 @of_nic(

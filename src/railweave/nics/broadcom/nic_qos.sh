@@ -24,9 +24,24 @@ priorities() {
     say "${found:-none}"
 }
 
+# Whether firmware has a service type, and with it a traffic class, for congestion notification. Broadcom's own bnxt_setupcc.sh
+# (release 236) reads it from the driver, and takes an absent answer for no.
+broadcom_has_notification() {
+    local rdma=$1 pci=$2 file has=""
+    for file in "$DEBUGFS/bnxt_re/$rdma/info" "$DEBUGFS/bnxt_re/$pci/info"; do
+        [[ -n $has ]] || has=$(sed -n 's/.*fw_service_prof_type_sup[^0-9]*\([0-9]\).*/\1/p' "$file" 2>/dev/null) || true
+    done
+    case $has in
+    "") say unknown ;;
+    0) say no ;;
+    *) say yes ;;
+    esac
+}
+
 # What the NIC itself says. Where it is not what was set, firmware DCBX or LLDP is in charge.
 broadcom_check() {
-    local dev=$1 now one tc=3 pfc="" want="$CNP_PRIORITY:2"
+    local dev=$1 notification=$2 now one tc=3 pfc="" want="$CNP_PRIORITY:$2"
+    [[ $notification != 0 ]] || tc=2
     if ! have niccli; then
         say "$dev: not checked, niccli is missing (Broadcom's package)"
         return
@@ -55,8 +70,16 @@ broadcom_check() {
 }
 
 apply_broadcom() {
-    local dev=$1
+    local dev=$1 rdma=$2 has notification=0
     broadcom_file
+    has=$(broadcom_has_notification "$rdma" "$(pci_of "$dev")")
+    if [[ $has == yes ]]; then
+        notification=2
+    elif [[ $has == no ]]; then
+        say "$dev: firmware has no service type for congestion notification, which shares class 0 with other traffic"
+    elif [[ $ECN == yes || -n $MARKED ]]; then
+        problem "$dev: $DEBUGFS/bnxt_re/$rdma/info does not show fw_service_prof_type_sup, so congestion notification is left in class 0 with other traffic: mount debugfs and load Broadcom's own bnxt_re"
+    fi
     if [[ $IN_FILE == no ]]; then
         problem "$dev: bnxt_re.conf, one file for all Broadcom NICs, holds the QoS of another fabric: whenever the driver is loaded $dev gets that, until this script runs again"
     fi
@@ -64,13 +87,13 @@ apply_broadcom() {
         say "$dev: bnxt_re.conf has words for one RoCE class: the driver, when it is loaded, leaves out the others, until this script runs again"
     fi
     pause_off "$dev"
-    dcb_qos "$dev" "$DESIGNED"
+    dcb_qos "$dev" "$DESIGNED" "$notification"
     if have dcb && [[ $LOSSLESS == yes || -n $OTHERS ]]; then
         # RoCE v2 by its UDP port too, as the driver's own defaults have it.
         run dcb app replace dev "$dev" dgram-port-prio "4791:$PRIORITY" || true
     fi
     if [[ $DRY_RUN == no ]]; then
-        broadcom_check "$dev"
+        broadcom_check "$dev" "$notification"
     fi
 }
 

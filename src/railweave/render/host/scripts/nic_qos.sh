@@ -91,10 +91,11 @@ dcb_others_out() {
 }
 
 # The in-kernel interface (iproute2, dcb(8)), which drivers of both vendors speak.
-# Traffic class 0 is everything else, 1 is RDMA data that is paused, 2 is congestion notification, served strictly before all; from 3 on the
-# other lossless classes.
+# Traffic class 0 is everything else, 1 is RDMA data that is paused, 2 is congestion notification, served strictly before all; the
+# other lossless classes follow. A NIC without a class for congestion notification says so by a third argument, 0: it is in class 0.
 dcb_qos() {
-    local dev=$1 map=$2 one tc=3 rest=100 kinds=() shares=() data=() classes=() pauses=()
+    local dev=$1 map=$2 notification=${3:-2} one tc=3 rest=100 kinds=() shares=() data=() classes=() pauses=()
+    [[ $notification != 0 ]] || tc=2
     if ! have dcb; then
         problem "dcb is missing (package iproute2, 5.11 or newer): nothing set on $dev"
         return
@@ -110,7 +111,7 @@ dcb_qos() {
         rest=$((rest - ${one#*:})) tc=$((tc + 1))
     done
     run dcb ets set dev "$dev" tc-tsa all:strict 0:ets "${kinds[@]}" tc-bw all:0 "0:$rest" "${shares[@]}" \
-        prio-tc all:0 "${data[@]}" "$CNP_PRIORITY:2" "${classes[@]}" || true
+        prio-tc all:0 "${data[@]}" "$CNP_PRIORITY:$notification" "${classes[@]}" || true
     run dcb pfc set dev "$dev" prio-pfc all:off "${pauses[@]}" || true
 }
 
