@@ -44,7 +44,7 @@ needs_bus = pytest.mark.skipif(shutil.which("dbus-daemon") is None, reason="ther
 
 # What takes systemd as the first process, a boot loader, another machine, real NICs or RDMA devices.
 NOT_IN_A_NAMESPACE = re.compile(
-    r"railweave (build|host zipapp) |scp |cd |update-grub$|reboot$|systemctl |sysctl --system|\./nic-(nvm|qos)\.sh"
+    r"railweave (build|host zipapp) |scp |cd |update-grub$|reboot$|systemctl |udevadm |sysctl --system|\./nic-(nvm|qos)\.sh"
     r"|make plugin$|install -m \d+ \.\./(lib(nccl|rccl)-net-railweave|railweave-rdma-ping)|ldconfig$"
     r"|railweave-host (env -- |check( --only (nics|qos|counters)| --json| --since| --all|$))|hosts/mpirun\.sh |addresses\(\) |for from in "
 )

@@ -60,5 +60,8 @@ def test_files_of_a_vendor_are_those_it_names() -> None:
         config = host_config(example(name), example(name).servers[0].name)
         own = vendor(config.nics[0].vendor)
         assert set(own.driver_files(config)) == set(own.driver_file_paths)
-        assert nic_qos.files(config).keys() == {"nic-qos.sh", *(path.rpartition("/")[2] for path in own.driver_file_paths)}
+        assert nic_qos.files(config).keys() == {
+            "nic-qos.sh",
+            *(path.rpartition("/")[2] for path in own.driver_file_paths),
+        }
         assert "\n".join(own.checklist()) in bios(config)

@@ -34,7 +34,7 @@ ORDER: tuple[tuple[str, tuple[str, ...]], ...] = (
             "60-rdma-persistent-naming.rules",
         ),
     ),
-    ("QoS of the NICs, at every start", ("nic-qos.sh", "nic-qos.service")),
+    ("QoS of the NICs, at every start", ("nic-qos.sh", "nic-qos.service", "nic-qos@.service", "90-railweave-qos.rules", "nic-qos-resume.service")),
     (
         "Addresses, tables and rules: by netplan, or by the kernel, or by railweave host",
         (

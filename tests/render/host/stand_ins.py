@@ -12,7 +12,7 @@ from railweave.device.host import host_config
 from railweave.device.host_model import HostConfig
 from tests.conftest import designed, example
 
-COMMON = "awk bash basename cat chmod cmp cp dirname env grep id install ln ls mkdir mv printf readlink rm rmdir sed sort tail tr"
+COMMON = "awk bash basename cat chmod cmp cp dirname env flock grep id install ln ls mkdir mv printf readlink rm rmdir sed sort tail tr"
 
 
 @cache
@@ -91,6 +91,7 @@ class Machine:
                 "RAILWEAVE_CONFIGFS": str(self.sys / "config"),
                 "RAILWEAVE_DEBUGFS": str(self.sys / "debug"),
                 "RAILWEAVE_ETC": str(self.folder / "etc"),
+                "RAILWEAVE_RUN": str(self.folder / "run"),
                 "HOME": os.environ.get("HOME", "/"),
             },
             input=said,

@@ -99,11 +99,15 @@ def flap(host: Server, one: HostConfig, daemon: Networkd) -> None:
         routes=tuple(route for route in one.routes if route.dev != control.netdev),
         rules=tuple(rule for rule in one.rules if rule.table not in tables),
     )
-    until(lambda: not addresses(host)[control.netdev] and len(rules(host)) == len(left.rules), "the last NIC has nothing")
+    until(
+        lambda: not addresses(host)[control.netdev] and len(rules(host)) == len(left.rules), "the last NIC has nothing"
+    )
     check_as_planned(host, left)
     for nic in kept:
         host.leaf.run("ip", "link", "set", nic.netdev, "up")
-        until(lambda nic=nic: daemon.said(f"{nic.netdev}: Gained carrier") > 1, f"networkd has seen {nic.netdev}'s return")
+        until(
+            lambda nic=nic: daemon.said(f"{nic.netdev}: Gained carrier") > 1, f"networkd has seen {nic.netdev}'s return"
+        )
     check_as_planned(host, left)
 
 

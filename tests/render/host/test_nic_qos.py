@@ -238,7 +238,9 @@ def test_lossy_data_has_no_pfc(machine: Machine, tmp_path: Path) -> None:
     assert "dcb ets set dev gpu0_eth tc-tsa all:strict 0:ets tc-bw all:0 0:100 prio-tc all:0 6:2" in calls
 
 
-def thor2(machine: Machine, shown: str = "3:1 4:0 5:0 6:0 7:2", pfc: str = "3", service_type: str | None = None) -> None:
+def thor2(
+    machine: Machine, shown: str = "3:1 4:0 5:0 6:0 7:2", pfc: str = "3", service_type: str | None = None
+) -> None:
     """A Thor2's tools. ``service_type``: what the driver shows of congestion notification's, instead of 1; empty: nothing."""
     if service_type is not None:
         (info,) = (machine.sys / "debug/bnxt_re").glob("*/info")
@@ -316,9 +318,7 @@ def test_thor2_without_a_service_type_for_congestion_notification(
 
 
 def test_thor2_without_congestion_control_needs_no_service_type(machine: Machine, tmp_path: Path) -> None:
-    config = one_nic(
-        config_of(tmp_path, model="mi300x-8gpu-thor2", leaf=", qos: {classes: {no-loss: {ecn: null}}}")
-    )
+    config = one_nic(config_of(tmp_path, model="mi300x-8gpu-thor2", leaf=", qos: {classes: {no-loss: {ecn: null}}}"))
     machine.nics(config)
     thor2(machine, "3:1 4:0 5:0 6:0 7:0", service_type="")
     done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh")
@@ -383,6 +383,58 @@ def test_what_is_missing_is_said(machine: Machine) -> None:
     for text in ("dcb is missing", "ethtool is missing", "bnxt_re.conf is missing", "there is no interface eth8"):
         assert text in done.stderr
     assert machine.run(script, "nonsense").returncode == 2
+
+
+@pytest.mark.parametrize("by", ["interface", "PCI address"])
+def test_one_nic_alone(machine: Machine, by: str) -> None:
+    """What udev has done when a device comes back: to set QoS again would disturb the traffic of the others."""
+    config = replace(server("h100-rlb"), nics=server("h100-rlb").nics[:2])
+    addresses = machine.nics(config)
+    connectx(machine)
+    script = machine.write(nic_qos.files(config)) / "nic-qos.sh"
+    done = machine.run(script, "apply", "--nic=gpu0_eth" if by == "interface" else f"--nic={addresses[0]}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "gpu1_eth" not in done.stdout
+    assert any("gpu0_eth" in call for call in machine.calls("mlnx_qos"))
+
+
+def test_a_nic_of_no_fabric(machine: Machine) -> None:
+    config = one_nic(server("h100-rlb"))
+    machine.nics(config)
+    connectx(machine)
+    script = machine.write(nic_qos.files(config)) / "nic-qos.sh"
+    other = machine.run(script, "--nic=0000:99:00.0")
+    assert (other.returncode, other.stderr) == (0, "")
+    assert "nothing to do" in other.stdout
+    wrong = machine.run(script, "--nic=gpu9_eth")
+    assert (wrong.returncode, wrong.stderr) == (1, "problem: the design has no NIC gpu9_eth\n")
+    assert not machine.calls()
+
+
+def test_a_card_that_comes_back_under_another_name_is_a_problem(machine: Machine) -> None:
+    config = one_nic(server("h100-rlb"))
+    (pci,) = machine.nics(config)
+    (machine.sys / "class/net/gpu0_eth").rename(machine.sys / "class/net/ens1np0")
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh", f"--nic={pci}")
+    assert done.returncode == 1
+    assert "there is no interface gpu0_eth" in done.stderr
+
+
+def test_the_connection_managers_module_is_loaded_first(machine: Machine) -> None:
+    config = one_nic(server("h100-rlb"))
+    machine.nics(config)
+    connectx(machine)
+    there, away = machine.sys / "config/rdma_cm", machine.sys / "rdma_cm"
+    there.rename(away)
+    machine.tool("modprobe", f'mv "{away}" "{there}"')
+    script = machine.write(nic_qos.files(config)) / "nic-qos.sh"
+    tried = machine.run(script, "--dry-run")
+    assert (tried.returncode, tried.stdout.splitlines()[0]) == (0, "would run: modprobe rdma_cm")
+    machine.calls()
+    done = machine.run(script)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert machine.calls()[0] == "modprobe rdma_cm"
+    assert (there / "mlx5_0/ports/1/default_roce_tos").read_text() == "106\n"
 
 
 def test_show_changes_nothing(machine: Machine) -> None:

@@ -51,7 +51,11 @@ def netplan_yaml(config: HostConfig) -> str:
 def _why(config: HostConfig) -> tuple[str, ...]:
     slaac = any(nic.slaac for nic in config.nics)
     eui64 = ("eui64, and no privacy addresses: the design knows the addresses from the MACs.",) if slaac else ()
-    early = ("It also lets routes be set before the first router advertisement has come, as on-link does.",) if slaac else ()
+    early = (
+        ("It also lets routes be set before the first router advertisement has come, as on-link does.",)
+        if slaac
+        else ()
+    )
     return (
         "",
         *eui64,

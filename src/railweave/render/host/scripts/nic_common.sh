@@ -8,6 +8,8 @@ SYSFS=${RAILWEAVE_SYSFS:-/sys}
 WHAT=apply
 DRY_RUN=no
 FAILED=0
+# The interface or PCI address of the only NIC to look at; empty: all of them.
+ONLY=""
 
 say() { printf '%s\n' "$*"; }
 problem() {
@@ -18,6 +20,21 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 # The PCI address of a network interface, such as 0000:1b:00.0.
 pci_of() { basename "$(readlink -f "$SYSFS/class/net/$1/device")"; }
+
+# Whether a NIC is to be looked at. One that is not there has no PCI address, and is looked at unless another was named.
+chosen() {
+    [[ -z $ONLY || $ONLY == "$1" ]] && return
+    [[ $ONLY == *:* ]] && { [[ ! -e $SYSFS/class/net/$1 ]] || [[ $(pci_of "$1") == "$ONLY" ]]; }
+}
+
+# That the named NIC was none of the design's: a card of something else where udev gave its PCI address, else a wrong name.
+none_chosen() {
+    if [[ $ONLY == *:* ]]; then
+        say "no NIC of the design has the PCI address $ONLY: nothing to do"
+    else
+        problem "the design has no NIC $ONLY"
+    fi
+}
 
 there() {
     [[ -e $SYSFS/class/net/$1 ]] && return
@@ -31,6 +48,7 @@ arguments() {
         case $argument in
         apply | show) WHAT=$argument ;;
         --dry-run) DRY_RUN=yes ;;
+        --nic=?*) ONLY=${argument#--nic=} ;;
         -h | --help)
             usage
             exit 0

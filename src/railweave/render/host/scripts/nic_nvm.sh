@@ -3,10 +3,11 @@ CHANGED=0
 
 usage() {
     cat <<END
-usage: ${0##*/} [apply|show] [--dry-run]
+usage: ${0##*/} [apply|show] [--dry-run] [--nic=NIC]
   apply      set what differs in the NICs' flash (the default); safe to repeat; takes effect after a restart
   show       print what is set, what is wanted and why
   --dry-run  print what apply would do, change nothing
+  --nic=NIC  only the NIC with this interface name or PCI address
 END
 }
 

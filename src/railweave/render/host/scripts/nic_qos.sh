@@ -2,14 +2,16 @@
 CONFIGFS=${RAILWEAVE_CONFIGFS:-/sys/kernel/config}
 DEBUGFS=${RAILWEAVE_DEBUGFS:-/sys/kernel/debug}
 ETC=${RAILWEAVE_ETC:-/etc}
+RUN=${RAILWEAVE_RUN:-/run/railweave}
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 usage() {
     cat <<END
-usage: ${0##*/} [apply|show] [--dry-run]
+usage: ${0##*/} [apply|show] [--dry-run] [--nic=NIC]
   apply      set the QoS of the NICs (the default); safe to repeat
   show       print what the NICs do now
   --dry-run  print what apply would do, change nothing
+  --nic=NIC  only the NIC with this interface name or PCI address
 END
 }
 
@@ -59,11 +61,23 @@ pause_off() {
     fi
 }
 
+# What connections ask for is a setting of the RDMA connection manager, whose module nothing loads before the first connection.
+connection_manager_first() {
+    [[ -d $CONFIGFS/rdma_cm ]] || run modprobe rdma_cm || true
+}
+
+# One run at a time: udev may start one for each NIC, and some tools set all cards of a server.
+one_at_a_time() {
+    mkdir -p "$RUN"
+    exec 9>"$RUN/nic-qos.lock"
+    flock 9
+}
+
 # Connections by the RDMA connection manager: RoCE v2, and the designed class where the application asks for none.
 connection_manager() {
     local rdma=$1 port=$2 class=$3 folder="$CONFIGFS/rdma_cm/$1"
-    if [[ ! -d $CONFIGFS/rdma_cm ]]; then
-        problem "$CONFIGFS/rdma_cm is missing (modprobe rdma_cm; mount -t configfs none $CONFIGFS)"
+    if [[ ! -d $CONFIGFS/rdma_cm && $DRY_RUN == no ]]; then
+        problem "$CONFIGFS/rdma_cm is missing, though rdma_cm is loaded: mount -t configfs none $CONFIGFS"
         return
     fi
     if [[ $DRY_RUN == no ]]; then

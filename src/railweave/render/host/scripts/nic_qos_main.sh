@@ -1,8 +1,10 @@
 
 each_nic() {
-    local what=$1 line dev name port vendor fabric rdma
+    local what=$1 line dev name port vendor fabric rdma seen=no
     for line in "${NICS[@]}"; do
         read -r dev name port vendor fabric <<<"$line"
+        chosen "$dev" || continue
+        seen=yes
         there "$dev" || continue
         rdma=$(rdma_of "$dev")
         if [[ -z $rdma ]]; then
@@ -21,11 +23,16 @@ each_nic() {
             "show_${vendor,,}" "$dev" "$rdma" "$port"
         fi
     done
+    [[ $seen == yes ]] || none_chosen
 }
 
 arguments "$@"
 if [[ $WHAT == apply && $DRY_RUN == no ]]; then
     needs_root ", or with --dry-run"
+    one_at_a_time
+fi
+if [[ $WHAT == apply ]]; then
+    connection_manager_first
 fi
 each_nic "$WHAT"
 exit "$FAILED"
