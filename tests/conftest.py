@@ -46,6 +46,7 @@ KINDS = {
         "lab/test_tenants.py",
         "lab/test_wrong_designs.py",
         "render/host/test_net_setup.py",
+        "render/host/test_network_manager.py",
         "render/host/test_networkd.py",
     ),
     "validator": (

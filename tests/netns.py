@@ -74,6 +74,14 @@ class Server(Namespace):
 
     leaf: Namespace
 
+    def cable(self, nic: str, state: str) -> None:
+        """Take the carrier from a NIC (``down``), or give it back (``up``), and wait until the kernel has seen it."""
+        self.leaf.run("ip", "link", "set", nic, state)
+        until(
+            lambda: (self.ip("link", "show", "dev", nic)[0]["operstate"] == "UP") is (state == "up"),
+            f"{nic} is {state}",
+        )
+
     def advertise(
         self,
         nic: str,

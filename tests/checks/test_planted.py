@@ -88,6 +88,7 @@ PLANTED = [
     Planted(BROADCOM, f"{H}/netplan.yaml", "[1.1.101.15/31]", "[1.1.101.15/24]", "server-address", "prefix length is 24, not 31"),
     Planted(BROADCOM, f"{H}/netplan.yaml", "via: 1.1.101.14", "via: 1.1.101.15", "server-route", "next hop"),
     Planted(BROADCOM, f"{H}/netplan.yaml", "from: 1.1.101.14/31, table: 101", "from: 1.1.101.24/31, table: 101", "server-rule", "source (from)"),
+    Planted(BROADCOM, f"{H}/netplan.yaml", "      ignore-carrier: true\n", "", "server-service", "ignore-carrier"),
     Planted(BROADCOM, f"{H}/netplan.yaml", "renderer: networkd", "renderer: NetworkManager", "server-service", "renderer"),
     Planted(BROADCOM, f"{H}/netplan.yaml", "mtu: 9000", "mtu: [9000", "file-unreadable", "cannot be read", 1),
     # the same by iproute2
@@ -154,6 +155,10 @@ PLANTED = [
     Planted(NVIDIA, f"{N}/acs-off.sh", "ECAP_ACS+0x6.w", "ECAP_ACS+0x4.w", "server-service", "CONTROL"),
     Planted(KERNEL, f"{N}/05-railweave-unmanaged.network", "Unmanaged=yes", "Unmanaged=no", "server-service", "Unmanaged of [Link] is no, not yes"),
     Planted(KERNEL, f"{N}/networkd.conf", "ManageForeignRoutes=no\n", "", "server-service", "ManageForeignRoutes of [Network] (no) is missing"),
+    Planted(KERNEL, f"{N}/networkmanager.conf", "managed=no", "managed=yes", "server-service", "managed of [device-railweave-unmanaged] is yes, not no"),
+    Planted(BROADCOM, f"{H}/networkmanager.conf", "ignore-carrier=yes", "ignore-carrier=no", "server-service", "ignore-carrier of [device-railweave] is no, not yes"),
+    Planted(BROADCOM, f"{H}/90-railweave-qos.rules", 'DRIVERS=="bnxt_en"', 'DRIVERS=="mlx5_core"', "server-nic", "udev rule"),
+    Planted(BROADCOM, f"{H}/nic-qos@.service", " --nic=%i", "", "server-service", "ExecStart of [Service]"),
     Planted(KERNEL, f"{N}/sysctl.conf", "accept_ra = 1", "accept_ra = 0", "server-kernel", "accept_ra"),
     # tables
     Planted(NVIDIA, "cabling.csv", "stripe1-leaf1,et-0/0/16:0", "stripe1-leaf2,et-0/0/16:0", "table-differs", "row H100-01 gpu0_eth: b_device is stripe1-leaf2, not stripe1-leaf1"),

@@ -41,7 +41,7 @@ echo ready
 read -r _
 """
 
-_BUS = """<busconfig><type>session</type><listen>unix:path=/run/dbus/system_bus_socket</listen><auth>EXTERNAL</auth>
+BUS = """<busconfig><type>session</type><listen>unix:path=/run/dbus/system_bus_socket</listen><auth>EXTERNAL</auth>
 <policy context="default"><allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/><allow user="*"/>
 </policy></busconfig>"""
 
@@ -148,7 +148,7 @@ def installed(host: Server, folder: Path) -> Iterator[Installed]:
             one.put("/usr/local/bin/netplan", f'#!/bin/sh\n[ "$*" = generate ] || exit 2\nLD_LIBRARY_PATH={search} exec {generator.program}\n', "755")  # fmt: skip
         if "/ping" not in one.bash("command -v ping || true"):
             one.put("/usr/local/bin/ping", _PING, "755")
-        one.put("/run/dbus/system.conf", _BUS)
+        one.put("/run/dbus/system.conf", BUS)
         words = ("dbus-daemon", "--nofork", "--nopidfile", "--config-file=/run/dbus/system.conf")
         bus = subprocess.Popen(
             one.argv(*words), env=_environment(), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL

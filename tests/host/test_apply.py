@@ -89,6 +89,9 @@ def test_ipv4(name: str, tmp_path: Path) -> None:
         in_place(tool, plan)
         [got] = host.ip("-N", "route", "get", "10.9.9.9", "from", plan["nics"][7]["addresses"][0]["address"])
         assert (got["dev"], got["table"]) == ("eth8", "108")
+        for state in ("down", "up"):  # a link that flaps takes nothing with it
+            host.cable("eth8", state)
+            in_place(tool, plan)
         assert "nothing changed" in tool("apply")
         tool("undo")
         assert dump(host) == before

@@ -38,7 +38,7 @@ ORDER: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Addresses, tables and rules: by netplan, or by the kernel, or by railweave host",
         (
-            "rt_tables.conf", "netplan.yaml", "05-railweave-unmanaged.network", "networkd.conf", "net-setup.sh",
+            "rt_tables.conf", "netplan.yaml", "05-railweave-unmanaged.network", "networkd.conf", "networkmanager.conf", "net-setup.sh",
             "railweave-net.service", "host.json", "railweave-host.service",
         ),
     ),

@@ -84,6 +84,10 @@ def test_static(scheme: str, tmp_path: Path) -> None:
         check_as_planned(host, one)
         check_way_out(host, one, "198.51.100.1" if scheme == "24" else "1.1.199.1")
         assert "made 0 changes" in script(host).stderr
+        for state in ("down", "up"):  # a link that flaps takes nothing with it
+            for nic in one.nics:
+                host.cable(nic.netdev, state)
+            check_as_planned(host, one)
         script(host, "--undo")
         assert everything(host) == before
 

@@ -20,7 +20,7 @@ FORMS: tuple[tuple[str, Callable[[str], list[Entry]]], ...] = (
     (r"limits\.conf", lines.limits),
     (r"rt_tables\.conf", lines.rt_tables),
     (r"hostfile(\..*)?", lines.hostfile),
-    (r".*\.(service|network)|networkd\.conf", units.unit),
+    (r".*\.(service|network)|(networkd|networkmanager)\.conf", units.unit),
     (r".*\.rules", udev.rules),
     (r".*\.conf", lines.settings),  # those of NIC vendors
 )

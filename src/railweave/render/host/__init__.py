@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.render.host import boot, kernel_mode, naming, nic_qos, units
+from railweave.render.host import boot, kernel_mode, naming, network_manager, nic_qos, units
 from railweave.render.host.bios import bios
 from railweave.render.host.host_json import host_json
 from railweave.render.host.job import nccl_env_files
@@ -28,6 +28,7 @@ def files(config: HostConfig) -> dict[str, str]:
         "sysctl.conf": sysctl_conf(config),
         **naming.files(config),
         **kernel_mode.files(config),
+        **network_manager.files(config),
         **nic_qos.files(config),
         "nic-nvm.sh": nic_nvm(config),
         **boot.files(config),
