@@ -188,8 +188,20 @@ class FirmwareSetting(Model):
     source: str
 
 
+class JobSetting(Model):
+    """A variable of RCCL jobs over an adapter, in place of the one of the same name that jobs have over any."""
+
+    name: str
+    value: str
+    why: str
+    source: str
+
+
 class NicModel(Model):
-    """A network adapter."""
+    """A network adapter.
+
+    ``rccl`` are the variables of RCCL jobs that its vendor documents for it.
+    """
 
     vendor: str
     description: str
@@ -203,6 +215,12 @@ class NicModel(Model):
     cnp_priority_source: str
     messages_per_us: float | None = Field(default=None, description="what it takes a microsecond and direction")
     messages_per_us_source: str = ""
+    clear_to_send_as_notification: str = Field(
+        default="",
+        description="source by which RCCL's clear-to-send messages have the DSCP of congestion notification packets; empty: they have that "
+        "of the data",
+    )
+    rccl: tuple[JobSetting, ...] = ()
     firmware: tuple[FirmwareSetting, ...] = ()
     source: str
 

@@ -261,6 +261,8 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
     cnp_dscp = cnp.dscp if cnp and cnp.dscp else (CNP_DSCP,)
     given |= dict.fromkeys(cnp_dscp, cnp_priority)
     clear = scope.hosts.job.clear_to_send_dscp
+    if clear is None and scope.library == "RCCL" and model.clear_to_send_as_notification:
+        clear = cnp_dscp[0]
     return HostQos(
         fabric=fabric.name,
         dscp=dscp,

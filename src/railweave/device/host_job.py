@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.catalog import catalog
 from railweave.device.address_range import address_range
 from railweave.device.host_model import Variable
 from railweave.device.queue_pairs import queue_pairs
@@ -16,6 +17,7 @@ from railweave.device.queue_pairs import queue_pairs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from railweave.catalog.hardware import NicModel
     from railweave.config.addresses import Family
     from railweave.device.host_model import HostAddress, HostNic, HostQos
     from railweave.device.host_scope import HostScope
@@ -63,6 +65,8 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
         *_ucx(used, one),
         *_library_path(wanted, library, colored=colored),
     ]
+    if library == "RCCL":
+        found = _of_model(found, catalog().nics[used[0].model])
     return tuple(_changed(found, wanted.environment))
 
 
@@ -219,19 +223,26 @@ def _adaptive_routing() -> Variable:
     )
 
 
+def _of_model(found: Iterable[Variable], model: NicModel) -> list[Variable]:
+    """Variables with those that the NIC's vendor documents put over them, in place; others of the vendor last."""
+    own = {one.name: Variable(one.name, one.value, one.why) for one in model.rccl}
+    return [*(own.pop(one.name, one) for one in found), *own.values()]
+
+
 def _rccl() -> list[Variable]:
-    """Thor2 guide, section 8.7.2; meanings from the NCCL and RCCL documentation of environment variables."""
+    """Thor2 guide, section 8.7.2; meanings from the NCCL and RCCL documentation of environment variables.
+
+    What depends on the NIC, the catalog has otherwise for some (``rccl`` of a NIC model).
+    """
     return [
         Variable("NCCL_IB_DISABLE", "0", "RDMA, not sockets"),
         Variable("NCCL_NET_GDR_LEVEL", "SYS", "NIC to GPU memory directly, wherever in the server the two are"),
         Variable("NCCL_NET_GDR_READ", "1", "sends read GPU memory directly, too"),
         Variable("NCCL_P2P_LEVEL", "SYS", "GPU to GPU directly (XGMI), wherever in the server they are"),
         Variable("NCCL_SHM_DISABLE", "1", "no detour by host memory between GPUs of a server"),
-        Variable(
-            "NCCL_IB_PCI_RELAXED_ORDERING", "1", "PCIe relaxed ordering is required (nic-nvm.sh turns it on), not tried"
-        ),
+        Variable("NCCL_IB_PCI_RELAXED_ORDERING", "1", "PCIe relaxed ordering is required, not tried"),
         Variable("HSA_FORCE_FINE_GRAIN_PCIE", "1", "GPU memory that NICs write is coherent at fine grain"),
-        Variable("NCCL_DMABUF_ENABLE", "0", "GPU memory is registered by peer memory, which the guide installs"),
+        Variable("NCCL_DMABUF_ENABLE", "0", "GPU memory is registered by peer memory, not as a dma-buf"),
         Variable("NCCL_MIN_NCHANNELS", "32", "enough channels to fill eight NICs"),
     ]
 

@@ -115,7 +115,8 @@ class Job(Model):
         ge=0,
         le=63,
         exclude_if=lambda value: value is None,
-        description="DSCP of clear-to-send messages and acknowledgements (NCCL_IB_FIFO_TC); empty: that of the data",
+        description="DSCP of clear-to-send messages and acknowledgements (NCCL_IB_FIFO_TC); empty: that of the data, "
+        "or of congestion notification packets for RCCL over NICs whose vendor has it so (Pollara)",
     )
     tuner: bool = Field(
         default=False,

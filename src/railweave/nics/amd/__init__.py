@@ -4,7 +4,9 @@ All of it is nicctl, AMD's tool, as AMD's documentation uses it ("AMD Instinct, 
 optimization: AMD Pensando Pollara 400"). What no public document says, and what is therefore left alone:
 
 - settings that the adapter keeps in its flash, but for profiles that come with AMD's packages;
-- the purpose ``xccl-cts``, by which RCCL's clear-to-send messages get a class of their own: it takes AMD's own plugin;
+- purposes of DSCPs, such as ``xccl-cts`` for RCCL's clear-to-send messages: what they change is not public. Those of an earlier set-up are
+  taken away, as AMD's own script does ("vLLM/SGLang distributed inference with MoRI", qos.sh); clear-to-send messages have the DSCP of
+  congestion notification, as there;
 - how many entries the GID table has, and how many messages the adapter takes a second;
 - what the numbers of its congestion control mean. They are set as AMD recommends, but for the DSCP of notification packets.
 """

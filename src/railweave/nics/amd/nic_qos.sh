@@ -24,18 +24,35 @@ amd_no_drop() {
         sed -n 1p | tr -cs '0-7' '\n' | sed '/^$/d' || true
 }
 
+# DSCPs that may have a purpose, a line each: those that AMD's documents and packages give one (data, xccl-cts, rdma-ack), those of the
+# design, and those that nicctl shows. The form in which it shows them is not public: any number in a line about purposes counts.
+amd_purposes() {
+    local pair
+    {
+        printf '%s\n' 10 24 46 48
+        for pair in $DESIGNED; do
+            say "${pair%%:*}"
+        done
+        nicctl show qos 2>/dev/null | sed -n '/[Pp]urpose/{s/0x[0-9a-fA-F]*//g; s/[^0-9]\{1,\}/\n/gp}' || true
+    } | grep -E '^([0-9]|[1-5][0-9]|6[0-3])$' | sort -nu
+}
+
 # QoS of the cards. A priority needs a DSCP before it is scheduled, so the map comes first.
 amd_cards() {
-    local port pair priority
+    local port pair priority dscp
     local -A own=()
     while read -r port; do
         run nicctl update port -p "$port" --pause-type pfc --rx-pause enable --tx-pause enable || true
     done < <(nicctl show port 2>/dev/null | awk '$1 == "Port" { print $3 }')
+    # A purpose of an earlier set-up would go before the priority of its DSCP. The design gives none.
+    while read -r dscp; do
+        run nicctl update qos dscp-to-purpose --dscp "$dscp" --purpose none || true
+    done < <(amd_purposes)
     run nicctl update qos --classification-type dscp || true
     for pair in $DESIGNED; do
         own[${pair##*:}]+=" ${pair%%:*}"
     done
-    local rest=() dscp
+    local rest=()
     for dscp in {0..63}; do
         [[ " $DESIGNED " == *" $dscp:"* ]] || rest+=("$dscp")
     done
