@@ -63,7 +63,8 @@ class HostNic:
     """A NIC on a fabric. ``gpu`` is the GPU beside it, counted from 0; None where it serves no GPU of its own.
 
     ``network`` is the layer-2 network it is on; ``main_routes`` are destinations that the main table sends by the gateway
-    of its first address. ``leaf_port_names`` are other names by which the leaf may announce its port.
+    of its first address. ``leaf_port_names`` are other names by which the leaf may announce its port. ``cable_m`` is the length of its
+    cable, rounded up; None: it has none yet.
     """
 
     name: str
@@ -83,6 +84,7 @@ class HostNic:
     leaf_port: str
     leaf_port_names: tuple[str, ...]
     speed_gbps: int
+    cable_m: int | None
     mtu: int
     slaac: bool
     addresses: tuple[HostAddress, ...]

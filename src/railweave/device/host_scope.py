@@ -25,7 +25,7 @@ class HostScope:
 
     ``families`` are the address families of jobs, by fabric and tenant of its NICs.
     ``long_haul`` is what long links ask of jobs, of those fabrics that have such links.
-    ``port_names`` are the other names of leaf ports, by the NIC at the other end.
+    ``port_names`` are the other names of leaf ports, and ``cable_m`` the lengths of cables, by the NIC at the other end.
     """
 
     network: str
@@ -38,6 +38,7 @@ class HostScope:
     long_haul: dict[str, LongHaul]
     families: dict[tuple[str, str], Family | None]
     port_names: dict[str, tuple[str, ...]]
+    cable_m: dict[str, float]
 
     @property
     def name(self) -> str:
@@ -85,6 +86,7 @@ def host_scope(network: Network, name: str) -> HostScope:
             cable.a.port: tuple(filter(None, switch_port_names(network, cable.b, cable.a)[1:]))
             for cable in network.cables_of(name)
         },
+        cable_m={cable.a.port: cable.length_m for cable in network.cables_of(name)},
     )
 
 

@@ -206,7 +206,7 @@ def _qos(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str, 
     if nic["driver"] == "mlx5_core":
         _mlx5_settings(parts, nic, address, fabric)
         if vendor_tools:
-            parts.say(forms.mlnx_qos(fabric), "mlnx_qos", "-i", dev)
+            parts.say(forms.mlnx_qos(fabric, nic.get("cable_m", 7)), "mlnx_qos", "-i", dev)
     if nic["driver"] == "bnxt_en":
         for path, settings in plan["driver_files"].items():
             parts.files[path] = "".join(f"{key}={value}\n" for key, value in settings.items())
@@ -216,8 +216,9 @@ def _qos(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], address: str, 
             parts.say(f"{name} = {value}\n", *option(nic, address, name))
         if vendor_tools:
             parts.say(forms.niccli(fabric), "niccli", "--dev", address, "qos", "--ets", "--show")
+    delay = max(nic.get("cable_m", 7), 7) if nic["driver"] == "mlx5_core" else 0
     classes, shares, paused = forms.classes(fabric), forms.shares(fabric), forms.lossless(fabric)
-    parts.say(json.dumps({"pfc_cap": 8, "macsec_bypass": False, "delay": 0, "prio_pfc": [one in paused for one in range(8)]}),
+    parts.say(json.dumps({"pfc_cap": 8, "macsec_bypass": False, "delay": delay, "prio_pfc": [one in paused for one in range(8)]}),
               "dcb", "-j", "pfc", "show", "dev", dev)  # fmt: skip
     parts.say(json.dumps({"dscp_prio": [[dscp, one] for dscp, one in forms.dscps(fabric).items()]}),
               "dcb", "-j", "app", "show", "dev", dev)  # fmt: skip

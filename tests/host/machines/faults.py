@@ -704,6 +704,19 @@ def pfc_on_other(parts: Parts, plan: Plan, chance: Random) -> str | None:
     return str(nic["netdev"])
 
 
+@fault("qos-cable-length")
+def short_cable(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    nic, roce, _, tool, words = _qos(parts, plan, chance)
+    if nic["driver"] != "mlx5_core" or not roce["lossless"] or nic["cable_m"] < 2:
+        return None
+    wrong = nic["cable_m"] - 1
+    if tool == "mlnx_qos":
+        _edit(parts, words, r"^Cable len: \d+", f"Cable len: {wrong}")
+    else:
+        _dcb(parts, nic, "pfc", lambda one: one.update(delay=wrong))
+    return str(nic["netdev"])
+
+
 @fault("qos-scheduling")
 def cnp_not_strict(parts: Parts, plan: Plan, chance: Random) -> str | None:
     nic, _, _, tool, words = _qos(parts, plan, chance)

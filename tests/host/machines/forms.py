@@ -136,7 +136,7 @@ def counters(driver: str, priority: int) -> str:
     return "NIC statistics:\n" + "".join(f"     {one}: {values.get(one, 0)}\n" for one in [*rings, *port])
 
 
-def mlnx_qos(fabric: Json) -> str:
+def mlnx_qos(fabric: Json, cable_m: int) -> str:
     """``mlnx_qos -i NIC``: DSCPs from high to low, with a comma at the end; classes without members have no line of them."""
     mine = dscps(fabric)
     priorities: dict[int, list[int]] = {}
@@ -149,7 +149,7 @@ def mlnx_qos(fabric: Json) -> str:
     lines += [
         "default priority:",
         "Receive buffer size (bytes): 130944,130944,0,0,0,0,0,0,max_buffer_size=262016",
-        "Cable len: 7",
+        f"Cable len: {max(cable_m, 7)}",
     ]
     paused = lossless(fabric)
     pause = "   ".join("1" if i in paused else "0" for i in range(8))

@@ -87,6 +87,7 @@ def test_connectx_by_mlnx_qos(machine: Machine) -> None:
     assert set_[:2] == ["--dcbx os", "--trust dscp"]
     # 26 and 48 already go to 3 and 6; the others of their eight leave these priorities.
     moved = {*range(24, 32), *range(48, 56)} - {26, 48}
+    assert set_.pop(-3) == "--cable_len 10"
     assert set(set_[2:-2]) == {f"--dscp2prio set,{dscp},0" for dscp in moved}
     assert set_[-2:] == [
         "--prio_tc 0,0,0,1,0,0,2,0 --tcbw 15,85,0,0,0,0,0,0 --tsa ets,ets,strict,strict,strict,strict,strict,strict",
@@ -104,6 +105,7 @@ def test_connectx_by_mlnx_qos(machine: Machine) -> None:
     groups = {p: [d for d, q in enumerate(config.qos[0].priorities) if q == p] for p in range(8)}
     after = "DCBX mode: OS controlled\nPriority trust state: dscp\ndscp2prio mapping:\n"
     after += "".join(f"\tprio:{p} dscp:{','.join(f'{d:02d}' for d in ds)},\n" for p, ds in groups.items())
+    after += "Cable len: 10\n"
     machine.tool("mlnx_qos", printing(after))
     machine.tool("ethtool", 'printf "RX:\\t\\toff\\nTX:\\t\\toff\\n"')
     again = machine.run(script, "--dry-run").stdout
@@ -111,6 +113,7 @@ def test_connectx_by_mlnx_qos(machine: Machine) -> None:
     assert "dscp2prio" not in again
     assert "--trust" not in again
     assert "--dcbx" not in again
+    assert "--cable_len" not in again
     assert "ethtool" not in again
 
 
@@ -125,6 +128,7 @@ def test_connectx_without_the_vendors_packages(machine: Machine) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     calls = [call for call in machine.calls("dcb") if " show " not in call]
     assert calls[0] == "dcb dcbx set dev gpu0_eth host ieee"
+    assert calls.pop(1) == "dcb pfc set dev gpu0_eth delay 10"
     assert calls[1].startswith("dcb app replace dev gpu0_eth dscp-prio 0:0 1:0 ")
     assert {"24:0", "26:3", "48:6", "49:0"} < set(calls[1].split())
     assert calls[2:] == [
@@ -152,6 +156,46 @@ def test_a_tool_that_says_much_is_heard_out(machine: Machine) -> None:
     calls = machine.calls()
     assert "ethtool -A gpu0_eth rx off tx off" in calls
     assert not [call for call in calls if "dcbx set" in call], "the host is in charge already"
+
+
+@pytest.mark.parametrize(
+    ("cable_m", "now", "told"),
+    [
+        (3, "7", None),
+        (7, "7", None),
+        (30, "7", "30"),
+        (30, "30", None),
+        (3, "30", "7"),
+        (None, "7", None),
+        (30, None, "30"),
+    ],
+)
+@pytest.mark.parametrize("tool", ["mlnx_qos", "dcb"])
+def test_the_driver_is_told_the_length_of_a_cable(
+    machine: Machine, tool: str, cable_m: int | None, now: str | None, told: str | None
+) -> None:
+    """By default mlx5 sizes the buffer of a lossless class for 7 m (en/port_buffer.h)."""
+    config = server("h100-rlb")
+    config = replace(config, nics=(replace(config.nics[0], cable_m=cable_m),))
+    machine.nics(config)
+    connectx(machine, mlnx_qos=FRESH + (f"Cable len: {now}\n" if now else "") if tool == "mlnx_qos" else None)
+    machine.tool("dcb", f'[[ "$*" != "pfc show"* ]] || echo "pfc-cap 8 macsec-bypass off delay {now or 0}"')
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh")
+    assert (done.returncode, done.stderr) == (0, "")
+    words = "--cable_len " if tool == "mlnx_qos" else " delay "
+    found = [one.rsplit(" ", 1)[1] for one in machine.calls(tool) if words in one]
+    assert found == ([told] if told else [])
+
+
+def test_a_cable_longer_than_the_driver_takes_is_a_problem(machine: Machine) -> None:
+    config = server("h100-rlb")
+    config = replace(config, nics=(replace(config.nics[0], cable_m=2000),))
+    machine.nics(config)
+    connectx(machine)
+    done = machine.run(machine.write(nic_qos.files(config)) / "nic-qos.sh")
+    assert done.returncode == 1
+    assert "its cable is 2000 m long" in done.stderr
+    assert "mlnx_qos -i gpu0_eth --cable_len 999" in machine.calls()
 
 
 def test_no_tool_reads_what_is_typed(machine: Machine) -> None:

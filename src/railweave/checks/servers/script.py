@@ -99,7 +99,11 @@ QOS_VARIABLES = {
 
 NIC_QOS = Form(
     QOS,
-    {"NICS": Columns(Kind("NIC", NIC), _columns("interface", "RDMA device", "port", "vendor", "fabric"), "interface")},
+    {
+        "NICS": Columns(
+            Kind("NIC", NIC), _columns("interface", "RDMA device", "port", "vendor", "fabric", "cable"), "interface"
+        )
+    },
     Kind("variable", QOS),
 )
 NIC_NVM = Form(

@@ -109,6 +109,28 @@ def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 @of_nic(
+    "qos-cable-length",
+    what="The driver sizes the NIC's buffer of lossless classes for a cable that is at least as long as the planned one.",
+    why="What arrives after the NIC has asked for a pause is lost if it does not fit. The driver's default is 7 m.",
+    how="mlnx_qos -i NIC (Cable len); dcb pfc show dev NIC (delay)",
+    source="Linux, drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.h; host.json nics[].cable_m",
+    unless=lambda _, nic: (
+        ""
+        if nic.mlx5 and nic.cable_m and nic.traffic is not None and nic.traffic.paused
+        else "only mlx5 goes by a length, where a class is paused and the cable's length is planned"
+    ),
+)
+def cable_length(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare the length that the driver was told."""
+    qos = qos_of(server, nic)
+    have = _known(qos.cable_m, qos.tool, "the length of cable that the driver goes by")
+    if have >= nic.cable_m:
+        yield ok(f"{have} m")
+    else:
+        yield failed(f"{have} m", f"{nic.cable_m} m", f"host.json {nic.key}.cable_m", _REMEDY)
+
+
+@of_nic(
     "qos-scheduling",
     what="RDMA data and each other lossless class have a traffic class of their own with its share, and congestion notification "
     "leaves strictly first.",

@@ -24,6 +24,7 @@ class Qos:
     class_of: dict[int, int] | None
     kind_of: dict[int, str] | None
     share_of: dict[int, int] | None
+    cable_m: int | None = None
 
 
 def qos_of(server: Server, nic: WantedNic) -> Qos:
@@ -51,6 +52,7 @@ def _mlnx_qos(text: str) -> Qos:
     for line in re.findall(r"prio:(\d) dscp:([\d,]*)", text):
         priorities.update(dict.fromkeys(reading.list_of_numbers(line[1]), int(line[0])))
     pause = re.search(r"^\s*enabled((?:\s+[01]){8})", text, re.MULTILINE)
+    cable = re.search(r"^Cable len: (\d+)", text, re.MULTILINE)
     classes: dict[int, int] = {}
     kinds: dict[int, str] = {}
     shares: dict[int, int] = {}
@@ -73,6 +75,7 @@ def _mlnx_qos(text: str) -> Qos:
         classes or None,
         kinds or None,
         shares or None,
+        int(cable[1]) if cable else None,
     )
 
 
@@ -113,6 +116,7 @@ def _dcb(server: Server, nic: WantedNic) -> Qos:
         {i: int(one) for i, one in enumerate(classes)} or None,
         {i: str(one) for i, one in enumerate(kinds)} or None,
         {i: int(one) for i, one in enumerate(shares)} or None,
+        parts.get("delay") or None,
     )
 
 

@@ -65,6 +65,7 @@ class WantedNic:
     leaf_port: str
     leaf_port_names: tuple[str, ...]
     speed_gbps: int
+    cable_m: int
     slaac: bool
     flash: Mapping[str, str]
     flash_per_function: tuple[str, ...]
@@ -229,6 +230,7 @@ def _nic(key: str, plan: Nic, one: _Values, traffic: Traffic | None) -> WantedNi
         one.text("leaf_port"),
         one.texts("leaf_port_names"),
         one.number("speed_gbps"),
+        one.number("cable_m"),
         one.flag("slaac"),
         {name: str(value) for name, value in one.mapping("firmware").items()},
         one.texts("firmware_per_function"),

@@ -30,9 +30,27 @@ mlnx_qos_qos() {
         i=${pair%:*}
         classes[i]=$tc pause[i]=1 kinds[tc]=ets shares[tc]=${pair#*:} shares[0]=$((shares[0] - ${pair#*:})) tc=$((tc + 1))
     done
+    cable_length "$dev" "$(sed -n 's/^Cable len: *//p' <<<"$now")"
+    [[ -z $CABLE ]] || run mlnx_qos -i "$dev" --cable_len "$CABLE" || true
     run mlnx_qos -i "$dev" --prio_tc "$(commas "${classes[@]}")" --tcbw "$(commas "${shares[@]}")" \
         --tsa "$(commas "${kinds[@]}")" || true
     run mlnx_qos -i "$dev" --pfc "$(commas "${pause[@]}")" || true
+}
+
+# CABLE becomes the length of cable, m, that the driver is to be told; empty: it goes by that already. What arrives after a pause was sent has
+# to fit into the NIC's buffer, for which the driver takes a cable of 7 m, or what it is told, less than 1,000 m (mlx5 en/port_buffer.h,
+# en_dcbnl.c).
+cable_length() {
+    local dev=$1 now=$2 want=$CABLE_M
+    CABLE=""
+    [[ $LOSSLESS == yes || -n $OTHERS ]] || return 0
+    if ((want >= 1000)); then
+        problem "$dev: its cable is $want m long, and the driver takes 999 m at most: the NIC loses what arrives while it pauses"
+        want=999
+    elif ((want < 7)); then
+        want=7
+    fi
+    [[ ${now:-7} == "$want" ]] || CABLE=$want
 }
 
 commas() {
@@ -122,6 +140,11 @@ apply_nvidia() {
         for i in "${!MAP[@]}"; do
             pairs+=("$i:${MAP[i]}")
         done
+        # PFC's delay is the length of cable to this driver (mlx5 en_dcbnl.c, ieee_setpfc).
+        if have dcb; then
+            cable_length "$dev" "$(dcb pfc show dev "$dev" 2>/dev/null | sed -n 's/.*delay \([1-9][0-9]*\).*/\1/p' || true)"
+            [[ -z $CABLE ]] || run dcb pfc set dev "$dev" delay "$CABLE" || true
+        fi
         dcb_qos "$dev" "${pairs[*]}"
     fi
     congestion_control "$dev" "$pci"

@@ -152,6 +152,8 @@ class Nic(TypedDict):
     """other names by which the leaf may announce that port: its alias, its description"""
     speed_gbps: int
     """link speed, 10^9 bit/s"""
+    cable_m: NotRequired[int]
+    """length of its cable, m, rounded up; absent: not known"""
     mtu: int
     """MTU, bytes of an IP packet"""
     slaac: bool

@@ -187,6 +187,8 @@ def _nic(nic: HostNic) -> Nic:
     }
     if scoped := [one.name for one in nic.firmware if one.value and one.per_function]:
         document["firmware_per_function"] = scoped
+    if nic.cable_m is not None:
+        document["cable_m"] = nic.cable_m
     if nic.tenant:
         document["tenant"] = nic.tenant
     return document

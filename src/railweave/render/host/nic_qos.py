@@ -48,8 +48,10 @@ def nic_qos(config: HostConfig) -> str:
         server=config.name,
         lint=BY_NAME,
     )
-    lines += ["# interface, RDMA device, its port, vendor, fabric"]
-    lines += array("NICS", [f"{n.netdev} {n.rdma} {n.rdma_port} {n.vendor} {n.fabric}" for n in config.nics])
+    lines += ["# interface, RDMA device, its port, vendor, fabric, cable in m (0: not known)"]
+    lines += array(
+        "NICS", [f"{n.netdev} {n.rdma} {n.rdma_port} {n.vendor} {n.fabric} {n.cable_m or 0}" for n in config.nics]
+    )
     lines += ["", "# The design of a fabric, as the variables that follow.", "design() {", "    case $1 in"]
     vendors = vendors_of(nic.vendor for nic in config.nics)
     for qos in config.qos:

@@ -2,7 +2,7 @@
 each_nic() {
     local what=$1 line dev name port vendor fabric rdma seen=no
     for line in "${NICS[@]}"; do
-        read -r dev name port vendor fabric <<<"$line"
+        read -r dev name port vendor fabric CABLE_M <<<"$line"
         chosen "$dev" || continue
         seen=yes
         there "$dev" || continue
