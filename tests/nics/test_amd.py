@@ -92,6 +92,12 @@ def test_clear_to_send_is_as_the_fabric_file_says(tmp_path: Path) -> None:
     assert "IONIC_LOCKFREE" not in found
 
 
+def test_nothing_is_kept_in_its_flash(machine: Machine) -> None:
+    done = machine.run(next(machine.folder.rglob("nic-nvm.sh")))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert machine.run(next(machine.folder.rglob("nic-nvm.sh")), "--nic=gpu0_eth").returncode == 1
+
+
 def test_without_its_tool_nothing_is_done_and_that_is_said(machine: Machine) -> None:
     done = machine.run(script(machine))
     assert done.returncode != 0

@@ -4,16 +4,16 @@
 # shellcheck disable=SC2034,SC2329  # vendors' functions are called by name, and take what they need of the values
 set -euo pipefail
 
-# interface, RDMA device, its port, vendor, fabric
+# interface, RDMA device, its port, vendor, fabric, cable in m (0: not known)
 NICS=(
-    'eth1 bnxt_re0 1 Broadcom backend'
-    'eth2 bnxt_re1 1 Broadcom backend'
-    'eth3 bnxt_re2 1 Broadcom backend'
-    'eth4 bnxt_re3 1 Broadcom backend'
-    'eth5 bnxt_re4 1 Broadcom backend'
-    'eth6 bnxt_re5 1 Broadcom backend'
-    'eth7 bnxt_re6 1 Broadcom backend'
-    'eth8 bnxt_re7 1 Broadcom backend'
+    'eth1 bnxt_re0 1 Broadcom backend 10'
+    'eth2 bnxt_re1 1 Broadcom backend 10'
+    'eth3 bnxt_re2 1 Broadcom backend 10'
+    'eth4 bnxt_re3 1 Broadcom backend 10'
+    'eth5 bnxt_re4 1 Broadcom backend 10'
+    'eth6 bnxt_re5 1 Broadcom backend 10'
+    'eth7 bnxt_re6 1 Broadcom backend 10'
+    'eth8 bnxt_re7 1 Broadcom backend 10'
 )
 
 # The design of a fabric, as the variables that follow.
@@ -49,6 +49,8 @@ SYSFS=${RAILWEAVE_SYSFS:-/sys}
 WHAT=apply
 DRY_RUN=no
 FAILED=0
+# The interface or PCI address of the only NIC to look at; empty: all of them.
+ONLY=""
 
 say() { printf '%s\n' "$*"; }
 problem() {
@@ -59,6 +61,21 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 # The PCI address of a network interface, such as 0000:1b:00.0.
 pci_of() { basename "$(readlink -f "$SYSFS/class/net/$1/device")"; }
+
+# Whether a NIC is to be looked at. One that is not there has no PCI address, and is looked at unless another was named.
+chosen() {
+    [[ -z $ONLY || $ONLY == "$1" ]] && return
+    [[ $ONLY == *:* ]] && { [[ ! -e $SYSFS/class/net/$1 ]] || [[ $(pci_of "$1") == "$ONLY" ]]; }
+}
+
+# That the named NIC was none of the design's: a card of something else where udev gave its PCI address, else a wrong name.
+none_chosen() {
+    if [[ $ONLY == *:* ]]; then
+        say "no NIC of the design has the PCI address $ONLY: nothing to do"
+    else
+        problem "the design has no NIC $ONLY"
+    fi
+}
 
 there() {
     [[ -e $SYSFS/class/net/$1 ]] && return
@@ -72,6 +89,7 @@ arguments() {
         case $argument in
         apply | show) WHAT=$argument ;;
         --dry-run) DRY_RUN=yes ;;
+        --nic=?*) ONLY=${argument#--nic=} ;;
         -h | --help)
             usage
             exit 0
@@ -94,14 +112,16 @@ needs_root() {
 CONFIGFS=${RAILWEAVE_CONFIGFS:-/sys/kernel/config}
 DEBUGFS=${RAILWEAVE_DEBUGFS:-/sys/kernel/debug}
 ETC=${RAILWEAVE_ETC:-/etc}
+RUN=${RAILWEAVE_RUN:-/run/railweave}
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 usage() {
     cat <<END
-usage: ${0##*/} [apply|show] [--dry-run]
+usage: ${0##*/} [apply|show] [--dry-run] [--nic=NIC]
   apply      set the QoS of the NICs (the default); safe to repeat
   show       print what the NICs do now
   --dry-run  print what apply would do, change nothing
+  --nic=NIC  only the NIC with this interface name or PCI address
 END
 }
 
@@ -151,11 +171,23 @@ pause_off() {
     fi
 }
 
+# What connections ask for is a setting of the RDMA connection manager, whose module nothing loads before the first connection.
+connection_manager_first() {
+    [[ -d $CONFIGFS/rdma_cm ]] || run modprobe rdma_cm || true
+}
+
+# One run at a time: udev may start one for each NIC, and some tools set all cards of a server.
+one_at_a_time() {
+    mkdir -p "$RUN"
+    exec 9>"$RUN/nic-qos.lock"
+    flock 9
+}
+
 # Connections by the RDMA connection manager: RoCE v2, and the designed class where the application asks for none.
 connection_manager() {
     local rdma=$1 port=$2 class=$3 folder="$CONFIGFS/rdma_cm/$1"
-    if [[ ! -d $CONFIGFS/rdma_cm ]]; then
-        problem "$CONFIGFS/rdma_cm is missing (modprobe rdma_cm; mount -t configfs none $CONFIGFS)"
+    if [[ ! -d $CONFIGFS/rdma_cm && $DRY_RUN == no ]]; then
+        problem "$CONFIGFS/rdma_cm is missing, though rdma_cm is loaded: mount -t configfs none $CONFIGFS"
         return
     fi
     if [[ $DRY_RUN == no ]]; then
@@ -183,10 +215,11 @@ dcb_others_out() {
 }
 
 # The in-kernel interface (iproute2, dcb(8)), which drivers of both vendors speak.
-# Traffic class 0 is everything else, 1 is RDMA data that is paused, 2 is congestion notification, served strictly before all; from 3 on the
-# other lossless classes.
+# Traffic class 0 is everything else, 1 is RDMA data that is paused, 2 is congestion notification, served strictly before all; the
+# other lossless classes follow. A NIC without a class for congestion notification says so by a third argument, 0: it is in class 0.
 dcb_qos() {
-    local dev=$1 map=$2 one tc=3 rest=100 kinds=() shares=() data=() classes=() pauses=()
+    local dev=$1 map=$2 notification=${3:-2} one tc=3 rest=100 kinds=() shares=() data=() classes=() pauses=()
+    [[ $notification != 0 ]] || tc=2
     if ! have dcb; then
         problem "dcb is missing (package iproute2, 5.11 or newer): nothing set on $dev"
         return
@@ -202,7 +235,7 @@ dcb_qos() {
         rest=$((rest - ${one#*:})) tc=$((tc + 1))
     done
     run dcb ets set dev "$dev" tc-tsa all:strict 0:ets "${kinds[@]}" tc-bw all:0 "0:$rest" "${shares[@]}" \
-        prio-tc all:0 "${data[@]}" "$CNP_PRIORITY:2" "${classes[@]}" || true
+        prio-tc all:0 "${data[@]}" "$CNP_PRIORITY:$notification" "${classes[@]}" || true
     run dcb pfc set dev "$dev" prio-pfc all:off "${pauses[@]}" || true
 }
 
@@ -249,9 +282,24 @@ priorities() {
     say "${found:-none}"
 }
 
+# Whether firmware has a service type, and with it a traffic class, for congestion notification. Broadcom's own bnxt_setupcc.sh
+# (release 236) reads it from the driver, and takes an absent answer for no.
+broadcom_has_notification() {
+    local rdma=$1 pci=$2 file has=""
+    for file in "$DEBUGFS/bnxt_re/$rdma/info" "$DEBUGFS/bnxt_re/$pci/info"; do
+        [[ -n $has ]] || has=$(sed -n 's/.*fw_service_prof_type_sup[^0-9]*\([0-9]\).*/\1/p' "$file" 2>/dev/null) || true
+    done
+    case $has in
+    "") say unknown ;;
+    0) say no ;;
+    *) say yes ;;
+    esac
+}
+
 # What the NIC itself says. Where it is not what was set, firmware DCBX or LLDP is in charge.
 broadcom_check() {
-    local dev=$1 now one tc=3 pfc="" want="$CNP_PRIORITY:2"
+    local dev=$1 notification=$2 now one tc=3 pfc="" want="$CNP_PRIORITY:$2"
+    [[ $notification != 0 ]] || tc=2
     if ! have niccli; then
         say "$dev: not checked, niccli is missing (Broadcom's package)"
         return
@@ -280,8 +328,16 @@ broadcom_check() {
 }
 
 apply_broadcom() {
-    local dev=$1
+    local dev=$1 rdma=$2 has notification=0
     broadcom_file
+    has=$(broadcom_has_notification "$rdma" "$(pci_of "$dev")")
+    if [[ $has == yes ]]; then
+        notification=2
+    elif [[ $has == no ]]; then
+        say "$dev: firmware has no service type for congestion notification, which shares class 0 with other traffic"
+    elif [[ $ECN == yes || -n $MARKED ]]; then
+        problem "$dev: $DEBUGFS/bnxt_re/$rdma/info does not show fw_service_prof_type_sup, so congestion notification is left in class 0 with other traffic: mount debugfs and load Broadcom's own bnxt_re"
+    fi
     if [[ $IN_FILE == no ]]; then
         problem "$dev: bnxt_re.conf, one file for all Broadcom NICs, holds the QoS of another fabric: whenever the driver is loaded $dev gets that, until this script runs again"
     fi
@@ -289,13 +345,13 @@ apply_broadcom() {
         say "$dev: bnxt_re.conf has words for one RoCE class: the driver, when it is loaded, leaves out the others, until this script runs again"
     fi
     pause_off "$dev"
-    dcb_qos "$dev" "$DESIGNED"
+    dcb_qos "$dev" "$DESIGNED" "$notification"
     if have dcb && [[ $LOSSLESS == yes || -n $OTHERS ]]; then
         # RoCE v2 by its UDP port too, as the driver's own defaults have it.
         run dcb app replace dev "$dev" dgram-port-prio "4791:$PRIORITY" || true
     fi
     if [[ $DRY_RUN == no ]]; then
-        broadcom_check "$dev"
+        broadcom_check "$dev" "$notification"
     fi
 }
 
@@ -312,9 +368,11 @@ show_broadcom() {
 }
 
 each_nic() {
-    local what=$1 line dev name port vendor fabric rdma
+    local what=$1 line dev name port vendor fabric rdma seen=no
     for line in "${NICS[@]}"; do
-        read -r dev name port vendor fabric <<<"$line"
+        read -r dev name port vendor fabric CABLE_M <<<"$line"
+        chosen "$dev" || continue
+        seen=yes
         there "$dev" || continue
         rdma=$(rdma_of "$dev")
         if [[ -z $rdma ]]; then
@@ -333,11 +391,16 @@ each_nic() {
             "show_${vendor,,}" "$dev" "$rdma" "$port"
         fi
     done
+    [[ $seen == yes ]] || none_chosen
 }
 
 arguments "$@"
 if [[ $WHAT == apply && $DRY_RUN == no ]]; then
     needs_root ", or with --dry-run"
+    one_at_a_time
+fi
+if [[ $WHAT == apply ]]; then
+    connection_manager_first
 fi
 each_nic "$WHAT"
 exit "$FAILED"

@@ -42,6 +42,8 @@ SYSFS=${RAILWEAVE_SYSFS:-/sys}
 WHAT=apply
 DRY_RUN=no
 FAILED=0
+# The interface or PCI address of the only NIC to look at; empty: all of them.
+ONLY=""
 
 say() { printf '%s\n' "$*"; }
 problem() {
@@ -52,6 +54,21 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 # The PCI address of a network interface, such as 0000:1b:00.0.
 pci_of() { basename "$(readlink -f "$SYSFS/class/net/$1/device")"; }
+
+# Whether a NIC is to be looked at. One that is not there has no PCI address, and is looked at unless another was named.
+chosen() {
+    [[ -z $ONLY || $ONLY == "$1" ]] && return
+    [[ $ONLY == *:* ]] && { [[ ! -e $SYSFS/class/net/$1 ]] || [[ $(pci_of "$1") == "$ONLY" ]]; }
+}
+
+# That the named NIC was none of the design's: a card of something else where udev gave its PCI address, else a wrong name.
+none_chosen() {
+    if [[ $ONLY == *:* ]]; then
+        say "no NIC of the design has the PCI address $ONLY: nothing to do"
+    else
+        problem "the design has no NIC $ONLY"
+    fi
+}
 
 there() {
     [[ -e $SYSFS/class/net/$1 ]] && return
@@ -65,6 +82,7 @@ arguments() {
         case $argument in
         apply | show) WHAT=$argument ;;
         --dry-run) DRY_RUN=yes ;;
+        --nic=?*) ONLY=${argument#--nic=} ;;
         -h | --help)
             usage
             exit 0
@@ -88,10 +106,11 @@ CHANGED=0
 
 usage() {
     cat <<END
-usage: ${0##*/} [apply|show] [--dry-run]
+usage: ${0##*/} [apply|show] [--dry-run] [--nic=NIC]
   apply      set what differs in the NICs' flash (the default); safe to repeat; takes effect after a restart
   show       print what is set, what is wanted and why
   --dry-run  print what apply would do, change nothing
+  --nic=NIC  only the NIC with this interface name or PCI address
 END
 }
 
@@ -168,11 +187,15 @@ arguments "$@"
 if [[ $DRY_RUN == no ]]; then
     needs_root ": it reads and writes the flash of the NICs"
 fi
+SEEN=no
 for line in "${NICS[@]}"; do
     read -r dev vendor list <<<"$line"
+    chosen "$dev" || continue
+    SEEN=yes
     there "$dev" || continue
     "${vendor,,}" "$WHAT" "$dev" "$list"
 done
+[[ $SEEN == yes ]] || none_chosen
 if [[ $CHANGED -eq 1 && $DRY_RUN == no ]]; then
     say "Reboot the server for the new values to take effect."
 elif [[ $WHAT == apply && $FAILED -eq 0 && $CHANGED -eq 0 ]]; then

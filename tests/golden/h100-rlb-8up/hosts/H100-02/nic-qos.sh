@@ -4,16 +4,16 @@
 # shellcheck disable=SC2034,SC2329  # vendors' functions are called by name, and take what they need of the values
 set -euo pipefail
 
-# interface, RDMA device, its port, vendor, fabric
+# interface, RDMA device, its port, vendor, fabric, cable in m (0: not known)
 NICS=(
-    'gpu0_eth mlx5_0 1 NVIDIA backend'
-    'gpu1_eth mlx5_3 1 NVIDIA backend'
-    'gpu2_eth mlx5_4 1 NVIDIA backend'
-    'gpu3_eth mlx5_5 1 NVIDIA backend'
-    'gpu4_eth mlx5_6 1 NVIDIA backend'
-    'gpu5_eth mlx5_9 1 NVIDIA backend'
-    'gpu6_eth mlx5_10 1 NVIDIA backend'
-    'gpu7_eth mlx5_11 1 NVIDIA backend'
+    'gpu0_eth mlx5_0 1 NVIDIA backend 10'
+    'gpu1_eth mlx5_3 1 NVIDIA backend 10'
+    'gpu2_eth mlx5_4 1 NVIDIA backend 10'
+    'gpu3_eth mlx5_5 1 NVIDIA backend 10'
+    'gpu4_eth mlx5_6 1 NVIDIA backend 10'
+    'gpu5_eth mlx5_9 1 NVIDIA backend 10'
+    'gpu6_eth mlx5_10 1 NVIDIA backend 10'
+    'gpu7_eth mlx5_11 1 NVIDIA backend 10'
 )
 
 # The design of a fabric, as the variables that follow.
@@ -47,6 +47,8 @@ SYSFS=${RAILWEAVE_SYSFS:-/sys}
 WHAT=apply
 DRY_RUN=no
 FAILED=0
+# The interface or PCI address of the only NIC to look at; empty: all of them.
+ONLY=""
 
 say() { printf '%s\n' "$*"; }
 problem() {
@@ -57,6 +59,21 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 # The PCI address of a network interface, such as 0000:1b:00.0.
 pci_of() { basename "$(readlink -f "$SYSFS/class/net/$1/device")"; }
+
+# Whether a NIC is to be looked at. One that is not there has no PCI address, and is looked at unless another was named.
+chosen() {
+    [[ -z $ONLY || $ONLY == "$1" ]] && return
+    [[ $ONLY == *:* ]] && { [[ ! -e $SYSFS/class/net/$1 ]] || [[ $(pci_of "$1") == "$ONLY" ]]; }
+}
+
+# That the named NIC was none of the design's: a card of something else where udev gave its PCI address, else a wrong name.
+none_chosen() {
+    if [[ $ONLY == *:* ]]; then
+        say "no NIC of the design has the PCI address $ONLY: nothing to do"
+    else
+        problem "the design has no NIC $ONLY"
+    fi
+}
 
 there() {
     [[ -e $SYSFS/class/net/$1 ]] && return
@@ -70,6 +87,7 @@ arguments() {
         case $argument in
         apply | show) WHAT=$argument ;;
         --dry-run) DRY_RUN=yes ;;
+        --nic=?*) ONLY=${argument#--nic=} ;;
         -h | --help)
             usage
             exit 0
@@ -92,14 +110,16 @@ needs_root() {
 CONFIGFS=${RAILWEAVE_CONFIGFS:-/sys/kernel/config}
 DEBUGFS=${RAILWEAVE_DEBUGFS:-/sys/kernel/debug}
 ETC=${RAILWEAVE_ETC:-/etc}
+RUN=${RAILWEAVE_RUN:-/run/railweave}
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 usage() {
     cat <<END
-usage: ${0##*/} [apply|show] [--dry-run]
+usage: ${0##*/} [apply|show] [--dry-run] [--nic=NIC]
   apply      set the QoS of the NICs (the default); safe to repeat
   show       print what the NICs do now
   --dry-run  print what apply would do, change nothing
+  --nic=NIC  only the NIC with this interface name or PCI address
 END
 }
 
@@ -149,11 +169,23 @@ pause_off() {
     fi
 }
 
+# What connections ask for is a setting of the RDMA connection manager, whose module nothing loads before the first connection.
+connection_manager_first() {
+    [[ -d $CONFIGFS/rdma_cm ]] || run modprobe rdma_cm || true
+}
+
+# One run at a time: udev may start one for each NIC, and some tools set all cards of a server.
+one_at_a_time() {
+    mkdir -p "$RUN"
+    exec 9>"$RUN/nic-qos.lock"
+    flock 9
+}
+
 # Connections by the RDMA connection manager: RoCE v2, and the designed class where the application asks for none.
 connection_manager() {
     local rdma=$1 port=$2 class=$3 folder="$CONFIGFS/rdma_cm/$1"
-    if [[ ! -d $CONFIGFS/rdma_cm ]]; then
-        problem "$CONFIGFS/rdma_cm is missing (modprobe rdma_cm; mount -t configfs none $CONFIGFS)"
+    if [[ ! -d $CONFIGFS/rdma_cm && $DRY_RUN == no ]]; then
+        problem "$CONFIGFS/rdma_cm is missing, though rdma_cm is loaded: mount -t configfs none $CONFIGFS"
         return
     fi
     if [[ $DRY_RUN == no ]]; then
@@ -181,10 +213,11 @@ dcb_others_out() {
 }
 
 # The in-kernel interface (iproute2, dcb(8)), which drivers of both vendors speak.
-# Traffic class 0 is everything else, 1 is RDMA data that is paused, 2 is congestion notification, served strictly before all; from 3 on the
-# other lossless classes.
+# Traffic class 0 is everything else, 1 is RDMA data that is paused, 2 is congestion notification, served strictly before all; the
+# other lossless classes follow. A NIC without a class for congestion notification says so by a third argument, 0: it is in class 0.
 dcb_qos() {
-    local dev=$1 map=$2 one tc=3 rest=100 kinds=() shares=() data=() classes=() pauses=()
+    local dev=$1 map=$2 notification=${3:-2} one tc=3 rest=100 kinds=() shares=() data=() classes=() pauses=()
+    [[ $notification != 0 ]] || tc=2
     if ! have dcb; then
         problem "dcb is missing (package iproute2, 5.11 or newer): nothing set on $dev"
         return
@@ -200,7 +233,7 @@ dcb_qos() {
         rest=$((rest - ${one#*:})) tc=$((tc + 1))
     done
     run dcb ets set dev "$dev" tc-tsa all:strict 0:ets "${kinds[@]}" tc-bw all:0 "0:$rest" "${shares[@]}" \
-        prio-tc all:0 "${data[@]}" "$CNP_PRIORITY:2" "${classes[@]}" || true
+        prio-tc all:0 "${data[@]}" "$CNP_PRIORITY:$notification" "${classes[@]}" || true
     run dcb pfc set dev "$dev" prio-pfc all:off "${pauses[@]}" || true
 }
 
@@ -253,9 +286,27 @@ mlnx_qos_qos() {
         i=${pair%:*}
         classes[i]=$tc pause[i]=1 kinds[tc]=ets shares[tc]=${pair#*:} shares[0]=$((shares[0] - ${pair#*:})) tc=$((tc + 1))
     done
+    cable_length "$dev" "$(sed -n 's/^Cable len: *//p' <<<"$now")"
+    [[ -z $CABLE ]] || run mlnx_qos -i "$dev" --cable_len "$CABLE" || true
     run mlnx_qos -i "$dev" --prio_tc "$(commas "${classes[@]}")" --tcbw "$(commas "${shares[@]}")" \
         --tsa "$(commas "${kinds[@]}")" || true
     run mlnx_qos -i "$dev" --pfc "$(commas "${pause[@]}")" || true
+}
+
+# CABLE becomes the length of cable, m, that the driver is to be told; empty: it goes by that already. What arrives after a pause was sent has
+# to fit into the NIC's buffer, for which the driver takes a cable of 7 m, or what it is told, less than 1,000 m (mlx5 en/port_buffer.h,
+# en_dcbnl.c).
+cable_length() {
+    local dev=$1 now=$2 want=$CABLE_M
+    CABLE=""
+    [[ $LOSSLESS == yes || -n $OTHERS ]] || return 0
+    if ((want >= 1000)); then
+        problem "$dev: its cable is $want m long, and the driver takes 999 m at most: the NIC loses what arrives while it pauses"
+        want=999
+    elif ((want < 7)); then
+        want=7
+    fi
+    [[ ${now:-7} == "$want" ]] || CABLE=$want
 }
 
 commas() {
@@ -345,6 +396,11 @@ apply_nvidia() {
         for i in "${!MAP[@]}"; do
             pairs+=("$i:${MAP[i]}")
         done
+        # PFC's delay is the length of cable to this driver (mlx5 en_dcbnl.c, ieee_setpfc).
+        if have dcb; then
+            cable_length "$dev" "$(dcb pfc show dev "$dev" 2>/dev/null | sed -n 's/.*delay \([1-9][0-9]*\).*/\1/p' || true)"
+            [[ -z $CABLE ]] || run dcb pfc set dev "$dev" delay "$CABLE" || true
+        fi
         dcb_qos "$dev" "${pairs[*]}"
     fi
     congestion_control "$dev" "$pci"
@@ -377,9 +433,11 @@ show_nvidia() {
 }
 
 each_nic() {
-    local what=$1 line dev name port vendor fabric rdma
+    local what=$1 line dev name port vendor fabric rdma seen=no
     for line in "${NICS[@]}"; do
-        read -r dev name port vendor fabric <<<"$line"
+        read -r dev name port vendor fabric CABLE_M <<<"$line"
+        chosen "$dev" || continue
+        seen=yes
         there "$dev" || continue
         rdma=$(rdma_of "$dev")
         if [[ -z $rdma ]]; then
@@ -398,11 +456,16 @@ each_nic() {
             "show_${vendor,,}" "$dev" "$rdma" "$port"
         fi
     done
+    [[ $seen == yes ]] || none_chosen
 }
 
 arguments "$@"
 if [[ $WHAT == apply && $DRY_RUN == no ]]; then
     needs_root ", or with --dry-run"
+    one_at_a_time
+fi
+if [[ $WHAT == apply ]]; then
+    connection_manager_first
 fi
 each_nic "$WHAT"
 exit "$FAILED"
