@@ -456,7 +456,7 @@ each_nic() {
             "show_${vendor,,}" "$dev" "$rdma" "$port"
         fi
     done
-    [[ $seen == yes ]] || none_chosen
+    [[ -z $ONLY || $seen == yes ]] || none_chosen
 }
 
 arguments "$@"

@@ -206,7 +206,7 @@ for line in "${NICS[@]}"; do
     there "$dev" || continue
     "${vendor,,}" "$WHAT" "$dev" "$list"
 done
-[[ $SEEN == yes ]] || none_chosen
+[[ -z $ONLY || $SEEN == yes ]] || none_chosen
 if [[ $CHANGED -eq 1 && $DRY_RUN == no ]]; then
     say "Reboot the server for the new values to take effect."
 elif [[ $WHAT == apply && $FAILED -eq 0 && $CHANGED -eq 0 ]]; then
