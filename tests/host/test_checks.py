@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,6 +10,7 @@ from random import Random
 
 import pytest
 
+from railweave.device.host import host_config
 from railweave.host import host_file
 from railweave.host.checks import counters, running
 from railweave.host.checks.outcome import ALL, COULD_NOT_TELL, FAILED, WARNING
@@ -17,6 +19,9 @@ from railweave.host.checks.server import Counters, server
 from railweave.host.files import content, parsed
 from railweave.host.machine import Machine, Said
 from railweave.host.recorded import RecordedMachine, record
+from railweave.render.host import network_manager
+from railweave.render.host.host_json import document
+from tests.conftest import example
 from tests.host.machines import Written, faults, healthy
 from tests.host.machines.plans import PLANS, plan
 
@@ -93,6 +98,30 @@ def test_what_several_checks_need_is_taken_apart_once() -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: machine.once(("an answer",), make), range(8)))
     assert (found, made) == ([7] * 8, [1])
+
+
+@pytest.mark.parametrize(("told", "verdict"), [("yes", "ok"), ("no", "failed"), (None, "failed")])
+def test_network_manager_keeps_a_nic_without_carrier_only_if_told(
+    told: str | None, verdict: str, tmp_path: Path
+) -> None:
+    """Its configuration is that of networkmanager.conf, among sections for other devices."""
+    config = host_config(example("mi300x-leaf-24"), "host1")
+    plan = json.loads(json.dumps(document(config)))
+    (tmp_path / "host.json").write_text(json.dumps(plan))
+    parts = healthy(plan)
+    for path in [one for one in parts.files if one.startswith("/run/systemd/netif/links/")]:
+        del parts.files[path]
+        parts.files[path.replace("/run/systemd/netif/links", "/run/NetworkManager/devices")] = (
+            "[device]\nmanaged=true\n"
+        )
+    ours = network_manager.files(config)["networkmanager.conf"]
+    own = "" if told is None else ours.replace("ignore-carrier=yes", f"ignore-carrier={told}")
+    other = "[device-wifi]\nmatch-device=interface-name:wlan*\nignore-carrier=yes\n"
+    parts.say(f"[main]\nplugins=keyfile\n\n{own}\n{other}", "NetworkManager", "--print-config")
+    found = {
+        one.outcome.verdict for one in look(tmp_path / "host.json", Written(parts)) if one.check.id == "host-carrier"
+    }
+    assert found == {verdict}
 
 
 def test_each_check_has_a_fault() -> None:

@@ -165,6 +165,11 @@ def _nic(parts: Parts, plan: dict[str, Any], nic: dict[str, Any], i: int, at: st
     parts.say(forms.counters(nic["driver"], priority), "ethtool", "-S", dev)
     _rdma(parts, nic)
     _qos(parts, plan, nic, address, vendor_tools=vendor_tools)
+    parts.files[f"{net}/ifindex"] = str(i + 3)
+    if not (nic["slaac"] and plan["router_advertisements"] == "kernel"):
+        file = f"/run/systemd/network/10-netplan-{dev}.network"
+        parts.files[f"/run/systemd/netif/links/{i + 3}"] = f"ADMIN_STATE=configured\nNETWORK_FILE={file}\n"
+        parts.files[file] = f"[Match]\nName={dev}\n\n[Network]\nConfigureWithoutCarrier=yes\n"
     folder = f"/proc/sys/net/ipv6/conf/{dev}"
     kernel = nic["slaac"] and plan["router_advertisements"] == "kernel"
     parts.files.update({f"{folder}/accept_ra": "1" if kernel else "0", f"{folder}/forwarding": "0"})

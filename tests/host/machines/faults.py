@@ -656,6 +656,32 @@ def _dcb(parts: Parts, nic: dict[str, Any], part: str, change: Callable[[dict[st
     parts.say(json.dumps(document), *words)
 
 
+@fault("host-carrier")
+def carrier_counts(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    nic = _nic(plan, chance)
+    assert nic is not None
+    file = f"/run/systemd/network/10-netplan-{nic['netdev']}.network"
+    if file not in parts.files:
+        return None
+    parts.files[file] = chance.choice(["[Network]\n", "[Network]\nConfigureWithoutCarrier=yes\nIgnoreCarrierLoss=3s\n"])
+    return str(nic["netdev"])
+
+
+@fault("host-carrier")
+def network_manager_takes_it(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    nic = _nic(plan, chance)
+    assert nic is not None
+    index = parts.files[f"/sys/class/net/{nic['netdev']}/ifindex"]
+    parts.files.pop(f"/run/systemd/netif/links/{index}", None)
+    parts.files[f"/run/NetworkManager/devices/{index}"] = "[device]\nmanaged=true\n"
+    parts.say(
+        "[main]\nplugins=keyfile\n\n[device]\nmatch-device=interface-name:=other\nignore-carrier=yes\n",
+        "NetworkManager",
+        "--print-config",
+    )
+    return str(nic["netdev"])
+
+
 @fault("qos-trust")
 def trusts_tags(parts: Parts, plan: Plan, chance: Random) -> str | None:
     nic, _, _, tool, words = _qos(parts, plan, chance)

@@ -451,7 +451,7 @@ def test_a_nic_of_no_fabric(machine: Machine) -> None:
     assert (other.returncode, other.stderr) == (0, "")
     assert "nothing to do" in other.stdout
     wrong = machine.run(script, "--nic=gpu9_eth")
-    assert (wrong.returncode, wrong.stderr) == (1, "problem: the design has no NIC gpu9_eth\n")
+    assert (wrong.returncode, wrong.stderr) == (1, "problem: gpu9_eth is none of the NICs that this script is for\n")
     assert not machine.calls()
 
 
