@@ -57,12 +57,12 @@ chosen() {
     [[ $ONLY == *:* ]] && { [[ ! -e $SYSFS/class/net/$1 ]] || [[ $(pci_of "$1") == "$ONLY" ]]; }
 }
 
-# That the named NIC was none of the design's: a card of something else where udev gave its PCI address, else a wrong name.
+# Says that no NIC was chosen: udev gave the PCI address of a card that is on no fabric, or a name is wrong.
 none_chosen() {
     if [[ $ONLY == *:* ]]; then
-        say "no NIC of the design has the PCI address $ONLY: nothing to do"
+        say "no NIC that this script is for has the PCI address $ONLY: nothing to do"
     else
-        problem "the design has no NIC $ONLY"
+        problem "$ONLY is none of the NICs that this script is for"
     fi
 }
 
