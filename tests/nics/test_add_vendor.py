@@ -36,7 +36,7 @@ def test_a_network_with_its_nics_is_built(acme: Path, fabric_file: Path, monkeyp
     assert not stop.value.code
     server = out / "hosts" / "H100-01"
     qos = (server / "nic-qos.sh").read_text()
-    assert "    'gpu7_eth acme_7 1 Acme backend'\n" in qos
+    assert "    'gpu7_eth acme_7 1 Acme backend 10'\n" in qos
     assert "\napply_acme() {\n" in qos
     assert "\nCNP_DSCP=48 " in qos.replace(" " * 8, "")
     assert "\n    'cnp_dscp 48 device congestion notification" in (server / "nic-nvm.sh").read_text()
