@@ -182,6 +182,68 @@ def test_an_image_is_checked_before_it_is_installed(tmp_path: Path, nos: str) ->
         assert place.exists() == (status == 0)
 
 
+LOSSLESS = "buffer init lossless"
+SWITCH = """#!/bin/sh
+# A switch: what it has saved and what runs on it are files; restarting ends whatever runs there.
+case "$1" in
+-c) cat "$STATE/running"; exit 0 ;;
+esac
+while read -r line <&3; do
+  echo "$line" >> "$STATE/typed"
+  case "$line" in
+  "write memory") touch "$STATE/saved" ;;
+  "%s")
+    read -r answer
+    [ "$answer" = y ] && [ "$(cat "$STATE/answers")" = yes ] && [ -e "$STATE/saved" ] || exit 0
+    [ -e "$STATE/broken" ] || echo "$line" >> "$STATE/running"
+    kill -9 "$PPID"
+    exit 0 ;;
+  esac
+done 3< "$1"
+"""
+
+
+def test_dell_waits_for_the_restart_that_its_lossless_buffers_ask_for(tmp_path: Path) -> None:
+    """ZTP carries out a section that was in progress again after a restart (sonic-net/sonic-ztp, ``ztp-engine.py``)."""
+    files = leaf_of(made_of(tmp_path, "dell_sonic", whole=True))
+    names = sorted(json.loads(files["ztp.json"])["ztp"])
+    assert names == ["02-prepare", "03-configuration"]
+    typed = files["prepare.cli"].splitlines()
+    assert typed[-1] == LOSSLESS, "what is typed after it is lost"
+    assert "write memory" in typed[typed.index("interface-naming standard") : -1], "what is not saved before it is lost"
+    assert LOSSLESS not in files["sonic.cli"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "broken", "runs"), [(True, False, [-9, 0]), (True, True, [-9, 1]), (False, False, [1])]
+)
+def test_dell_prepares_once(tmp_path: Path, answers: bool, broken: bool, runs: list[int]) -> None:
+    """The script on a switch that restarts, on one that loses its buffers, and on one that no answer reaches."""
+    files = leaf_of(made_of(tmp_path, "dell_sonic", whole=True))
+    state = tmp_path / "state"
+    (state / "bin").mkdir(parents=True)
+    commands = {
+        "sonic-cli": SWITCH % LOSSLESS,
+        "curl": f'#!/bin/sh\ncp "{tmp_path}/out/{SERIAL}/$(basename "$4")" "$3"\n',
+        "sleep": "#!/bin/sh\n",
+    }
+    for name, text in commands.items():
+        (state / "bin" / name).write_text(text)
+        (state / "bin" / name).chmod(0o755)
+    (state / "running").write_text("interface-naming standard\n")
+    (state / "answers").write_text("yes" if answers else "no")
+    if broken:
+        (state / "broken").touch()
+    script = tmp_path / "prepare.sh"
+    script.write_text(files["prepare.sh"].replace("/tmp/", f"{state}/").replace("/host/", f"{state}/"))  # noqa: S108
+    environment = {"PATH": f"{state}/bin:/usr/bin:/bin", "STATE": str(state)}
+    for status in runs:
+        ran = subprocess.run(["sh", script], env=environment, check=False, capture_output=True)
+        assert ran.returncode == status, ran.stderr
+    assert (state / "typed").read_text().splitlines().count(LOSSLESS) == 1
+    assert not (state / "railweave-prepared").exists()
+
+
 def test_every_script_is_one(tmp_path: Path) -> None:
     for nos in MODELS:
         for name, text in leaf_of(made_of(tmp_path, nos)).items():

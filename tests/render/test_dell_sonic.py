@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from railweave.api import load
 from railweave.device.build import device_config
 from railweave.device.communities import standard
 from railweave.systems.dell_sonic import render as dell_sonic
@@ -98,7 +99,6 @@ def test_a_port_has_what_the_guide_gives_it(guide: str) -> None:
 mtu 9100
 speed 400000
 fec RS
-standalone-link-training
 unreliable-los auto
 no shutdown
 ip address 1.1.101.14/31
@@ -153,10 +153,35 @@ def test_split_ports_come_before_their_channels() -> None:
     assert lines.index("interface breakout port 1/17 mode 2x400G") < lines.index("interface Eth1/17/1")
 
 
+COPPER = "cabling: {server: {length: 2m, optic: osfp-800g-2x400g-dac, far_optic: osfp-800g-2x400g-dac}}"
+
+
+@pytest.mark.parametrize(("cabling", "kinds"), [("", set()), (COPPER, {"server"})], ids=["optical", "copper"])
+def test_ports_train_where_their_cable_is_copper(cabling: str, kinds: set[str], tmp_path: Path) -> None:
+    """Thor2 guide, section 2.5.2. The guide's own ports have it, whose cables it does not name."""
+    fabric = tmp_path / "fabric.yaml"
+    fabric.write_text(
+        "name: trained\nfabrics:\n  backend:\n    topology: {stripes: 1, spines: 2}\n"
+        "    leaf: {device: z9864f-on, nos: dell_sonic}\n    spine: {device: z9864f-on, nos: dell_sonic}\n"
+        + (f"    {cabling}\n" if cabling else "")
+        + "servers: [{names: 'node[1-2]', model: h100-8gpu-cx7}]\n"
+    )
+    network = load(fabric)
+    for switch in network.switches:
+        config = device_config(network, switch.name)
+        printed = dell_sonic.files(config)["sonic.cli"]
+        trained = {
+            one.kind
+            for one in config.interfaces
+            if "standalone-link-training" in block(printed, f"interface {one.name}")
+        }
+        assert trained == (kinds if switch.role == "leaf" else set())
+
+
 def test_what_ends_the_session_is_in_a_file_of_its_own() -> None:
     files = dell_sonic.files(device_config(retargeted("h100-rlb", "dell_sonic"), "spine1"))
     assert files["prepare.cli"].splitlines() == [
-        "configure terminal", "interface-naming standard", "buffer init lossless", "end", "write memory",
+        "configure terminal", "interface-naming standard", "end", "write memory", "configure terminal", "buffer init lossless",
     ]  # fmt: skip
     assert "interface-naming" not in files["sonic.cli"]
 

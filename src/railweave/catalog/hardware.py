@@ -337,6 +337,11 @@ class Optic(Model):
     fibre: str = Field(default="", description="grade and polarity of the cable, as the module's maker asks for it")
     source: str
 
+    @property
+    def copper(self) -> bool:
+        """Whether this is a copper cable, over which both ends train their links (IEEE 802.3, clauses 136 and 162: PMD control function)."""
+        return "copper" in self.media.lower()
+
 
 class Hardware(Model):
     """Models of hardware by name, such as those that users describe themselves (docs/hardware.md)."""

@@ -31,7 +31,7 @@ def fitting(
     return [
         (optic.reach_m, name)
         for name, optic in catalog.optics.items()
-        if _fits(optic, cage, channels, speed_gbps) and optic.reach_m >= length_m and (copper or optic.kind != "dac")
+        if _fits(optic, cage, channels, speed_gbps) and optic.reach_m >= length_m and (copper or not optic.copper)
     ]
 
 

@@ -230,6 +230,7 @@ def _interface(
     trunk = segment is not None and segment.vlan is not None and fabric.link_of(segment.vlan) == "trunk"
     across = fabric.interconnect if network.between_sites(cable) else None
     first, last = _lanes(end.lanes)
+    optics = catalog().optics
     return Interface(
         name=name,
         link=cable.name,
@@ -248,6 +249,7 @@ def _interface(
         macsec=own_type(Macsec, across.macsec) if across and across.macsec else None,
         pauses=(across is None or across.pfc) and pauses,
         tagged=fabric.tagged_vlans if trunk else (),
+        copper=end.optic in optics and optics[end.optic].copper,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from railweave.config.addresses import Family, InterfaceAddress, Prefix
 from railweave.device.timers import RouterAdvertisements
-from railweave.network.overlay import EDGE, Rare
+from railweave.network.overlay import EDGE, Rare, RareFlag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,6 +52,8 @@ class Interface:
 
     ``vlan`` is the name of a server port's VLAN: the one without a tag, of a trunk that has none the first. ``native_vlan`` is the
     number of the VLAN without a tag where the port is a trunk, ``tagged`` are the numbers of those with one.
+
+    ``copper`` says that the port has a copper cable, over which both ends train their links.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Interface:
     enabled: bool = True
     tagged: tuple[int, ...] = ()
     more: Annotated[tuple[TaggedUnit, ...], Rare] = ()
+    copper: Annotated[bool, RareFlag] = False
 
     def parts(self) -> tuple[Interface, ...]:
         """The port as one of its own for each of its tags: itself, and as ``more`` says."""

@@ -33,7 +33,8 @@ class DellSonic(System):
         """Dell's manuals are behind a login, and what is public of it has neither a candidate nor a rollback."""
         return (
             "no public document of Enterprise SONiC shows how it takes a change back by itself, so nothing here changes it: on its console, "
-            f"type what differs of devices/{device}/prepare.cli, restart it if anything does, then type what differs of devices/{device}/sonic.cli"
+            f"type what differs of devices/{device}/prepare.cli (`buffer init lossless` asks and restarts the switch by itself: answer `y`, wait), log in again, "
+            f"then type what differs of devices/{device}/sonic.cli"
         )
 
     def lint(self, config: DeviceConfig) -> list[Finding]:

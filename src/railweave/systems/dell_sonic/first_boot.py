@@ -1,10 +1,15 @@
-"""First boot of Enterprise SONiC by Dell: SONiC's own ``ztp.json`` (sonic-net/SONiC, ``doc/ztp/ztp.md``), whose script types the lines into ``sonic-cli``."""
+"""First boot of Enterprise SONiC by Dell: SONiC's own ``ztp.json`` (sonic-net/SONiC, ``doc/ztp/ztp.md``), whose scripts type the lines into ``sonic-cli``.
+
+``prepare.cli`` and ``sonic.cli`` are sections of their own. ``buffer init lossless`` asks and restarts the switch; ZTP then carries out the
+section that was in progress again (sonic-net/sonic-ztp, ``ztp-engine.py``), so its script must know that it has been there.
+"""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
+from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS
 from railweave.systems.first_boot import Options, Place, quoted
 from railweave.systems.sonic import first_boot as sonic
 
@@ -16,26 +21,49 @@ if TYPE_CHECKING:
 SAYS = sonic.SAYS
 HEADERS = sonic.HEADERS
 TAKES_IMAGE = True
-_SCRIPT, _PREPARE, _FILE = "first-boot.sh", "prepare.cli", "sonic.cli"
-_TYPE = """#!/bin/sh
-# Written by railweave deploy ztp.
-for one in {names}; do
-  curl -fsS -o "/tmp/$one" {url}/"$one" && sonic-cli "/tmp/$one" || exit 1
-done
+_PREPARING, _SCRIPT, _PREPARE, _FILE = "prepare.sh", "first-boot.sh", "prepare.cli", "sonic.cli"
+_HEAD = "#!/bin/sh\n# Written by railweave deploy ztp.\n"
+_TYPE = """curl -fsS -o /tmp/{name} {url}/{name} && sonic-cli /tmp/{name} || exit 1
 """
+_RESTART = """# The last line of prepare.cli asks, and restarts the switch by itself; ZTP then starts this script again.
+mark=/host/railweave-prepared
+if sonic-cli -c 'show running-configuration' | grep -q '^ *{command}'; then
+  rm -f "$mark"
+  exit 0
+fi
+if [ -e "$mark" ]; then
+  echo 'the switch restarted, and has no lossless buffers' >&2
+  rm -f "$mark"
+  exit 1
+fi
+curl -fsS -o /tmp/{name} {url}/{name} || exit 1
+touch "$mark" && sync
+echo y | sonic-cli /tmp/{name}
+sleep {seconds}
+echo 'the switch did not restart for its lossless buffers' >&2
+rm -f "$mark"
+exit 1
+"""
+_WAIT_S = 600
+"""Seconds in which the restart must have begun: nothing may be typed while the switch goes down."""
 
 
 def files(config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
     """``ztp.json``, the script, and the lines that it types."""
     del config
-    names = [one for one in (_PREPARE, _FILE) if one in rendered]
+    url = quoted(place.url)
     sections, found = sonic.with_image(place)
-    sections["02-configuration"] = sonic.section(place, _SCRIPT)
+    sections["02-prepare"] = sonic.section(place, _PREPARING)
+    sections["03-configuration"] = sonic.section(place, _SCRIPT)
+    restarts = LOSSLESS_BUFFERS in rendered[_PREPARE].splitlines()
+    waiting = _RESTART.format(command=LOSSLESS_BUFFERS, name=_PREPARE, url=url, seconds=_WAIT_S)
     return {
         **found,
         "ztp.json": json.dumps({"ztp": sections}, indent=2) + "\n",
-        _SCRIPT: _TYPE.format(names=" ".join(names), url=quoted(place.url)),
-        **{name: rendered[name] for name in names},
+        _PREPARING: _HEAD + (waiting if restarts else _TYPE.format(name=_PREPARE, url=url)),
+        _SCRIPT: _HEAD + _TYPE.format(name=_FILE, url=url),
+        _PREPARE: rendered[_PREPARE],
+        _FILE: rendered[_FILE],
     }
 
 

@@ -17,6 +17,7 @@ from railweave.runbook.classes import CLASS_HEADER, class_rows
 from railweave.runbook.modules import modules_check
 from railweave.runbook.sessions import SESSION_HEADER, of_both_families, session_rows
 from railweave.runbook.tenants import dell_tenants
+from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS
 from railweave.systems.sonic.render.names import vrf_names
 from railweave.systems.sonic.render.qos import lossless
 from railweave.systems.sonic.runbook import port_mtus
@@ -42,13 +43,7 @@ def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
             ),
             (),
         ),
-        (
-            (
-                f"Type the lines of `devices/{config.name}/{PREPARATION}` in `sonic-cli`, then restart the switch: names of "
-                "ports take effect in the next session, lossless buffers after a restart."
-            ),
-            ("reboot",),
-        ),
+        *_preparation(config),
         (
             (
                 f"Type those of `devices/{config.name}/{CONFIGURATION}` in `sonic-cli`, and stop at the first line that is refused: "
@@ -57,6 +52,34 @@ def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
             (RUNNING,),
         ),
         ("From another terminal:", (f"ssh {user}@{config.management_address.address}",)),
+    ]
+
+
+def _preparation(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
+    """The first file; with lossless buffers it asks and restarts the switch by itself, and the runbook waits for that."""
+    file = f"`devices/{config.name}/{PREPARATION}`"
+    if config.qos is None or not lossless(config.qos):
+        return [
+            (
+                f"Type the lines of {file} in `sonic-cli`, then `exit` and enter it again: names of ports take effect in the next session.",
+                (),
+            )
+        ]
+    return [
+        (
+            (
+                f"Type the lines of {file} in `sonic-cli`. The last one, `{LOSSLESS_BUFFERS}`, asks `[Proceed y/N]:`: answer `y`. "
+                "The switch then restarts by itself. Type nothing more in that session: it would be lost."
+            ),
+            (),
+        ),
+        (
+            (
+                f"Wait for the login prompt, which takes minutes, and log in again. This must show `{LOSSLESS_BUFFERS}`. If it does not, "
+                "type that line once more before anything of the next file:"
+            ),
+            ("show running-configuration | grep lossless",),
+        ),
     ]
 
 

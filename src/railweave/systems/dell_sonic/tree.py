@@ -17,11 +17,22 @@ if TYPE_CHECKING:
     from railweave.config.sections import Section
 
 BEGIN, END = "configure terminal", ("end", "write memory")
+LOSSLESS_BUFFERS = "buffer init lossless"
+"""Asks, and restarts the switch by itself (sonic-net/sonic-mgmt, ``spytest/apis/qos/qos.py``, config_buffer_init: ``confirm='y'``,
+``expect_reboot=True``): what is not saved before it is lost, and nothing typed after it is heard."""
 
 
 def to_text(sections: Iterable[Section]) -> str:
-    """What is pasted into ``sonic-cli``: the mode, the sections with ``!`` between them, and that it is kept."""
-    return "\n".join([BEGIN, *printed(sections, lambda _: "exit"), *END]) + "\n"
+    """Print what is pasted into ``sonic-cli``: the mode, the sections with ``!`` between them, and that it is kept.
+
+    The command that restarts the switch is the last line, after all others are saved.
+    """
+    every = list(sections)
+    kept = [one for one in every if one.line != LOSSLESS_BUFFERS]
+    lines = [BEGIN, *printed(kept, lambda _: "exit"), *END]
+    if len(kept) < len(every):
+        lines += [BEGIN, LOSSLESS_BUFFERS]
+    return "\n".join(lines) + "\n"
 
 
 def parse(text: str) -> list[Section]:

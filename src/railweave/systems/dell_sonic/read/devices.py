@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
-from railweave.config.addresses import BITS
 from railweave.device.model import Gateway, Interface, Split
 from railweave.device.port_model import with_parts
 from railweave.device.timers import RouterAdvertisements
@@ -28,8 +27,8 @@ PORT_MTU = 9216
 """Bytes of a frame on a port whose ``mtu`` is that of the gateway on it (system.yaml, ``interfaces.mtu``)."""
 ROUNDED = 0.01
 """Percent of the packet buffer that rounding to cells may take away, and more."""
-POINT_TO_POINT = 2
-"""A network of so few bits for hosts joins two routers."""
+WHOLE_PORT = 2
+"""Numbers in the name of a port that is not split: ``Eth1/1``."""
 
 _SPLIT = re.compile(r"interface breakout port (?P<port>[\d/]+) mode (?P<channels>\d)x(?P<speed>\d{1,4})G.*")
 _OURS = re.compile(r"(?P<peer>\S+) (?P<port>\S*\d\S*|\S*eth\S*|\S+)")
@@ -97,7 +96,7 @@ def splits(found: Mapping[str, Split], ports: Iterable[Lines], model_name: str) 
     slower = {
         one.name: Split(one.name, one.number[1] - 1, 1, one.speed_mbps // 1000)
         for one in ports
-        if one.speed_mbps and len(one.number) == POINT_TO_POINT and one.speed_mbps // 1000 < group.speed_gbps
+        if one.speed_mbps and len(one.number) == WHOLE_PORT and one.speed_mbps // 1000 < group.speed_gbps
     }
     every = {**{name: one for name, one in slower.items() if name not in found}, **found}
     return tuple(sorted(every.values(), key=lambda one: one.physical))
@@ -135,6 +134,7 @@ def _part(one: Lines, part: Lines | None, sessions: Sessions, pauses: bool) -> I
         unit_vlan=None if part is None else part.tag,
         enabled=not (one.shut or said.shut),
         tagged=one.tagged,
+        copper=one.training,
     )
 
 
@@ -147,10 +147,9 @@ def _kind(one: Lines, part: Lines | None, sessions: Sessions) -> Literal["server
     bridged = one.vlan is not None or bool(one.tagged)
     if one.ipv6 and not one.addresses and not bridged:
         return "fabric"
-    if bridged or one.training or one.shut or one.advertised or one.anycast or one.vrf:
+    if bridged or one.shut or one.advertised or one.anycast or one.vrf:
         return "server"
-    narrow = all(BITS[address.family] - address.length <= POINT_TO_POINT for address in one.addresses)
-    return "fabric" if one.addresses and narrow else "server"
+    return "server"
 
 
 def gateways(

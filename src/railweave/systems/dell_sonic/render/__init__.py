@@ -1,6 +1,6 @@
 """Enterprise SONiC Distribution by Dell Technologies: commands for its ``sonic-cli``.
 
-``prepare.cli`` has what ends the session or restarts the switch and so comes once and first; ``sonic.cli`` has the rest.
+``prepare.cli`` has what takes effect in a new session or restarts the switch, and so comes once and first; ``sonic.cli`` has the rest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from railweave.systems.dell_sonic.render.interfaces import anycast, breakouts, i
 from railweave.systems.dell_sonic.render.qos import balancing, qos
 from railweave.systems.dell_sonic.render.routing import routing
 from railweave.systems.dell_sonic.render.system import identity, services, tunnel
-from railweave.systems.dell_sonic.tree import parse, to_text
+from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS, parse, to_text
 from railweave.systems.sonic.render.qos import lossless
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ def tree(config: DeviceConfig) -> list[Section]:
 
 
 def prepare(config: DeviceConfig) -> list[Section]:
-    """What comes first: names of ports take effect in the next session, lossless buffers after a restart."""
+    """Commands that come first: names of ports take effect in the next session; lossless buffers restart the switch."""
     wanted = [line("interface-naming standard")]
     if config.qos is not None and lossless(config.qos):
-        wanted.append(line("buffer init lossless"))
+        wanted.append(line(LOSSLESS_BUFFERS))
     return wanted
 
 

@@ -108,8 +108,8 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> Sec
         f"mtu {gateway.mtu if gateway else port.mtu - ETHERNET_HEADER}",
         f"speed {port.speed_gbps * 1000}",
         "fec RS",
-        # Servers' cables are copper, over which both ends have to train (Thor2 guide, section 2.5.2).
-        *(["standalone-link-training"] if port.kind == "server" else []),
+        # The Thor2 guide (section 2.5.2) has it on ports with copper cables. An optical port that waits for training may stay down.
+        *(["standalone-link-training"] if port.copper else []),
         "unreliable-los auto",
     ]
     body.append("no shutdown" if port.enabled else "shutdown")

@@ -18,9 +18,9 @@ PREPARE = Rule(
     "dell-prepare",
     "info",
     "rendering",
-    "prepare.cli comes first: it ends the session and may restart the switch",
-    "port names take effect in the next session, lossless buffers after a restart",
-    "paste it, answer its questions, log in again, then paste sonic.cli",
+    "prepare.cli comes first: its port names need a new session, and `buffer init lossless`, its last line, asks and restarts the switch",
+    "commands typed before the restart has ended are lost; port names of sonic.cli are refused in the session of prepare.cli",
+    "type it, answer `y`, wait for the login prompt, log in again, then type sonic.cli (no lossless class: no question and no restart)",
 )
 NO_SPRAY = Rule(
     "dell_sonic-no-spray",
