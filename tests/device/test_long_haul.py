@@ -246,7 +246,7 @@ def test_long_links_are_encrypted_and_not_paused(router: str) -> None:
     finding = next(one for one in NETWORK.findings if one.id == "interconnect-lossy")
     megabytes = float(re.findall(r"([\d.]+) MB of headroom a port", finding.what)[0])
     assert megabytes == pytest.approx(51, rel=0.02)
-    assert "203 MB on the 4" in finding.what
+    assert "207 MB on the 4" in finding.what
 
 
 def test_pauses_on_long_links_where_asked_for(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from railweave.catalog import catalog
-from railweave.catalog.headroom import headroom_bytes
 from railweave.config.sections import flat
 from railweave.config.sections import parse as parse_frr
 from railweave.device.build import device_config
@@ -128,9 +127,12 @@ def test_headroom_is_that_of_the_design() -> None:
     name = str(LEAF["BUFFER_PG"]["Ethernet0|3"]["profile"])
     profile = LEAF["BUFFER_PROFILE"][name]
     port = next(one for one in config("stripe1-leaf1").interfaces if one.name == "Ethernet0")
-    need = headroom_bytes(catalog(), port.length_m, 400, 9216)
+    table = catalog().switches["z9864f-on"].buffer.headroom
+    assert table is not None
     assert name == f"pg_lossless_400000_{port.length_m:.0f}m_profile"
-    assert need <= int(str(profile["xoff"])) < need + 254
+    row, of_table, xoff = table.rows[400], table.at(400, port.length_m), int(str(profile["xoff"]))
+    assert of_table is not None
+    assert row[40] < of_table <= xoff < row[300], "a cable of 50 m"
     assert int(str(profile["xoff"])) % 254 == 0
     assert (profile["size"], profile["xon_offset"], profile["dynamic_th"]) == ("18796", "3556", "0")
     pools = {name: int(str(row["size"])) for name, row in LEAF["BUFFER_POOL"].items()}

@@ -107,11 +107,11 @@ def test_quality_of_service_is_the_device_s_own(pages: dict[str, str]) -> None:
     ]  # fmt: skip
     assert found["CNP"][4] == "strict-high, at most 5 %"
     assert "ingress: lossless 80 %, headroom 10 %, lossy 10 %, dynamic threshold 7" in page
-    # 10 % of the 84,206 KB that a QFX5240 shares as delivered; 2 ports of 10 m and 4 of 50 m need 96,516 and 116,732 B each.
+    # 10 % of the 84,206 KB that a QFX5240 shares as delivered; 2 ports of 10 m and 4 of 50 m need 137,823 and 158,392 B each.
     buffers = section(page, "Buffer partitions")
     assert "Shared Buffer about 84,206 KB" in buffers
     assert "Lossless Headroom 8,420 KB" in buffers
-    assert f"at least {-(-(2 * 96_516 + 4 * 116_732) // 1024)} KB" in buffers
+    assert f"at least {-(-(2 * 137_823 + 4 * 158_392) // 1024)} KB" in buffers
     assert cells(section(page, "PFC per port")) == [
         ["pfc-10m", "10 m", "9216", "2 ports"],
         ["pfc-50m", "50 m", "9216", "4 ports"],

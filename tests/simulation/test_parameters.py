@@ -72,8 +72,9 @@ def test_the_defaults_of_a_fabric_file() -> None:
         "dlb.period": "16000000ps",
     }
     assert {name: own[name] for name in wanted} == wanted
-    # 2 x 50 m x 5.054 ns x 50 B/ns + 2 x 9216 + 57920 + 15110, see catalog/physics.yaml
-    assert int(own["switch.headroom"]) == pytest.approx(25_270 + 18_432 + 57_920 + 15_110, abs=10)
+    # 2 x 50 m x 5.054 ns x 50 B/ns, 905 quanta, 1080 ns of pipeline; a packet of 9216 takes 37 cells of 254 (catalog/headroom.py)
+    wire = 25_270 + 57_920 + 54_000
+    assert int(own["switch.headroom"]) == pytest.approx(wire * 37 * 254 / 9236 + 2 * 37 * 254, abs=10)
     assert set(fabric.balance) == {DLB}
 
 

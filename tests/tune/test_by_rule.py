@@ -44,12 +44,12 @@ def test_what_an_example_has_is_within_its_range() -> None:
 
 
 def test_headroom_is_the_sum_of_what_ports_need() -> None:
-    """By hand: 50 m both ways at 0.66 c is 505 ns, 25,268 bytes at 400 Gb/s; with two packets, peer and pipeline 116,730."""
+    """By hand: 50 m both ways at 0.66 c is 505 ns, 25,268 bytes at 400 Gb/s; with peer, pipeline, cells and two packets 158,392."""
     network = example("h100-rlb")
     [one] = [each for each in by_rule.headroom(network) if (each.role, each.path[-1]) == ("spine", "headroom")]
-    assert one.least == 3, "16 ports of 116,732 bytes are 1.87 MB of the 86.2 MB that Juniper publishes as shared"
-    assert "116,732 bytes each" in one.steps[0]
-    assert pytest.approx(2.17, abs=0.01) == 100 * 16 * 116_732 / 86_226_940
+    assert one.least == 3, "16 ports of 158,392 bytes are 2.53 MB of the 86.2 MB that Juniper publishes as shared"
+    assert "158,392 bytes each" in one.steps[0]
+    assert pytest.approx(2.94, abs=0.01) == 100 * 16 * 158_392 / 86_226_940
 
 
 def test_thresholds_are_those_of_choudhury_and_hahne() -> None:

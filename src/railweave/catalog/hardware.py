@@ -6,6 +6,7 @@ the same shape (docs/hardware.md).
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field
@@ -45,13 +46,41 @@ class PortGroup(Model):
         return [Breakout(channels=1, speed_gbps=self.speed_gbps, source=self.source), *self.breakouts]
 
 
+class HeadroomTable(Model):
+    """A platform's own PFC headroom: ``rows`` has bytes (``xoff``) by speed, Gb/s, and by length of cable, metres."""
+
+    rows: dict[int, dict[int, int]]
+    source: str
+
+    def at(self, speed_gbps: int, length_m: float) -> int | None:
+        """Bytes for a length, on the line between its neighbors in the table; None for a speed that the table has not."""
+        row = sorted(self.rows.get(speed_gbps, {}).items())
+        if len(row) <= 1:
+            return row[0][1] if row and length_m <= row[0][0] else None
+        if length_m <= row[0][0]:
+            return row[0][1]
+        place = next((at for at in range(1, len(row)) if length_m <= row[at][0]), len(row) - 1)
+        (before, low), (after, high) = row[place - 1 : place + 1]
+        return math.ceil(low + (high - low) * (length_m - before) / (after - before))
+
+
 class Buffer(Model):
-    """Packet buffer of a switch. ``cell_bytes`` is the allocation unit; ``headroom_mb`` the most that headroom may take."""
+    """Packet buffer of a switch. ``cell_bytes`` is the allocation unit, ``pipeline_ns`` how long the chip takes to notice and to pause.
+
+    ``headroom`` is what SONiC's platform for the chip has, if that is public.
+    """
 
     shared_mb: float
     cell_bytes: int
     source: str
     cell_source: str
+    pipeline_ns: float | None = Field(
+        default=None, description="from the last byte that fits to XOFF on the wire; empty: as most chips (assumed)"
+    )
+    pipeline_source: str = ""
+    headroom: HeadroomTable | None = Field(
+        default=None, description="PFC headroom of the platform's own table, by speed and length of cable"
+    )
 
 
 class DedicatedBuffer(Model):

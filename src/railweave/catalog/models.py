@@ -8,6 +8,9 @@ from railweave.catalog.hardware import Hardware, NicModel, Optic, ServerModel, S
 from railweave.catalog.systems import System, release_key
 from railweave.intent.base import Model
 
+QUANTUM_BYTES = 64
+"""A pause quantum: 512 bits (IEEE 802.3, 31B.2)."""
+
 
 class Kernel(Model):
     """Limits of Linux hosts and of the protocols between them and the leaf."""
@@ -27,13 +30,22 @@ class Kernel(Model):
 
 
 class Physics(Model):
-    """Propagation and pause response, for headroom arithmetic."""
+    """Propagation and pause response, for headroom arithmetic.
+
+    ``response_quanta`` is by speed, Gb/s: quanta of 512 bits within which a peer stops. ``pipeline_ns`` is of chips that say nothing of theirs.
+    """
 
     velocity_factor: float
     light_m_per_s: float
-    peer_response_bytes: int
-    pipeline_bytes: int
+    response_quanta: dict[int, int]
+    pipeline_ns: float
     source: str
+
+    def response_bytes(self, speed_gbps: int) -> float:
+        """Bytes that a peer sends until it stops; of a speed that is not listed, those of the next higher, or as long as the highest takes."""
+        speeds = sorted(self.response_quanta)
+        speed = next((one for one in speeds if one >= speed_gbps), speeds[-1])
+        return self.response_quanta[speed] * QUANTUM_BYTES * max(1.0, speed_gbps / speed)
 
 
 class Catalog(Model):

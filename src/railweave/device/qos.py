@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.catalog.headroom import headroom_bytes
+from railweave.catalog.headroom import port_headroom
 from railweave.device.classes import Buffers, TrafficClass, Watchdog
-from railweave.device.model import Marking, PfcProfile, QosConfig
+from railweave.device.model import Marking, QosConfig
 from railweave.device.own import own_type
+from railweave.device.qos_model import pfc_profiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,10 +35,16 @@ def qos_config(
     if not any(qos.pfc.pauses(one.kind) for one in interfaces if one.kind != "external"):
         classes = {name: replace(one, lossless=False, pfc_priority=None) for name, one in classes.items()}
     lossless = any(one.lossless for one in classes.values())
-    by_need: dict[tuple[int, int], list[Interface]] = {}
+    by_need: dict[tuple[int, int, int], list[str]] = {}
     for one in (port for port in interfaces if port.pauses):
-        by_need.setdefault((math.ceil(one.length_m), qos.pfc.mru or one.mtu), []).append(one)
-    cell = catalog().switches[switch.model].buffer.cell_bytes
+        need = math.ceil(one.length_m), qos.pfc.mru or one.mtu, one.speed_gbps
+        by_need.setdefault(need, []).append(one.name)
+    model = catalog().switches[switch.model]
+    rooms = {
+        (length, mru, speed): port_headroom(catalog(), model, length, speed, mru).limit_bytes
+        for length, mru, speed in by_need
+    }
+    cell = model.buffer.cell_bytes
     placed, usual = on_queues(classes, system), type(qos)().classes
     return QosConfig(
         classes=placed,
@@ -46,18 +53,7 @@ def qos_config(
         if system.marking
         else {},
         buffers=_partition(own_type(Buffers, qos.buffers), system),
-        profiles=tuple(
-            PfcProfile(
-                f"pfc-{length}m" if len({m for _, m in by_need}) == 1 else f"pfc-{length}m-{mru}",
-                length,
-                mru,
-                max(headroom_bytes(catalog(), length, speed, mru) for speed in {port.speed_gbps for port in ports}),
-                tuple(port.name for port in ports),
-            )
-            for (length, mru), ports in sorted(by_need.items())
-        )
-        if lossless
-        else (),
+        profiles=pfc_profiles({need: (rooms[need], names) for need, names in by_need.items()}) if lossless else (),
         xon_offset_cells=None if qos.pfc.xon_offset is None else qos.pfc.xon_offset // cell,
         watchdog=own_type(Watchdog, qos.pfc.watchdog)
         if qos.pfc.watchdog and system.has("pfc-watchdog", release)

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from railweave.device.classes import Buffers, TrafficClass, Watchdog
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
 class PfcProfile:
-    """PFC as ports of one cable length and MRU need it. ``headroom_bytes`` is what the neediest of them needs."""
+    """PFC as ports of one cable length, MRU and speed need it. ``headroom_bytes`` is the most that one of them may take, whole cells."""
 
     name: str
     cable_length_m: int
     mru_bytes: int
     headroom_bytes: int
     ports: tuple[str, ...]
+
+
+def pfc_profiles(ports: Mapping[tuple[int, int, int], tuple[int, Sequence[str]]]) -> tuple[PfcProfile, ...]:
+    """Profiles of ports by cable length, MRU and speed, with their headroom; names say no more than tells profiles apart."""
+    mrus = {mru for _, mru, _ in ports}
+    speeds = Counter((length, mru) for length, mru, _ in ports)
+    return tuple(
+        PfcProfile(
+            f"pfc-{length}m" + (f"-{mru}" if len(mrus) > 1 else "") + (f"-{speed}g" if speeds[length, mru] > 1 else ""),
+            length,
+            mru,
+            headroom,
+            tuple(names),
+        )
+        for (length, mru, speed), (headroom, names) in sorted(ports.items())
+    )
 
 
 @dataclass(frozen=True, slots=True)

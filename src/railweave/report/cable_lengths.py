@@ -83,8 +83,7 @@ def _reach(cables: Sequence[Cable]) -> tuple[float | None, str]:
 
 def _limit(have: Sequence[tuple[Headroom, int]], kind: str) -> str:
     """The least of what each role's fullest switch allows cables of a kind with so many bytes, and which switch that is."""
-    physics = catalog().physics
-    found = [(limit, one.device) for one, size in have if (limit := one.longest_m(kind, physics, size)) is not None]
+    found = [(limit, one.device) for one, size in have if (limit := one.longest_m(kind, size)) is not None]
     if not found:
         return "–"
     metres, device = min(found)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.catalog.headroom import headroom_bytes
+from railweave.catalog.headroom import port_headroom
 from railweave.design.limits.headroom import THIN_HEADROOM
 
 if TYPE_CHECKING:
     from railweave.catalog.hardware import SwitchModel
-    from railweave.catalog.models import Physics
+    from railweave.catalog.headroom import PortHeadroom
     from railweave.intent.buffers import Buffers
     from railweave.network.fabric import Fabric, RoleName
     from railweave.network.model import Network
@@ -23,14 +23,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Ports of a device that need the same headroom: ``ports`` of them, ``each_bytes`` per lossless priority."""
+    """Ports of a device that need the same headroom: ``ports`` of them, what ``of_port`` says per lossless priority."""
 
     kind: str
     ports: int
-    speed_gbps: int
-    length_m: float
-    mtu_bytes: int
-    each_bytes: int
+    of_port: PortHeadroom
+
+    @property
+    def speed_gbps(self) -> int:
+        """The speed of the ports."""
+        return self.of_port.speed_gbps
+
+    @property
+    def length_m(self) -> float:
+        """The length of the ports' cables."""
+        return self.of_port.length_m
+
+    @property
+    def mtu_bytes(self) -> int:
+        """The MTU of the ports, frame and all."""
+        return self.of_port.mtu_bytes
+
+    @property
+    def each_bytes(self) -> int:
+        """What packets of the MTU fill at each port."""
+        return self.of_port.need_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +96,7 @@ class Headroom:
         """How much of the packet buffer must be shared for the partition to hold what is needed."""
         return self.need_bytes / 1e4 / max(1, self.partition_percent)
 
-    def longest_m(self, kind: str, physics: Physics, have_bytes: int) -> float | None:
+    def longest_m(self, kind: str, have_bytes: int) -> float | None:
         """How long the cables of a kind may become, all alike, before ``have_bytes`` are short; None where there are none.
 
         The other kind's cables stay as they are.
@@ -87,10 +104,9 @@ class Headroom:
         mine = [term for term in self.terms if term.kind == kind]
         if not mine:
             return None
-        per_metre = 2 / (physics.velocity_factor * physics.light_m_per_s) * 1e9 / 8
-        slope = self.priorities * per_metre * sum(term.ports * term.speed_gbps for term in mine)
-        fixed = self.need_bytes - sum(
-            self.priorities * term.ports * term.length_m * per_metre * term.speed_gbps for term in mine
+        slope = self.priorities * sum(term.ports * term.of_port.per_metre for term in mine)
+        fixed = self.need_bytes - self.priorities * sum(
+            term.ports * term.length_m * term.of_port.per_metre for term in mine
         )
         return max(0.0, (have_bytes - fixed) / slope)
 
@@ -110,7 +126,7 @@ def headrooms(network: Network, fabric: Fabric, role: RoleName) -> list[Headroom
                     role=role,
                     device=switch.name,
                     priorities=priorities,
-                    terms=_terms(network, fabric, switch.name),
+                    terms=_terms(network, fabric, switch.name, model),
                     partition_bytes=round(model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100),
                     partition_percent=qos.buffers.headroom,
                     shared_mb=model.buffer.shared_mb,
@@ -135,7 +151,7 @@ def headroom(network: Network, fabric: Fabric, role: RoleName) -> Headroom | Non
     return max(found, key=lambda one: one.used, default=None)
 
 
-def _terms(network: Network, fabric: Fabric, device: str) -> tuple[Term, ...]:
+def _terms(network: Network, fabric: Fabric, device: str, model: SwitchModel) -> tuple[Term, ...]:
     unpaused = fabric.interconnect is not None and not fabric.interconnect.pfc
     pauses = fabric.intent(network.switch(device)).qos.pfc.pauses
     paused = [
@@ -145,6 +161,6 @@ def _terms(network: Network, fabric: Fabric, device: str) -> tuple[Term, ...]:
     result: list[Term] = []
     for (kind, speed, length), count in sorted(ports.items()):
         mtu = fabric.mtu.fabric if kind == "fabric" else fabric.mtu.server_port
-        each = headroom_bytes(catalog(), length, speed, mtu)
-        result.append(Term("leaf-spine" if kind == "fabric" else "server", count, speed, length, mtu, each))
+        each = port_headroom(catalog(), model, length, speed, mtu)
+        result.append(Term("leaf-spine" if kind == "fabric" else "server", count, each))
     return tuple(result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from railweave.catalog.headroom import headroom_bytes
+from railweave.catalog.headroom import port_headroom
 from railweave.intent.qos import Qos
 from railweave.intent.topology import Cabling, Mtu
 
@@ -30,8 +30,9 @@ def headroom_need(catalog: Catalog, found: Size) -> int:
     """Headroom of the switch that needs most, bytes."""
     lengths, mtu, speed = Cabling(), Mtu(), found.ports.speed_gbps
     lossless = sum(one.lossless for one in Qos().classes.values())
-    to_server = headroom_bytes(catalog, lengths.server.length, speed, mtu.server_port)
-    between = headroom_bytes(catalog, lengths.fabric.length, speed, mtu.fabric)
+    model = catalog.switches[found.wanted.switch]
+    to_server = port_headroom(catalog, model, lengths.server.length, speed, mtu.server_port).need_bytes
+    between = port_headroom(catalog, model, lengths.fabric.length, speed, mtu.fabric).need_bytes
     leaf = (found.leaf_used - found.uplinks) * to_server + found.uplinks * between
     return lossless * max(leaf, between * max(found.spine_used, found.top_used))
 

@@ -9,7 +9,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from railweave.catalog import catalog
 from railweave.catalog.shares import MOST_THRESHOLD
 from railweave.collectives.nccl import NUMBERS, RCCL_NUMBERS
 from railweave.report.headroom import headrooms
@@ -127,10 +126,8 @@ def _shared(worst: Headroom) -> tuple[float, str]:
 
 
 def _shares(at: tuple[Fabric, RoleName], qos: Qos, worst: Headroom, shared: float, source: str) -> list[Derived]:
-    physics = catalog().physics
     steps = [
-        f"{one.ports} {one.kind} ports of {one.speed_gbps}G, {one.length_m:g} m, MTU {one.mtu_bytes}: {one.each_bytes:,} bytes each"
-        f" = 2 x {one.length_m:g} m / ({physics.velocity_factor} c) x rate + 2 MTU + {physics.peer_response_bytes:,} (peer) + {physics.pipeline_bytes:,} (pipeline)"
+        f"{one.ports} {one.kind} ports of {one.speed_gbps}G, {one.length_m:g} m, MTU {one.mtu_bytes}: {one.of_port.words}"
         for one in worst.terms
     ]
     percent = math.ceil(100 * worst.need_bytes / shared)

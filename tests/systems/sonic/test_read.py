@@ -79,7 +79,7 @@ def test_wrong_rows_are_seen() -> None:
     assert marking.qos.marking["no-loss"].first == 1
     member = READ.read(changed('"Vlan2|Ethernet88"', '"Vlan3|Ethernet88"')).config
     assert next(one.vlan for one in member.interfaces if one.name == "Ethernet88") == "Vlan3"
-    headroom = READ.read(changed('"xoff": "96520"', '"xoff": "50800"')).config
+    headroom = READ.read(changed('"xoff": "378968"', '"xoff": "50800"')).config
     assert headroom.qos is not None
     assert headroom.qos.profiles[0].headroom_bytes == 50800
     dscp = READ.read(changed('"26": "3"', '"26": "0"')).config

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from railweave.catalog.headroom import headroom_bytes
+from railweave.catalog.headroom import SMALLEST_BYTES, port_headroom
+from railweave.counting import counted
 from railweave.design.addresses.edge import edge_length
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.catalog.headroom import PortHeadroom
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.topology import Layout
@@ -41,6 +43,15 @@ HEADROOM_THIN = Rule(
     fix="raise qos.buffers.headroom, or lower dedicated buffers; compare with what the first switch shows",
 )
 
+HEADROOM_SHARED = Rule(
+    id="headroom-shared",
+    severity="info",
+    applies="design",
+    says="the ports of a switch share PFC headroom: the partition holds what arrives of packets of the MTU on all at once, not of the smallest packets",
+    why="small packets take a whole cell each, and platforms' own tables reckon with nothing else; their pools do not hold that for all ports at once either",
+    fix="raise qos.buffers.headroom where many senders send small packets only, and watch for drops of the lossless class",
+)
+
 
 def check_headroom(
     context: Context, layout: Layout, kind: Equipment, ports: Sequence[tuple[str, Cable]], qos_at: Location
@@ -53,30 +64,11 @@ def check_headroom(
     priorities = sum(1 for one in qos.classes.values() if one.lossless)
     if not priorities:
         return
-    need: dict[str, int] = {}
-    known: dict[tuple[float, int, str], int] = {}
-    across = layout.spec.topology.interconnect
-    borders = {one.name for one in layout.borders}
-    for device, cable in ports:
-        if across and not across.pfc and {cable.a.device, cable.b.device} <= borders:
-            continue  # no pause frames between sites
-        if not qos.pfc.pauses(cable.kind):
-            continue
-        like = (cable.length_m, cable.speed_gbps, cable.kind)
-        each = known.get(like)
-        if each is None:
-            mtu = layout.spec.mtu.fabric if cable.kind == "fabric" else layout.spec.mtu.server_port
-            each = known[like] = headroom_bytes(context.catalog, cable.length_m, cable.speed_gbps, mtu)
-        need[device] = need.get(device, 0) + priorities * each
-    if qos.pfc.pauses("server"):
-        for edge in layout.spec.edge_ports.values():
-            if layout.equipment.get(edge.leaf) is kind:
-                speed, length = edge.speed or model.ports[0].speed_gbps, edge_length(layout, edge)
-                each = headroom_bytes(context.catalog, length, speed, layout.spec.mtu.server_port)
-                need[edge.leaf] = need.get(edge.leaf, 0) + priorities * each
+    need = _needs(context, layout, kind, ports)
     if not need:
         return
-    device, most = max(need.items(), key=lambda item: item[1])
+    total = {name: priorities * sum(one.need_bytes for one in each) for name, each in need.items()}
+    device, most = max(total.items(), key=lambda item: item[1])
     have = model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100
     own = "buffers" in kind.own
     where = (*(kind.place("buffers") if own else (*qos_at, "buffers")), "headroom")
@@ -90,7 +82,19 @@ def check_headroom(
             f"({qos.buffers.headroom} % of {model.buffer.shared_mb:g} MB)",
             fix=f"raise {key} to {-(-most * 100 // int(model.buffer.shared_mb * 1e6))} % and lower lossless, or shorten cables",
         )
-    elif model.dedicated is not None and context.catalog.systems[kind.role.nos].dedicated_first:
+        return
+    worst = priorities * sum(one.limit_bytes for one in need[device])
+    if worst > have:
+        largest = max(one.limit_bytes for one in need[device])
+        context.finding(
+            HEADROOM_SHARED,
+            device,
+            where,
+            f"{device}'s ports share {have / 1e6:.1f} MB of PFC headroom: all at once need {most / 1e6:.1f} MB with packets of the MTU, and "
+            f"{worst / 1e6:.1f} MB if only packets of {SMALLEST_BYTES} bytes arrive, each in a cell of {model.buffer.cell_bytes} ({largest:,} bytes a port and priority); "
+            f"that is enough for {counted(int(have // largest), 'port')} at once",
+        )
+    if model.dedicated is not None and context.catalog.systems[kind.role.nos].dedicated_first:
         buffers = qos.buffers
         shared = model.dedicated.shared_bytes(buffers.dedicated_ingress, buffers.dedicated_egress)
         if most > shared * buffers.headroom / 100:
@@ -117,3 +121,32 @@ def check_headroom(
             why="switches take dedicated buffers off before partitions, and how much is not known for this model",
             fix=f"compare with what the first switch shows; {wanted} % of headroom ({key}) would leave a quarter of the buffer",
         )
+
+
+def _needs(
+    context: Context, layout: Layout, kind: Equipment, ports: Sequence[tuple[str, Cable]]
+) -> dict[str, list[PortHeadroom]]:
+    """The headroom of every port that pauses, by switch."""
+    model, qos = kind.model, kind.role.qos or layout.spec.qos
+    need: dict[str, list[PortHeadroom]] = {}
+    known: dict[tuple[float, int, str], PortHeadroom] = {}
+    across = layout.spec.topology.interconnect
+    borders = {one.name for one in layout.borders}
+    for device, cable in ports:
+        if across and not across.pfc and {cable.a.device, cable.b.device} <= borders:
+            continue  # no pause frames between sites
+        if not qos.pfc.pauses(cable.kind):
+            continue
+        like = (cable.length_m, cable.speed_gbps, cable.kind)
+        each = known.get(like)
+        if each is None:
+            mtu = layout.spec.mtu.fabric if cable.kind == "fabric" else layout.spec.mtu.server_port
+            each = known[like] = port_headroom(context.catalog, model, cable.length_m, cable.speed_gbps, mtu)
+        need.setdefault(device, []).append(each)
+    if qos.pfc.pauses("server"):
+        for edge in layout.spec.edge_ports.values():
+            if layout.equipment.get(edge.leaf) is kind:
+                speed, length = edge.speed or model.ports[0].speed_gbps, edge_length(layout, edge)
+                each = port_headroom(context.catalog, model, length, speed, layout.spec.mtu.server_port)
+                need.setdefault(edge.leaf, []).append(each)
+    return need

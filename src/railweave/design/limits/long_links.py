@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog.headroom import headroom_bytes
+from railweave.catalog.headroom import port_headroom
 from railweave.catalog.rdma import ADAPTIVE_WINDOW
 from railweave.findings.registry import Rule
 
@@ -38,10 +38,11 @@ def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -
     longest = 0.0
     for cable in cables:
         if {cable.a.device, cable.b.device} <= borders:
-            each = headroom_bytes(context.catalog, cable.length_m, cable.speed_gbps, layout.spec.mtu.fabric)
             longest = max(longest, cable.length_m)
             for device in (cable.a.device, cable.b.device):
-                need.setdefault(device, []).append(each)
+                model = layout.equipment[device].model
+                each = port_headroom(context.catalog, model, cable.length_m, cable.speed_gbps, layout.spec.mtu.fabric)
+                need.setdefault(device, []).append(each.need_bytes)
     if not need:
         return
     device, ports = max(need.items(), key=lambda item: sum(item[1]))

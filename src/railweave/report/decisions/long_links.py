@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.catalog.headroom import headroom_bytes
+from railweave.catalog.headroom import port_headroom
 from railweave.catalog.rdma import ADAPTIVE_WINDOW
 from railweave.counting import counted
 from railweave.device.long_haul import BESIDE_THE_WAY, BUFFER_FACTOR, CHANNELS_PER_NIC, PAYLOAD, long_haul
@@ -29,8 +29,9 @@ def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
         return []
     cable = max(cables, key=lambda one: one.length_m)
     routers = Counter(end.device for one in cables for end in (one.a, one.b))
-    each = headroom_bytes(catalog(), cable.length_m, cable.speed_gbps, fabric.mtu.fabric)
-    ports = max(routers.values())
+    fullest, ports = max(routers.items(), key=lambda item: item[1])
+    model = catalog().switches[network.switch(fullest).model]
+    each = port_headroom(catalog(), model, cable.length_m, cable.speed_gbps, fabric.mtu.fabric).need_bytes
     facts = [
         ("Links", f"{len(cables)} x {cable.speed_gbps}G, {cable.length_m / 1000:g} km, {ports} on the fullest router"),
         (

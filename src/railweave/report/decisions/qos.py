@@ -98,17 +98,17 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
     ]
     grids += [_headroom_grid(one) for one in found]
     short = [one.device for one in found if not one.fits]
-    physics = catalog().physics
     facts = [
         (
             "Headroom of a port",
             (
-                f"2 x length / ({physics.velocity_factor:g} c) x rate + 2 MTU + {physics.peer_response_bytes:,} B until the peer "
-                f"stops + {physics.pipeline_bytes:,} B pipeline, per lossless priority. Assumed: the peer's response time (905 "
-                "pause quanta of 512 bits, IEEE 802.3 Annex 31B) and the pipeline (what brings 400G over 100 m to the 142 KB "
-                "that practice uses)"
+                "per lossless priority: what the cable holds both ways, what the peer sends until it stops (IEEE 802.3, 31B.3.7, by speed), "
+                "what the switch's own pipeline holds, and a packet that has begun at each end, in whole cells. Pools hold that for every "
+                "port at once in packets of the MTU. A port may take more, for packets of 64 bytes fill a cell each: the larger of that and "
+                "the platform's own table, where it is public"
             ),
         ),
+        *_at_ports(found),
         ("Base of the shares", _base(found)),
         *_published(found),
     ]
@@ -179,6 +179,16 @@ def _partitions(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[
     return list(found)
 
 
+def _at_ports(found: list[Headroom]) -> list[tuple[str, str]]:
+    """The arithmetic of each kind of port."""
+    words = {
+        f"{term.kind} ports of {term.speed_gbps}G, {term.length_m:g} m: {term.of_port.words}"
+        for one in found
+        for term in one.terms
+    }
+    return [("By port", "; ".join(sorted(words)))] if words else []
+
+
 def _headroom_grid(one: Headroom) -> Grid:
     rows = [
         (
@@ -187,15 +197,17 @@ def _headroom_grid(one: Headroom) -> Grid:
                 f"{term.length_m:g} m, MTU {term.mtu_bytes}"
             ),
             f"{term.each_bytes:,} B",
+            f"{term.of_port.limit_bytes:,} B",
             f"x {term.ports} x {one.priorities}",
             f"{term.ports * one.priorities * term.each_bytes:,} B",
         )
         for term in one.terms
     ]
-    rows.append((f"{one.device} needs", "", "", f"{one.need_bytes:,} B"))
+    rows.append((f"{one.device} needs", "", "", "", f"{one.need_bytes:,} B"))
     rows.append(
         (
             f"headroom partition: {one.partition_percent} % of {one.shared_mb:g} MB",
+            "",
             "",
             "",
             f"{one.partition_bytes:,} B ({100 * one.need_bytes / one.partition_bytes:.1f} % used)"
@@ -205,7 +217,7 @@ def _headroom_grid(one: Headroom) -> Grid:
     )
     emphasis = () if one.fits else (len(rows) - 2, len(rows) - 1)
     return Grid(
-        (f"Fullest {one.role}", "Per port and priority", "Ports x priorities", "Bytes"),
+        (f"Fullest {one.role}", "Per port and priority", "At most, small packets", "Ports x priorities", "Bytes"),
         tuple(rows),
         emphasis,
     )

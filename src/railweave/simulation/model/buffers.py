@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.catalog.headroom import headroom_bytes
+from railweave.catalog.headroom import port_headroom
 from railweave.catalog.shares import port_share_bytes
 from railweave.simulation.model.classes import class_of, is_taken_off, unpaused
 from railweave.simulation.model.wiring import delay_ps
@@ -127,7 +127,7 @@ def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: li
     mru = max((profile.mru_bytes for profile in qos.profiles), default=9216)
     by_kind = {
         (cable.kind, cable.length_m, cable.speed_gbps): max(
-            headroom_bytes(catalog(), cable.length_m, cable.speed_gbps, mru),
+            port_headroom(catalog(), model, cable.length_m, cable.speed_gbps, mru).need_bytes,
             2 * delay_ps(cable) * cable.speed_gbps // 8000 + 2 * mru,
         )
         for cable in {(one.kind, one.length_m, one.speed_gbps): one for one in cables}.values()

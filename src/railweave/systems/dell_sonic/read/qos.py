@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
-from railweave.catalog.headroom import headroom_bytes
+from railweave.catalog.headroom import port_headroom
 from railweave.device.classes import Buffers, Ecn, TrafficClass, Watchdog
 from railweave.device.model import Marking, PfcProfile, QosConfig
+from railweave.device.qos_model import pfc_profiles
 from railweave.systems.dell_sonic.read.ports import fewest
 from railweave.systems.dell_sonic.read.words import number
 from railweave.systems.dell_sonic.render.qos import NAME, lossy_group
-from railweave.systems.sonic.render.buffers import NO_OFFSET
+from railweave.systems.sonic.render.buffers import NO_OFFSET, in_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -158,8 +159,8 @@ def _profiles(
     found: Maps, lines: Mapping[str, Lines], ports: Sequence[Interface], model: SwitchModel
 ) -> tuple[PfcProfile, ...]:
     """PFC by cable length and MRU, which names of profiles say."""
-    needs: dict[tuple[int, int], list[Interface]] = {}
-    rooms: dict[tuple[int, int], list[int]] = {}
+    needs: dict[tuple[int, int, int], list[str]] = {}
+    rooms: dict[tuple[int, int, int], list[int]] = {}
     every = [one.mtu for one in ports]
     mtus = sorted(set(every), key=every.count, reverse=True)
     for port in ports:
@@ -169,44 +170,31 @@ def _profiles(
         shape = _PROFILE.fullmatch(name)
         if not own.pfc or (own.buffers and set(own.buffers) != own.pfc):
             continue
-        room = found.profiles.get(name, (0, 0, 0))[2]
+        size, _, room = found.profiles.get(name, (0, 0, 0))
         length = int(shape["length"]) if shape else 0
-        mru = int(shape["mru"]) if shape and shape["mru"] else _mru(room, length, port, mtus, model)
-        needs.setdefault((length, mru), []).append(port)
-        rooms.setdefault((length, mru), []).append(room)
-    several = len({mru for _, mru in needs}) > 1
-    return tuple(
-        PfcProfile(
-            f"pfc-{length}m-{mru}" if several else f"pfc-{length}m",
-            length,
-            mru,
-            _exact(rooms[length, mru], length, mru, some, model),
-            tuple(one.name for one in some),
-        )
-        for (length, mru), some in sorted(needs.items())
+        mru = int(shape["mru"]) if shape and shape["mru"] else _mru(size, room, length, port, mtus, model)
+        needs.setdefault((length, mru, port.speed_gbps), []).append(port.name)
+        rooms.setdefault((length, mru, port.speed_gbps), []).append(room)
+    return pfc_profiles({need: (_printed(rooms[need]), names) for need, names in needs.items()})
+
+
+def _mru(size: int, room: int, length: int, port: Interface, mtus: Sequence[int], model: SwitchModel) -> int:
+    """The MRU of a port's profile that does not say it: of the ports' MTUs, the most usual one that its two sizes are for."""
+    speed, frames = port.speed_gbps, model.sonic.pause_reserve_frames if model.sonic else 2
+    fits = (
+        one
+        for one in mtus
+        if speed
+        and size == frames * in_cells(one, model)
+        and room == port_headroom(catalog(), model, length, speed, one).limit_bytes
     )
-
-
-def _mru(room: int, length: int, port: Interface, mtus: Sequence[int], model: SwitchModel) -> int:
-    """The MRU of a port's profile that does not say it: of the ports' MTUs, the most usual one that the headroom is for."""
-    speed = port.speed_gbps
-    fits = (one for one in mtus if speed and room == _cells(headroom_bytes(catalog(), length, speed, one), model))
     return next(fits, port.mtu)
 
 
-def _cells(size: float, model: SwitchModel) -> int:
-    """Bytes rounded up to cells."""
-    cell = model.buffer.cell_bytes
-    return -(-int(size) // cell) * cell
-
-
-def _exact(rooms: Sequence[int], length: int, mru: int, ports: Iterable[Interface], model: SwitchModel) -> int:
-    """Headroom in bytes. What is printed is rounded up to cells: it is the design's own where that gives the same."""
+def _printed(rooms: Sequence[int]) -> int:
+    """Headroom in bytes; of several the odd one."""
     odd = fewest(rooms)
-    printed = odd if isinstance(odd, int) else 0
-    speeds = {one.speed_gbps for one in ports}
-    needed = max((headroom_bytes(catalog(), length, speed, mru) for speed in speeds), default=0) if mru else 0
-    return needed if _cells(needed, model) == printed else printed
+    return odd if isinstance(odd, int) else 0
 
 
 def _watchdog(found: Maps, own: Sequence[PortQos]) -> Watchdog | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.catalog.headroom import port_headroom
 from railweave.config.sections import flat, parse
 from railweave.device.balancing import Dlb
 from railweave.render.extra import extra_findings
@@ -14,7 +15,7 @@ from railweave.systems.eos.render import rules
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import DeviceConfig
+    from railweave.device.model import DeviceConfig, QosConfig
     from railweave.findings import Finding
 
 ROUTING = (
@@ -90,8 +91,22 @@ def _qos(config: DeviceConfig) -> Iterator[Finding]:
         yield rules.NO_DEDICATED_BUFFER.finding(config.name)
     if any(one.buffer_percent is not None for one in qos.classes.values()):
         yield rules.NO_BUFFER_SIZE.finding(config.name)
+    if _mru_in_table(config, qos):
+        yield rules.MRU_IN_TABLE.finding(config.name)
     if qos.xon_offset_cells is not None:
         yield rules.NO_XON_OFFSET.finding(config.name)
+
+
+def _mru_in_table(config: DeviceConfig, qos: QosConfig) -> bool:
+    """Whether the neediest port has an MRU of its own and the platform's table decides its headroom."""
+    model = catalog().switches.get(config.model)
+    ports = {one.name: one for one in config.interfaces}
+    most = max(qos.profiles, key=lambda one: one.headroom_bytes, default=None)
+    if model is None or most is None:
+        return False
+    port = ports[most.ports[0]]
+    room = port_headroom(catalog(), model, most.cable_length_m, port.speed_gbps, most.mru_bytes)
+    return most.mru_bytes != port.mtu and room.limit_bytes == room.table_bytes
 
 
 def _management(config: DeviceConfig) -> Iterator[Finding]:

@@ -77,6 +77,13 @@ NO_BUFFER_PARTITION = Rule(
     "EOS cannot express the partition of the buffer (`buffers`, but for its headroom and threshold)",
     "lossless and lossy classes share one pool: thresholds and the headroom pool are set",
 )
+MRU_IN_TABLE = Rule(
+    "eos-mru-in-table",
+    "info",
+    "rendering",
+    "EOS cannot express the largest packet of PFC (`pfc.mru`), and the headroom of ports does not change with it",
+    "headroom is in bytes, and the table of the platform asks for more than packets of that size do",
+)
 NO_DEDICATED_BUFFER = Rule(
     "eos-no-dedicated-buffer",
     "info",

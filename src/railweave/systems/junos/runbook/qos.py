@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.catalog.headroom import headroom_bytes
+from railweave.catalog.headroom import port_headroom
 from railweave.counting import counted
 from railweave.runbook.check import Check
 from railweave.systems.junos.names import CLASSIFIER, SCHEDULER_MAP, class_name
@@ -117,8 +117,9 @@ def _share(one: TrafficClass) -> str:
 def _shared(config: DeviceConfig, qos: QosConfig) -> tuple[str, ...]:
     """What the pools must show: shares of what dedicated buffers leave, and at least what the ports' headroom needs."""
     speeds = {one.name: one.speed_gbps for one in config.interfaces}
+    model = catalog().switches[config.model]
     need = sum(
-        headroom_bytes(catalog(), profile.cable_length_m, speeds[port], profile.mru_bytes)
+        port_headroom(catalog(), model, profile.cable_length_m, speeds[port], profile.mru_bytes).need_bytes
         for profile in qos.profiles
         for port in profile.ports
     ) * sum(one.lossless for one in qos.classes.values())
@@ -127,7 +128,7 @@ def _shared(config: DeviceConfig, qos: QosConfig) -> tuple[str, ...]:
         if need
         else []
     )
-    dedicated = catalog().switches[config.model].dedicated
+    dedicated = model.dedicated
     if dedicated is None:
         return tuple(words)
     buffers = qos.buffers

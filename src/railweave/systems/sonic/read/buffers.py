@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.catalog.headroom import headroom_bytes
+from railweave.catalog.headroom import port_headroom
 from railweave.device.classes import Buffers
-from railweave.device.model import PfcProfile
+from railweave.device.qos_model import PfcProfile, pfc_profiles
 from railweave.systems.sonic.render.buffers import (
     EGRESS_LOSSLESS,
     EGRESS_LOSSY,
@@ -136,7 +136,7 @@ def _name(text: str) -> str:
 
 @dataclass
 class _Group:
-    """Ports of one cable length and MRU, with the headroom that the neediest has."""
+    """Ports of one cable length, MRU and speed, with their headroom."""
 
     headroom: int = 0
     ports: list[str] = field(default_factory=list[str])
@@ -145,7 +145,7 @@ class _Group:
 def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | None, found: Buffering) -> None:
     """Headroom of lossless priority groups, by the cable length in the names of profiles."""
     by_name = {one.name: one for one in interfaces}
-    groups: dict[tuple[int, int], _Group] = {}
+    groups: dict[tuple[int, int, int], _Group] = {}
     for row in tables.rows("BUFFER_PG"):
         name = _name(row.text("profile"))
         profile = tables.row("BUFFER_PROFILE", name)
@@ -159,17 +159,11 @@ def _groups(tables: Rows, interfaces: Sequence[Interface], model: SwitchModel | 
                 profile.text("dynamic_th")
             continue
         mru = int(named[3]) if named[3] else _mru(profile, port, int(named[2]), interfaces, model)
-        group = groups.setdefault((int(named[2]), mru), _Group())
+        group = groups.setdefault((int(named[2]), mru, port.speed_gbps), _Group())
         if port.name not in group.ports:
             group.ports.append(port.name)
-        _lossless(profile, port, int(named[2]), mru, model, found, group)
-    several = len({mru for _, mru in groups}) > 1
-    found.profiles = tuple(
-        PfcProfile(
-            f"pfc-{length}m-{mru}" if several else f"pfc-{length}m", length, mru, group.headroom, tuple(group.ports)
-        )
-        for (length, mru), group in sorted(groups.items())
-    )
+        _lossless(profile, mru, model, found, group)
+    found.profiles = pfc_profiles({need: (group.headroom, group.ports) for need, group in groups.items()})
 
 
 def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface], model: SwitchModel | None) -> int:
@@ -184,16 +178,14 @@ def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface]
     frames = model.sonic.pause_reserve_frames if model.sonic else 2
     others = [one.mtu for one in interfaces if one.vlan is not None or one.kind != "server"]
     for mru in (*dict.fromkeys(others), SERVER_PORT, port.mtu):
-        needed = headroom_bytes(catalog(), length, port.speed_gbps, mru)
-        if frames * in_cells(mru, model) == size and in_cells(needed, model) == xoff:
+        needed = port_headroom(catalog(), model, length, port.speed_gbps, mru).limit_bytes
+        if frames * in_cells(mru, model) == size and needed == xoff:
             return mru
     return port.mtu
 
 
-def _lossless(
-    row: Row, port: Interface, length: int, mru: int, model: SwitchModel | None, found: Buffering, group: _Group
-) -> None:
-    """A lossless profile: headroom as arithmetic has it where that comes to the cells of the text, else as the text has it."""
+def _lossless(row: Row, mru: int, model: SwitchModel | None, found: Buffering, group: _Group) -> None:
+    """A lossless profile and its headroom."""
     if _name(row.text("pool")) != LOSSLESS:
         row.leave("pool")
     row.text("xon")
@@ -201,13 +193,11 @@ def _lossless(
     index = _threshold(row)
     if index is not None:
         found.buffers = replace(found.buffers, ingress_dynamic_threshold=index)
+    group.headroom = max(group.headroom, xoff or 0)
     if model is None or xoff is None:
-        group.headroom = max(group.headroom, xoff or 0)
         return
     platform, cell = model.sonic, model.buffer.cell_bytes
     if size != (platform.pause_reserve_frames if platform else 2) * in_cells(mru, model):
         row.leave("size")
-    needed = headroom_bytes(catalog(), length, port.speed_gbps, mru)
-    group.headroom = max(group.headroom, needed if in_cells(needed, model) == xoff else xoff)
     if offset is not None and offset != (platform.xon_offset_bytes if platform else 0):
         found.xon_offset_cells = offset // cell

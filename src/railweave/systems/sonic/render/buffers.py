@@ -71,7 +71,7 @@ def lossless_profile(profile: PfcProfile, qos: QosConfig, model: SwitchModel) ->
         "size": str(frames * in_cells(profile.mru_bytes, model)),
         "dynamic_th": threshold(qos.buffers.ingress_dynamic_threshold),
         "xon": "0",
-        "xoff": str(in_cells(profile.headroom_bytes, model)),
+        "xoff": str(profile.headroom_bytes),
         "xon_offset": str(offset),
     }
 
