@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from railweave.api import load
 from railweave.catalog import catalog
 from railweave.catalog.headroom import PortHeadroom, port_headroom
+from railweave.device.build import device_config
 
 CELL, WIRE = 254, 84
 """A packet of 64 bytes takes a cell of Broadcom's chips, and 84 bytes of wire."""
@@ -80,3 +84,37 @@ def test_between_the_lengths_of_a_table_it_is_a_line() -> None:
     assert [table.at(400, one) for one in (1, 5, 22.5, 40, 300)] == [393_192, 393_192, 419_608, 446_024, 839_216]
     assert table.at(400, 560) == 839_216 + (839_216 - 446_024), "and on beyond the last"
     assert table.at(1600, 5) is None
+
+
+TWO_SPEEDS = """\
+name: speeds
+fabrics:
+  backend:
+    topology: {stripes: 1, leaves_per_stripe: 1}
+    leaf:
+      device: z9864f-on
+      nos: sonic
+      server_ports: {first: 0, last: 31}
+    edge_ports:
+      array: {leaf: stripe1-leaf1, port: Ethernet504, speed: 100G, length: 10m, prefixes: [10.90.1.0/31]}
+    load_balancing: {mode: ecmp}
+servers: [{names: "node[1-2]", model: h100-8gpu-cx7}]
+"""
+
+
+def test_ports_of_one_length_have_the_headroom_of_their_own_speed(tmp_path: Path) -> None:
+    fabric = tmp_path / "fabric.yaml"
+    fabric.write_text(TWO_SPEEDS)
+    network = load(fabric)
+    qos = device_config(network, "stripe1-leaf1").qos
+    assert qos is not None
+    found = {one.name: one.headroom_bytes for one in qos.profiles}
+    assert found == {f"pfc-10m-{speed}g": port("z9864f-on", 10, speed).limit_bytes for speed in (100, 400)}
+
+
+def test_small_packets_on_all_ports_are_named_where_they_do_not_fit() -> None:
+    network = load(Path("examples/scale-8k.yaml"))
+    [leaf, spine] = [one for one in network.findings if one.id.startswith("headroom")]
+    assert {(one.id, one.severity) for one in (leaf, spine)} == {("headroom-shared", "info")}
+    ports = 128 * port("qfx5240-64od", 50, 400).limit_bytes
+    assert f"{ports / 1e6:.1f} MB if only packets of 64 bytes" in spine.what
