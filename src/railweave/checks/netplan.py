@@ -133,4 +133,4 @@ def _validate_one(tool: Tool, host: str, text: str) -> list[Finding]:
     return [REFUSED.finding(host, f"netplan refuses the file: {what}", file=file, line=line) for line, what in refused]
 
 
-VALIDATOR = Validator(NAME, FILE, "netplan_root", validate)
+VALIDATOR = Validator(NAME, FILE, "netplan_root", lambda files, root, most, _: validate(files, root, most))

@@ -34,7 +34,7 @@ def validate_all(
     """
     most = None if every else MOST_VALIDATED
     return [
-        one.run(files, (places or {}).get(one.option), most, *((releases or {},) if one.by_release else ()))
+        one.run(files, (places or {}).get(one.option), most, releases or {})
         for one in validators()
         if one.always or any(one.file in own for own in files.values())
     ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from railweave.findings import Finding
 
@@ -36,13 +37,11 @@ class ValidatorReport:
 class Validator:
     """One tool: the ``file`` of a device that it reads, and the option that says where the tool or its data are.
 
-    ``run`` takes the files of all devices, that place or None, and how many files to read at most (None: all); one whose data
-    are ``by_release`` also the release of every device. A validator that is not ``always`` reported is left out where no device has its file.
+    ``run`` takes the files of all devices, that place or None, how many files to read at most (None: all), and the releases of devices. A validator that is not ``always`` reported is left out where no device has its file.
     """
 
     name: str
     file: str
     option: str
-    run: Callable[..., ValidatorReport]
+    run: Callable[[Files, Path | None, int | None, Mapping[str, str]], ValidatorReport]
     always: bool = True
-    by_release: bool = False

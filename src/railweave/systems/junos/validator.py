@@ -181,4 +181,4 @@ def _unpublished(words: str, devices: list[str]) -> Finding:
     return UNKNOWN.finding(devices[0], f"in no published model up to 24.4: {words} (here{others})")
 
 
-VALIDATOR = Validator(NAME, FILE, "yang", validate)
+VALIDATOR = Validator(NAME, FILE, "yang", lambda files, yang, most, _: validate(files, yang, most))

@@ -212,4 +212,4 @@ def _value(leaf: Any, text: str) -> object:  # noqa: ANN401 - libyang has no typ
     return text
 
 
-VALIDATOR = Validator(NAME, FILE, "sonic_yang", validate, always=False, by_release=True)
+VALIDATOR = Validator(NAME, FILE, "sonic_yang", validate, always=False)
