@@ -102,4 +102,4 @@ def _finding(rule: Rule, device: str, file: str, what: str) -> Finding:
     return rule.finding(device, what, file=f"devices/{device}/{file}")
 
 
-VALIDATOR = Validator(NAME, "eos.conf", "", lambda files, *_: validate(files), always=False)
+VALIDATOR = Validator(NAME, "eos.conf", "", lambda files, _place, _most, _releases: validate(files), always=False)

@@ -166,4 +166,4 @@ def _validate_one(tool: Tool, device: str, text: str) -> list[Finding]:
     ]
 
 
-VALIDATOR = Validator(NAME, FILE, "frr_root", lambda files, place, *_: validate(files, place))
+VALIDATOR = Validator(NAME, FILE, "frr_root", lambda files, place, _most, _releases: validate(files, place))
