@@ -8,6 +8,7 @@ from railweave.catalog import catalog
 from railweave.counting import counted
 from railweave.network.status import absent_words
 from railweave.runbook.day_two import day_two
+from railweave.runbook.first_switch import first_switch
 from railweave.runbook.markdown import block, table
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def document(network: Network, config: DeviceConfig, routes: Routes, system: Run
     lines += ["", "## Before loading", "", *_check(1, system.identity(config, switch.serial))]
     lines += ["## Load", "", *_load(config, system)]
     lines += ["## After loading", ""]
-    for place, check in enumerate(system.checks(network, config, routes), 2):
+    checks = [*first_switch(network, config), *system.checks(network, config, routes)]
+    for place, check in enumerate(checks, 2):
         lines += _check(place, check)
     lines += ["## Cable labels", "", *_labels(network, config)]
     lines += ["", "## Before and after", "", *day_two(switch)]
@@ -178,7 +180,7 @@ def _load(config: DeviceConfig, system: Runbook) -> list[str]:
 
 
 def _check(number: int, check: Check) -> list[str]:
-    lines = [f"### {number}. {check.title}", "", *block(check.commands), ""]
+    lines = [f"### {number}. {check.title}", "", *([*block(check.commands), ""] if check.commands else [])]
     lines += [f"- [ ] {point}" for point in check.points if point]
     if check.rows:
         lines += ["", *table(check.header, check.rows)]

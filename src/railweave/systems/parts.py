@@ -27,6 +27,9 @@ PARTS = {
 }
 """Modules and packages of a system's folder, and the attribute of ``System`` that offers each."""
 
+FORMS = "forms.yaml"
+"""Statement forms, their sources and how each was checked (``systems.forms``): beside ``system.yaml``, if the system has them."""
+
 USED_BY_METHOD = ("changes", "lint")
 """Parts that a system's own method must use: what a part takes differs from system to system."""
 
@@ -48,7 +51,7 @@ def missing_parts(kind: type, plain: type, definition: Path) -> dict[str, str]:
     folder, modules = definition.parent, data.get("modules") or ()
     check_known(
         folder,
-        {*PARTS, *modules, definition.name},
+        {*PARTS, *modules, definition.name, FORMS},
         f"if it is no part of a system, name it in {definition.name} under `modules`",
     )
     there = modules_of(folder)

@@ -17,10 +17,10 @@ from railweave.device.qos import on_queues
 from railweave.errors import RenderError
 from railweave.intent.qos import Qos
 from railweave.routing.control_plane import ControlPlane
+from railweave.runbook.first_switch import first_switch
 from railweave.runbook.network import runbook
 from railweave.systems.eos import read as read_eos
 from railweave.systems.eos import render as eos
-from railweave.systems.eos.runbook.first_switch import first_switch
 from tests.conftest import SMALL
 from tests.render.eos.networks import config, network, one_of_each_role
 
@@ -245,25 +245,26 @@ def test_tunnels_carry_the_dscp_of_the_packet() -> None:
 @pytest.mark.parametrize(
     ("name", "device", "statements"),
     [
-        (
-            *LEAF,
-            ("traffic class and queue 7", "guaranteed percent 1", "`headroom-pool", "ra interval", "large-community"),
-        ),
-        ("evpn-gpu-isolation", "stripe1-leaf1", ("dscp propagation", "IPv6 only", "ra interval")),
-        ("evpn-gpu-isolation", "spine1", ("traffic class and queue 7",)),
-        ("dci-50km", "ptx-east", ("`mac security`",)),
+        (*LEAF, ("to dscp", "guaranteed percent", "headroom-pool", "ra interval", "set <community|large-community>")),
+        ("evpn-gpu-isolation", "stripe1-leaf1", ("dscp propagation", "redistribute connected", "ra interval")),
+        ("evpn-gpu-isolation", "spine1", ("to dscp",)),
+        ("dci-50km", "ptx-east", ("mac security profile",)),
     ],
 )
 def test_what_no_document_settles_is_looked_at_on_the_first_switch(
     name: str, device: str, statements: tuple[str, ...]
 ) -> None:
-    (check,) = first_switch(config(name, device))
+    (check,) = first_switch(network(name), config(name, device))
     shown = [str(row[0]) for row in check.rows]
     assert [one for one in statements if not any(one in statement for statement in shown)] == []
-    assert ("`mac security`" in shown) == (device == "ptx-east")
+    assert any("mac security" in one for one in shown) == (device == "ptx-east")
     assert any("dscp propagation" in one for one in shown) == (device == "stripe1-leaf1" and name.startswith("evpn"))
-    plain = replace(config(name, device), qos=None, overlay=None, gateways=(), bgp=None, interfaces=())
-    assert first_switch(plain) == []
+
+
+def test_only_the_first_switch_of_a_kind_is_looked_at() -> None:
+    own = network("h100-rlb")
+    shown = [one.name for one in own.switches if first_switch(own, config("h100-rlb", one.name))]
+    assert shown == ["stripe1-leaf1", "spine1"]
 
 
 def test_own_statements_are_merged() -> None:

@@ -1,8 +1,8 @@
 """Arista's AVD reads every EOS configuration: ``avd.json`` by its schema, and ``eos.conf`` line by line by its templates.
 
 The two files are rendered apart. AVD (PyPI ``pyavd``) validates the data and makes a configuration of it; where ours
-has a line that AVD's has not, or the other way round, one of them is wrong. What stands in ``eos_cli`` is text that AVD
-passes on: those lines are counted, for they are not validated.
+has a line that AVD's has not, or the other way round, one of them is wrong. AVD passes some texts on as they are: ``eos_cli``, and the
+words of keys that its schema describes as a string with an example (``FREE_TEXT``). Those lines are counted, for nothing validates them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,27 @@ if TYPE_CHECKING:
     from railweave.findings.validators import Files
 
 NAME = "pyavd"
+EOS_CLI = "eos_cli"
+"""The key of lines that AVD passes on; it stands at the root, at interfaces and in ``router_bgp``."""
+
+FREE_TEXT = frozenset(
+    {
+        "aaa_authentication.login.default",
+        "aaa_authorization.exec.default",
+        "access_lists.sequence_numbers.action",
+        "ipv6_access_lists.sequence_numbers.action",
+        "ipv6_prefix_lists.sequence_numbers.action",
+        "ipv6_standard_access_lists.sequence_numbers.action",
+        "peer_filters.sequence_numbers.match",
+        "prefix_lists.sequence_numbers.action",
+        "qos.map.dscp",
+        "qos.map.traffic_class",
+        "route_maps.sequence_numbers.match",
+        "route_maps.sequence_numbers.set",
+        "standard_access_lists.sequence_numbers.action",
+    }
+)
+"""Keys whose values are statements, of which AVD's schema says that they are strings and no more; each string is one line."""
 MOST_SHOWN = 5
 
 
@@ -58,7 +79,7 @@ def validate(files: Files) -> ValidatorReport:
             what = f"avd.json cannot be read: {error}"
             report.findings.append(_finding(SCHEMA, device, "avd.json", what))
             continue
-        passed_on += sum(_raw(data))
+        passed_on += sum(1 for _ in unread(data))
         report.findings += _validate_one(avd, device, own["eos.conf"], data)
     version = importlib.metadata.version("pyavd")
     report.reason = f"pyavd {version}; {passed_on} lines are outside its schema and not validated"
@@ -85,17 +106,16 @@ def _validate_one(avd: Any, device: str, text: str, data: object) -> Iterator[Fi
             yield _finding(DIFFERS, device, "eos.conf", f"{whose}: {len(found) - MOST_SHOWN} lines more")
 
 
-def _raw(data: object) -> Iterator[int]:
-    """How many lines each ``eos_cli`` of the data holds."""
+def unread(data: object, key: str = "") -> Iterator[str]:
+    """The lines of the data that AVD passes on unread; of those of ``FREE_TEXT`` the words that its schema has no keys for."""
     if isinstance(data, dict):
-        for key, value in cast("dict[str, object]", data).items():
-            if key == "eos_cli" and isinstance(value, str):
-                yield len(value.splitlines())
-            else:
-                yield from _raw(value)
+        for name, value in cast("dict[str, object]", data).items():
+            yield from unread(value, f"{key}.{name}" if key else name)
     elif isinstance(data, list):
         for one in cast("list[object]", data):
-            yield from _raw(one)
+            yield from unread(one, key)
+    elif isinstance(data, str) and (key in FREE_TEXT or key.rpartition(".")[2] == EOS_CLI):
+        yield from data.splitlines()
 
 
 def _finding(rule: Rule, device: str, file: str, what: str) -> Finding:

@@ -14,7 +14,6 @@ from railweave.runbook.routes import first_of_each
 from railweave.runbook.sessions import SESSION_HEADER, of_both_families, other_timers, session_rows, with_bfd
 from railweave.runbook.tenants import eos_tenants
 from railweave.systems.eos.render.qos import headroom_bytes, lossless
-from railweave.systems.eos.runbook.first_switch import first_switch
 from railweave.systems.eos.runbook.interconnect import ISIS, macsec_checks
 
 if TYPE_CHECKING:
@@ -82,7 +81,6 @@ def identity(config: DeviceConfig, serial: str) -> Check:
 def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
     made = [
-        *first_switch(config),
         _ports(config),
         _modules(network, config),
         *macsec_checks(config),

@@ -1,0 +1,178 @@
+"""Statement forms: what each operating system's files are made of, the source of each form, and how it was checked.
+
+A form is a statement without its names and numbers, with the headers above it: ``router bgp <number> / router-id <address>``. Rows
+stand in ``forms.yaml`` of the system's folder. Each names documents of that file's ``documents:``, and the kinds of these documents
+are the ways in which the form was checked: no row claims a check that no document stands for.
+
+The words of a form:
+
+- ``<name>``: one word, such as a name or a secret;
+- ``<number>``: digits, with the signs that join them (``60000-65000``, ``1/2.100``, ``0.01``);
+- ``<address>``: an address, a prefix or a MAC address;
+- ``<numbers>``: some of those, with a blank between;
+- ``<source>``: ``any``, ``host`` and an address, or a prefix;
+- ``<text>``: the rest of the line;
+- ``<a|b>``: one of the words; ``[words]``: words that may be absent.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+import yaml
+
+from railweave.systems import definitions
+from railweave.systems.parts import FORMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+Kind = Literal["model", "schema", "parser", "configurations", "document"]
+"""What a source is: the vendor's model, someone's schema, a program that reads the file, other people's files, a document."""
+
+Way = Literal["model", "schema", "parser", "configurations", "document only", "nothing"]
+"""How a form was checked, the strongest way first."""
+
+WAYS: dict[Way, str] = {
+    "model": "the vendor's own model (YANG) has the statement and takes its values",
+    "schema": "a schema of the statement takes its values and prints the same line",
+    "parser": "the program that reads the file, or its own parser, takes the line",
+    "configurations": "other people's configurations or tests have the line",
+    "document only": "a document has the line; nothing has read it",
+    "nothing": "no public source has the line as it is written",
+}
+"""What each way says."""
+
+_PLACEHOLDERS = {
+    "name": r"[^\s/]\S*",
+    "number": r"-?[0-9][0-9.,:/-]*",
+    "address": r"[0-9a-f.:]+(?:/\d+)?",
+    "source": r"(?:any|host \S+|\S+/\d+)",
+    "numbers": r"-?\d[0-9.,:/-]*(?: \d[0-9.,:/-]*)*",
+    "text": r".+",
+}
+
+
+@dataclass(frozen=True)
+class Document:
+    """A source: its title, kind, release and date."""
+
+    title: str
+    kind: Kind
+    release: str = ""
+    date: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A statement form of a system; ``sources`` are pages or sections by document."""
+
+    about: str
+    text: str
+    sources: Mapping[str, str]
+    kinds: tuple[Kind, ...]
+    look_for: str = ""
+    known: str = ""
+    """What is known of the form besides its sources: a limit of the check, or what no source says."""
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """How the form was checked, the strongest way first."""
+        found = tuple(way for way in get_args(Way)[:4] if way in self.kinds)
+        return found or (("document only",) if self.kinds else ("nothing",))
+
+    @property
+    def weak(self) -> bool:
+        """Whether nothing but a document stands for the form."""
+        return self.ways[0] in {"document only", "nothing"}
+
+    def cited(self, forms: Forms) -> str:
+        """Return the sources as words: each document with the place in it."""
+        documents = [
+            f"{forms.documents[key].title}{f': {place}' if place else ''}" for key, place in self.sources.items()
+        ]
+        return "; ".join(documents) or "none is public"
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The form as a pattern of a whole line."""
+        return re.compile(_pattern(self.text), re.DOTALL)
+
+
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """The forms of a system."""
+
+    documents: Mapping[str, Document]
+    forms: tuple[Form, ...]
+
+    @cached_property
+    def _by_word(self) -> dict[str, list[Form]]:
+        """Forms by their first word; those that begin with a placeholder under an empty word."""
+        found: dict[str, list[Form]] = {}
+        for one in self.forms:
+            word = one.text.split(" ", 1)[0]
+            found.setdefault("" if set("<[") & set(word) else word, []).append(one)
+        return found
+
+    def of(self, line: str) -> list[Form]:
+        """Return the forms that a statement with its headers has: one, if the rows are right."""
+        rows = self._by_word
+        near = [*rows.get(line.split(" ", 1)[0], ()), *rows.get("", ())]
+        return [one for one in near if one.pattern.fullmatch(line)]
+
+    @cached_property
+    def _looked_at(self) -> Forms:
+        return Forms(self.documents, tuple(one for one in self.forms if one.look_for))
+
+    def to_look_at(self, lines: Iterable[str]) -> list[Form]:
+        """Return the forms of lines that a first switch is to be looked at for, in the order of the rows."""
+        rows = self._looked_at
+        found = {form for line in lines for form in rows.of(line)}
+        return [one for one in rows.forms if one in found]
+
+
+def _pattern(form: str) -> str:
+    return "".join(_part(one) for one in re.split(r"(<[^>]+>|\[[^\]]+\])", form))
+
+
+def _part(part: str) -> str:
+    if part.startswith("["):
+        return f"(?:{_pattern(part[1:-1])})?"
+    if not part.startswith("<"):
+        return re.escape(part)
+    return _PLACEHOLDERS.get(part[1:-1]) or f"(?:{'|'.join(map(re.escape, part[1:-1].split('|')))})"
+
+
+@cache
+def forms_of(nos: str) -> Forms:
+    """Read the forms of an operating system; none if its folder has no such file.
+
+    Raises ``KeyError`` for a document that the file does not list.
+    """
+    file = definitions()[nos].with_name(FORMS)
+    return read_forms(file) if file.is_file() else Forms({}, ())
+
+
+def read_forms(file: Path) -> Forms:
+    """Read a file of forms. Raises ``KeyError`` for a document that the file does not list."""
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    data = cast("dict[str, Any]", yaml.load(file.read_text(encoding="utf-8"), Loader=loader))  # noqa: S506 - safe loader
+    documents = {key: Document(**one) for key, one in data["documents"].items()}
+    return Forms(documents, tuple(form for group in data["forms"] for form in _group(documents, group)))
+
+
+def _group(documents: Mapping[str, Document], group: dict[str, Any]) -> Iterator[Form]:
+    for row in group["rows"]:
+        own: dict[str, Any] = {"form": row} if isinstance(row, str) else row
+        sources = {key: str(place or "") for key, place in (own.get("sources", group.get("sources")) or {}).items()}
+        kinds = tuple(dict.fromkeys(documents[key].kind for key in sources))
+        more = {key: own.get(key, group.get(key, "")) for key in ("look_for", "known")}
+        for header in group.get("under", [""]):
+            text = f"{header} / {own['form']}" if header else own["form"]
+            yield Form(group["about"], text, sources, kinds, **more)

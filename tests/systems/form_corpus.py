@@ -1,0 +1,212 @@
+"""Statements of each operating system, to hold the rows of ``forms.yaml`` against: examples, and what no example has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from railweave.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.device.build import device_config
+from railweave.device.management import Services, Syslog, User
+from railweave.device.model import Action, DeviceConfig
+from railweave.network.model import Network
+from railweave.systems import system
+from railweave.systems.forms import forms_of
+from tests.access import RADIUS, TACACS, protected
+from tests.conftest import SMALL, example
+from tests.dual_stack import FABRICS, dual
+from tests.external_port import shared_port
+from tests.mutants import network_of
+from tests.render.eos import networks as aristas
+from tests.retarget import LONG_HAUL, ON_DELL, retargeted
+from tests.systems.there_and_back import one_of_each_role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ALGORITHMS = ("md5", "ao-aes-128-cmac", "ao-hmac-sha-1")
+
+
+def examples(nos: str) -> Iterator[Network]:
+    """The examples that a system is not refused for, on it."""
+    for name in ON_DELL if nos == "dell_sonic" else SMALL:
+        if nos in {"junos", "frr"}:
+            yield example(name)
+        else:
+            yield aristas.network(name) if nos == "eos" and name == LONG_HAUL else retargeted(name, nos)
+
+
+def more(nos: str) -> Iterator[Network]:
+    """Protected control planes, two address families, VLANs on ports to routers outside."""
+    for name in ("h100-rlb", "evpn-functional", "mi300x-leaf-24"):
+        yield network_of(f"+{name}", nos)
+    for name in FABRICS:
+        yield dual(name, nos)
+    yield shared_port(nos)
+
+
+@cache
+def configs(nos: str) -> tuple[DeviceConfig, ...]:
+    """A switch of each role of every network, and the same with what no network has."""
+    plain = [
+        device_config(network, name, nos)
+        for network in (*examples(nos), *more(nos))
+        for name in one_of_each_role(network)
+    ]
+    return (*plain, *(changed for config in plain for changed in _changed(config)))
+
+
+@cache
+def statements(nos: str) -> tuple[str, ...]:
+    """Every statement with the headers above it, once."""
+    found = system(nos)
+    return tuple(dict.fromkeys(line for config in configs(nos) for line in found.lines(config)))
+
+
+def _changed(config: DeviceConfig) -> Iterator[DeviceConfig]:
+    """The configuration with fields that no example sets, each where it means something."""
+    if config.role == "leaf" and config.gateways:
+        yield from (protected(config, algorithm) for algorithm in ALGORITHMS)
+        yield from _managed(config)
+        yield from _advertised(config)
+        yield from _balanced(config)
+        yield from _policed(config)
+        yield _shut_and_tagged(config)
+    if config.isis:
+        yield replace(config, isis=replace(config.isis, key="secret:isis", families=("ipv4", "ipv6")))
+
+
+def _managed(config: DeviceConfig) -> Iterator[DeviceConfig]:
+    wide = protected(config)
+    own = wide.management
+    snmp, security = own.snmp, own.security
+    assert snmp
+    assert security
+    assert security.aaa
+    users = {
+        role: User(role, None if role == "operator" else "secret:hash", ("ssh-ed25519 AAAA a", "ssh-rsa BBBB b"))
+        for role in ("super-user", "operator", "read-only")
+    }
+    severities = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "any")
+    own = replace(
+        own,
+        domain="gpu.example.net",
+        dns=("172.20.0.2", "fd00::2"),
+        ntp=("172.20.0.3", "ntp.example.net"),
+        time_zone="Europe/Berlin",
+        users=users,
+        root_password="secret:root",  # noqa: S106 - a reference
+        banner="Authorized use only.\nAll is logged.",
+        snmp=replace(snmp, contact="noc", location="hall 1", trap_targets=("172.20.0.9",)),
+        services=Services(netconf_rfc_compliant=True, grpc_certificate="secret:pem", eapi=True),
+    )
+    for severity in severities:
+        yield replace(wide, management=replace(own, syslog=(Syslog("172.20.0.4", severity=severity),)))
+    snmp = own.snmp
+    assert snmp
+    ported = replace(
+        security.aaa, tacacs=(replace(TACACS, port=4949),), radius=(replace(RADIUS, port=1645),), role="super-user"
+    )
+    bare = replace(
+        own,
+        lldp=False,
+        snmp=replace(snmp, community=None, clients=()),
+        services=Services(netconf=False),
+        security=replace(security, aaa=ported),
+    )
+    yield replace(
+        wide,
+        management=bare,
+        management_address=InterfaceAddress("fd00:20::10/64"),
+        management_gateway=Address("fd00:20::1"),
+    )
+    yield replace(wide, management=replace(own, security=replace(security, aaa=replace(ported, radius=())), snmp=None))
+    clients = replace(snmp, clients=(Prefix("172.20.0.0/24"), Prefix("fd00::/64")), users={})
+    yield replace(wide, management=replace(own, security=None, snmp=clients))
+
+
+def _advertised(config: DeviceConfig) -> Iterator[DeviceConfig]:
+    for fields in (
+        {"managed": True, "other": True, "reachable_time": 30_000, "retransmit_timer": 1000, "link_mtu": True},
+        {"on_link": False},
+        {"autonomous": False},
+        {"on_link": False, "autonomous": False},
+        {"routes": (Prefix("fc00::/16"),), "route_preference": "high"},
+    ):
+        gateways = tuple(
+            replace(one, advertisements=one.advertisements and replace(one.advertisements, **fields))
+            for one in config.gateways
+        )
+        yield replace(config, gateways=gateways)
+    yield replace(config, gateways=tuple(replace(one, proxy_arp=True) for one in config.gateways))
+
+
+def _balanced(config: DeviceConfig) -> Iterator[DeviceConfig]:
+    own, qos = config.balancing, config.qos
+    for mode in ("ecmp", "dlb-flowlet", "dlb-per-packet", "spray"):
+        yield replace(config, balancing=replace(own, group_mode=mode))
+    yield replace(config, balancing=replace(own, hash=replace(own.hash, seed=7)))
+    if qos is None:
+        return
+    for watchdog in (None, qos.watchdog and replace(qos.watchdog, action="forward")):
+        yield replace(config, qos=replace(qos, watchdog=watchdog, buffer_monitor=True))
+    lossy = {
+        name: replace(one, lossless=False, pfc_priority=None, transmit_percent=None)
+        for name, one in qos.classes.items()
+    }
+    yield replace(config, qos=replace(qos, classes=lossy, watchdog=None, marking={}))
+
+
+def _policed(config: DeviceConfig) -> Iterator[DeviceConfig]:
+    bgp = config.bgp
+    if bgp is None:
+        return
+    prepended = Action(
+        accept=True, add_communities=(bgp.communities[0].name,) if bgp.communities else (), prepend=(65000, 65000)
+    )
+    policies = tuple(
+        replace(
+            policy,
+            terms=tuple(
+                replace(term, action=replace(prepended, replace_communities=bool(place % 2)))
+                for place, term in enumerate(policy.terms)
+            ),
+        )
+        for policy in bgp.policies
+    )
+    yield replace(config, bgp=replace(bgp, policies=policies))
+
+
+def _shut_and_tagged(config: DeviceConfig) -> DeviceConfig:
+    ports = tuple(
+        replace(one, enabled=False)
+        if place % 3 == 0
+        else replace(one, native_vlan=3001, tagged=(3002, 3004))
+        if one.vlan and place % 3 == 1
+        else one
+        for place, one in enumerate(config.interfaces)
+    )
+    return replace(config, interfaces=ports)
+
+
+@cache
+def covering(nos: str) -> tuple[DeviceConfig, ...]:
+    """Few switches that have every form between them: of those left, the one with the most forms that are missing."""
+    forms, lines = forms_of(nos), system(nos).lines
+    known: dict[str, frozenset[str]] = {}
+
+    def forms_in(config: DeviceConfig) -> frozenset[str]:
+        found = lines(config)
+        for line in found:
+            if line not in known:
+                known[line] = frozenset(one.text for one in forms.of(line))
+        return frozenset[str]().union(*(known[line] for line in found))
+
+    have = [(config, forms_in(config)) for config in configs(nos)]
+    missing, found = frozenset[str]().union(*(some for _, some in have)), list[DeviceConfig]()
+    while missing:
+        config, some = max(have, key=lambda one: len(one[1] & missing))
+        found.append(config)
+        missing -= some
+    return tuple(found)
