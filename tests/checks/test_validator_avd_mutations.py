@@ -85,15 +85,15 @@ POLICIES = [
     Mutation(
         "community that is set",
         "routing",
-        "[values[name] for name in action",
-        "[values[name] + '0' for name in action",
+        "{' '.join(added)}{additive}",
+        "{' '.join(added)}0{additive}",
         "set large-community 4200000001:1:10 additive",
     ),
     Mutation(
         "community that is matched",
         "routing",
-        "{name: values[name] for",
-        "{name: values[name] + '0' for",
+        "return bgp.values(sorted(matched))",
+        "return {name: value + '0' for name, value in bgp.values(sorted(matched)).items()}",
         "only in eos.conf: ip large-community-list path-blue permit 4200000001:1:20",
     ),
     Mutation("kind of a community", "overlay", 'value.count(":") == 2', 'value.count(":") == 1', " community "),
@@ -179,7 +179,7 @@ QOS = [
     Mutation("ECN threshold", "qos", "marking.first // 1000", "marking.first // 1024", "minimum-threshold 976 kbytes"),
     Mutation("share of a queue", "qos", "bandwidth percent {one", "bandwidth percent 1{one", "bandwidth percent 15"),
     Mutation("queue of a class", "qos", "to tx-queue {one.queue}", "to tx-queue {one.queue % 6}", "6 to tx-queue 0"),
-    Mutation("dynamic threshold", "qos", "2 ** (index - 7)", "2 ** (index - 6)", "priority-group 3 threshold 2"),
+    Mutation("dynamic threshold", "qos", "MOST_ALPHA) - 7", "MOST_ALPHA) - 6", "priority-group 3 threshold 2"),
     Mutation("watchdog", "qos", "poll_interval * one.detection", "poll_interval + one.detection", "timeout 0.102"),
     Mutation("DSCP of a class", "qos", "to dscp {one.dscp[0]}", "to dscp {one.dscp[-1] + 1}", "class 3 to dscp 27"),
     Mutation(
@@ -191,7 +191,7 @@ QOS = [
     ),
     Mutation("unit of the watchdog", "qos", "milliseconds / 1000", "milliseconds / 100", "recovery-time 2"),
     Mutation("ports that are paused", "qos", "not any(port in", "any(port in", "service-profile ROCE-UNPAUSED"),
-    Mutation("size of the flowset table", "qos", "bit_length() - 8", "bit_length() - 9", "dynamic flow-set-size 0"),
+    Mutation("size of the flowset table", "qos", "bit_length() - 8", "bit_length() - 7", "dynamic flow-set-size 2"),
 ]
 PORTS = [
     Mutation("MTU", "ports", "port.mtu - ETHERNET_HEADER", "port.mtu", "mtu 9216"),

@@ -25,6 +25,8 @@ from tests.systems.there_and_back import one_of_each_role
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+CHANGED = ("h100-rlb", "evpn-server-isolation", "mi300x-leaf-24", "aidc-three-fabrics")
+"""Networks whose first leaf is also taken with what no network has: path colors, tenants, VLANs, routers outside."""
 ALGORITHMS = ("md5", "ao-aes-128-cmac", "ao-hmac-sha-1")
 
 
@@ -48,33 +50,41 @@ def more(nos: str) -> Iterator[Network]:
 
 @cache
 def configs(nos: str) -> tuple[DeviceConfig, ...]:
-    """A switch of each role of every network, and the same with what no network has."""
-    plain = [
-        device_config(network, name, nos)
-        for network in (*examples(nos), *more(nos))
-        for name in one_of_each_role(network)
+    """A switch of each role of every network; and leaves of some with what no network has."""
+    networks = [*examples(nos), *more(nos)]
+    plain = [device_config(network, name, nos) for network in networks for name in one_of_each_role(network)]
+    leaves = {config.name: config for network in networks if network.name in CHANGED for config in _leaf(network, nos)}
+    changed = [one for config in leaves.values() for one in _changed(config)]
+    keyed = [
+        replace(one, isis=replace(one.isis, key="secret:isis", families=("ipv4", "ipv6"))) for one in plain if one.isis
     ]
-    return (*plain, *(changed for config in plain for changed in _changed(config)))
+    return (*plain, *changed, *keyed)
+
+
+def _leaf(network: Network, nos: str) -> list[DeviceConfig]:
+    return [device_config(network, next(one.name for one in network.switches if one.role == "leaf"), nos)]
+
+
+@cache
+def lines(nos: str) -> tuple[list[str], ...]:
+    """The statements of each configuration, with the headers above them."""
+    return tuple(system(nos).lines(one) for one in configs(nos))
 
 
 @cache
 def statements(nos: str) -> tuple[str, ...]:
     """Every statement with the headers above it, once."""
-    found = system(nos)
-    return tuple(dict.fromkeys(line for config in configs(nos) for line in found.lines(config)))
+    return tuple(dict.fromkeys(line for some in lines(nos) for line in some))
 
 
 def _changed(config: DeviceConfig) -> Iterator[DeviceConfig]:
     """The configuration with fields that no example sets, each where it means something."""
-    if config.role == "leaf" and config.gateways:
-        yield from (protected(config, algorithm) for algorithm in ALGORITHMS)
-        yield from _managed(config)
-        yield from _advertised(config)
-        yield from _balanced(config)
-        yield from _policed(config)
-        yield _shut_and_tagged(config)
-    if config.isis:
-        yield replace(config, isis=replace(config.isis, key="secret:isis", families=("ipv4", "ipv6")))
+    yield from (protected(config, algorithm) for algorithm in ALGORITHMS)
+    yield from _managed(config)
+    yield from _advertised(config)
+    yield from _balanced(config)
+    yield from _policed(config)
+    yield _shut_and_tagged(config)
 
 
 def _managed(config: DeviceConfig) -> Iterator[DeviceConfig]:
@@ -193,20 +203,11 @@ def _shut_and_tagged(config: DeviceConfig) -> DeviceConfig:
 @cache
 def covering(nos: str) -> tuple[DeviceConfig, ...]:
     """Few switches that have every form between them: of those left, the one with the most forms that are missing."""
-    forms, lines = forms_of(nos), system(nos).lines
-    known: dict[str, frozenset[str]] = {}
-
-    def forms_in(config: DeviceConfig) -> frozenset[str]:
-        found = lines(config)
-        for line in found:
-            if line not in known:
-                known[line] = frozenset(one.text for one in forms.of(line))
-        return frozenset[str]().union(*(known[line] for line in found))
-
-    have = [(config, forms_in(config)) for config in configs(nos)]
-    missing, found = frozenset[str]().union(*(some for _, some in have)), list[DeviceConfig]()
+    of = {line: {one.text for one in forms_of(nos).of(line)} for line in statements(nos)}
+    have = [set[str]().union(*(of[line] for line in some)) for some in lines(nos)]
+    missing, found = set[str]().union(*have), list[DeviceConfig]()
     while missing:
-        config, some = max(have, key=lambda one: len(one[1] & missing))
-        found.append(config)
-        missing -= some
+        place = max(range(len(have)), key=lambda one: len(have[one] & missing))
+        found.append(configs(nos)[place])
+        missing -= have[place]
     return tuple(found)

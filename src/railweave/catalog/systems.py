@@ -44,6 +44,15 @@ class WatchdogTimes(Model):
     source: str
 
 
+class Range(Model):
+    """The least and the most of a number that a system takes, in the unit of the field; ``protocol``: with this underlay only."""
+
+    least: int
+    most: int
+    protocol: Literal["", "bgp", "isis"] = ""
+    source: str
+
+
 class Unprinted(Model):
     """What a system does where its configuration does not say: the value of a field of ``DeviceConfig``."""
 
@@ -257,6 +266,11 @@ class System(Model):
         default_factory=dict[str, NotRendered],
         description="fields of the fabric file that it has no statement for, by their place in a fabric (or `management. …`), "
         "`*` standing for a name; a part of the file stands for all in it. A finding says so where the file gives them",
+    )
+    ranges: dict[str, Range] = Field(
+        default_factory=dict[str, Range],
+        description="numbers of a fabric that it takes in part only, by their place in the fabric, `*` standing for a name: "
+        "the design refuses others",
     )
     reads: Reads = Field(default=Reads(), description="what its reader of configuration text must know")
     source: str

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 import yaml
 
@@ -36,6 +36,14 @@ Kind = Literal["model", "schema", "parser", "configurations", "document"]
 
 Way = Literal["model", "schema", "parser", "configurations", "document only", "nothing"]
 """How a form was checked, the strongest way first."""
+
+READ_BY: tuple[Literal["model", "schema", "parser", "configurations"], ...] = (
+    "model",
+    "schema",
+    "parser",
+    "configurations",
+)
+"""Kinds of sources that are more than a document, the strongest first."""
 
 WAYS: dict[Way, str] = {
     "model": "the vendor's own model (YANG) has the statement and takes its values",
@@ -83,8 +91,8 @@ class Form:
     @property
     def ways(self) -> tuple[Way, ...]:
         """How the form was checked, the strongest way first."""
-        found = tuple(way for way in get_args(Way)[:4] if way in self.kinds)
-        return found or (("document only",) if self.kinds else ("nothing",))
+        read: tuple[Way, ...] = tuple(kind for kind in READ_BY if kind in self.kinds)
+        return read or (("document only",) if self.kinds else ("nothing",))
 
     @property
     def weak(self) -> bool:
@@ -162,17 +170,41 @@ def forms_of(nos: str) -> Forms:
 def read_forms(file: Path) -> Forms:
     """Read a file of forms. Raises ``KeyError`` for a document that the file does not list."""
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    data = cast("dict[str, Any]", yaml.load(file.read_text(encoding="utf-8"), Loader=loader))  # noqa: S506 - safe loader
+    data: _File = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - safe loader
     documents = {key: Document(**one) for key, one in data["documents"].items()}
     return Forms(documents, tuple(form for group in data["forms"] for form in _group(documents, group)))
 
 
-def _group(documents: Mapping[str, Document], group: dict[str, Any]) -> Iterator[Form]:
+class _Row(TypedDict, total=False):
+    """A row, or what the rows of a group have in common: pages or sections by document, and what is looked for."""
+
+    form: str
+    sources: dict[str, str | float | None]
+    look_for: str
+    known: str
+
+
+class _Group(_Row):
+    """Rows about one subject; ``under``: the headers that they stand below, each of which makes a form."""
+
+    about: str
+    under: NotRequired[list[str]]
+    rows: list[str | _Row]
+
+
+class _File(TypedDict):
+    documents: dict[str, dict[str, Any]]
+    forms: list[_Group]
+
+
+def _group(documents: Mapping[str, Document], group: _Group) -> Iterator[Form]:
     for row in group["rows"]:
-        own: dict[str, Any] = {"form": row} if isinstance(row, str) else row
-        sources = {key: str(place or "") for key, place in (own.get("sources", group.get("sources")) or {}).items()}
-        kinds = tuple(dict.fromkeys(documents[key].kind for key in sources))
-        more = {key: own.get(key, group.get(key, "")) for key in ("look_for", "known")}
+        own: _Row = {"form": row} if isinstance(row, str) else row
+        sources = own["sources"] if "sources" in own else group.get("sources", {})
+        places = {key: str(place or "") for key, place in sources.items()}
+        kinds: tuple[Kind, ...] = tuple({documents[key].kind: None for key in places})
+        look_for, known = own.get("look_for", group.get("look_for", "")), own.get("known", group.get("known", ""))
+        words = own.get("form", "")
         for header in group.get("under", [""]):
-            text = f"{header} / {own['form']}" if header else own["form"]
-            yield Form(group["about"], text, sources, kinds, **more)
+            text = f"{header} / {words}" if header else words
+            yield Form(group["about"], text, places, kinds, look_for, known)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.design.limits.classes import check_lossless
 from railweave.design.limits.headroom import check_headroom
 from railweave.design.limits.queues import check_strict_queues
-from railweave.design.limits.refused import check_flowsets, check_watchdog
+from railweave.design.limits.refused import check_flowsets, check_qos_ranges, check_ranges, check_watchdog
 from railweave.findings.registry import Rule
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def check_limits(context: Context, layout: Layout, cables: Sequence[Cable], colo
     """Note problems where a limit of the catalog is exceeded, and findings where one is near or a default is in the way."""
     _check_ecmp(context, layout)
     check_flowsets(context, layout)
+    check_ranges(context, layout)
     ports = _ports(layout, cables)
     roles: set[str] = set()
     for kind in layout.kinds():
@@ -166,6 +167,7 @@ def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool
             )
     check_strict_queues(context, system, qos, base)
     check_watchdog(context, system, qos, base, role.release)
+    check_qos_ranges(context, system, qos, base)
     lossless = [name for name, one in qos.classes.items() if one.lossless]
     if role_name == "leaf" and not again:
         _check_host_qos(context, layout, base, qos)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.catalog.systems import System, WatchdogTimes
+    from railweave.catalog.systems import Range, System, WatchdogTimes
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
     from railweave.intent.qos import Qos, Watchdog
@@ -28,6 +29,56 @@ def check_flowsets(context: Context, layout: Layout) -> None:
                 f"flowset_table_size {size} exceeds the {system.maximum_flowsets} of {system.description}",
                 f"use at most {system.maximum_flowsets}",
             )
+
+
+def check_ranges(context: Context, layout: Layout) -> None:
+    """Note a problem for each number of a fabric that a system of its switches does not take; those of QoS are its role's.
+
+    BFD that is off has no timers, and a fabric without tenants has no sessions of an overlay.
+    """
+    spec = layout.spec
+    timed = {"underlay": spec.underlay.bfd, "overlay": spec.overlay.bfd if spec.overlay and spec.tenants else None}
+    unused = {name for name, bfd in timed.items() if bfd is None or not bfd.enabled}
+    for nos in dict.fromkeys(kind.role.nos for kind in layout.kinds()):
+        system = context.catalog.systems[nos]
+        for field, takes in system.ranges.items():
+            part, *rest = field.split(".")
+            if takes.protocol not in {"", spec.underlay.protocol} or (part in unused and rest[:1] == ["bfd"]):
+                continue
+            if part != "qos":
+                _check_range(context, system, spec, field, takes, ("fabrics", layout.name))
+
+
+def check_qos_ranges(context: Context, system: System, qos: Qos, base: Location) -> None:
+    """Note a problem for each number of a role's QoS that a system does not take."""
+    for field, takes in system.ranges.items():
+        part, _, rest = field.partition(".")
+        if part == "qos":
+            _check_range(context, system, qos, rest, takes, base)
+
+
+def _check_range(context: Context, system: System, part: object, field: str, takes: Range, base: Location) -> None:
+    for place, value in _numbers(part, field.split(".")):
+        if not takes.least <= value <= takes.most:
+            what = f"{place[-1]} is {value}, which must be {takes.least} to {takes.most} on {system.description}"
+            context.problem((*base, *place), what, "choose a value in that range")
+
+
+def _numbers(part: object, field: list[str]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The numbers of a field, each with its place; ``*`` is every name, and what is not given has none."""
+    if not field:
+        if isinstance(part, int):
+            yield (), part
+        return
+    step, *rest = field
+    if isinstance(part, Mapping):
+        named = cast("Mapping[str, object]", part)
+        inner = named.items() if step == "*" else [(step, named.get(step))]
+    else:
+        inner = [(step, getattr(part, step, None))]
+    for name, one in inner:
+        for place, value in _numbers(one, rest):
+            yield (name, *place), value
 
 
 def check_watchdog(context: Context, system: System, qos: Qos, base: Location, release: str | None) -> None:

@@ -38,10 +38,6 @@ SERVER_LISTS = {"ipv4": "from-servers-v4", "ipv6": "from-servers-v6"}
 """Access lists of what may reach the switch itself by its ports, by the management port; and of what servers may send."""
 
 
-MOST_ALPHA = 10
-"""The highest index of a dynamic threshold (alpha 8), which stands for any above it that a text may have."""
-
-
 def external_policy(direction: str, vrf: str, router: str) -> str:
     """The route map and prefix list of what is taken from a router outside (``from``), or sent to it (``to``)."""
     return f"{direction}-{vrf}-{router}"

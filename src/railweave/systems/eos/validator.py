@@ -40,6 +40,7 @@ FREE_TEXT = frozenset(
         "prefix_lists.sequence_numbers.action",
         "qos.map.dscp",
         "qos.map.traffic_class",
+        "qos_profiles.uc_tx_queues.shape.rate",
         "route_maps.sequence_numbers.match",
         "route_maps.sequence_numbers.set",
         "standard_access_lists.sequence_numbers.action",

@@ -7,11 +7,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from railweave.catalog import catalog
-from railweave.systems.eos.names import MOST_ALPHA, QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PROFILE
+from railweave.systems.eos.names import QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PROFILE
 
 if TYPE_CHECKING:
     from railweave.device.classes import TrafficClass, Watchdog
     from railweave.device.model import DeviceConfig, Marking, QosConfig
+
+MOST_ALPHA = 10
+"""The highest index of a dynamic threshold: alpha 8."""
 
 FLOWSET_TABLES = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5, 8192: 6, 16384: 7}
 """EOS's numbers of a flowset table's sizes (AVD 6.4, description of ``flow_set_size``)."""

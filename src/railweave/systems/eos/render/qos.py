@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.config.sections import Section, line, section
-from railweave.systems.eos.names import MOST_ALPHA, QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PROFILE
+from railweave.systems.eos.names import QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +26,9 @@ GUARANTEED_PERCENT = 1
 Without one the watchdog skips the queue, which strict queues could starve (public guide to RoCEv2 on EOS 4.36, section 8, after
 Arista's manual). The form is that of AVD, ``qos_profiles.uc_tx_queues.bandwidth_guaranteed_percent``.
 """
+
+MOST_ALPHA = 10
+"""The highest index of a dynamic threshold (alpha 8), which stands for any above it that a text may have."""
 
 DEFAULT_THRESHOLD = 7
 """The threshold index of a class that has none of its own: alpha 1."""
