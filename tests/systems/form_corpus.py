@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.device.build import device_config
+from railweave.device.communities import in_form, standard
 from railweave.device.management import Services, Syslog, User
 from railweave.device.model import Action, DeviceConfig
 from railweave.network.model import Network
@@ -46,6 +47,9 @@ def more(nos: str) -> Iterator[Network]:
     for name in FABRICS:
         yield dual(name, nos)
     yield shared_port(nos)
+    if nos == "frr":
+        network = example("h100-rlb")
+        yield replace(network, fabrics=tuple(replace(one, emulation="aigp") for one in network.fabrics))
 
 
 @cache
@@ -186,6 +190,17 @@ def _policed(config: DeviceConfig) -> Iterator[DeviceConfig]:
         for policy in bgp.policies
     )
     yield replace(config, bgp=replace(bgp, policies=policies))
+    named = [group.import_policy for group in bgp.groups]
+    drained = tuple(
+        replace(
+            group,
+            sessions=tuple(replace(one, import_policy=named[0], export_policy=named[0]) for one in group.sessions),
+        )
+        for group in bgp.groups
+    )
+    yield replace(config, bgp=replace(bgp, groups=drained))
+    overlay = config.overlay and replace(config.overlay, from_spine=standard(config.overlay.from_spine))
+    yield replace(config, bgp=replace(bgp, communities=in_form(bgp.communities, large=False)), overlay=overlay)
 
 
 def _shut_and_tagged(config: DeviceConfig) -> DeviceConfig:

@@ -10,6 +10,7 @@ The words of a form:
 - ``<number>``: digits, with the signs that join them (``60000-65000``, ``1/2.100``, ``0.01``);
 - ``<address>``: an address, a prefix or a MAC address;
 - ``<numbers>``: some of those, with a blank between;
+- ``<set>``: one word, or words in braces;
 - ``<source>``: ``any``, ``host`` and an address, or a prefix;
 - ``<text>``: the rest of the line;
 - ``<a|b>``: one of the words; ``[words]``: words that may be absent.
@@ -61,6 +62,7 @@ _PLACEHOLDERS = {
     "address": r"[0-9a-f.:]+(?:/\d+)?",
     "source": r"(?:any|host \S+|\S+/\d+)",
     "numbers": r"-?\d[0-9.,:/-]*(?: \d[0-9.,:/-]*)*",
+    "set": r"(?:\{ [^{}]+ \}|\S+)",
     "text": r".+",
 }
 
