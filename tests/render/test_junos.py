@@ -11,8 +11,9 @@ from railweave.device.build import device_config
 from railweave.errors import RenderError
 from railweave.systems.junos import render as junos
 from railweave.systems.junos.parse import parse
+from railweave.systems.junos.read import read
 from railweave.systems.junos.tree import to_curly, to_set
-from tests.conftest import designed, example
+from tests.conftest import EXAMPLES, designed, example
 
 
 def _set_lines(device: str, name: str = "h100-rlb") -> set[str]:
@@ -29,6 +30,22 @@ def test_irb_2_has_the_four_gateways_of_the_source() -> None:
     }
     assert "set vlans vn2 vlan-id 2" in LEAF
     assert "set vlans vn2 l3-interface irb.2" in LEAF
+
+
+@pytest.mark.parametrize(
+    ("pool", "route"),
+    [
+        ("172.20.0.0/24", "static route 0.0.0.0/0 next-hop 172.20.0.1"),
+        ("fd00:20::/64", "rib mgmt_junos.inet6.0 static route ::/0 next-hop fd00:20::1"),
+    ],
+)
+def test_the_management_port_has_a_default_route_of_its_family(pool: str, route: str, tmp_path: Path) -> None:
+    text = (EXAMPLES / "mi300x-leaf-24.yaml").read_text()
+    network, _ = designed(tmp_path, text.replace("pool: 172.20.0.0/24", f'pool: "{pool}"'))
+    config = device_config(network, "leaf1")
+    lines = [one for one in junos.lines(config) if "mgmt_junos routing-options" in one]
+    assert lines == [f"routing-instances mgmt_junos routing-options {route}"]
+    assert read(junos.files(config)).config.management_gateway == config.management_gateway
 
 
 @pytest.mark.parametrize("color", [1, 2, 3, 4])

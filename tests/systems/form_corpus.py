@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from railweave.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.device.balancing import Reassignment
 from railweave.device.build import device_config
 from railweave.device.communities import in_form, standard
 from railweave.device.management import Services, Syslog, User
@@ -59,6 +60,8 @@ def configs(nos: str) -> tuple[DeviceConfig, ...]:
     plain = [device_config(network, name, nos) for network in networks for name in one_of_each_role(network)]
     leaves = {config.name: config for network in networks if network.name in CHANGED for config in _leaf(network, nos)}
     changed = [one for config in leaves.values() for one in _changed(config)]
+    spine = next(one for one in plain if one.role == "spine")
+    changed += [replace(spine, balancing=replace(spine.balancing, group_mode="dlb-flowlet", selective=(10, 11)))]
     keyed = [
         replace(one, isis=replace(one.isis, key="secret:isis", families=("ipv4", "ipv6"))) for one in plain if one.isis
     ]
@@ -160,7 +163,21 @@ def _balanced(config: DeviceConfig) -> Iterator[DeviceConfig]:
     own, qos = config.balancing, config.qos
     for mode in ("ecmp", "dlb-flowlet", "dlb-per-packet", "spray"):
         yield replace(config, balancing=replace(own, group_mode=mode))
-    yield replace(config, balancing=replace(own, hash=replace(own.hash, seed=7)))
+    yield replace(config, balancing=replace(own, hash=replace(own.hash, seed=7), fast_reroute=False))
+    reassigned = replace(own.dlb, reassignment=Reassignment(), flowset_table_size=2048)
+    yield replace(config, balancing=replace(own, group_mode="dlb-flowlet", dlb=reassigned))
+    servers = tuple(one.name for one in config.interfaces if one.kind == "server")
+    fabric = tuple(one.name for one in config.fabric_interfaces())
+    for role in ("helper-only", "load-balancer-only"):
+        yield replace(
+            config,
+            balancing=replace(
+                own, group_mode="dlb-flowlet", selective=(10, 11), filtered_ports=servers, global_role=role
+            ),
+        )
+    for opcodes in ((), (10, 11)):
+        sprayed = replace(own, group_mode="spray", random=True, opcodes=opcodes, filtered_ports=fabric)
+        yield replace(config, balancing=sprayed)
     if qos is None:
         return
     for watchdog in (None, qos.watchdog and replace(qos.watchdog, action="forward")):

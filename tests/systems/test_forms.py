@@ -44,6 +44,12 @@ def test_what_nothing_has_read_is_looked_at(nos: str) -> None:
     assert weak == []
 
 
+@pytest.mark.parametrize("nos", SYSTEMS)
+def test_every_document_is_a_source(nos: str) -> None:
+    forms = forms_of(nos)
+    assert set(forms.documents) == {key for one in forms.forms for key in one.sources}
+
+
 def test_a_form_is_words_and_places() -> None:
     forms = forms_of("eos")
     (form,) = forms.of("router bgp 4200001001 / neighbor spine-green route-map to-spines out")

@@ -178,10 +178,14 @@ def read_forms(file: Path) -> Forms:
 
 
 class _Row(TypedDict, total=False):
-    """A row, or what the rows of a group have in common: pages or sections by document, and what is looked for."""
+    """A row, or what the rows of a group have in common: pages or sections by document, and what is looked for.
+
+    ``also``: documents besides those of the group, such as other people's configurations that have the form.
+    """
 
     form: str
     sources: dict[str, str | float | None]
+    also: list[str]
     look_for: str
     known: str
 
@@ -203,7 +207,7 @@ def _group(documents: Mapping[str, Document], group: _Group) -> Iterator[Form]:
     for row in group["rows"]:
         own: _Row = {"form": row} if isinstance(row, str) else row
         sources = own["sources"] if "sources" in own else group.get("sources", {})
-        places = {key: str(place or "") for key, place in sources.items()}
+        places = {key: str(place or "") for key, place in sources.items()} | dict.fromkeys(own.get("also", ()), "")
         kinds: tuple[Kind, ...] = tuple({documents[key].kind: None for key in places})
         look_for, known = own.get("look_for", group.get("look_for", "")), own.get("known", group.get("known", ""))
         words = own.get("form", "")

@@ -170,12 +170,16 @@ def lldp(config: DeviceConfig) -> Statement | None:
 
 
 def management_instance(config: DeviceConfig) -> Statement | None:
-    """``routing-instances mgmt_junos``: the default route of the management port."""
+    """``routing-instances mgmt_junos``: the default route of the management port.
+
+    Static routes of IPv6 stand in the instance's own table (Junos documentation, static: hierarchy levels).
+    """
+    six = config.management_address.family == "ipv6"
+    route = block(
+        "static", block(f"route {'::/0' if six else '0.0.0.0/0'}", leaf("next-hop", config.management_gateway))
+    )
     return block(
         (MANAGEMENT_INSTANCE,),
         leaf("description", "management"),
-        block(
-            "routing-options",
-            block("static", block("route 0.0.0.0/0", leaf("next-hop", config.management_gateway))),
-        ),
+        block("routing-options", block(f"rib {MANAGEMENT_INSTANCE}.inet6.0", route) if six else route),
     )
