@@ -33,7 +33,7 @@ def first_switch(network: Network, config: DeviceConfig) -> list[Check]:
         "load this switch before the others of its role and model: a line that it refuses is shown while the file is loaded",
         "each statement works as its row says; if not, stop, and put what the switch takes into `extra:`",
     )
-    table = tuple((f"`{one.text}`", one.look_for, one.cited(forms), one.known or "–") for one in rows)
+    table = tuple((f"`{one.text}`", one.look_for, one.cited(), one.known or "–") for one in rows)
     return [Check(TITLE, (), points, HEADER, table)]
 
 

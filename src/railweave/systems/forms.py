@@ -19,7 +19,7 @@ The words of a form:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
@@ -57,7 +57,7 @@ WAYS: dict[Way, str] = {
 """What each way says."""
 
 _PLACEHOLDERS = {
-    "name": r"[^\s/]\S*",
+    "name": r"(?!/(?:\s|$))\S+",
     "number": r"-?[0-9][0-9.,:/-]*",
     "address": r"[0-9a-f.:]+(?:/\d+)?",
     "source": r"(?:any|host \S+|\S+/\d+)",
@@ -85,10 +85,15 @@ class Form:
     about: str
     text: str
     sources: Mapping[str, str]
-    kinds: tuple[Kind, ...]
+    documents: Mapping[str, Document] = field(repr=False)
     look_for: str = ""
     known: str = ""
     """What is known of the form besides its sources: a limit of the check, or what no source says."""
+
+    @property
+    def kinds(self) -> set[Kind]:
+        """The kinds of its sources."""
+        return {self.documents[key].kind for key in self.sources}
 
     @property
     def ways(self) -> tuple[Way, ...]:
@@ -101,10 +106,10 @@ class Form:
         """Whether nothing but a document stands for the form."""
         return self.ways[0] in {"document only", "nothing"}
 
-    def cited(self, forms: Forms) -> str:
+    def cited(self) -> str:
         """Return the sources as words: each document with the place in it."""
         documents = [
-            f"{forms.documents[key].title}{f': {place}' if place else ''}" for key, place in self.sources.items()
+            f"{self.documents[key].title}{f': {place}' if place else ''}" for key, place in self.sources.items()
         ]
         return "; ".join(documents) or "none is public"
 
@@ -116,10 +121,11 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class Forms:
-    """The forms of a system."""
+    """The forms of a system; ``included``: those of systems whose files it has too, as SONiC has FRR's."""
 
     documents: Mapping[str, Document]
     forms: tuple[Form, ...]
+    included: tuple[Forms, ...] = ()
 
     @cached_property
     def _by_word(self) -> dict[str, list[Form]]:
@@ -134,11 +140,13 @@ class Forms:
         """Return the forms that a statement with its headers has: one, if the rows are right."""
         rows = self._by_word
         near = [*rows.get(line.split(" ", 1)[0], ()), *rows.get("", ())]
-        return [one for one in near if one.pattern.fullmatch(line)]
+        found = [one for one in near if one.pattern.fullmatch(line)]
+        return found or [one for other in self.included for one in other.of(line)]
 
     @cached_property
     def _looked_at(self) -> Forms:
-        return Forms(self.documents, tuple(one for one in self.forms if one.look_for))
+        forms = (*self.forms, *(one for other in self.included for one in other.forms))
+        return Forms(self.documents, tuple(one for one in forms if one.look_for))
 
     def to_look_at(self, lines: Iterable[str]) -> list[Form]:
         """Return the forms of lines that a first switch is to be looked at for, in the order of the rows."""
@@ -163,18 +171,19 @@ def _part(part: str) -> str:
 def forms_of(nos: str) -> Forms:
     """Read the forms of an operating system; none if its folder has no such file.
 
-    Raises ``KeyError`` for a document that the file does not list.
+    Raises ``ValueError`` for a document that the file does not list.
     """
     file = definitions()[nos].with_name(FORMS)
     return read_forms(file) if file.is_file() else Forms({}, ())
 
 
 def read_forms(file: Path) -> Forms:
-    """Read a file of forms. Raises ``KeyError`` for a document that the file does not list."""
+    """Read a file of forms. Raises ``ValueError`` for a document that the file does not list."""
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     data: _File = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - safe loader
     documents = {key: Document(**one) for key, one in data["documents"].items()}
-    return Forms(documents, tuple(form for group in data["forms"] for form in _group(documents, group)))
+    forms = tuple(form for group in data["forms"] for form in _group(documents, group))
+    return Forms(documents, forms, tuple(forms_of(nos) for nos in data.get("includes", ())))
 
 
 class _Row(TypedDict, total=False):
@@ -199,6 +208,7 @@ class _Group(_Row):
 
 
 class _File(TypedDict):
+    includes: NotRequired[list[str]]
     documents: dict[str, dict[str, Any]]
     forms: list[_Group]
 
@@ -208,9 +218,10 @@ def _group(documents: Mapping[str, Document], group: _Group) -> Iterator[Form]:
         own: _Row = {"form": row} if isinstance(row, str) else row
         sources = own["sources"] if "sources" in own else group.get("sources", {})
         places = {key: str(place or "") for key, place in sources.items()} | dict.fromkeys(own.get("also", ()), "")
-        kinds: tuple[Kind, ...] = tuple({documents[key].kind: None for key in places})
+        if missing := places.keys() - documents.keys():
+            raise ValueError(f"{own.get('form')}: no document is called {', '.join(sorted(missing))}")
         look_for, known = own.get("look_for", group.get("look_for", "")), own.get("known", group.get("known", ""))
         words = own.get("form", "")
         for header in group.get("under", [""]):
             text = f"{header} / {words}" if header else words
-            yield Form(group["about"], text, places, kinds, look_for, known)
+            yield Form(group["about"], text, places, documents, look_for, known)
