@@ -216,8 +216,9 @@ def _policed(config: DeviceConfig) -> Iterator[DeviceConfig]:
         for group in bgp.groups
     )
     yield replace(config, bgp=replace(bgp, groups=drained))
-    overlay = config.overlay and replace(config.overlay, from_spine=standard(config.overlay.from_spine))
-    yield replace(config, bgp=replace(bgp, communities=in_form(bgp.communities, large=False)), overlay=overlay)
+    if any(one.kind == "large" for one in bgp.communities):
+        overlay = config.overlay and replace(config.overlay, from_spine=standard(config.overlay.from_spine))
+        yield replace(config, bgp=replace(bgp, communities=in_form(bgp.communities, large=False)), overlay=overlay)
 
 
 def _shut_and_tagged(config: DeviceConfig) -> DeviceConfig:

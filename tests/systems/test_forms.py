@@ -11,7 +11,7 @@ from tests.systems.form_corpus import statements
 MOST_UNSOURCED = 0.05
 """Of a system's forms, those that no public source has."""
 
-SYSTEMS = tuple(nos for nos in systems() if forms_of(nos).forms)
+SYSTEMS = systems()
 
 
 @pytest.mark.parametrize("nos", SYSTEMS)
@@ -22,9 +22,9 @@ def test_every_statement_has_a_row(nos: str) -> None:
     assert [(line, [one.text for one in found]) for line, found in rows.items() if len(found) > 1] == []
 
 
-@pytest.mark.parametrize("nos", SYSTEMS)
+@pytest.mark.parametrize("nos", [one for one in SYSTEMS if one != "dell_sonic"])
 def test_every_row_is_rendered(nos: str) -> None:
-    """A row that nothing renders hides what its pattern would let through."""
+    """A row that nothing renders hides what its pattern would let through. Dell's rows are those of a grammar, which also reads `extra:`."""
     forms = forms_of(nos)
     rendered = {one.text for line in statements(nos) for one in forms.of(line)}
     assert [one.text for one in forms.forms if one.text not in rendered] == []

@@ -18,13 +18,15 @@ The words of a form:
 
 from __future__ import annotations
 
+import importlib
 import re
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, cast
 
 import yaml
 
+from railweave import systems
 from railweave.systems import definitions
 from railweave.systems.parts import FORMS
 
@@ -89,6 +91,8 @@ class Form:
     look_for: str = ""
     known: str = ""
     """What is known of the form besides its sources: a limit of the check, or what no source says."""
+    words: str = ""
+    """The pattern of the form, if it is given by something else than its text."""
 
     @property
     def kinds(self) -> set[Kind]:
@@ -116,7 +120,7 @@ class Form:
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """The form as a pattern of a whole line."""
-        return re.compile(_pattern(self.text), re.DOTALL)
+        return re.compile(self.words or _pattern(self.text), re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,12 +173,16 @@ def _part(part: str) -> str:
 
 @cache
 def forms_of(nos: str) -> Forms:
-    """Read the forms of an operating system; none if its folder has no such file.
+    """Read the forms of an operating system: its ``forms.yaml``, or ``FORMS`` of its module ``forms``; none if it has neither.
 
     Raises ``ValueError`` for a document that the file does not list.
     """
     file = definitions()[nos].with_name(FORMS)
-    return read_forms(file) if file.is_file() else Forms({}, ())
+    if file.is_file():
+        return read_forms(file)
+    if not file.with_suffix(".py").is_file():
+        return Forms({}, ())
+    return cast("Forms", importlib.import_module(f"{systems.__name__}.{nos}.forms").FORMS)
 
 
 def read_forms(file: Path) -> Forms:

@@ -41,6 +41,7 @@ _WORDS = {
     "target": r"\d+:\d+",
     "rd": r"[\d.]+:\d+",
     "number": r"-?\d+",
+    "numbers": r"\d+(?:,\d+)*",
 }
 _PATTERNS: dict[str, re.Pattern[str]] = {}
 
@@ -95,8 +96,7 @@ GRAMMAR: dict[str, list[Command]] = {
         Command("hostname <name>", "ansible sonic_system"),
         Command("interface-naming standard[ extended]", "ansible sonic_system"),
         Command("buffer init lossless", "ansible sonic_qos_buffer"),
-        Command("ip vrf mgmt", "spytest system/management_vrf"),
-        Command("ip vrf <name>", "ansible, tests of sonic_vrfs"),
+        Command("ip vrf <name>", "ansible, tests of sonic_vrfs; spytest system/management_vrf"),
         Command("interface Management 0", "spytest routing/ip", "management"),
         Command(
             "username <name> password <secret> role <admin|operator|netadmin|secadmin>", "ansible, tests of sonic_users"
@@ -216,7 +216,8 @@ GRAMMAR: dict[str, list[Command]] = {
         Command("match <ip|ipv6> address prefix-list <name>", "ansible sonic_route_maps"),
         Command("match community <name>", "ansible sonic_route_maps"),
         Command("set local-preference <number>", "ansible sonic_route_maps"),
-        Command("set community <communities> additive", "ansible sonic_route_maps"),
+        Command("set community <communities>[ additive]", "ansible sonic_route_maps"),
+        Command("set as-path prepend <numbers>", "ansible sonic_route_maps"),
         Command("set ars-object <name>", "assumed: ansible sonic_route_maps has the option ars_object, no example"),
     ],
     "bgp": [

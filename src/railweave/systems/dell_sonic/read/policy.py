@@ -144,8 +144,8 @@ def _entry(taking: Taking, section: Section, entries: dict[int, Entry], made: En
                 made.adds, made.replaces = tuple(values), False
             case ["set", "community", *values] if values and all(":" in value for value in values):
                 made.adds, made.replaces = tuple(values), True
-            case ["set", "as-path", "prepend", *values] if values and all(map(str.isdecimal, values)):
-                made.prepends = tuple(map(int, values))
+            case ["set", "as-path", "prepend", values] if all(map(str.isdecimal, values.split(","))):
+                made.prepends = tuple(map(int, values.split(",")))
             case ["set", "ars-object", _]:
                 made.shared = True
             case _:

@@ -86,7 +86,8 @@ def _sets(bgp: Bgp, term: Term) -> list[str]:
         additive = "" if action.replace_communities else " additive"
         found.append(f"set community {' '.join(added)}{additive}")
     if action.prepend:
-        found.append(f"set as-path prepend {' '.join(map(str, action.prepend))}")
+        # One list with commas between (dellemc.enterprise_sonic, examples of sonic_route_maps).
+        found.append(f"set as-path prepend {','.join(map(str, action.prepend))}")
     return found
 
 

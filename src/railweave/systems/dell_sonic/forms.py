@@ -1,0 +1,82 @@
+"""Forms of Enterprise SONiC's commands: those of the grammar, each with the sections that it stands in.
+
+The grammar has the public document of every command, so no file repeats it. What is looked for on a first switch stands here, for the
+commands that only a document has, or nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.systems.dell_sonic.lint.grammar import GRAMMAR, TOP, Command
+from railweave.systems.forms import Document, Form, Forms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DOCUMENTS = {
+    "guide": Document(
+        "Broadcom, Ethernet Networking Guide for AMD Instinct MI300X GPU Clusters (Thor2), 2.4.1.3 and 2.5.2",
+        "document",
+    ),
+    "ansible": Document(
+        "ansible-collections/dellemc.enterprise_sonic: configurations that its modules' examples and tests show",
+        "configurations",
+    ),
+    "options": Document("ansible-collections/dellemc.enterprise_sonic: options of its modules, no line", "document"),
+    "spytest": Document("sonic-net/sonic-mgmt, spytest: `klish` commands that its tests type", "configurations"),
+    "acl": Document(
+        "sonic-net/SONiC, ACL enhancements and flow based services, 3.6.2",
+        "document",
+        link="https://github.com/sonic-net/SONiC",
+    ),
+}
+LOOK_FOR = "`show running-configuration` has the line as it is in the file; what it does is in the checks below"
+"""For commands that no configuration or test has."""
+
+
+def _sources(command: Command) -> dict[str, str]:
+    """The documents of a command, by the words of the grammar; none for what is assumed."""
+    found: dict[str, str] = {}
+    if command.source.startswith("assumed"):
+        return found
+    for part in command.source.split("; "):
+        word, _, place = part.partition(" ")
+        key = "options" if "options" in place else word.rstrip(",")
+        found[key] = place
+    return found
+
+
+def _openers(mode: str) -> list[tuple[str, Command]]:
+    """The commands that open a mode, each with the mode that it stands in; of one mode of several, the first has it."""
+    return [(above, one) for above, commands in GRAMMAR.items() for one in commands if one.opens == mode]
+
+
+def _above(mode: str) -> tuple[str, str]:
+    """The headers above a mode, as words and as a pattern."""
+    if mode == TOP:
+        return "", ""
+    openers = _openers(mode)
+    text, pattern = _above(openers[0][0])
+    words = [one.form for _, one in openers]
+    patterns = "|".join(one.pattern.pattern for _, one in openers)
+    return f"{text}{' or '.join(words)} / ", f"{pattern}(?:{patterns}) / "
+
+
+def _forms() -> Iterator[Form]:
+    for mode, commands in GRAMMAR.items():
+        text, pattern = _above(mode)
+        for one in commands:
+            weak = not any(DOCUMENTS[key].kind == "configurations" for key in _sources(one))
+            yield Form(
+                f"Mode {mode}",
+                text + one.form,
+                _sources(one),
+                DOCUMENTS,
+                LOOK_FOR if weak else "",
+                one.source if one.source.startswith("assumed") else "",
+                pattern + one.pattern.pattern,
+            )
+
+
+FORMS = Forms(DOCUMENTS, tuple(_forms()))
