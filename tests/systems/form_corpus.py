@@ -62,6 +62,8 @@ def configs(nos: str) -> tuple[DeviceConfig, ...]:
     changed = [one for config in leaves.values() for one in _changed(config)]
     spine = next(one for one in plain if one.role == "spine")
     changed += [replace(spine, balancing=replace(spine.balancing, group_mode="dlb-flowlet", selective=(10, 11)))]
+    if nos == "sonic":  # tables and fields that came after the default release
+        changed += [replace(one, release="202612") for one in (*plain, *changed)]
     keyed = [
         replace(one, isis=replace(one.isis, key="secret:isis", families=("ipv4", "ipv6"))) for one in plain if one.isis
     ]
