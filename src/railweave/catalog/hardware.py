@@ -368,7 +368,7 @@ class Optic(Model):
 
     @property
     def copper(self) -> bool:
-        """Whether this is a copper cable, over which both ends train their links (IEEE 802.3, clauses 136 and 162: PMD control function)."""
+        """Return whether this is a copper cable, over which both ends train their links (IEEE 802.3, clauses 136 and 162: PMD control function)."""
         return "copper" in self.media.lower()
 
 

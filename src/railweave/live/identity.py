@@ -150,7 +150,7 @@ def _silent(living: Living) -> Iterator[Seen]:
 def _asked(
     living: Living, device: str, notes: Iterable[Note], severity: Literal["error"] | None = None
 ) -> Iterator[Seen]:
-    """What a device was asked and did not answer, or answered in words that were not understood: an error where nothing was read."""
+    """Questions that a device did not answer, or answered in words that were not understood: an error where nothing was read."""
     for question, why in living.unanswered.get(device, {}).items():
         needs: frozenset[Part] = frozenset([("daemon", f"{device} {daemon}")] if (daemon := not_running(why)) else ())
         yield Seen(UNANSWERED, device, f"{question}: {why}", needs=needs)

@@ -46,7 +46,7 @@ class Term:
 
     @property
     def each_bytes(self) -> int:
-        """What packets of the MTU fill at each port."""
+        """Bytes that packets of the MTU fill at each port."""
         return self.of_port.need_bytes
 
 

@@ -50,6 +50,6 @@ def _kind(switch: Switch) -> tuple[str, ...]:
 
 
 def _neighbors(network: Network, name: str) -> frozenset[str]:
-    """What a switch is cabled to: servers, switches; routers outside, whose cables have no row."""
+    """The kinds of what a switch is cabled to: servers, switches; routers outside, whose cables have no row."""
     outside = {"external"} if any(link.leaf == name for *_, link in network.external_links()) else set[str]()
     return frozenset({one.kind for one in network.cables_of(name)} | outside)

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Kind = Literal["model", "schema", "parser", "configurations", "document"]
-"""What a source is: the vendor's model, someone's schema, a program that reads the file, other people's files, a document."""
+"""The kind of a source: the vendor's model, someone's schema, a program that reads the file, other people's files, a document."""
 
 Way = Literal["model", "schema", "parser", "configurations", "document only", "nothing"]
-"""How a form was checked, the strongest way first."""
+"""The ways in which a form was checked, the strongest first."""
 
 READ_BY: tuple[Literal["model", "schema", "parser", "configurations"], ...] = (
     "model",
@@ -56,7 +56,7 @@ WAYS: dict[Way, str] = {
     "document only": "a document has the line; nothing has read it",
     "nothing": "no public source has the line as it is written",
 }
-"""What each way says."""
+"""The words of each way."""
 
 _PLACEHOLDERS = {
     "name": r"(?!/(?:\s|$))\S+",
@@ -90,7 +90,7 @@ class Form:
     documents: Mapping[str, Document] = field(repr=False)
     look_for: str = ""
     known: str = ""
-    """What is known of the form besides its sources: a limit of the check, or what no source says."""
+    """Facts about the form besides its sources: a limit of the check, or what no source says."""
     words: str = ""
     """The pattern of the form, if it is given by something else than its text."""
 
@@ -101,13 +101,13 @@ class Form:
 
     @property
     def ways(self) -> tuple[Way, ...]:
-        """How the form was checked, the strongest way first."""
+        """The ways in which the form was checked, the strongest first."""
         read: tuple[Way, ...] = tuple(kind for kind in READ_BY if kind in self.kinds)
         return read or (("document only",) if self.kinds else ("nothing",))
 
     @property
     def weak(self) -> bool:
-        """Whether nothing but a document stands for the form."""
+        """Return whether nothing but a document stands for the form."""
         return self.ways[0] in {"document only", "nothing"}
 
     def cited(self) -> str:

@@ -162,14 +162,14 @@ def _fresh(study: Study) -> range:
 
 
 def _samples(study: Study, values: Mapping[str, Setting], evaluator: Evaluator) -> tuple[tuple[Sample, ...], str]:
-    """What values get on fresh seeds; and why they failed on hardware or were refused, or nothing."""
+    """The samples of values on fresh seeds; and why they failed on hardware or were refused, or nothing."""
     found = evaluator.measure([Wanted(values, seed) for seed in _fresh(study)])
     failed = next((one.why for one in found if not isinstance(one, Sample)), "")
     return tuple(one for one in found if isinstance(one, Sample)), failed
 
 
 def _broken(study: Study, winner: Mapping[str, Setting], before: tuple[Sample, ...], why: str) -> Confirmed:
-    """What is said of values that failed on hardware, or that no network can have."""
+    """The result for values that failed on hardware, or that no network can have."""
     score = Score(tuple(one.hopeless for one in aims_of(study.goal)), ((why, 1.0),))
     own = scored(study.goal, study.limits, before)
     return Confirmed(winner, (), before, (), own, score, 1.0, "breaks a limit")

@@ -1,4 +1,4 @@
-"""What a network daemon does to a NIC whose link goes down: networkd and NetworkManager take what they gave it, unless told otherwise."""
+"""Network daemons and NICs whose link goes down: networkd and NetworkManager take what they gave it, unless told otherwise."""
 
 from __future__ import annotations
 

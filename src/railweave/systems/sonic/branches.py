@@ -111,11 +111,11 @@ SINCE: Mapping[str, Since] = {
         OLDEST, "ecn green_drop_probability green_max_threshold green_min_threshold wred_green_enable"
     ),
 }
-"""What is rendered."""
+"""Tables and fields that are rendered."""
 
 
 def known(release: str) -> bool:
-    """Whether a release is of a branch that has been read."""
+    """Return whether a release is of a branch that has been read."""
     return release[:_BRANCH_DIGITS] in NUMBERED
 
 
@@ -130,7 +130,7 @@ def branch(release: str) -> str:
 
 
 def newer(first: str, than: str) -> bool:
-    """Whether a branch is newer than another."""
+    """Return whether a branch is newer than another."""
     return than != MASTER and (first == MASTER or first > than)
 
 

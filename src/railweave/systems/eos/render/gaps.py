@@ -98,7 +98,7 @@ def _qos(config: DeviceConfig) -> Iterator[Finding]:
 
 
 def _mru_in_table(config: DeviceConfig, qos: QosConfig) -> bool:
-    """Whether the neediest port has an MRU of its own and the platform's table decides its headroom."""
+    """Return whether the neediest port has an MRU of its own and the platform's table decides its headroom."""
     model = catalog().switches.get(config.model)
     ports = {one.name: one for one in config.interfaces}
     most = max(qos.profiles, key=lambda one: one.headroom_bytes, default=None)

@@ -91,7 +91,7 @@ def _syslog(row: Row) -> Syslog:
 
 
 def _lldp(tables: Rows) -> bool:
-    """Whether LLDP runs: its container does; no daemon reads the table ``LLDP``."""
+    """Return whether LLDP runs: its container does; no daemon reads the table ``LLDP``."""
     state = tables.row("FEATURE", "lldp").text("state") if tables.has("FEATURE") else "enabled"
     return state != "disabled"
 

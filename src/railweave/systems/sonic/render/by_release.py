@@ -31,7 +31,7 @@ _LOST = {
     "SSH_SERVER": "an idle SSH session is not ended (`login.idle`)",
     "VLAN_INTERFACE": rules.NO_ANYCAST.says,
 }
-"""What is lost with a table or with its newest field; empty: nothing, for ``frr.conf`` or SONiC's default has it."""
+"""The loss with a table or with its newest field; empty: nothing, for ``frr.conf`` or SONiC's default has it."""
 
 _GRAVE = {"GNMI": rules.RELEASE_LACKS, "SAG": rules.NO_ANYCAST, "VLAN_INTERFACE": rules.NO_ANYCAST}
 
@@ -84,7 +84,7 @@ def gaps(config: DeviceConfig) -> Iterator[Finding]:
 
 
 def _platform(config: DeviceConfig) -> Iterator[Finding]:
-    """Whether the release has the model's platform."""
+    """Return whether the release has the model's platform."""
     model = catalog().switches.get(config.model)
     first = model.first_releases.get("sonic") if model else None
     if model is None or first is None or model.sonic is None:
