@@ -133,6 +133,9 @@ ALLOWED = {
     "eos-no-color-endpoints",
     "sonic-no-color-endpoints",
     "sonic-control-plane",
+    "sonic-buffer-pools",
+    "sonic-no-anycast",
+    "sonic-no-platform",
     "sonic-ipv6-tunnel",
     UNKNOWN_OPTIC,
 }

@@ -171,7 +171,8 @@ def test_a_signal_ends_the_command(tmp_path: Path, text: str) -> None:
     file = tmp_path / "fabric.yaml"
     file.write_text(text)
     asked = ["sim", str(file), "--collective", "all-to-all", "--size", "16M", "--engine", "packet", "--exact"]
-    main = [sys.executable, "-c", "from railweave.cli import main; main()"]
+    at_once = "from railweave.cli import main, output; output.PATIENCE_S = 0.0; main()"
+    main = [sys.executable, "-c", at_once]
     child = subprocess.Popen([*main, *asked], stderr=subprocess.PIPE, text=True)
     assert child.stderr is not None
     line = ""

@@ -7,9 +7,9 @@ the same shape (docs/hardware.md).
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, cast
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from railweave.intent.base import Model
 
@@ -46,11 +46,32 @@ class PortGroup(Model):
         return [Breakout(channels=1, speed_gbps=self.speed_gbps, source=self.source), *self.breakouts]
 
 
+def _number(key: object) -> object:
+    return int(key) if isinstance(key, str) and key.isdecimal() else key
+
+
+def _with_numbers(row: object) -> object:
+    return (
+        {_number(key): value for key, value in cast("dict[object, object]", row).items()}
+        if isinstance(row, dict)
+        else row
+    )
+
+
 class HeadroomTable(Model):
     """A platform's own PFC headroom: ``rows`` has bytes (``xoff``) by speed, Gb/s, and by length of cable, metres."""
 
     rows: dict[int, dict[int, int]]
     source: str
+
+    @field_validator("rows", mode="before")
+    @classmethod
+    def _numbered(cls, rows: object) -> object:
+        """Take keys that are texts for numbers: JSON has no others, nor what ``hardware show`` prints."""
+        if not isinstance(rows, dict):
+            return rows
+        given = cast("dict[object, object]", rows)
+        return {_number(speed): _with_numbers(row) for speed, row in given.items()}
 
     def at(self, speed_gbps: int, length_m: float) -> int | None:
         """Bytes for a length, on the line between its neighbors in the table; None for a speed that the table has not."""

@@ -31,7 +31,7 @@ NO_ANYCAST = Rule(
     "sonic-no-anycast",
     "warning",
     "rendering",
-    "gateways of layer-2 networks have a MAC address of their own on each leaf",
+    "gateways of layer-2 networks have a MAC address of their own on each leaf, not `gateway_mac`",
     "models and daemons with SAG and static_anycast_gateway are on master alone; a server that moves to another leaf keeps the old "
     "address until it asks again",
     "use an image of master, or leaves of another system",
