@@ -15,7 +15,7 @@ from railweave.collect.asking import ask_all
 from railweave.collect.plan import Asked
 from railweave.errors import RailweaveError
 from railweave.fleet.running import Answer, _take
-from railweave.reach import failure
+from railweave.reach import command, failure
 from railweave.reach.command import Command
 from railweave.reach.failure import ReachError, limited
 from railweave.reach.gnmi import Gnmi
@@ -187,6 +187,19 @@ def test_an_output_without_end_is_ended() -> None:
 
 def test_a_command_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failure, "MOST_BYTES", 1 << 20)
+    with pytest.raises(ReachError, match="longer than"):
+        asyncio.run(Command({}, limit=600).ran("yes"))
+
+
+def test_a_command_is_ended_though_its_pipe_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """asyncio stops reading a pipe that nobody empties, and then never hears that the program is gone."""
+
+    async def gives_up(stream: asyncio.StreamReader) -> bytes:
+        while not stream._paused:  # type: ignore[attr-defined]
+            await asyncio.sleep(0)
+        raise failure.endless()
+
+    monkeypatch.setattr(command, "limited", gives_up)
     with pytest.raises(ReachError, match="longer than"):
         asyncio.run(Command({}, limit=600).ran("yes"))
 

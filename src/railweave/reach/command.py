@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from railweave.state.question import Question
 
 
+ENDING_S = 5.0
+"""For the end of a program that was killed: one that left its group may hold the pipes."""
+
+
+async def ended(process: asyncio.subprocess.Process) -> None:
+    """Wait for the end of a program that was killed: asyncio tells of it only when its pipes have been read to their end."""
+    for stream in (process.stdout, process.stderr):
+        while stream is not None and await stream.read(1 << 16):
+            pass
+    await process.wait()
+
+
 class Command:
     """``prefixes`` are the words before a command, by its first word; under the empty one those before any other."""
 
@@ -64,7 +76,9 @@ class Command:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)  # its children too: they hold the pipes
-                await process.wait()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(ENDING_S):
+                        await ended(process)
         return process.returncode or 0, decoded(out), decoded(wrong)
 
     async def close(self) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import asyncssh
 
 from railweave.bench.running.scripts import GRACE_S
+from railweave.reach.command import ended
 from railweave.reach.failure import MOST_BYTES, ReachError, told
 from railweave.reach.ssh import closed, connected
 
@@ -193,7 +194,7 @@ async def _here(script: str) -> AsyncGenerator[_Running]:
                 await process.wait()
         except TimeoutError:
             _kill_session(process.pid)
-            await process.wait()
+            await ended(process)
 
 
 def _kill_session(leader: int) -> None:
