@@ -199,9 +199,16 @@ def test_a_command_is_ended_though_its_pipe_is_full(monkeypatch: pytest.MonkeyPa
             await asyncio.sleep(0)
         raise failure.endless()
 
-    monkeypatch.setattr(command, "limited", gives_up)
+    monkeypatch.setattr(failure, "limited", gives_up)
     with pytest.raises(ReachError, match="longer than"):
         asyncio.run(Command({}, limit=600).ran("yes"))
+
+
+def test_a_command_is_ended_though_another_holds_its_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(failure, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(command, "ENDING_S", 0.01)
+    with pytest.raises(ReachError, match="longer than"):
+        asyncio.run(Command({}, limit=600).ran("sh -c 'setsid sleep 2 > /dev/null & exec yes'"))
 
 
 @pytest.mark.parametrize(

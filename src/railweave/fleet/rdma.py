@@ -13,7 +13,7 @@ import asyncssh
 
 from railweave.fleet.probes import Probe, Ways
 from railweave.network.status import present
-from railweave.reach.failure import ReachError, cause, limited, told
+from railweave.reach.failure import ReachError, all_of, cause, told
 from railweave.reach.ssh import closed, connected
 from railweave.reading import parse_json
 
@@ -117,7 +117,7 @@ async def _asked(
                 words = [able[pair.server], pair.peer, "--port", str(pair.port), "--count", str(count)]
                 words += ["--interval", str(interval_ms), "--json"]
                 async with here[-1].create_process(shlex.join(words), stdin=asyncssh.DEVNULL, encoding=None) as asking:
-                    read_of = await asyncio.gather(limited(asking.stdout), limited(asking.stderr))
+                    read_of = await all_of(asking.stdout, asking.stderr)
                 listening.stdin.write_eof()
         text, complaint = (one.decode("utf-8", "replace") for one in read_of)
         reason = complaint.strip().splitlines()

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import asyncssh
 
 from railweave.host import bundle
-from railweave.reach.failure import ReachError, cause, limited, told
+from railweave.host.checks.outcome import VERDICTS
+from railweave.reach.failure import ReachError, all_of, cause, told
 from railweave.reach.ssh import closed, connected
 from railweave.reading import parse_json
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from railweave.reach.target import Target
 
-VERDICTS = frozenset({"ok", "failed", "warning", "could not tell", "not applicable"})
 PROGRAM = "railweave-host.pyz"
 PLAN = "host.json"
 PROBING = "railweave_host.probing"
@@ -185,7 +185,7 @@ async def _ran(
 async def _run(connection: asyncssh.SSHClientConnection, line: str, good: tuple[int, ...] = (0,)) -> str:
     process = await connection.create_process(line, stdin=asyncssh.DEVNULL, encoding=None)
     try:
-        read = await asyncio.gather(limited(process.stdout), limited(process.stderr))
+        read = await all_of(process.stdout, process.stderr)
         await process.wait_closed()
     finally:
         process.close()

@@ -9,7 +9,7 @@ import shlex
 import signal
 from typing import TYPE_CHECKING
 
-from railweave.reach.failure import ReachError, decoded, limited, printed
+from railweave.reach.failure import ReachError, all_of, decoded, printed
 from railweave.state.question import reads_only
 
 if TYPE_CHECKING:
@@ -19,14 +19,21 @@ if TYPE_CHECKING:
 
 
 ENDING_S = 5.0
-"""For the end of a program that was killed: one that left its group may hold the pipes."""
+"""For the pipes of a program that was killed to be empty: one that left its group may hold them."""
 
 
 async def ended(process: asyncio.subprocess.Process) -> None:
-    """Wait for the end of a program that was killed: asyncio tells of it only when its pipes have been read to their end."""
-    for stream in (process.stdout, process.stderr):
-        while stream is not None and await stream.read(1 << 16):
-            pass
+    """Wait for the end of a program that was killed: asyncio tells of it only when its pipes are at their end, or closed.
+
+    Nobody else may read them.
+    """
+    try:
+        async with asyncio.timeout(ENDING_S):
+            for stream in (process.stdout, process.stderr):
+                while stream is not None and await stream.read(1 << 16):
+                    pass
+    except TimeoutError:
+        process._transport.close()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue, reportUnknownMemberType] - asyncio has no other way
     await process.wait()
 
 
@@ -68,7 +75,7 @@ class Command:
                     process.stdin.close()
                 assert process.stdout is not None  # noqa: S101 - both are pipes
                 assert process.stderr is not None  # noqa: S101
-                out, wrong = await asyncio.gather(limited(process.stdout), limited(process.stderr))
+                out, wrong = await all_of(process.stdout, process.stderr)
                 await process.wait()
         except TimeoutError:
             raise ReachError("late", f"`{words}`: no answer within {self._limit:g} s") from None
@@ -76,9 +83,7 @@ class Command:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)  # its children too: they hold the pipes
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(ENDING_S):
-                        await ended(process)
+                await ended(process)
         return process.returncode or 0, decoded(out), decoded(wrong)
 
     async def close(self) -> None:

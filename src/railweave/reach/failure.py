@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Literal, Protocol, cast
 
@@ -87,6 +88,17 @@ async def limited(stream: _Readable) -> bytes:
         if size > MOST_BYTES:
             raise endless()
     return b"".join(parts)
+
+
+async def all_of(*streams: _Readable) -> list[bytes]:
+    """All that a program prints on each stream, read at once. Where one raises, nobody reads any of them afterwards. Raises ``ReachError``."""
+    readers = [asyncio.ensure_future(limited(one)) for one in streams]
+    try:
+        return await asyncio.gather(*readers)
+    finally:
+        for one in readers:
+            one.cancel()
+        await asyncio.gather(*readers, return_exceptions=True)
 
 
 def decoded(data: bytes) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncssh
 
-from railweave.reach.failure import ReachError, decoded, limited, printed, told
+from railweave.reach.failure import ReachError, all_of, decoded, printed, told
 from railweave.state.question import reads_only
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Ssh:
                 with contextlib.suppress(BrokenPipeError):  # the command has ended already, and reads none of it
                     process.stdin.write(given.encode())
                     process.stdin.write_eof()
-            out, wrong = await asyncio.gather(limited(process.stdout), limited(process.stderr))
+            out, wrong = await all_of(process.stdout, process.stderr)
             await process.wait_closed()
         finally:
             process.close()
