@@ -129,9 +129,8 @@ class Shared(Generic[Result]):
         """The value, in a process that was given it."""
         with self._file:
             size = os.fstat(self._file.fileno()).st_size
-            written = mmap.mmap(
-                self._file.fileno(), size, access=mmap.ACCESS_READ
-            )  # all processes share where they read
+            # all processes share where they read
+            written = mmap.mmap(self._file.fileno(), size, access=mmap.ACCESS_READ)
             return pickle.loads(written)  # noqa: S301 - what our own parent wrote, into a file that nobody else has
 
 
@@ -141,9 +140,8 @@ class _Worker(SpawnProcess):
     def start(self) -> None:
         resource_tracker.ensure_running()  # else it is started with the first process, and unblocks the signal
         with uninterrupted():  # a start that is interrupted leaves a process that nobody knows
-            before = signal.pthread_sigmask(
-                signal.SIG_BLOCK, [signal.SIGINT]
-            )  # Ctrl-C is for the parent: this inherits that
+            # Ctrl-C is for the parent: the process inherits that
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
             try:
                 super().start()
             finally:

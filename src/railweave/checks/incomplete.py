@@ -45,13 +45,8 @@ WELL_KNOWN = frozenset(
 )
 def incomplete_config(subject: Subject) -> Iterator[Found]:
     """Every value of a configuration has the values that it needs, and every name is defined on the device."""
-    links: dict[str, set[str]] = {name: set() for name in subject.configs}
-    for cable in subject.network.cables:
-        for end in (cable.a, cable.b):
-            if end.device in links:
-                links[end.device].add(cable.name)
     for config in subject.configs.values():
-        for field, what in _links(config, links[config.name]):
+        for field, what in _links(config, {one.name for one in subject.network.cables_of(config.name)}):
             yield Found(config.name, f"{field}: {what}")
         for part in _PARTS:
             for field, what in part(config):

@@ -61,10 +61,10 @@ def gated(text: str, replace: Replace) -> str:
         edited = _edited(text, _json(text, replace))
         try:
             parse_json(text)
-        except (
-            ValueError
-        ):  # a part of a document, or none: what has its form is without secrets, and the rest is read as lines
-            text = edited
+        except ValueError:
+            text = (
+                edited  # a part of a document, or none: what has its form is without secrets, the rest is read as lines
+            )
         else:
             return edited
     text = _without_key_material(text, replace)

@@ -37,7 +37,8 @@ class ValidatorReport:
 class Validator:
     """One tool: the ``file`` of a device that it reads, and the option that says where the tool or its data are.
 
-    ``run`` takes the files of all devices, that place or None, how many files to read at most (None: all), and the releases of devices. A validator that is not ``always`` reported is left out where no device has its file.
+    ``run`` takes the files of all devices, that place or None, how many files to read at most (None: all), and the releases of
+    devices. A validator that is not ``always`` reported is left out where no device has its file.
     """
 
     name: str

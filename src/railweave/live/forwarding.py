@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.config.addresses import WORDS
 from railweave.findings.registry import Rule
 from railweave.live.interfaces import of_port, without_unit
 from railweave.live.living import Seen
@@ -13,7 +14,7 @@ from railweave.state.question import DEFAULT_VRF
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.config.addresses import Prefix
+    from railweave.config.addresses import Family, Prefix
     from railweave.device.timers import RouterAdvertisements
     from railweave.expect import Expected
     from railweave.expect.model import Gateway, Route, Tenant
@@ -241,24 +242,20 @@ def _strays(living: Living, device: Expected, state: DeviceState) -> Iterator[Se
             )
 
 
-_FAMILIES = {"ipv4": "IPv4", "ipv6": "IPv6"}
-
-
 def _forwarding(device: Expected, state: DeviceState) -> Iterator[Seen]:
     if state.not_forwarding is None:
         return
-    families = {one.prefix.family for one in device.routes} | {
-        prefix.family for gateway in device.gateways for prefix in gateway.prefixes
-    }
+    prefixes = [one.prefix for one in device.routes] + [one for gateway in device.gateways for one in gateway.prefixes]
+    families: set[Family] = {one.family for one in prefixes}
     ports = [*(one.name for one in device.ports), *(one.name for one in device.gateways)]
     for family in sorted(families):
         off = {without_unit(one) for one in state.not_forwarding.get(family, ())}
         if "all" in off:
-            yield Seen(NOT_FORWARDING, device.device, f"it forwards no {_FAMILIES[family]}", device.identity.because)
+            yield Seen(NOT_FORWARDING, device.device, f"it forwards no {WORDS[family]}", device.identity.because)
             continue
         for port in ports:
             if port in off:
-                what = f"it forwards no {_FAMILIES[family]} that comes from there"
+                what = f"it forwards no {WORDS[family]} that comes from there"
                 yield Seen(NOT_FORWARDING, device.device, what, device.identity.because, port)
 
 
