@@ -184,6 +184,13 @@ def test_each_device_is_validated_by_the_models_of_its_branch(
     alone = sonic_yang.validate({"newest": files["newest"]}, place, None, releases)
     assert not alone.ran
     assert "202605" in alone.reason
+    broken = place / "202605"
+    broken.mkdir()
+    (broken / "sonic-port.yang").write_text("module sonic-port {")
+    report = sonic_yang.validate(files, place, None, releases)
+    assert [one.where for one in report.findings] == ["old"], (
+        "models of another branch that cannot be loaded hide nothing"
+    )
     one_set = sonic_yang.validate({"new": files["new"]}, place / "202511", None, releases)
     assert "of which branch is not known" in one_set.reason
 

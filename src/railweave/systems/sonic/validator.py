@@ -93,15 +93,17 @@ def validate(
         try:
             models = load(folders.get(which, yang))
         except ModelsError as error:
-            return ValidatorReport(NAME, ran=False, reason=f"{error}; {HOW_TO_GET}")
+            without.append(f"{error}; {HOW_TO_GET}")
+            continue
         findings += [finding for device in devices for finding in _validate_one(models, device, texts[device])]
         validated += len(devices)
         with_which.append(
             f"{models.described} of {which}" if folders else f"{models.described}, of which branch is not known"
         )
     if not validated:
+        why = "; ".join(without)
         return ValidatorReport(
-            NAME, ran=False, reason=f"{yang} holds no models of the devices' branches: {'; '.join(without)}"
+            NAME, ran=False, reason=f"{yang} holds no models of the devices' branches: {why}" if folders else why
         )
     version = f"libyang {importlib.metadata.version('libyang')}"
     reason = "; ".join([*with_which, *without, version]) + said(len(chosen), len(names), "devices")
