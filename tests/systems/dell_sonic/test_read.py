@@ -312,3 +312,19 @@ def test_a_text_of_another_form_is_refused_with_its_line(text: str) -> None:
 @pytest.mark.slow
 def test_no_text_is_too_much() -> None:
     assert fuzz.tried(every_line(), 1, FUZZED) > 0
+
+
+def test_a_port_of_the_fabric_without_its_session_keeps_its_addresses() -> None:
+    config = next(one for one in configs(retargeted("aidc-three-fabrics", "dell_sonic")) if one.role == "leaf")
+    assert config.bgp is not None
+    text = SYSTEM.files(config)["sonic.cli"]
+    session = next(one for group in config.bgp.groups for one in group.sessions if one.interface)
+    head = next(line for line in text.splitlines() if line.strip() == f"neighbor {session.peer_address}")
+    before, _, after = text.partition(f"{head}\n")
+    deep = len(head) - len(head.lstrip())
+    lines = after.splitlines(keepends=True)
+    rest = next(place for place, line in enumerate(lines) if len(line) - len(line.lstrip()) <= deep)
+    changed = read(before + "".join(lines[rest:])).config
+    fields = {one.field for one in differences(read(text).config, changed, UNSAID)}
+    assert "bgp.groups.sessions" in fields
+    assert not [one for one in fields if one.startswith(("interfaces", "gateways"))]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from railweave.catalog import catalog
+from railweave.config.addresses import BITS
 from railweave.device.model import Gateway, Interface, Split
 from railweave.device.port_model import with_parts
 from railweave.device.timers import RouterAdvertisements
@@ -27,6 +28,10 @@ PORT_MTU = 9216
 """Bytes of a frame on a port whose ``mtu`` is that of the gateway on it (system.yaml, ``interfaces.mtu``)."""
 ROUNDED = 0.01
 """Percent of the packet buffer that rounding to cells may take away, and more."""
+POINT_TO_POINT = 2
+"""A network of so few bits for hosts joins two routers."""
+_SWITCH_PORTS = ("Eth", "et-")
+"""Beginnings of the names of ports on all operating systems of switches."""
 WHOLE_PORT = 2
 """Numbers in the name of a port that is not split: ``Eth1/1``."""
 
@@ -149,7 +154,10 @@ def _kind(one: Lines, part: Lines | None, sessions: Sessions) -> Literal["server
         return "fabric"
     if bridged or one.shut or one.advertised or one.anycast or one.vrf:
         return "server"
-    return "server"
+    # A numbered port without its session: a server may have two addresses, too, but its NIC is not called as a switch's port is.
+    narrow = all(BITS[address.family] - address.length <= POINT_TO_POINT for address in one.addresses)
+    ours = _OURS.fullmatch(one.description)
+    return "fabric" if one.addresses and narrow and ours and ours["port"].startswith(_SWITCH_PORTS) else "server"
 
 
 def gateways(
