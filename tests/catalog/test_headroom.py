@@ -48,6 +48,20 @@ def test_a_tomahawk_4_comes_to_its_own_table_at_400_gbps(length_m: int, bytes_: 
     assert found.smallest_bytes == pytest.approx(bytes_, rel=0.006)
 
 
+@pytest.mark.parametrize("cell_bytes", [64, 80, 100, 208])
+def test_chips_with_small_cells_have_room_for_full_packets(cell_bytes: int) -> None:
+    usual = catalog().switches["qfx5240-64od"]
+    buffer = usual.buffer.model_copy(update={"cell_bytes": cell_bytes, "headroom": None})
+    found = port_headroom(catalog(), usual.model_copy(update={"buffer": buffer}), 30, 400, 9216)
+    assert found.limit_bytes >= found.need_bytes
+    assert found.limit_bytes % cell_bytes == 0
+
+
+def test_a_direct_attach_cable_is_copper_whatever_its_maker_calls_it() -> None:
+    cable = next(one for one in catalog().optics.values() if one.kind == "dac")
+    assert cable.model_copy(update={"media": "twinax"}).copper
+
+
 @pytest.mark.parametrize("model", ["z9864f-on", "z9664f-on", "qfx5240-64od", "arista-7060x6-64pe", "sn5600"])
 def test_a_port_never_has_less_than_the_table_or_than_full_packets(model: str) -> None:
     table = catalog().switches[model].buffer.headroom

@@ -7,9 +7,9 @@ the same shape (docs/hardware.md).
 from __future__ import annotations
 
 import math
-from typing import Literal, cast
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field
 
 from railweave.intent.base import Model
 
@@ -47,34 +47,21 @@ class PortGroup(Model):
 
 
 def _number(key: object) -> object:
+    """Return a key that is the text of a number as the number: JSON has no other keys, nor has what ``hardware show`` prints."""
     return int(key) if isinstance(key, str) and key.isdecimal() else key
 
 
-def _with_numbers(row: object) -> object:
-    return (
-        {_number(key): value for key, value in cast("dict[object, object]", row).items()}
-        if isinstance(row, dict)
-        else row
-    )
+_Number = Annotated[int, BeforeValidator(_number)]
 
 
 class HeadroomTable(Model):
     """A platform's own PFC headroom: ``rows`` has bytes (``xoff``) by speed, Gb/s, and by length of cable, metres."""
 
-    rows: dict[int, dict[int, int]]
+    rows: dict[_Number, dict[_Number, int]]
     source: str
 
-    @field_validator("rows", mode="before")
-    @classmethod
-    def _numbered(cls, rows: object) -> object:
-        """Take keys that are texts for numbers: JSON has no others, nor what ``hardware show`` prints."""
-        if not isinstance(rows, dict):
-            return rows
-        given = cast("dict[object, object]", rows)
-        return {_number(speed): _with_numbers(row) for speed, row in given.items()}
-
     def at(self, speed_gbps: int, length_m: float) -> int | None:
-        """Bytes for a length, on the line between its neighbors in the table; None for a speed that the table has not."""
+        """Bytes for a length, on the line between its neighbors in the table; None if the table does not list the speed."""
         row = sorted(self.rows.get(speed_gbps, {}).items())
         if len(row) <= 1:
             return row[0][1] if row and length_m <= row[0][0] else None
@@ -390,7 +377,7 @@ class Optic(Model):
     @property
     def copper(self) -> bool:
         """Return whether this is a copper cable, over which both ends train their links (IEEE 802.3, clauses 136 and 162: PMD control function)."""
-        return "copper" in self.media.lower()
+        return self.kind == "dac" or "copper" in self.media.lower()
 
 
 class Hardware(Model):

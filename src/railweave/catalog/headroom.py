@@ -25,7 +25,7 @@ SMALLEST_BYTES = 64
 class PortHeadroom:
     """Headroom that one port and priority needs after it sends PFC XOFF.
 
-    ``flight_bytes``, ``response_bytes`` and ``pipeline_bytes`` are bytes of wire that arrive at full rate. ``table_bytes`` is what the
+    ``response_bytes`` and ``pipeline_bytes`` are bytes of wire that arrive at full rate. ``table_bytes`` is what the
     platform's own table has for the speed and length; None if none is public.
     """
 
@@ -33,12 +33,16 @@ class PortHeadroom:
     length_m: float
     mtu_bytes: int
     cell_bytes: int
-    flight_bytes: float
     response_bytes: float
     pipeline_bytes: float
     table_bytes: int | None
     metre_bytes: float
     """Bytes of wire that one more metre of cable adds."""
+
+    @property
+    def flight_bytes(self) -> float:
+        """Bytes of wire that the cable holds both ways."""
+        return self.metre_bytes * self.length_m
 
     @property
     def wire_bytes(self) -> float:
@@ -78,8 +82,11 @@ class PortHeadroom:
 
     @property
     def limit_bytes(self) -> int:
-        """The most that the port may take: the worst case by arithmetic or the platform's own table, whichever is larger."""
-        return max(self.smallest_bytes, self.table_bytes or 0)
+        """The most that the port may take: the worst case by arithmetic or the platform's own table, the larger of them."""
+        need = (
+            -(-self.need_bytes // self.cell_bytes) * self.cell_bytes
+        )  # more than small packets, if a cell holds just one
+        return max(need, self.smallest_bytes, self.table_bytes or 0)
 
     @property
     def words(self) -> str:
@@ -107,7 +114,6 @@ def port_headroom(
         length_m=length_m,
         mtu_bytes=mtu_bytes,
         cell_bytes=buffer.cell_bytes,
-        flight_bytes=metre * length_m,
         response_bytes=physics.response_bytes(speed_gbps),
         pipeline_bytes=pipeline_ns * per_s / 1e9,
         table_bytes=None if table is None else -(-table // buffer.cell_bytes) * buffer.cell_bytes,
