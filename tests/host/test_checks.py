@@ -124,6 +124,36 @@ def test_network_manager_keeps_a_nic_without_carrier_only_if_told(
     assert found == {verdict}
 
 
+@pytest.mark.parametrize(
+    ("text", "keeps"),
+    [
+        ("[main]\nignore-carrier=*\n", True),
+        ("[main]\nignore-carrier=no\n", False),
+        ("[main]\nignore-carrier=type:ethernet\n", True),
+        ("[main]\nignore-carrier=*\n\n[device-own]\nmatch-device=interface-name:gpu*\nignore-carrier=no\n", False),
+        ("[device]\nmatch-device=type:ethernet\nignore-carrier=yes\n", True),
+        ("[device]\nmatch-device=interface-name:~gpu*\nignore-carrier=yes\n", True),
+    ],
+)
+def test_network_managers_own_list_counts_where_no_section_of_devices_decides(
+    text: str, keeps: bool, tmp_path: Path
+) -> None:
+    """NetworkManager.conf(5), ``ignore-carrier`` of ``[main]``: what the package NetworkManager-config-server sets."""
+    plan = json.loads(json.dumps(document(host_config(example("mi300x-leaf-24"), "host1"))))
+    (tmp_path / "host.json").write_text(json.dumps(plan))
+    parts = healthy(plan)
+    for path in [one for one in parts.files if one.startswith("/run/systemd/netif/links/")]:
+        del parts.files[path]
+        parts.files[path.replace("/run/systemd/netif/links", "/run/NetworkManager/devices")] = (
+            "[device]\nmanaged=true\n"
+        )
+    parts.say(text.replace("gpu*", f"{plan['nics'][0]['netdev'][:3]}*"), "NetworkManager", "--print-config")
+    found = {
+        one.outcome.verdict for one in look(tmp_path / "host.json", Written(parts)) if one.check.id == "host-carrier"
+    }
+    assert found == {"ok" if keeps else "failed"}
+
+
 def test_each_check_has_a_fault() -> None:
     without = {
         "system-smt",

@@ -72,20 +72,24 @@ def _networkd_keeps(machine: Machine, files: list[str]) -> bool:
 
 
 def _network_manager_keeps(machine: Machine, netdev: str) -> bool:
+    """Return whether sections of devices say so that match; if none says anything, whether the list of ``[main]`` has the interface."""
     told: list[str] = []
+    fallback = ""
     for section in re.split(r"^\[", machine.output("NetworkManager", "--print-config"), flags=re.MULTILINE):
-        if not section.startswith("device"):
-            continue
         values = dict(re.findall(r"^([\w.-]+)[ \t]*=[ \t]*(.*?)[ \t]*$", section, re.MULTILINE))
-        if "ignore-carrier" in values and _matches(values.get("match-device", "*"), netdev):
+        if "ignore-carrier" not in values:
+            continue
+        if section.startswith("main]"):
+            fallback = values["ignore-carrier"]
+        elif section.startswith("device") and _matches(values.get("match-device", "*"), netdev):
             told.append(values["ignore-carrier"].lower())
-    return bool(told) and all(one in _YES for one in told)
+    return all(one in _YES for one in told) if told else _matches(fallback, netdev)
 
 
 def _matches(devices: str, netdev: str) -> bool:
     """Return whether a list of devices names an interface, as far as it goes by names (NetworkManager.conf(5), Device List Format)."""
     for one in filter(None, re.split(r"[;,\s]+", devices)):
-        name = one.removeprefix("interface-name:")
-        if name == f"={netdev}" or fnmatchcase(netdev, name):
+        name = one.removeprefix("interface-name:").removeprefix("~")
+        if name in {"type:ethernet", f"={netdev}"} or fnmatchcase(netdev, name):
             return True
     return False
