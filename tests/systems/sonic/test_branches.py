@@ -24,7 +24,7 @@ from railweave.systems.sonic import render as sonic
 from railweave.systems.sonic.branches import MASTER, NUMBERED, OLDEST, SINCE, branch, keep, lacking, newer
 from railweave.systems.sonic.changes import config_tree
 from railweave.systems.sonic.daemons import idle_sections, idle_tables, running
-from railweave.systems.sonic.render.by_release import designed
+from railweave.systems.sonic.render.by_release import LOST, designed
 from railweave.systems.sonic.tables import Tables
 from railweave.systems.sonic.validator import Conversion, validate
 from railweave.systems.sonic.yang_models import SonicModels, load
@@ -138,6 +138,15 @@ def test_a_model_has_a_release_with_its_platform(model: str, release: str) -> No
 
 def test_the_default_release_is_the_models() -> None:
     assert {one.release for one in retargeted("h100-rlb", "sonic").switches} == {"202605"}
+
+
+def test_what_an_older_release_loses_is_said_of_every_table() -> None:
+    newer_than_all = {
+        table
+        for table, since in SINCE.items()
+        if since.branch != OLDEST or since.later or any(first != OLDEST for first in since.rows.values())
+    }
+    assert newer_than_all == LOST.keys()
 
 
 def test_branches_are_in_order() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.systems.sonic.branches import FRR, MASTER, NEWEST, OLDEST, branch, known, lacking
+from railweave.systems.sonic.branches import FRR, MASTER, NEWEST, OLDEST, branch, known, lacking, newer
 from railweave.systems.sonic.render import rules, system
 from railweave.systems.sonic.render.access import access
 from railweave.systems.sonic.render.overlay import overlay
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _TRIED_FRR = (10, 3)
 """The oldest FRRouting that has read rendered files (docs/validators.md)."""
 
-_LOST = {
+LOST = {
     "BANNER_MESSAGE": "who logs in sees no `banner`",
     "DNS_OPTIONS": "the switch asks for names without its `domain`",
     "FLEX_COUNTER_TABLE": "marks of ECN are not counted queue by queue",
@@ -31,7 +31,7 @@ _LOST = {
     "SSH_SERVER": "an idle SSH session is not ended (`login.idle`)",
     "VLAN_INTERFACE": rules.NO_ANYCAST.says,
 }
-"""The loss with a table or with its newest field; empty: nothing, for ``frr.conf`` or SONiC's default has it."""
+"""The loss with a table that an older release lacks, or with its newest field."""
 
 _GRAVE = {"GNMI": rules.RELEASE_LACKS, "SAG": rules.NO_ANYCAST, "VLAN_INTERFACE": rules.NO_ANYCAST}
 
@@ -61,20 +61,14 @@ def gaps(config: DeviceConfig) -> Iterator[Finding]:
         whose = "master" if on == MASTER else f"branch {on}"
         what = f"release {release} is of no branch that has been read ({OLDEST} to {NEWEST}, and master): rendered as for {whose}"
         yield rules.RELEASE.finding(name, what)
-    found: dict[str, tuple[str, str]] = {}
+    found: dict[str, tuple[str, str, str]] = {}
     for table, row, field, first in lacking(designed(config), on):
         place = f"{table} {field}" if field else f"{table}|{row}" if row else table
-        found.setdefault(table, (place, first))
-    said: set[str] = set()
-    for table, (place, first) in found.items():
-        lost = _LOST.get(table, "")
-        if lost and lost not in said:
-            said.add(lost)
-            since = (
-                "is on master alone, and so in releases after it" if first == MASTER else f"is there from {first} on"
-            )
-            rule = _GRAVE.get(table, rules.RELEASE_MINOR)
-            yield rule.finding(name, f"release {release} lacks {place}, which {since}: {lost}")
+        found.setdefault(LOST[table], (table, place, first))
+    for lost, (table, place, first) in found.items():
+        since = "is on master alone, and so in releases after it" if first == MASTER else f"is there from {first} on"
+        rule = _GRAVE.get(table, rules.RELEASE_MINOR)
+        yield rule.finding(name, f"release {release} lacks {place}, which {since}: {lost}")
     frr = FRR.get(on, "")
     if frr and tuple(int(part) for part in frr.split(".")[:2]) < _TRIED_FRR:
         yield rules.OLD_FRR.finding(
@@ -84,7 +78,7 @@ def gaps(config: DeviceConfig) -> Iterator[Finding]:
 
 
 def _platform(config: DeviceConfig) -> Iterator[Finding]:
-    """Return whether the release has the model's platform."""
+    """Yield a finding if the release lacks the model's platform."""
     model = catalog().switches.get(config.model)
     first = model.first_releases.get("sonic") if model else None
     if model is None or first is None or model.sonic is None:
@@ -92,6 +86,6 @@ def _platform(config: DeviceConfig) -> Iterator[Finding]:
     where = f"platform {model.sonic.platform}, HwSKU {model.sonic.hwsku}"
     if not first.release:
         yield rules.NO_PLATFORM.finding(config.name, f"no published branch of SONiC has {config.model} ({where})")
-    elif known(config.release) and branch(config.release) < first.release:
+    elif known(config.release) and newer(first.release, branch(config.release)):
         what = f"release {config.release} has no {config.model} ({where}): it is there from {first.release} on"
         yield rules.NO_PLATFORM.finding(config.name, what)

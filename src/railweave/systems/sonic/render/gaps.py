@@ -99,10 +99,10 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
         yield rules.NO_LOGINS.finding(config.name)
     if wanted.domain and not wanted.dns:
         yield rules.NO_DOMAIN.finding(config.name)
-    if wanted.login():
+    if login := wanted.login():
         yield rules.NO_LOCKOUT.finding(config.name)
-    if (login := wanted.login()) and login.attempts < LEAST_ATTEMPTS:
-        yield rules.FEW_ATTEMPTS.finding(config.name)
+        if login.attempts < LEAST_ATTEMPTS:
+            yield rules.FEW_ATTEMPTS.finding(config.name)
     if wanted.aaa():
         yield rules.REMOTE_ROLE.finding(config.name)
     if config.bpdu_guard():
