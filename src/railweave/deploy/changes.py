@@ -176,7 +176,7 @@ def _without_own(
 ) -> tuple[Change, list[str]]:
     """A change without the removal of statements of the device's own, and those: they mean nothing for what is designed, here or there.
 
-    They are statements that somebody added, and those that the system writes by itself.
+    They are statements that the operator added, and those that the system writes by itself.
     """
     reader, by_itself = system(nos).reader, catalog().systems[nos].reads.by_itself
     gone = [one for one in change.steps if one.kind == "remove"]
@@ -185,7 +185,9 @@ def _without_own(
     if not candidates or reader is None:
         return change, []
     base = reader.read(running).config
-    stay = [one for one in candidates if _means_nothing(reader, running, file, old, one, base)]
+    by_themselves = [one for one in candidates if is_by_itself(one, by_itself)]
+    together = by_themselves if _means_nothing(reader, running, file, old, by_themselves, base) else []
+    stay = [one for one in candidates if one in together or _means_nothing(reader, running, file, old, [one], base)]
     steps = tuple(one for one in change.steps if one not in stay)
     return Change(change.tree, steps, (), change.not_compared, change.before), [
         statement(one, one.node) for one in stay
@@ -193,9 +195,9 @@ def _without_own(
 
 
 def _means_nothing(
-    reader: Reader, running: Mapping[str, str], file: str, old: ConfigTree, step: Step, base: DeviceConfig
+    reader: Reader, running: Mapping[str, str], file: str, old: ConfigTree, steps: Sequence[Step], base: DeviceConfig
 ) -> bool:
-    text = reader.printed(file, apply(old.nodes, [step]))
+    text = reader.printed(file, apply(old.nodes, steps))
     try:
         return not any(differences(base, reader.read({**running, file: text}).config))
     except RenderError:
