@@ -80,6 +80,13 @@ def read_json(path: Path, wrong: str = "not JSON", fix: str = "") -> Any:  # noq
         raise SpecError([Problem(FileLine(str(path)), f"{wrong}: {error}", fix)]) from None
 
 
+def packaged_yaml(text: str) -> Any:  # noqa: ANN401 - what YAML holds
+    """What a YAML text of the package holds: it needs no lines of what is wrong."""
+    import yaml
+
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe loader
+
+
 def compose_yaml(text: str, file: str) -> Any:  # noqa: ANN401 - YAML nodes are untyped
     """The root node of a YAML text, whose marks know their lines; None where the text is empty.
 

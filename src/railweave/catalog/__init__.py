@@ -46,15 +46,12 @@ def in_force(one: Catalog) -> Generator[Catalog]:
 @lru_cache(maxsize=1)
 def packaged() -> Catalog:
     """The package's own catalog, read once."""
-    import yaml
-
     from railweave import nics, systems
     from railweave.catalog.models import Catalog
-
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    from railweave.reading import packaged_yaml
 
     def read(place: Path | Traversable) -> Any:  # noqa: ANN401 - what YAML holds
-        return yaml.load(place.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - safe loader
+        return packaged_yaml(place.read_text(encoding="utf-8"))
 
     here = files("railweave.catalog")
     data: dict[str, Any] = {part: read(here.joinpath(f"{part}.yaml")) for part in PARTS}

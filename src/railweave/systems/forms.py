@@ -24,9 +24,8 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, cast
 
-import yaml
-
 from railweave import systems
+from railweave.reading import packaged_yaml
 from railweave.systems import definitions
 from railweave.systems.parts import FORMS
 
@@ -187,8 +186,7 @@ def forms_of(nos: str) -> Forms:
 
 def read_forms(file: Path) -> Forms:
     """Read a file of forms. Raises ``ValueError`` for a document that the file does not list."""
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    data: _File = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - safe loader
+    data: _File = packaged_yaml(file.read_text(encoding="utf-8"))
     documents = {key: Document(**one) for key, one in data["documents"].items()}
     forms = tuple(form for group in data["forms"] for form in _group(documents, group))
     return Forms(documents, forms, tuple(forms_of(nos) for nos in data.get("includes", ())))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.nearest import nearest
 from railweave.plugged import check_known, modules_of
+from railweave.reading import packaged_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,10 +44,7 @@ def missing_parts(kind: type, plain: type, definition: Path) -> dict[str, str]:
     - a part that is missing without a reason under ``without:``, or that has a reason and exists;
     - a part that no method of the class uses.
     """
-    import yaml
-
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    data: dict[str, Any] = yaml.load(definition.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - safe loader
+    data: dict[str, Any] = packaged_yaml(definition.read_text(encoding="utf-8"))
     without: dict[str, str] = data.get("without") or {}
     folder, modules = definition.parent, data.get("modules") or ()
     check_known(
