@@ -30,11 +30,11 @@ of the line; `<a|b>` is one of the words, and `[words]` may be absent.
 def forms_page() -> str:
     """The page: a summary, then a part for each system."""
     found = {nos: forms_of(nos) for nos in systems()}
-    return HEAD + "\n".join([_summary(found), *(_part(nos, forms) for nos, forms in found.items() if forms.forms)])
+    return HEAD + "\n".join([_summary(), *(_part(nos, forms) for nos, forms in found.items() if forms.forms)])
 
 
 def counts_table() -> str:
-    """How many forms of each system were checked in which way, as a Markdown table; the strongest way of each counts."""
+    """Return a Markdown table: forms by system, and by the strongest way in which each was checked."""
     heads = " | ".join(WAYS)
     rows = [f"| system | forms | {heads} | to look at |", f"|---|---|{'---|' * len(WAYS)}---|"]
     for nos in systems():
@@ -45,8 +45,7 @@ def counts_table() -> str:
     return "\n".join([*rows, ""])
 
 
-def _summary(found: dict[str, Forms]) -> str:
-    del found
+def _summary() -> str:
     meanings = [f"| {way} | {says} |" for way, says in WAYS.items()]
     return "\n".join(
         [

@@ -296,8 +296,8 @@ def test_headroom_is_the_sum_of_its_terms(h100: Network, report: Report) -> None
     # 2 x 50 m at 0.66 c is 505.4 ns, 25,270 B at 400 Gb/s; 905 quanta of peer and 1080 ns of pipeline; packets of 9216 B take 37 cells.
     each = [round((flight + 57_920 + 54_000) * 37 * 254 / 9236) + 2 * 37 * 254 for flight in (25_270, 5_054)]
     assert [(one.kind, one.ports) for one in leaf.terms] == [("leaf-spine", 4), ("server", 2)]
-    assert [one.each_bytes for one in leaf.terms] == pytest.approx(each, abs=2)
-    assert leaf.need_bytes == 4 * leaf.terms[0].each_bytes + 2 * leaf.terms[1].each_bytes
+    assert [one.port.need_bytes for one in leaf.terms] == pytest.approx(each, abs=2)
+    assert leaf.need_bytes == 4 * leaf.terms[0].port.need_bytes + 2 * leaf.terms[1].port.need_bytes
     assert leaf.partition_bytes == 16_500_000
     assert leaf.fits
     html = report(h100, [])
@@ -310,7 +310,7 @@ def test_headroom_is_compared_with_what_is_shared(large: Network) -> None:
     """128 cables of 50 m: 20.3 MB. A share of 24 % of 165 MB holds them, and of 84,206 KB too; a tenth of 165 MB does not."""
     spine = headroom(large, large.fabrics[0], "spine")
     assert spine is not None
-    assert spine.need_bytes == 128 * spine.terms[0].each_bytes == pytest.approx(20.28e6, rel=0.001)
+    assert spine.need_bytes == 128 * spine.terms[0].port.need_bytes == pytest.approx(20.28e6, rel=0.001)
     assert spine.published_bytes == round(84_206 * 1024 / 10)
     assert not spine.fits
     card = next(one for one in decisions(large, large.fabrics[0]) if one.title == "Buffers and headroom")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
@@ -138,7 +137,7 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
                 leaf_port=nic.leaf_port,
                 leaf_port_names=scope.port_names.get(nic.name, ()),
                 speed_gbps=nic.speed_gbps,
-                cable_m=math.ceil(scope.cable_m[nic.name]) if nic.name in scope.cable_m else None,
+                cable_m=scope.cable_m.get(nic.name),
                 mtu=fabric.mtu.server,
                 slaac=fabric.server_mode == "slaac" and not nic.network and (_has_ipv6(nic) or not nic.addresses),
                 addresses=addresses,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -38,7 +39,7 @@ class HostScope:
     long_haul: dict[str, LongHaul]
     families: dict[tuple[str, str], Family | None]
     port_names: dict[str, tuple[str, ...]]
-    cable_m: dict[str, float]
+    cable_m: dict[str, int]
 
     @property
     def name(self) -> str:
@@ -86,7 +87,7 @@ def host_scope(network: Network, name: str) -> HostScope:
             cable.a.port: tuple(filter(None, switch_port_names(network, cable.b, cable.a)[1:]))
             for cable in network.cables_of(name)
         },
-        cable_m={cable.a.port: cable.length_m for cable in network.cables_of(name)},
+        cable_m={cable.a.port: math.ceil(cable.length_m) for cable in network.cables_of(name)},
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.catalog.posting import QUEUE_PAIRS, SPLIT
 from railweave.catalog.rdma import ADAPTIVE_WINDOW
 
 if TYPE_CHECKING:
@@ -101,8 +102,8 @@ def environment(found: LongHaul) -> dict[str, tuple[str, str]]:
             f"{found.queue_pairs} queue pairs of {found.queue_pair_gbps:.1f} Gb/s fill a NIC ({ADAPTIVE_WINDOW} packets "
             f"of {PAYLOAD} B in {found.round_trip_us:.0f} us), over {CHANNELS_PER_NIC} channels, to a power of two"
         )
-        variables["NCCL_IB_QPS_PER_CONNECTION"] = (str(found.per_connection), why)
-        variables["NCCL_IB_SPLIT_DATA_ON_QPS"] = ("1", "every message is split over all queue pairs")
+        variables[QUEUE_PAIRS] = (str(found.per_connection), why)
+        variables[SPLIT] = ("1", "every message is split over all queue pairs")
     return variables
 
 

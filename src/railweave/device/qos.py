@@ -40,10 +40,6 @@ def qos_config(
         need = math.ceil(one.length_m), qos.pfc.mru or one.mtu, one.speed_gbps
         by_need.setdefault(need, []).append(one.name)
     model = catalog().switches[switch.model]
-    rooms = {
-        (length, mru, speed): port_headroom(catalog(), model, length, speed, mru).limit_bytes
-        for length, mru, speed in by_need
-    }
     cell = model.buffer.cell_bytes
     placed, usual = on_queues(classes, system), type(qos)().classes
     return QosConfig(
@@ -53,7 +49,14 @@ def qos_config(
         if system.marking
         else {},
         buffers=_partition(own_type(Buffers, qos.buffers), system),
-        profiles=pfc_profiles({need: (rooms[need], names) for need, names in by_need.items()}) if lossless else (),
+        profiles=pfc_profiles(
+            {
+                (length, mru, speed): (port_headroom(catalog(), model, length, speed, mru).limit_bytes, names)
+                for (length, mru, speed), names in by_need.items()
+            }
+        )
+        if lossless
+        else (),
         xon_offset_cells=None if qos.pfc.xon_offset is None else qos.pfc.xon_offset // cell,
         watchdog=own_type(Watchdog, qos.pfc.watchdog)
         if qos.pfc.watchdog and system.has("pfc-watchdog", release)

@@ -24,7 +24,7 @@ def queue_pairs(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tup
     """
     found = _own(wanted, colors, far)
     more = environment(far) if far else {}
-    return found | {name: text for name, text in more.items() if name not in found}
+    return found | more | found
 
 
 def _own(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str, str]]:

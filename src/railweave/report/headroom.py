@@ -23,31 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Ports of a device that need the same headroom: ``ports`` of them, what ``of_port`` says per lossless priority."""
+    """Ports of a device that need the same headroom: ``ports`` of them, what ``port`` says per lossless priority."""
 
     kind: str
     ports: int
-    of_port: PortHeadroom
-
-    @property
-    def speed_gbps(self) -> int:
-        """The speed of the ports."""
-        return self.of_port.speed_gbps
-
-    @property
-    def length_m(self) -> float:
-        """The length of the ports' cables."""
-        return self.of_port.length_m
-
-    @property
-    def mtu_bytes(self) -> int:
-        """The MTU of the ports, frame and all."""
-        return self.of_port.mtu_bytes
-
-    @property
-    def each_bytes(self) -> int:
-        """Bytes that packets of the MTU fill at each port."""
-        return self.of_port.need_bytes
+    port: PortHeadroom
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +52,7 @@ class Headroom:
     @property
     def need_bytes(self) -> int:
         """What all ports need together, in every lossless class."""
-        return self.priorities * sum(term.ports * term.each_bytes for term in self.terms)
+        return self.priorities * sum(term.ports * term.port.need_bytes for term in self.terms)
 
     @property
     def fits(self) -> bool:
@@ -104,9 +84,9 @@ class Headroom:
         mine = [term for term in self.terms if term.kind == kind]
         if not mine:
             return None
-        slope = self.priorities * sum(term.ports * term.of_port.per_metre for term in mine)
+        slope = self.priorities * sum(term.ports * term.port.per_metre for term in mine)
         fixed = self.need_bytes - self.priorities * sum(
-            term.ports * term.length_m * term.of_port.per_metre for term in mine
+            term.ports * term.port.length_m * term.port.per_metre for term in mine
         )
         return max(0.0, (have_bytes - fixed) / slope)
 

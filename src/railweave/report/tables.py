@@ -155,7 +155,7 @@ def buffers_table(network: Network) -> dict[str, Any]:
         for role in roles(network, fabric):
             for one in headrooms(network, fabric, role):
                 terms = ", ".join(
-                    f"{term.ports} {term.kind} {term.speed_gbps}G {term.length_m:g} m: {term.each_bytes:,} B"
+                    f"{term.ports} {term.kind} {term.port.speed_gbps}G {term.port.length_m:g} m: {term.port.need_bytes:,} B"
                     for term in one.terms
                 )
                 used = f"{100 * one.need_bytes / one.partition_bytes:.1f} %" if one.partition_bytes else "–"

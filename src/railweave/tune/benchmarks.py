@@ -8,10 +8,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from railweave.bench.plan import NcclTests, Plan, PlannedRun
-from railweave.bench.planning.collectives import QPS
 from railweave.bench.planning.jobs import jobs
 from railweave.bench.running.keeping import PLANNED
 from railweave.catalog import in_force
+from railweave.catalog.posting import QUEUE_PAIRS
 from railweave.collectives.sizes import written
 from railweave.device.host import host_config
 from railweave.errors import InputError
@@ -69,7 +69,7 @@ def _test(file: StudyFile, number: int, asked: TunedCollective, own: Network, ne
         raise InputError([file.document.problem(place, what, "name servers of one kind: `hosts:`")])
     variables = _changed(own, network, job.hosts[0], asked.tenant or "")
     if asked.qps is not None:
-        variables[QPS] = str(asked.qps)
+        variables[QUEUE_PAIRS] = str(asked.qps)
     variables |= {name: _text(value) for name, value in asked.nccl.items()}
     return NcclTests(
         asked.collective,

@@ -127,7 +127,7 @@ def _shared(worst: Headroom) -> tuple[float, str]:
 
 def _shares(at: tuple[Fabric, RoleName], qos: Qos, worst: Headroom, shared: float, source: str) -> list[Derived]:
     steps = [
-        f"{one.ports} {one.kind} ports of {one.speed_gbps}G, {one.length_m:g} m, MTU {one.mtu_bytes}: {one.of_port.words}"
+        f"{one.ports} {one.kind} ports of {one.port.speed_gbps}G, {one.port.length_m:g} m, MTU {one.port.mtu_bytes}: {one.port.words}"
         for one in worst.terms
     ]
     percent = math.ceil(100 * worst.need_bytes / shared)
@@ -145,9 +145,9 @@ def _shares(at: tuple[Fabric, RoleName], qos: Qos, worst: Headroom, shared: floa
 def _thresholds(at: tuple[Fabric, RoleName], qos: Qos, worst: Headroom, shared: float) -> Iterator[Derived]:
     pool = shared * qos.buffers.lossless / 100
     ports = worst.priorities * sum(one.ports for one in worst.terms)
-    largest = max(worst.terms, key=lambda one: one.each_bytes)
-    loop = largest.each_bytes - 2 * largest.mtu_bytes
-    idle = loop + 2 * largest.mtu_bytes
+    largest = max((one.port for one in worst.terms), key=lambda port: port.need_bytes)
+    idle = largest.need_bytes
+    loop = idle - 2 * largest.mtu_bytes
     steps = [
         f"lossless pool {pool:,.0f} bytes; alpha = 2^(index - 7); with n queues over it each has alpha x pool / (1 + n x alpha) (Choudhury and Hahne, 1998)"
     ]
@@ -216,7 +216,7 @@ def _longest_pause_ms(rows: Sequence[tuple[RoleName, Qos, Headroom]]) -> tuple[f
     for role, qos, worst in rows:
         shared, _ = _shared(worst)
         pool = shared * qos.buffers.lossless / 100
-        slowest = min(one.speed_gbps for one in worst.terms)
+        slowest = min(one.port.speed_gbps for one in worst.terms)
         each = pool * 8 / (slowest * 1e9) * 1e3
         times = 2 if role == "leaf" and len(rows) > 1 else 1
         total += times * each

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.bench.plan import NcclTests
 from railweave.bench.planning.rounds import rounds
 from railweave.bench.planning.wanted import Wanted
+from railweave.catalog.posting import QUEUE_PAIRS, SPLIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from railweave.bench.planning.jobs import Job, Scope
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
-QPS, SPLIT = "NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS"
 
 KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send-recv")
 """The collectives that are planned, as ``railweave sim`` calls them."""
@@ -45,7 +45,7 @@ AS_DESIGNED = Knobs()
 
 def queue_pairs(*numbers: int) -> list[Knobs]:
     """Queue pairs of a connection, with the data of a message on all of them."""
-    return [Knobs(f"qps-{number:02d}", ((QPS, str(number)), (SPLIT, "1"))) for number in numbers]
+    return [Knobs(f"qps-{number:02d}", ((QUEUE_PAIRS, str(number)), (SPLIT, "1"))) for number in numbers]
 
 
 def of_scope(

@@ -15,8 +15,6 @@ from railweave.bench.planning.collectives import (
     GIB,
     KINDS,
     MIB,
-    QPS,
-    SPLIT,
     Knobs,
     Sizes,
     numbered,
@@ -24,6 +22,7 @@ from railweave.bench.planning.collectives import (
     queue_pairs,
 )
 from railweave.bench.planning.pairs import Method
+from railweave.catalog.posting import QUEUE_PAIRS, SPLIT
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
@@ -113,7 +112,10 @@ def _table13(pairs: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
         for scope in job.cluster():
             for profile, kind, size in rows:
                 knobs = Knobs(
-                    f"{profile}/{size // MIB}M", ((QPS, "4"), (SPLIT, "1")), PROFILES[profile], _profile(profile)
+                    f"{profile}/{size // MIB}M",
+                    ((QUEUE_PAIRS, "4"), (SPLIT, "1")),
+                    PROFILES[profile],
+                    _profile(profile),
                 )
                 found.append(of_scope(job, scope, kind, Sizes(size, size), knobs, part="table1.3"))
     return numbered(found)
@@ -150,14 +152,14 @@ def _fifty_km_knobs() -> Iterator[Knobs]:
             variables = (
                 ("NCCL_MIN_CTAS", str(channels)),
                 ("NCCL_BUFFSIZE", str(buffer * MIB)),
-                (QPS, "16"),
+                (QUEUE_PAIRS, "16"),
                 (SPLIT, "1"),
             )
             yield Knobs(label, variables)
     for number in (1, 4, 32):
         label = f"channels-08/buffer-128M/qps-{number:02d}"
         yield Knobs(
-            label, (("NCCL_MIN_CTAS", "8"), ("NCCL_BUFFSIZE", str(128 * MIB)), (QPS, str(number)), (SPLIT, "1"))
+            label, (("NCCL_MIN_CTAS", "8"), ("NCCL_BUFFSIZE", str(128 * MIB)), (QUEUE_PAIRS, str(number)), (SPLIT, "1"))
         )
 
 

@@ -49,20 +49,17 @@ def netplan_yaml(config: HostConfig) -> str:
 
 
 def _why(config: HostConfig) -> tuple[str, ...]:
-    slaac = any(nic.slaac for nic in config.nics)
-    eui64 = ("eui64, and no privacy addresses: the design knows the addresses from the MACs.",) if slaac else ()
-    early = (
-        ("It also lets routes be set before the first router advertisement has come, as on-link does.",)
-        if slaac
-        else ()
-    )
-    return (
-        "",
-        *eui64,
+    lines = (
         "ignore-carrier: without it networkd removes addresses, routes and rules of a link that is down for more than 3 s, and",
         "the GIDs that queue pairs are bound to with them. It needs netplan 0.104 or newer.",
-        *early,
     )
+    if any(nic.slaac for nic in config.nics):
+        lines = (
+            "eui64, and no privacy addresses: the design knows the addresses from the MACs.",
+            *lines,
+            "It also lets routes be set before the first router advertisement has come, as on-link does.",
+        )
+    return ("", *lines)
 
 
 def document(config: HostConfig) -> dict[str, Value]:

@@ -182,7 +182,7 @@ def _partitions(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[
 def _at_ports(found: list[Headroom]) -> list[tuple[str, str]]:
     """The arithmetic of each kind of port."""
     words = {
-        f"{term.kind} ports of {term.speed_gbps}G, {term.length_m:g} m: {term.of_port.words}"
+        f"{term.kind} ports of {term.port.speed_gbps}G, {term.port.length_m:g} m: {term.port.words}"
         for one in found
         for term in one.terms
     }
@@ -193,13 +193,13 @@ def _headroom_grid(one: Headroom) -> Grid:
     rows = [
         (
             (
-                f"{one.device}: {counted(term.ports, f'{term.kind} port')} {term.speed_gbps}G, "
-                f"{term.length_m:g} m, MTU {term.mtu_bytes}"
+                f"{one.device}: {counted(term.ports, f'{term.kind} port')} {term.port.speed_gbps}G, "
+                f"{term.port.length_m:g} m, MTU {term.port.mtu_bytes}"
             ),
-            f"{term.each_bytes:,} B",
-            f"{term.of_port.limit_bytes:,} B",
+            f"{term.port.need_bytes:,} B",
+            f"{term.port.limit_bytes:,} B",
             f"x {term.ports} x {one.priorities}",
-            f"{term.ports * one.priorities * term.each_bytes:,} B",
+            f"{term.ports * one.priorities * term.port.need_bytes:,} B",
         )
         for term in one.terms
     ]

@@ -64,7 +64,7 @@ class Wiring:
     """The row of each link."""
 
     def port(self, link: str, name: str) -> int | None:
-        """Return the port, counted over all nodes, by which a NIC or switch is on a link; None where it is not: nothing leaves there."""
+        """Return the port, counted over all nodes, by which a NIC or switch is on a link; None if it is not on the link."""
         row, node = self.cable.get(link), self.node[name]
         if row is None:
             return None

@@ -14,7 +14,7 @@ from railweave.device.qos_model import pfc_profiles
 from railweave.systems.dell_sonic.read.ports import fewest
 from railweave.systems.dell_sonic.read.words import number
 from railweave.systems.dell_sonic.render.qos import NAME, lossy_group
-from railweave.systems.sonic.render.buffers import NO_OFFSET, in_cells
+from railweave.systems.sonic.render.buffers import NO_OFFSET, reserve_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -180,12 +180,12 @@ def _profiles(
 
 def _mru(size: int, room: int, length: int, port: Interface, mtus: Sequence[int], model: SwitchModel) -> int:
     """The MRU of a port's profile that does not say it: of the ports' MTUs, the most usual one that its two sizes are for."""
-    speed, frames = port.speed_gbps, model.sonic.pause_reserve_frames if model.sonic else 2
+    speed = port.speed_gbps
     fits = (
         one
         for one in mtus
         if speed
-        and size == frames * in_cells(one, model)
+        and size == reserve_bytes(one, model)
         and room == port_headroom(catalog(), model, length, speed, one).limit_bytes
     )
     return next(fits, port.mtu)

@@ -16,7 +16,7 @@ from railweave.systems.sonic.render.buffers import (
     LOSSLESS,
     LOSSY,
     NO_OFFSET,
-    in_cells,
+    reserve_bytes,
 )
 
 if TYPE_CHECKING:
@@ -175,11 +175,10 @@ def _mru(row: Row, port: Interface, length: int, interfaces: Sequence[Interface]
     size, xoff = row.number("size"), row.number("xoff")
     if model is None or size is None or port.vlan is not None or port.kind != "server":
         return port.mtu
-    frames = model.sonic.pause_reserve_frames if model.sonic else 2
     others = [one.mtu for one in interfaces if one.vlan is not None or one.kind != "server"]
     for mru in (*dict.fromkeys(others), SERVER_PORT, port.mtu):
         needed = port_headroom(catalog(), model, length, port.speed_gbps, mru).limit_bytes
-        if frames * in_cells(mru, model) == size and needed == xoff:
+        if (reserve_bytes(mru, model), needed) == (size, xoff):
             return mru
     return port.mtu
 
@@ -197,7 +196,7 @@ def _lossless(row: Row, mru: int, model: SwitchModel | None, found: Buffering, g
     if model is None or xoff is None:
         return
     platform, cell = model.sonic, model.buffer.cell_bytes
-    if size != (platform.pause_reserve_frames if platform else 2) * in_cells(mru, model):
+    if size != reserve_bytes(mru, model):
         row.leave("size")
     if offset is not None and offset != (platform.xon_offset_bytes if platform else 0):
         found.xon_offset_cells = offset // cell

@@ -59,16 +59,20 @@ def profile_name(port: Interface, profile: PfcProfile) -> str:
     return f"pg_lossless_{port.speed_gbps * 1000}_{profile.cable_length_m}m{mru}_profile"
 
 
+def reserve_bytes(mru: int, model: SwitchModel) -> int:
+    """Bytes that a lossless group has for itself: so many frames of the MRU, in cells."""
+    return (model.sonic.pause_reserve_frames if model.sonic else 2) * in_cells(mru, model)
+
+
 def lossless_profile(profile: PfcProfile, qos: QosConfig, model: SwitchModel) -> Row:
     """Room that is the group's own, room for what arrives after XOFF, and when the pause ends."""
     cell, platform = model.buffer.cell_bytes, model.sonic
-    frames = platform.pause_reserve_frames if platform else 2
     offset = platform.xon_offset_bytes if platform else 0
     if qos.xon_offset_cells is not None:
         offset = qos.xon_offset_cells * cell
     return {
         "pool": LOSSLESS,
-        "size": str(frames * in_cells(profile.mru_bytes, model)),
+        "size": str(reserve_bytes(profile.mru_bytes, model)),
         "dynamic_th": threshold(qos.buffers.ingress_dynamic_threshold),
         "xon": "0",
         "xoff": str(profile.headroom_bytes),
