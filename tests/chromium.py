@@ -11,6 +11,7 @@ with browser() as chromium:
 from __future__ import annotations
 
 import base64
+import contextlib
 import itertools
 import json
 import os
@@ -35,6 +36,10 @@ def program() -> str | None:
     return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
 
 
+class CommandError(RuntimeError):
+    """The browser refused a command, or the page it was meant for has gone."""
+
+
 class Chromium:
     """A running browser: commands go in, answers and events come out, each ended by a zero byte. ``group`` is that of its processes."""
 
@@ -57,7 +62,7 @@ class Chromium:
             answer = self._next()
             if answer.get("id") == number:
                 if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']['message']}")
+                    raise CommandError(f"{method}: {answer['error']['message']}")
                 return answer["result"]
 
     def _next(self) -> dict[str, Any]:
@@ -131,12 +136,15 @@ class Page:
         return found["result"].get("value")
 
     def wait_for(self, expression: str) -> None:
-        """Until an expression is true."""
+        """Until an expression is true, on this page or on the one that a link or form on it leads to."""
         end = time.monotonic() + SECONDS
-        while not self.evaluate(expression):
-            if time.monotonic() > end:
-                raise TimeoutError(f"never true: {expression}")
-            self.evaluate("new Promise(requestAnimationFrame)")
+        while time.monotonic() < end:
+            # A page that is left while it is asked answers no more: the next one is asked again.
+            with contextlib.suppress(CommandError):
+                if self.evaluate(expression):
+                    return
+                self.evaluate("new Promise(requestAnimationFrame)")
+        raise TimeoutError(f"never true: {expression}")
 
     def place(self, selector: str) -> tuple[float, float]:
         """The middle of the first element that a selector finds, brought into view."""
