@@ -113,8 +113,13 @@ class Folder:
     def create(self, name: str, content: bytes, mode: int = 0o666) -> None:
         """Write a file that is not there yet, in folders that are made as needed; ``mode`` is less the umask."""
         handle, own = self._at(name, make=True)
-        with os.fdopen(os.open(own, _NEW, mode, dir_fd=handle), "wb") as stream:
-            stream.write(content)
+        file = os.open(own, _NEW, mode, dir_fd=handle)
+        try:
+            left = memoryview(content)
+            while left:
+                left = left[os.write(file, left) :]
+        finally:
+            os.close(file)
 
     def move(self, name: str, target: Folder, to: str) -> None:
         """Rename a file into another folder on the same file system; what stood there is replaced, and no link is followed."""

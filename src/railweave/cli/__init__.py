@@ -9,6 +9,9 @@ import sys
 
 def main() -> None:
     """Run the command line. Exit codes: 0 good, 1 errors found, 2 bad use or input, 130 interrupted (by typer)."""
+    gc.set_threshold(
+        200_000, 50, 50
+    )  # what is imported and designed stays, and searching it again and again costs a tenth
     from railweave.cli.app import app
     from railweave.cli.failures import run
 

@@ -21,7 +21,7 @@ from railweave.manifest import HELD, MANIFEST, STAGING, VERSION, digest, is_belo
 from railweave.writing import Folder, beside
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence, Set
 
 
 def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -70,8 +70,11 @@ def write_folder(
         with contextlib.ExitStack() as opened:
             opened.enter_context(making(folder))
             output = opened.enter_context(Folder(folder))
-            _check_targets(output, [*wanted, *stale])
-            changed = [name for name, content in wanted.items() if output.read(name) != content]
+            there = {one.name for one in folder.iterdir()}
+            _check_targets(output, [*wanted, *stale], there)
+            changed = [
+                name for name, content in wanted.items() if _top(name) not in there or output.read(name) != content
+            ]
             for left in folder.glob(f"{STAGING}*"):  # of a build that was killed
                 shutil.rmtree(left, ignore_errors=True)
             staging = opened.enter_context(_staging(folder))
@@ -83,7 +86,7 @@ def write_folder(
                 if _differs(path, content)
             }
             with _uninterrupted():
-                _install(output, staging, changed, stale)
+                _install(output, staging, changed, stale, there)
                 for path, place in moves.items():
                     place.replace(path)
     except OSError as error:
@@ -104,12 +107,17 @@ def making(folder: Path) -> Generator[None]:
                 path.rmdir()
 
 
-def _check_targets(output: Folder, names: Sequence[str]) -> None:
+def _top(name: str) -> str:
+    """The entry of the output folder that a file is in, or is."""
+    return name.partition("/")[0]
+
+
+def _check_targets(output: Folder, names: Sequence[str], there: Set[str]) -> None:
     """Refuse, before anything is touched, what could stop the renaming half-way or lead it outside the folder."""
     for name in names:
         if not is_below(name):
             raise OutputError(f"{name} would be written outside {output.path}; nothing was changed")
-        if output.kind(name) == "folder":
+        if _top(name) in there and output.kind(name) == "folder":
             raise OutputError(
                 f"{output.path / name} is a folder, and a file is to be written there; nothing was changed"
             )
@@ -137,9 +145,10 @@ def _write(staging: Folder, name: str, content: bytes, *, private: bool) -> None
     staging.create(name, content, 0o600 if private else 0o777 if name.endswith(".sh") else 0o666)
 
 
-def _install(output: Folder, staging: Folder, changed: list[str], stale: list[str]) -> None:
-    """Rename staged files into place, the manifest last."""
-    for name in sorted(changed, key=lambda one: one == MANIFEST):
+def _install(output: Folder, staging: Folder, changed: list[str], stale: list[str], there: Set[str]) -> None:
+    """Rename staged files into place, folders that are not there as a whole, the manifest last."""
+    moved = dict.fromkeys(name if (top := _top(name)) in there else top for name in changed)
+    for name in sorted(moved, key=lambda one: one == MANIFEST):
         staging.move(name, output, name)
     for name in stale:
         output.remove(name)

@@ -41,7 +41,8 @@ def spread(function: Callable[[str], Result], names: Sequence[str]) -> list[Resu
 def spreading(function: Callable[[str], Result], names: Sequence[str]) -> Generator[Callable[[], list[Result]]]:
     """The same beside what the caller does meanwhile; what is given waits for the results.
 
-    Workers see everything as it is on entering. Where there are none, the work is done when the results are asked for.
+    Workers see everything as it is on entering. Where there are none, the work is done when the results are asked for. The
+    last name's is done before they start: what it imports and remembers, each of them then has.
     """
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
     forked = multiprocessing.current_process().daemon
@@ -51,18 +52,20 @@ def spreading(function: Callable[[str], Result], names: Sequence[str]) -> Genera
     if cores < 2 or len(names) < LEAST or forked or threaded:
         yield lambda: [function(name) for name in names]
         return
+    *others, last = names
+    at_last = function(last)
     context = multiprocessing.get_context("fork")
     taken = context.Value("l", 0)
-    step = max(1, len(names) // (8 * cores))
+    step = max(1, len(others) // (8 * cores))
     workers: list[tuple[BaseProcess, BinaryIO]] = []
     try:
         for _ in range(min(cores, MOST_WORKERS)):
             file = os.fdopen(os.memfd_create("railweave"), "w+b")
             workers.append(
-                (context.Process(target=_work, args=(function, names, step, taken, file), daemon=True), file)
+                (context.Process(target=_work, args=(function, others, step, taken, file), daemon=True), file)
             )
             workers[-1][0].start()
-        yield lambda: _gathered(workers, len(names))
+        yield lambda: [*_gathered(workers, len(others)), at_last]
     finally:
         for process, file in workers:
             if process.is_alive():

@@ -24,6 +24,7 @@ LINE = 118
 _NESTED = frozenset({dict, list})
 
 _encode = json.JSONEncoder().encode
+_text = json.encoder.encode_basestring_ascii
 
 
 def host_json(config: HostConfig) -> str:
@@ -40,7 +41,10 @@ def _laid_out(value: Any, indent: str) -> str:  # noqa: ANN401 - JSON
         items = cast("dict[str, Any]", value)
         if _is_flat(items.values()) and len(text := _encode(value)) <= LINE - len(indent):
             return text
-        parts = [f"{_encode(key)}: {_laid_out(one, inner)}" for key, one in items.items()]
+        parts = [
+            f"{_text(key)}: {_text(one) if isinstance(one, str) else _laid_out(one, inner)}"
+            for key, one in items.items()
+        ]
         return f"{{\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}}}"
     entries = cast("list[Any]", value)
     if _is_flat(entries):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
@@ -65,7 +64,9 @@ def _version(way: Addressed | Literal["default"] | None) -> int:
 
 
 def _words(lines: Iterable[str]) -> str:
-    return "\n".join(f"  {shlex.quote(line)}" for line in lines)
+    """A word of the shell on each line; all of them hold a blank or ``|``, so that each needs quotes."""
+    text = "\n".join(lines).replace("'", "'\"'\"'").replace("\n", "'\n  '")
+    return f"  '{text}'" if text else ""
 
 
 @cache

@@ -146,19 +146,24 @@ def _printed(value: dict[str, Value], indent: str) -> Iterator[str]:
             yield from _printed(one, indent + "  ")
         elif isinstance(one, list) and any(isinstance(item, dict) for item in one):
             yield f"{indent}{_text(key)}:"
-            for item in one:
-                yield f"{indent}  - {_item(item)}"
+            yield f"{indent}  - " + f"\n{indent}  - ".join(map(_item, one))
         else:
             yield f"{indent}{_text(key)}: {_item(one)}"
 
 
 def _item(item: Value) -> str:
     """An item of a list on one line: a route is read faster so."""
+    if isinstance(item, str):
+        return _text(item)
     if isinstance(item, dict):
-        return "{" + ", ".join([f"{key}: {_item(one)}" for key, one in item.items()]) + "}"
+        return (
+            "{"
+            + ", ".join([f"{key}: {_text(one) if isinstance(one, str) else _item(one)}" for key, one in item.items()])
+            + "}"
+        )
     if isinstance(item, list):
         return "[" + ", ".join(map(_item, item)) + "]"
-    return _text(item) if isinstance(item, str) else str(item).lower()
+    return str(item).lower()
 
 
 @lru_cache(maxsize=4096)

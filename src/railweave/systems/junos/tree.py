@@ -14,7 +14,7 @@ INDENT = "    "
 _PLAIN = re.compile(r"(?!/\*)[^\s{}\[\];\"#|?]+")
 
 
-@dataclass
+@dataclass(slots=True)
 class Statement:
     """One statement. ``words`` name it, ``values`` follow; ``children`` is None for a statement that ends in ``;``.
 
@@ -41,26 +41,32 @@ class Statement:
         return next((one for one in self.children or () if one.words == words), None)
 
 
+@lru_cache(maxsize=4096)
+def _split(words: str) -> tuple[str, ...]:
+    """The words of a name; there are few, said for every port of every switch."""
+    return tuple(words.split())
+
+
 def leaf(name: str, *values: object) -> Statement:
     """``name value;``; without values a flag, ``name;``."""
-    return Statement(tuple(name.split()), tuple(str(value) for value in values))
+    return Statement(_split(name), tuple(map(str, values)))
 
 
 def choices(name: str, values: Iterable[object]) -> Statement:
     """``name [ a b ];``: a leaf that holds a list."""
-    return Statement(tuple(name.split()), tuple(str(value) for value in values), several=True)
+    return Statement(_split(name), tuple(map(str, values)), several=True)
 
 
 def entry(*words: object, key: int = 0) -> Statement:
     """A list entry without a body: ``address fc00::1/64;``, or with it on one line, named by its first ``key`` words."""
-    return Statement(tuple(str(word) for word in words), key=key)
+    return Statement(tuple(map(str, words)), key=key)
 
 
 def block(
     words: str | tuple[object, ...], *parts: Statement | Iterable[Statement | None] | None, keep: bool = False
 ) -> Statement | None:
     """``words { … }``; None where nothing is inside, unless ``keep``."""
-    names = tuple(words.split()) if isinstance(words, str) else tuple(str(word) for word in words)
+    names = _split(words) if isinstance(words, str) else tuple(map(str, words))
     children: list[Statement] = []
     for part in parts:
         if isinstance(part, Statement):
@@ -91,20 +97,19 @@ def to_curly(statements: Iterable[Statement]) -> str:
     """The curly-brace form, as ``show configuration`` prints it."""
     lines: list[str] = []
 
-    def add(statement: Statement, indent: str) -> None:
-        words = _line(statement.words)
-        if statement.children is not None:
-            lines.append(f"{indent}{words} {{")
-            for child in statement.children:
-                add(child, indent + INDENT)
-            lines.append(f"{indent}}}")
-        elif len(statement.values) > 1:
-            lines.append(f"{indent}{words} [ {_line(statement.values)} ];")
-        else:
-            lines.append(f"{indent}{words} {_line(statement.values)};" if statement.values else f"{indent}{words};")
+    def add(beside: Iterable[Statement], indent: str) -> None:
+        for one in beside:
+            words, values = _line(one.words), one.values
+            if one.children is not None:
+                lines.append(f"{indent}{words} {{")
+                add(one.children, indent + INDENT)
+                lines.append(f"{indent}}}")
+            elif len(values) > 1:
+                lines.append(f"{indent}{words} [ {_line(values)} ];")
+            else:
+                lines.append(f"{indent}{words} {_line(values)};" if values else f"{indent}{words};")
 
-    for statement in statements:
-        add(statement, "")
+    add(statements, "")
     return "\n".join(lines) + "\n"
 
 
@@ -120,16 +125,15 @@ def to_set(statements: Iterable[Statement]) -> str:
     """The ``set`` form, as ``show configuration | display set`` prints it."""
     lines: list[str] = []
 
-    def add(statement: Statement, above: str) -> None:
-        here = f"{above} {_line(statement.words)}"
-        if statement.children is not None:
-            for child in statement.children:
-                add(child, here)
-        elif statement.values:
-            lines.extend(f"{here} {quoted(value)}" for value in statement.values)
-        else:
-            lines.append(here)
+    def add(beside: Iterable[Statement], above: str) -> None:
+        for one in beside:
+            here = f"{above} {_line(one.words)}"
+            if one.children is not None:
+                add(one.children, here)
+            elif one.values:
+                lines.extend([f"{here} {quoted(value)}\n" for value in one.values])
+            else:
+                lines.append(f"{here}\n")
 
-    for statement in statements:
-        add(statement, "set")
-    return "".join(f"{line}\n" for line in lines)
+    add(statements, "set")
+    return "".join(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from railweave.systems.junos.names import FAMILIES
@@ -108,6 +109,7 @@ def _loopback_address(address: str, first: str) -> Statement | None:
     return entry("address", address)
 
 
+@lru_cache(maxsize=4096)
 def port_order(name: str) -> tuple[int, ...]:
     """Ports by number: et-0/0/2 before et-0/0/16, a port before its channels."""
     numbers = name.partition("-")[2].replace(":", "/").split("/")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
@@ -118,10 +119,12 @@ def _shared(config: DeviceConfig, qos: QosConfig) -> tuple[str, ...]:
     """What the pools must show: shares of what dedicated buffers leave, and at least what the ports' headroom needs."""
     speeds = {one.name: one.speed_gbps for one in config.interfaces}
     model = catalog().switches[config.model]
+    alike = Counter(
+        (profile.cable_length_m, speeds[port], profile.mru_bytes) for profile in qos.profiles for port in profile.ports
+    )
     need = sum(
-        port_headroom(catalog(), model, profile.cable_length_m, speeds[port], profile.mru_bytes).need_bytes
-        for profile in qos.profiles
-        for port in profile.ports
+        ports * port_headroom(catalog(), model, length_m, speed, mru).need_bytes
+        for (length_m, speed, mru), ports in alike.items()
     ) * sum(one.lossless for one in qos.classes.values())
     words = (
         [f"ingress, Lossless Headroom: at least {math.ceil(need / 1024):,} KB, which the ports below need"]
