@@ -9,6 +9,7 @@ and the cells that all this takes. With 64-byte packets it gives, cell by cell, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ SMALLEST_BYTES = 64
 """The smallest Ethernet frame (IEEE 802.3, 4.2.3.3)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PortHeadroom:
     """Headroom that one port and priority needs after it sends PFC XOFF.
 
@@ -59,7 +60,7 @@ class PortHeadroom:
         """Bytes of buffer that one more metre of cable adds to ``need_bytes``."""
         return self.metre_bytes * self.packet_bytes / (self.mtu_bytes + GAP_BYTES)
 
-    @property
+    @cached_property
     def need_bytes(self) -> int:
         """Bytes of buffer that packets of the MTU fill: what a pool of headroom must hold for every port at once."""
         filled = self.wire_bytes * self.packet_bytes / (self.mtu_bytes + GAP_BYTES)
@@ -80,7 +81,7 @@ class PortHeadroom:
         """Cells that a packet of 64 bytes takes."""
         return -(-SMALLEST_BYTES // self.cell_bytes)
 
-    @property
+    @cached_property
     def limit_bytes(self) -> int:
         """The most that the port may take: the worst case by arithmetic or the platform's own table, the larger of them."""
         need = (

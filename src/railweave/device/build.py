@@ -28,7 +28,7 @@ from railweave.device.timers import RouterAdvertisements
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.hardware import PortGroup, SwitchModel
+    from railweave.catalog.hardware import PortGroup
     from railweave.catalog.systems import System
     from railweave.network.devices import Cable, End, PortQos, Segment, Switch
     from railweave.network.fabric import Fabric
@@ -63,9 +63,9 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
     role = fabric.role(switch.role)
     ends = [ends_of(cable, name) for cable in network.cables_of(name)]
     lane = {end.port: _lanes(end.lanes)[0] for end, _, _ in ends}
-    lanes_of = {place: _lanes_of(model, place) for place in {end.physical or 0 for end, _, _ in ends}}
+    lanes_of = {place: group.lanes for group in model.ports for place in range(group.first, group.last + 1)}
     names = {
-        end.port: _port_name(target, place, end.channel, lane[end.port], lanes_of[place], model.cards)
+        end.port: _port_name(target, place, end.channel, lane[end.port], lanes_of.get(place, 8), model.cards)
         for end, _, _ in ends
         for place in [end.physical or 0]
     }
@@ -74,6 +74,8 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
     of_segments = not fabric.own_links or bool(fabric.tenants) or bool(fabric.other_link)
     usual = {kind: here or not some for kind, here in pauses.items()}
     except_for = {one.port: one for one in switch.port_qos}
+    optics = catalog().optics
+    copper = {one for one in {end.optic for end, _, _ in ends} if one in optics and optics[one].copper}
     cabled = tuple(
         _interface(
             network,
@@ -84,7 +86,10 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
             far,
             cable,
             of_segments=of_segments,
-            pauses=_pauses(except_for.get(end.port), usual=usual[cable.kind]),
+            pauses=_pauses(except_for[end.port], usual=usual[cable.kind])
+            if end.port in except_for
+            else usual[cable.kind],
+            copper=end.optic in copper,
         )
         for end, far, cable in ends
     )
@@ -92,7 +97,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
     if fabric.edge_ports:
         edges = edge_interfaces(fabric, switch, system, model, pauses=pauses["server"] or not some)
         edges = tuple(
-            replace(one, pauses=_pauses(except_for.get(edge.port), usual=one.pauses))
+            replace(one, pauses=_pauses(except_for[edge.port], usual=one.pauses)) if edge.port in except_for else one
             for one, edge in zip(edges, (e for e in fabric.edge_ports if e.leaf == name), strict=True)
         )
         interfaces = _in_order(edges, fabric, interfaces, ends)
@@ -153,9 +158,9 @@ def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
     return {one.name for one in interfaces if not ports.isdisjoint(one.link.split("--"))} if ports else set()
 
 
-def _pauses(one: PortQos | None, *, usual: bool) -> bool:
-    """Whether PFC is on a port: as on others, unless the file has an exception for it."""
-    if one is None or (one.bound and one.pauses is None):
+def _pauses(one: PortQos, *, usual: bool) -> bool:
+    """Whether PFC is on a port that the file has an exception for; ``usual``: on others."""
+    if one.bound and one.pauses is None:
         return usual
     return one.bound and bool(one.pauses)
 
@@ -198,11 +203,6 @@ def _port_name(nos: str, physical: int, channel: int | None, lane: int, lanes: i
     return catalog().systems[nos].name_of(physical, channel, lane, lanes, cards)
 
 
-def _lanes_of(model: SwitchModel, physical: int) -> int:
-    group = model.group_of(physical)
-    return group.lanes if group else 8
-
-
 @lru_cache(maxsize=256)
 def _lanes(text: str) -> tuple[int, int]:
     """The first and the last electrical lane of a port."""
@@ -221,6 +221,7 @@ def _interface(
     *,
     of_segments: bool,
     pauses: bool,
+    copper: bool,
 ) -> Interface:
     """The port at one end of a cable. ``of_segments``: whether server ports may be members of VLANs or tenants."""
     segment = None
@@ -230,7 +231,6 @@ def _interface(
     trunk = segment is not None and segment.vlan is not None and fabric.link_of(segment.vlan) == "trunk"
     across = fabric.interconnect if network.between_sites(cable) else None
     first, last = _lanes(end.lanes)
-    optics = catalog().optics
     return Interface(
         name=name,
         link=cable.name,
@@ -249,7 +249,7 @@ def _interface(
         macsec=own_type(Macsec, across.macsec) if across and across.macsec else None,
         pauses=(across is None or across.pfc) and pauses,
         tagged=fabric.tagged_vlans if trunk else (),
-        copper=end.optic in optics and optics[end.optic].copper,
+        copper=copper,
     )
 
 

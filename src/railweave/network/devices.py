@@ -171,7 +171,7 @@ class Nic:
         if not self.addresses:
             return ()
         wanted = family or self.addresses[0].family
-        return tuple(one for one in self.addresses if one.family == wanted) or self.addresses
+        return tuple([one for one in self.addresses if one.family == wanted]) or self.addresses
 
 
 @dataclass(frozen=True, slots=True)

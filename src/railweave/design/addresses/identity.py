@@ -65,6 +65,8 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
         one.name: listed(context, layout, ("pools", "router_ids"), lists, one.role, one.number, one.name)
         for one in entries
     }
+    base = int(own_pool.network_address)
+    owners = {int(ipaddress.ip_address(one)) - base: name for name, one in by_list.items() if one}
     result: list[Switch] = []
     pools = {"leaf": spec.pools.leaf_asn, "spine": spec.pools.spine_asn, "super-spine": spec.pools.super_spine_asn}
     pools["dci"] = spec.pools.dci_asn
@@ -85,7 +87,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
         router_id = by_list[device] or _host(
             context,
             own_pool,
-            _beside_lists(router_ids, by_list, own_pool, device),
+            _beside_lists(router_ids, owners, device),
             ("fabrics", name, "pools", "router_id"),
             device,
         )
@@ -129,17 +131,12 @@ def _room_for(number: int, first: int, others: Sequence[tuple[int, int]]) -> str
     return f"move it, for example to {start}-{start + number - 1}: widened, it would overlap another pool of AS numbers"
 
 
-def _beside_lists(
-    slots: Mapping[str, int],
-    by_list: Mapping[str, str],
-    pool: ipaddress.IPv4Network | ipaddress.IPv6Network,
-    device: str,
-) -> int:
+def _beside_lists(slots: Mapping[str, int], owners: Mapping[int, str], device: str) -> int:
     """The host part of a router id from the pool: the switch's slot, or, where a list gives that one away, the slot of who has it.
 
-    That one's own slot is free, for its router id is in the list; so no other switch gets another router id.
+    ``owners`` are those that have a router id of a list, by its host part. Their own slots are free; so no other switch gets
+    another router id.
     """
-    owners = {int(ipaddress.ip_address(one)) - int(pool.network_address): name for name, one in by_list.items() if one}
     host = slots[device]
     while host in owners:
         host = slots[owners[host]]

@@ -18,6 +18,7 @@ from railweave.errors import InputError, NetworkPart, Problem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from railweave.config.addresses import Family, Prefix
     from railweave.network.model import Network
     from railweave.simulation.model.wiring import Wiring
 
@@ -112,18 +113,24 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
     rows: list[tuple[int, int, int]] = []
     colors: dict[tuple[str, int | None], int] = {}
     places: list[list[int]] = [[] for _ in wiring.nics]
+    routed_by: dict[tuple[int, Family | None], dict[int | None, Prefix]] = {}  # many NICs share a segment
     for server in network.servers:
         for nic in server.nics:
             host = wiring.node.get(f"{server.name}:{nic.name}")
             if host is None:
                 continue
             segment = network.segment_of(server.name, nic)
-            subnets = {(subnet.color, subnet.family): subnet.routed_by for subnet in segment.subnets}
-            for one in nic.addresses_of(network.job_family(nic.fabric, nic.tenant)):
+            own = nic.addresses_of(network.job_family(nic.fabric, nic.tenant))
+            family = own[0].family if own else None  # of all of them
+            subnets = routed_by.get((id(segment), family))
+            if subnets is None:
+                subnets = {subnet.color: subnet.routed_by for subnet in segment.subnets if subnet.family == family}
+                routed_by[id(segment), family] = subnets
+            for one in own:
                 places[host].append(len(text))
                 text.append(one.address)
                 color = colors.setdefault((nic.fabric, one.color), len(colors))
-                prefix_of = subnets[one.color, one.family]
+                prefix_of = subnets[one.color]
                 if prefix_of not in index:  # only in running configurations: a design has every gateway
                     what = f"no switch has the prefix {prefix_of} of this NIC's gateway"
                     fix = f"put the gateway back on {nic.leaf}; `railweave verify --running` names the statement"

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
@@ -28,10 +29,10 @@ from railweave.simulation.model.classes import remarks, unbound, unpaused
 from railweave.simulation.model.outages import REPAIR_PS, Change, Timeline, places_down
 from railweave.simulation.model.tables import Forwarding, by_address, joined_prefixes, nic_port
 from railweave.simulation.model.transport import transport
-from railweave.simulation.model.wiring import WIRING_NOTE, Wiring, wire
+from railweave.simulation.model.wiring import WIRING_NOTE, Wiring, fabrics, wire
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -126,19 +127,19 @@ class PacketFabric:
     def _arguments(
         self, pairs: NDArray[np.uint32], used: NDArray[np.int64], timeline: Timeline, *, by_prefix: bool
     ) -> Arguments:
-        forwarding = Forwarding(self.wiring, self.balance, self.repairs, self.joined)
+        standing, entries = self._standing
+        forwarding = standing.copy()
         ports = nic_port(self.wiring)
 
-        def table(routes: Routes, dead: Collection[str] = ()) -> NDArray[np.uint32]:
-            entries = forwarding.entries(routes, dead)
+        def table(entries: NDArray[np.uint32]) -> NDArray[np.uint32]:
             return entries if by_prefix else by_address(self.wiring, self.addresses, ports, entries, used)
 
-        now = table(self.routes)
+        now = table(entries)
         hosts = len(self.wiring.nics)
         group = now
         changes: list[NDArray[np.uint64]] = [_rows([*self._down(), *timeline.changes])]
         for one in timeline.tables:
-            after = table(one.routes, one.dead)
+            after = table(forwarding.entries(one.routes, one.dead))
             for name in one.routes.down & set(
                 self.wiring.switches
             ):  # what is dead keeps its tables: nothing reads them
@@ -164,6 +165,14 @@ class PacketFabric:
             without_pfc=self.without_pfc,
             without_ecn=self.without_ecn,
         )
+
+    @cached_property
+    def _standing(self) -> tuple[Forwarding, NDArray[np.uint32]]:
+        """What every run begins with, made once: forwarding by the routes, and its entries."""
+        forwarding = Forwarding(self.wiring, self.balance, self.repairs, self.joined)
+        entries = forwarding.entries(self.routes)
+        entries.flags.writeable = False
+        return forwarding, entries
 
     def _down(self) -> list[Change]:
         known = (
@@ -198,8 +207,9 @@ def packet_fabric(
     notes = dict.fromkeys((WIRING_NOTE, *sent.notes, FAULTS_NOTE))
     profiles: dict[tuple[tuple[str, str], ...], int] = {}
     profile = np.zeros(len(wiring.kinds), np.uint16)
+    simulated = set(fabrics(network))
     for number, config in enumerate(here, len(wiring.nics)):
-        cables = [cable for cable in network.cables_of(config.name) if cable.name in wiring.cable]
+        cables = [cable for cable in network.cables_of(config.name) if cable.fabric in simulated]
         own, said = switch_parameters(config, cables, host.qos_of(nic.fabric))
         own |= dlb_parameters(config.balancing) | dict(wanted.knobs) | _tunnel(network, config)
         profile[number] = profiles.setdefault(tuple(own.items()), len(profiles))

@@ -40,6 +40,12 @@ class Forwarding:
         self._joined = joined
         self._groups: dict[tuple[int, tuple[int, ...]], int] = {}
 
+    def copy(self) -> Forwarding:
+        """The same, to which more tables can be added."""
+        other = Forwarding(self._wiring, self._balance, self._repairs, self._joined)
+        other._groups = dict(self._groups)
+        return other
+
     def entries(self, routes: Routes, dead: Collection[str] = ()) -> NDArray[np.uint32]:
         """A row for each switch and a column for each prefix, as ``FlowEngine`` takes it: ``HERE`` where the address decides.
 
@@ -52,8 +58,11 @@ class Forwarding:
                 continue
             gone = dead if self._repairs[row] else ()
             if self._joined is None:
-                known, inverse = np.unique(fib.group, return_inverse=True)
-                table[row] = self._of(row, name, routes, known.reshape(-1, 1), gone)[inverse.reshape(-1)]
+                least = int(fib.group.min(initial=0))
+                known = np.flatnonzero(np.bincount(fib.group - least)) + least  # numbers are small: no sorting
+                entry = np.full(int(known.max(initial=least)) - least + 1, NO_GROUP, np.uint32)
+                entry[known - least] = self._of(row, name, routes, known.astype(np.int32).reshape(-1, 1), gone)
+                table[row] = entry[fib.group - least]
                 continue
             ids = np.append(fib.group, np.int32(UNREACHABLE))[self._joined]
             known, inverse = np.unique(ids, axis=0, return_inverse=True)
@@ -73,10 +82,10 @@ class Forwarding:
             if LOCAL in ids:
                 found[place] = HERE
                 continue
-            links = dict.fromkeys(link for group in ids if group >= 0 for link in routes.groups[group])
-            left = [link for link in links if link not in gone] or links
-            found_on = (self._wiring.port(link, name) for link in left)
-            ports = tuple(port - first for port in found_on if port is not None)
+            links = dict.fromkeys([link for group in ids if group >= 0 for link in routes.groups[group]])
+            left = ([link for link in links if link not in gone] if gone else ()) or links
+            found_on = [self._wiring.port(link, name) for link in left]
+            ports = tuple([port - first for port in found_on if port is not None])
             if len(ports) == 1:
                 found[place] = ONE_PORT | ports[0]
             elif ports:

@@ -69,7 +69,8 @@ class Wiring:
         if row is None:
             return None
         nodes, ports = self._ends
-        return next((ports[row][side] for side in (0, 1) if nodes[row][side] == node), None)
+        one, other = nodes[row]
+        return ports[row][0] if one == node else ports[row][1] if other == node else None
 
     @cached_property
     def _ends(self) -> tuple[list[list[int]], list[list[int]]]:
