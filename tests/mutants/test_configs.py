@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import fields, replace
 
 import pytest
 
+from railweave.catalog import in_force
 from railweave.device.model import DeviceConfig
+from railweave.systems import system, systems
 from tests.mutants.configs import at, crashes, designed, edited, networks, places, put
 
 MUTANTS = 500
@@ -51,3 +54,21 @@ def test_every_system_has_every_example() -> None:
     made = list(networks())
     assert len(made) == len(set(made))
     assert {nos for _, nos in made} == {"dell_sonic", "eos", "frr", "junos", "sonic"}
+
+
+@pytest.mark.parametrize("nos", sorted(systems()))
+@pytest.mark.parametrize(
+    ("example", "device"), [("aidc-three-fabrics", "backend2-spine4"), ("evpn-functional", "leaf1")]
+)
+def test_what_others_name_may_be_missing(nos: str, example: str, device: str) -> None:
+    """Profiles, groups and policies name ports, gateways, VRFs: a device that was read may lack any or all of them."""
+    network, configs = designed(example, nos)
+    config, here = configs[device], system(nos)
+    with in_force(network.catalog):
+        for field in fields(DeviceConfig):
+            whole = getattr(config, field.name)
+            if isinstance(whole, tuple) and whole:
+                for left in ((), whole[1:], whole[:-1]):
+                    one = replace(config, **{field.name: left})
+                    assert isinstance(here.gaps(one), list)
+                    assert here.files(one)

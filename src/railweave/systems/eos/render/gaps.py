@@ -102,9 +102,9 @@ def _mru_in_table(config: DeviceConfig, qos: QosConfig) -> bool:
     model = catalog().switches.get(config.model)
     ports = {one.name: one for one in config.interfaces}
     most = max(qos.profiles, key=lambda one: one.headroom_bytes, default=None)
-    if model is None or most is None:
+    port = next((ports[name] for name in most.ports if name in ports), None) if most is not None else None
+    if model is None or most is None or port is None:
         return False
-    port = ports[most.ports[0]]
     room = port_headroom(catalog(), model, most.cable_length_m, port.speed_gbps, most.mru_bytes)
     return most.mru_bytes != port.mtu and room.limit_bytes == room.table_bytes
 

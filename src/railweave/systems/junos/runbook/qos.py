@@ -120,7 +120,10 @@ def _shared(config: DeviceConfig, qos: QosConfig) -> tuple[str, ...]:
     speeds = {one.name: one.speed_gbps for one in config.interfaces}
     model = catalog().switches[config.model]
     alike = Counter(
-        (profile.cable_length_m, speeds[port], profile.mru_bytes) for profile in qos.profiles for port in profile.ports
+        (profile.cable_length_m, speeds[port], profile.mru_bytes)
+        for profile in qos.profiles
+        for port in profile.ports
+        if port in speeds
     )
     need = sum(
         ports * port_headroom(catalog(), model, length_m, speed, mru).need_bytes
