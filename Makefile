@@ -10,39 +10,30 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo check test lint format bench golden docs screenshot validate-all validators test-programs zipapp engine wheel try-wheel fuzz validation \
-	plugin plugin-test plugin-lint plugin-bench trial soak test-rxe test-nccl check-matrix check-matrix-lab deploy-trial day-two-trial bench-trial tune-ray-trial watch-demo console-trial watch-trial clean
+	plugin plugin-test plugin-lint plugin-bench trial soak test-rxe test-nccl clean
 
 help:
-	@echo "make demo    build the example network into out/demo and verify it"
-	@echo "make check   lint of what changed, and the quick tests: a minute"
-	@echo "make test    run every test"
-	@echo "make lint    ruff and pyright; rustfmt and clippy"
-	@echo "make engine  build the packet engine's own program, target/release/railweave-sim"
-	@echo "make bench   measure design, routes, build and prediction at 1,024 to 32,768 GPUs (half an hour); writes out/bench/steps.json"
-	@echo "make fuzz    fuzz the packet engine and its input for FUZZ_SECONDS each (600); needs nightly Rust and cargo-fuzz"
-	@echo "make validation  run the packet engine against models and tables; draws docs/images/validation"
-	@echo "make golden  refresh tests/golden after an intended change (read the diff)"
-	@echo "make docs    refresh the generated reference and schema, and what the notebook shows"
-	@echo "make validate-all  every check and validator on every file of every example, 8,192 and 32,768 GPUs too: needs an hour and 16 GB"
-	@echo "make wheel   build dist/railweave-*.whl, which installs where there is no compiler"
-	@echo "make try-wheel  install that wheel into a clean environment without a compiler, run the demo with it"
-	@echo "make check-matrix  draw FAULTS (600) faults for each operating system, and write what railweave check finds of them into docs/check.md"
-	@echo "make deploy-trial  bring a design onto a lab and back by deploy while packets flow (needs root and FRR); writes what each wave lost into docs/deploy.md"
-	@echo "make day-two-trial  life after the first day in labs: drains, upgrades, replacements, first boots, failure campaigns (needs root, FRR, make validators, dnsmasq, udhcpc); writes figures into docs/day-two.md"
-	@echo "make bench-trial  carry out plans of benchmarks by perftest over Soft-RoCE, Open MPI and Slurm (needs root, QEMU, mmdebstrap, FRR, Open MPI); writes what came of them into docs/bench.md"
-	@echo "make watch-demo  watch a lab, cut a cable in it, and draw what the console shows into docs/images/console (needs root, FRR, Chromium)"
-	@echo "make watch-trial  watch a lab beside Prometheus, Alertmanager, VictoriaMetrics and node_exporter of Debian while a port fails (needs root and FRR); writes when who was told into docs/watch.md"
-	@echo "make tune-ray-trial  run a study on workers of Ray, which it installs (240 MB) below .validators; writes what it took into docs/tune.md"
-	@echo "make console-trial  make 15 different faults in a lab, and see each in the console with its cause (needs root and FRR; a quarter of an hour)"
-	@echo "make trial NAME=set_up  run a trial of tests/trials, which takes minutes: set_up is how long predictions take until their first packet, and how soon signals end them"
-	@echo "make screenshot  draw docs/images/report.png and those of the how-to in docs/images/howto; needs Chromium"
-	@echo "make plugin  build the NCCL/RCCL net plugin and railweave-rdma-ping into build/plugin; needs a C compiler and CMake"
-	@echo "make soak    the plugin under random faults, plain and under sanitizers (SOAK_JOBS runs at once, 4)"
-	@echo "make test-nccl NCCL_SOURCE=DIR  NCCL's own core (checkouts of 2.28, 2.30) over the plugin, without a GPU; says why where it cannot"
-	@echo "make test-rxe  the plugin over Soft-RoCE between two QEMU guests; says why where it cannot"
-	@echo "make zipapp  write dist/railweave-host.pyz, railweave host as one file for servers"
-	@echo "make test-programs  install what tests run beside railweave: DHCP servers, sshd, snmpd, a browser (root, apt; starts none of them)"
-	@echo "make validators  fetch the outside validators: a root folder with FRR 10, libyang (need root), netplan"
+	@echo "make demo      build the example network into out/demo and verify it"
+	@echo "make test      run every test; make check: lint of what changed, and the quick tests"
+	@echo "make lint      every linter and type checker, of Python, Rust, C and prose"
+	@echo "make engine    the packet engine's own program, target/release/railweave-sim"
+	@echo "make plugin    the NCCL/RCCL net plugin and railweave-rdma-ping, build/plugin"
+	@echo "make wheel     dist/railweave-*.whl; make try-wheel installs it where there is no compiler"
+	@echo "make zipapp    dist/railweave-host.pyz, railweave host as one file for servers"
+	@echo
+	@echo "make golden    refresh tests/golden after an intended change (read the diff)"
+	@echo "make docs      refresh the generated reference and schema, and what the notebook shows"
+	@echo "make screenshot  draw the pictures of the report and of the how-to (Chromium)"
+	@echo "make validators, make test-programs  what tests run beside railweave (root)"
+	@echo
+	@echo "make trial     list the trials, which take minutes; make trial NAME=deploy runs one"
+	@echo "make bench     measure build and prediction at 1,024 to 32,768 GPUs (half an hour)"
+	@echo "make validation  the packet engine against models and tables; draws its pictures"
+	@echo "make validate-all  every check of every file of every example (an hour, 16 GB)"
+	@echo "make fuzz      fuzz the packet engine for FUZZ_SECONDS (600); nightly Rust, cargo-fuzz"
+	@echo "make soak      the plugin under random faults, plain and under sanitizers"
+	@echo "make test-nccl NCCL_SOURCE=DIR  NCCL's own core over the plugin, without a GPU"
+	@echo "make test-rxe  the plugin over Soft-RoCE between two QEMU guests"
 
 $(STAMP): pyproject.toml $(ENGINE)
 	@command -v cargo > /dev/null || { echo "railweave builds its packet engine with cargo: install Rust 1.88 or newer (https://rustup.rs)"; exit 1; }
@@ -122,47 +113,15 @@ fuzz:
 	cd crates/sim && cargo +nightly fuzz run scenario -- -max_total_time=$(FUZZ_SECONDS) -max_len=768 -timeout=20
 	cd crates/sim && cargo +nightly fuzz run input -- -max_total_time=$(FUZZ_SECONDS) -max_len=512 -timeout=20
 
-# Root only: writes the table of faults made in a lab into docs/check.md.
-check-matrix-lab: $(STAMP)
-	$(BIN)/python -m tests.lab.matrix
-
-# Root only: labs of whole examples, some minutes each.
-deploy-trial: $(STAMP)
-	$(BIN)/python -m tests.lab.deploy_trial
-
-# Root only: labs of whole examples, some minutes each.
-day-two-trial: $(STAMP)
-	$(BIN)/python -m tests.lab.day_two
-
-# Root only: two virtual machines, a lab, and a Slurm of four nodes; the first time it makes their root folder, .validators/bench.
-bench-trial: $(STAMP)
-	$(BIN)/python -m tests.bench.trial
-
 # Ray is installed beside the virtual environment: it is too large for everybody's.
 RAY := .validators/ray
 $(RAY)/.installed: $(STAMP)
 	$(BIN)/python -m pip install --quiet --upgrade --target $(RAY) 'ray>=2.40,<3'
 	touch $@
 
-tune-ray-trial: $(RAY)/.installed
-	PYTHONPATH=$(CURDIR):$(CURDIR)/$(RAY) $(BIN)/python -m benchmarks.tune_ray
-
-# Root only: a lab, a browser.
-watch-demo: $(STAMP)
-	@mkdir -p docs/images/console
-	$(BIN)/python -m tests.watch.console_demo docs/images/console
-
-# Root only: a lab, and Debian's prometheus, prometheus-alertmanager, prometheus-node-exporter, victoria-metrics, snmpd.
-watch-trial: $(STAMP)
-	$(BIN)/python -m tests.watch.trial
-
-console-trial: $(STAMP)
-	$(BIN)/python -m tests.watch.console_trial
-
-# What takes minutes and a person looks at: a module of tests/trials.
-trial: $(STAMP)
-	@test -f "tests/trials/$(NAME).py" || { echo "make trial NAME=NAME, one of: $(patsubst tests/trials/%.py,%,$(filter-out %/__init__.py,$(wildcard tests/trials/*.py)))"; exit 2; }
-	$(BIN)/python -m tests.trials.$(NAME)
+# What takes minutes and a person looks at; without NAME the table of them. WORDS are for the trial.
+trial: $(STAMP) $(if $(filter ray,$(NAME)),$(RAY)/.installed)
+	PYTHONPATH=$(CURDIR):$(CURDIR)/$(RAY) $(BIN)/python -m tests.trials $(NAME) $(WORDS)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.steps
@@ -189,11 +148,6 @@ validators: $(STAMP)
 
 test-programs:
 	tools/test-programs.sh
-
-FAULTS ?= 600
-
-check-matrix: $(STAMP)
-	$(BIN)/python -m tests.live.matrix $(FAULTS)
 
 wheel: $(STAMP)
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . -C build-args="--compatibility pypi"

@@ -1,6 +1,6 @@
 """A study on workers of Ray: the same result on any number of them, and what it takes. Usage: python -m benchmarks.tune_ray [STUDY]
 
-``make tune-ray-trial`` installs Ray beside the virtual environment, runs this, and writes the table of docs/tune.md. It ends with ``tune-ray-trial: ok``.
+``make trial NAME=ray`` installs Ray beside the virtual environment, runs this, and writes the table of docs/tune.md. It ends with ``tune-ray-trial: ok``.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Trials: what takes minutes and is looked at by a person. ``make trial NAME=set_up`` runs the module of that name."""
+"""Trials: what takes minutes or needs a whole lab, and is looked at by a person. ``__main__`` has the table of them."""

@@ -1,4 +1,4 @@
-"""Studies on a Ray cluster. ``make tune-ray-trial`` runs the first test's question on a whole study, where Ray is installed."""
+"""Studies on a Ray cluster. ``make trial NAME=ray`` runs the first test's question on a whole study, where Ray is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``make watch-demo``: a lab is watched, a cable fails in it, and a browser shows what the console says; the pictures go into docs/images/console.
+"""``make trial NAME=pictures``: a lab is watched, a cable fails in it, and a browser shows what the console says; the pictures go into docs/images/console.
 
 ``python -m tests.watch.console_demo FOLDER`` (root, FRR, Chromium). The pictures with traffic are of the same example without a lab: a lab's kernels carry too little
 of 400G to be seen, so its load is made up (``tests/watch/traffic.py``), and the page on pictures says so.

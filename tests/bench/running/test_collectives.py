@@ -1,4 +1,4 @@
-"""Collectives: how they are started, in what order, and what is told of them. Real launchers are tried by ``make bench-trial``."""
+"""Collectives: how they are started, in what order, and what is told of them. Real launchers are tried by ``make trial NAME=bench``."""
 
 from __future__ import annotations
 

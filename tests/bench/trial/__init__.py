@@ -1,1 +1,1 @@
-"""``make bench-trial``: plans carried out by real programs."""
+"""``make trial NAME=bench``: plans carried out by real programs."""

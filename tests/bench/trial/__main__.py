@@ -1,4 +1,4 @@
-"""``make bench-trial``: plans carried out by real perftest, Open MPI and Slurm. Its figures go into docs/bench.md.
+"""``make trial NAME=bench``: plans carried out by real perftest, Open MPI and Slurm. Its figures go into docs/bench.md.
 
 ``python -m tests.bench.trial [guests] [mpi] [slurm]``. A part that cannot run here says why, and its row stays as it was. Ends with
 ``bench-trial: ok``.

@@ -1,1 +1,1 @@
-"""``make watch-trial``: `railweave watch` beside the programs that operators have."""
+"""``make trial NAME=watch``: `railweave watch` beside the programs that operators have."""

@@ -1,4 +1,4 @@
-"""``make watch-trial``: `railweave watch` beside the programs that operators have. Its figures go into docs/watch.md.
+"""``make trial NAME=watch``: `railweave watch` beside the programs that operators have. Its figures go into docs/watch.md.
 
 ``python -m tests.watch.trial`` (root). Ends with ``watch-trial: ok``.
 """

@@ -1,0 +1,53 @@
+"""The trials: what takes minutes or needs a lab, and is looked at by a person. ``make trial NAME=deploy`` runs one.
+
+``python -m tests.trials [NAME [WORD ...]]``: without a name the table of them, with one the trial, which gets the words. It ends
+with the exit code of the trial; 2 for a name that there is not. Trials may depend on time; tests may not.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from typing import NamedTuple
+
+
+class Trial(NamedTuple):
+    """A trial: the module that runs it, the words it gets where none are given, what it needs and what it does."""
+
+    module: str
+    needs: str
+    does: str
+    words: tuple[str, ...] = ()
+
+
+LAB = "root, FRR"
+TRIALS = {
+    "bench": Trial("tests.bench.trial", f"{LAB}, QEMU, mmdebstrap, Open MPI", "plans of benchmarks by perftest, MPI and Slurm: docs/bench.md"),
+    "console": Trial("tests.watch.console_trial", LAB, "15 faults in a lab, each in the console with its cause"),
+    "day-two": Trial("tests.lab.day_two", f"{LAB}, dnsmasq, udhcpc", "drains, upgrades, replacements, first boots, campaigns: docs/day-two.md"),
+    "deploy": Trial("tests.lab.deploy_trial", f"{LAB}, sshd", "designs onto a lab and back while packets flow: docs/deploy.md"),
+    "faults": Trial("tests.live.matrix", "some minutes", "600 faults drawn for each system, what check finds: docs/check.md"),
+    "lab-faults": Trial("tests.lab.matrix", LAB, "64 faults drawn in a lab, what check --lab finds: docs/check.md"),
+    "pictures": Trial("tests.watch.console_demo", f"{LAB}, Chromium", "the console while a cable fails: docs/images/console", ("docs/images/console",)),
+    "ray": Trial("benchmarks.tune_ray", "Ray, which make installs (240 MB)", "a study on workers of Ray: docs/tune.md"),
+    "set-up": Trial("tests.trials.set_up", "half an hour, 3 GB", "how long predictions take until their first packet, how soon signals end them"),
+    "watch": Trial("tests.watch.trial", f"{LAB}, Debian's prometheus and others", "watch beside Prometheus and Alertmanager while a port fails: docs/watch.md"),
+}  # fmt: skip
+
+
+def main(words: list[str]) -> int:
+    """Run the trial that the first word names, or print all of them."""
+    if words and words[0] in TRIALS:
+        name, given = words[0], words[1:]
+        sys.argv = [name, *(given or TRIALS[name].words)]
+        runpy.run_module(TRIALS[name].module, run_name="__main__", alter_sys=True)
+        return 0
+    if words:
+        print(f"there is no trial {words[0]!r}: name one of these")
+    for name, one in TRIALS.items():
+        print(f"{name:<11} {one.does} ({one.needs})")
+    return 2 if words else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
