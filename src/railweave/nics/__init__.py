@@ -10,7 +10,7 @@ import importlib
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, cast
 
-from railweave.plugged import check_known, found_by, modules_of
+from railweave.plugged import NICS, check_known, found_by, modules_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ def definitions() -> dict[str, Path]:
 
     Raises ``ImportError`` for a package here that has none, and for a data file or script that nothing reads.
     """
-    found = found_by(__path__, "nics.yaml")
+    found = found_by(*NICS)
     for path in found.values():
         modules = modules_of(path.parent)
         check_known(path.parent, {*FILES, *modules}, f"files of a vendor are {', '.join(FILES)}")

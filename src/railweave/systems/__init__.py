@@ -10,7 +10,7 @@ import importlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
-from railweave.plugged import found_by
+from railweave.plugged import SYSTEMS, found_by
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def definitions() -> dict[str, Path]:
 
     Raises ``ImportError`` for a package here that has none.
     """
-    return found_by(__path__, "system.yaml")
+    return found_by(*SYSTEMS)
 
 
 @lru_cache(maxsize=32)
