@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import flat
-from railweave.render.extra import extra_findings
-from railweave.render.left_out import left_out_findings
+from railweave.systems.common_gaps import extra_findings, left_out_findings
 from railweave.systems.dell_sonic.render import rules
 from railweave.systems.dell_sonic.render.qos import adaptive
 from railweave.systems.dell_sonic.tree import parse

@@ -8,8 +8,7 @@ from railweave.catalog import catalog
 from railweave.catalog.headroom import port_headroom
 from railweave.config.sections import flat, parse
 from railweave.device.balancing import Dlb
-from railweave.render.extra import extra_findings
-from railweave.render.left_out import left_out_findings
+from railweave.systems.common_gaps import extra_findings, left_out_findings
 from railweave.systems.eos.render import rules
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.config.sections import flat, line, merge, parse, section
-from railweave.render.extra import extra_findings
+from railweave.systems.common_gaps import extra_findings
 from railweave.systems.frr.render import control_plane, rules
 from railweave.systems.frr.render.isis import on_port, router_isis
 from railweave.systems.frr.render.overlay import overlay_sections, vrf_routers

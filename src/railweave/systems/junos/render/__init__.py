@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.catalog.systems import release_key
 from railweave.device.classes import Ecn
-from railweave.render.extra import extra_findings
-from railweave.render.left_out import left_out_findings
+from railweave.systems.common_gaps import extra_findings, left_out_findings
 from railweave.systems.junos.parse import merge, parse
 from railweave.systems.junos.render import rules
 from railweave.systems.junos.render.access import bpdu_block

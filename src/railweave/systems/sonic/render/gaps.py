@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.config.sections import flat
-from railweave.render.extra import extra_findings
-from railweave.render.left_out import left_out_findings
+from railweave.systems.common_gaps import extra_findings, left_out_findings
 from railweave.systems.frr.render import no_ao
 from railweave.systems.sonic.render import by_release, rules
 from railweave.systems.sonic.render.access import LEAST_ATTEMPTS

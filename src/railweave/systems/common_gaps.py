@@ -1,4 +1,4 @@
-"""Findings about the operator's own statements, the same for every target."""
+"""Gaps that every system words alike: the operator's own statements, and what a switch's platform lacks or has elsewhere."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from railweave.findings.registry import Rule
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
 
 
@@ -37,6 +38,20 @@ ONE_END = Rule(
     "not slow down as they are marked (Thor2 guide, section 2.5: settings of NIC and switch match)",
     "use `mtu` and `qos.classes.NAME.ecn` of the fabric file, from which both ends follow",
 )
+PLATFORM_LACKS = Rule(
+    "platform-lacks",
+    "info",
+    "rendering",
+    "the switch model has none of the queues, buffers or load balancing that the fabric file wants",
+    "what the fabric file wants of them is left out of its configuration",
+)
+QUEUE_MOVED = Rule(
+    "queue-moved",
+    "info",
+    "rendering",
+    "a class has another queue than its `queue` in the fabric file",
+    "PFC works on queues there: a lossless class has that of its priority, and others give way; the number is local to the switch",
+)
 _BOTH_ENDS = re.compile(
     r"(?i)(?<![\w-])(mtu|ecn|explicit-congestion-notification|drop-profiles?|wred[-_]?\w*)(?![\w-])"
 )
@@ -52,4 +67,15 @@ def extra_findings(device: str, lines: Sequence[str], routing: tuple[str, ...]) 
     words = list(dict.fromkeys(match[1].lower() for text in texts for match in [_BOTH_ENDS.search(text)] if match))
     if words:
         found.append(ONE_END.finding(device, f"own statements set {', '.join(words)} at this end alone"))
+    return found
+
+
+def left_out_findings(config: DeviceConfig) -> list[Finding]:
+    """``platform-lacks``, where something was left out for the platform, and ``queue-moved``."""
+    found: list[Finding] = []
+    if config.left_out:
+        found.append(PLATFORM_LACKS.finding(config.name, f"{config.model} has no {', no '.join(config.left_out)}"))
+    if config.qos and config.qos.moved:
+        moved = ", ".join(f"{name} has queue {now} for `queue: {asked}`" for name, asked, now in config.qos.moved)
+        found.append(QUEUE_MOVED.finding(config.name, moved))
     return found
