@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from railweave.device.expected import Port
 from railweave.expect import Expected
-from railweave.expect.model import Port
 from railweave.live import Living
 from railweave.state.device_state import Alarm, Clock, DeviceState, Watchdog
 from railweave.state.ports import InterfaceState, Lane, Optic, PfcCounters, PortQueues, PriorityGroup, Queue

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from railweave.collect.collect import Collected
-    from railweave.expect.model import Keys
+    from railweave.device.expected import Keys
     from railweave.live.check import Checked
     from railweave.live.fill import Filled
     from railweave.state.device_state import DeviceState

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.expect.model import Clock, Identity
+from railweave.device.expected import Clock, Identity
 from railweave.expect.ports import ports, queues
 from railweave.expect.prefixes import every_route, example_routes, gateways, tenants
 from railweave.expect.sessions import adjacencies, overlay_sessions, sessions
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
-    from railweave.expect.model import (
+    from railweave.device.expected import (
         Adjacency,
         Gateway,
         OverlaySession,
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
         Session,
         Tenant,
     )
+    from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
     from railweave.routing.table import Routes
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from railweave.device.expected import Expectation
 from railweave.device.host import host_config
-from railweave.expect.model import Expectation
 
 if TYPE_CHECKING:
     from railweave.config.addresses import Address, Prefix

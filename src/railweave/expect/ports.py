@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.expect.model import Port, Queues
+from railweave.device.expected import PAM4_GBPS, Port, Queues
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from railweave.device.model import DeviceConfig, Interface
     from railweave.network.model import Network
-
-PAM4_GBPS = (200, 400, 800)
-"""Speeds of ports that have RS(544,514) as their forward error correction (IEEE 802.3, clause 119)."""
 
 
 def there(config: DeviceConfig, down: Collection[str]) -> list[Interface]:

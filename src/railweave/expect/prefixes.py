@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.config.addresses import Address, Prefix
-from railweave.expect.model import Gateway, Route, Tenant
+from railweave.device.expected import Gateway, Route, Tenant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.expect.model import Adjacency, OverlaySession, Session
+from railweave.device.expected import Adjacency, OverlaySession, Session
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig

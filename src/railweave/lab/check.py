@@ -16,8 +16,8 @@ from railweave.state.capture import read_capture
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from railweave.device.expected import Keys
     from railweave.device.model import DeviceConfig
-    from railweave.expect.model import Keys
     from railweave.lab.plan import Plan
     from railweave.live.check import Checked
     from railweave.network.model import Network

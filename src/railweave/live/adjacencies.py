@@ -12,7 +12,7 @@ from railweave.live.sessions import bfd_as_designed, by_end
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.expect.model import Adjacency
+    from railweave.device.expected import Adjacency
     from railweave.live.living import Living, Part
     from railweave.state.protocols import IsisAdjacency
 

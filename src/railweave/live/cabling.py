@@ -12,8 +12,8 @@ from railweave.live.port_names import end_of, ends_by_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.device.expected import Port
     from railweave.expect.hosts import Nic
-    from railweave.expect.model import Port
     from railweave.live.living import Living
     from railweave.live.port_names import End
     from railweave.state.protocols import LldpNeighbor

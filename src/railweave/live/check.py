@@ -24,8 +24,8 @@ from railweave.state.reading import read_states
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from railweave.device.expected import Keys
     from railweave.device.model import DeviceConfig
-    from railweave.expect.model import Keys
     from railweave.findings import Finding
     from railweave.live.punch_list import Task
     from railweave.network.model import Network

@@ -15,8 +15,8 @@ from railweave.live.living import Seen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.device.expected import Port, Queues
     from railweave.expect import Expected
-    from railweave.expect.model import Port, Queues
     from railweave.live.living import Living
     from railweave.state.device_state import DeviceState
     from railweave.state.ports import PortQueues

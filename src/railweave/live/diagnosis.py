@@ -13,7 +13,7 @@ from railweave.live import adjacencies, cabling, counters, forwarding, identity,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from railweave.expect.model import Keys
+    from railweave.device.expected import Keys
     from railweave.findings import Finding
     from railweave.live.living import Living, Part, Seen
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.config.addresses import Family, Prefix
+    from railweave.device.expected import Gateway, Route, Tenant
     from railweave.device.timers import RouterAdvertisements
     from railweave.expect import Expected
-    from railweave.expect.model import Gateway, Route, Tenant
     from railweave.live.living import Living, Part
     from railweave.state.device_state import DeviceState
     from railweave.state.protocols import RouterAdvertising

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.device.expected import Keys
     from railweave.expect import Expected
     from railweave.expect.hosts import ExpectedHost
-    from railweave.expect.model import Keys
     from railweave.findings import Severity
     from railweave.findings.registry import Rule
     from railweave.network.model import Network

@@ -12,7 +12,7 @@ from railweave.live.living import Seen, link_and_ends
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from railweave.expect.model import Port
+    from railweave.device.expected import Port
     from railweave.live.living import Living
     from railweave.state.device_state import DeviceState
     from railweave.state.ports import InterfaceState, Optic

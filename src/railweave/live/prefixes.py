@@ -11,8 +11,8 @@ from railweave.live.sessions import by_daemons, by_end, carried, far_end, rests_
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.device.expected import Session
     from railweave.device.model import Session as Peering
-    from railweave.expect.model import Session
     from railweave.live.living import Living, Part
     from railweave.state.protocols import BgpSession
 

@@ -14,8 +14,8 @@ from railweave.live.interfaces import of_port
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from railweave.device.expected import Port, Queues
     from railweave.expect import Expected
-    from railweave.expect.model import Port, Queues
     from railweave.state.device_state import DeviceState
 
 Kind = Literal["drops", "pauses", "marks", "errors"]

@@ -13,9 +13,9 @@ from railweave.state.question import not_running
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from railweave.device.expected import Adjacency, Keys
     from railweave.device.model import Session as Peering
     from railweave.device.timers import Bfd
-    from railweave.expect.model import Adjacency, Keys
     from railweave.live.living import Living, Part
     from railweave.state.protocols import BfdSession, BgpSession
 

@@ -1,6 +1,6 @@
-"""Runbook: a page per switch for whoever brings it up: order, commands with the values expected on it, cable labels.
+"""Runbook: a page per switch for the person who brings it up: order, commands with the values expected of them, cable labels.
 
-``network.runbooks`` makes them from what is configured (``DeviceConfig``) and what the control plane computes
-(``Routes``), so a value here is one that the switch must show, not one that was hoped for. ``junos`` and ``frr`` hold
-the commands of an operating system, ``expected`` the values, ``document`` the page around them.
+``network.runbook`` writes a page from what is configured (``DeviceConfig``) and what the control plane computes (``Routes``): the
+switch must show each value. Commands are those of its operating system (``systems/NAME/runbook``), values come from ``expect``,
+``document`` is the page around them.
 """

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network
     from railweave.routing.table import Routes
-    from railweave.runbook.check import Check
     from railweave.systems.protocol import Runbook
+    from railweave.systems.runbook import Check
 
 
 def document(network: Network, config: DeviceConfig, routes: Routes, system: Runbook) -> str:

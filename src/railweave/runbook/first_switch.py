@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.runbook.check import Check
 from railweave.systems import system
 from railweave.systems.forms import forms_of
+from railweave.systems.runbook import Check
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig

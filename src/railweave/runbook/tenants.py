@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.expect.prefixes import tenants
-from railweave.runbook.check import Check
+from railweave.systems.runbook import Check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from railweave.findings.validators import Validator
     from railweave.network.model import Network
     from railweave.routing.table import Routes
-    from railweave.runbook.check import Check
     from railweave.state.device_state import DeviceState
     from railweave.state.question import Question
     from railweave.state.telemetry import Column, Elements, Series, Subscription
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from railweave.systems.first_boot import Options, Place, Says
     from railweave.systems.installation import Installation
     from railweave.systems.outage import Outage
+    from railweave.systems.runbook import Check
     from railweave.systems.transaction import Transaction
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from railweave.collect.plan import Asked
-    from railweave.expect.model import Keys
+    from railweave.device.expected import Keys
     from railweave.network.model import Network
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")

@@ -18,8 +18,8 @@ from railweave.live.living import Seen
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from railweave.device.expected import Port
     from railweave.expect import Expected
-    from railweave.expect.model import Port
 
 LEAST_PER_S = 10.0
 """Fewer PFC frames per second than this are no storm: a short burst pauses now and then, as designed."""

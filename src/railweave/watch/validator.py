@@ -20,8 +20,8 @@ from railweave.watch.measured import state_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from railweave.device.expected import Keys
     from railweave.device.model import DeviceConfig
-    from railweave.expect.model import Keys
     from railweave.findings import Finding
     from railweave.network.model import Network
     from railweave.state.host_state import HostState

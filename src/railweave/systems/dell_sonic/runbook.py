@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.expect.prefixes import underlay_examples
 from railweave.expect.sessions import sessions
-from railweave.runbook.check import Check
-from railweave.runbook.classes import CLASS_HEADER, class_rows
-from railweave.runbook.modules import modules_check
-from railweave.runbook.sessions import SESSION_HEADER, of_both_families, session_rows
 from railweave.runbook.tenants import dell_tenants
 from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS
+from railweave.systems.runbook import (
+    CLASS_HEADER,
+    SESSION_HEADER,
+    Check,
+    class_rows,
+    modules_check,
+    of_both_families,
+    session_rows,
+)
 from railweave.systems.sonic.render.names import vrf_names
 from railweave.systems.sonic.render.qos import lossless
 from railweave.systems.sonic.runbook import port_mtus

@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.expect.prefixes import underlay_examples
 from railweave.expect.sessions import sessions
-from railweave.runbook.check import Check
-from railweave.runbook.modules import modules_check
-from railweave.runbook.routes import by_family, first_of_each
-from railweave.runbook.sessions import SESSION_HEADER, of_both_families, other_timers, session_rows, with_bfd
 from railweave.runbook.tenants import frr_tenants
+from railweave.systems.runbook import (
+    SESSION_HEADER,
+    Check,
+    by_family,
+    first_of_each,
+    modules_check,
+    of_both_families,
+    other_timers,
+    session_rows,
+    with_bfd,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

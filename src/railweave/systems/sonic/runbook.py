@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.counting import counted
-from railweave.runbook.check import Check
-from railweave.runbook.classes import CLASS_HEADER, class_rows
-from railweave.runbook.modules import modules_check
 from railweave.systems.frr.runbook import routing_checks
+from railweave.systems.runbook import CLASS_HEADER, Check, class_rows, modules_check
 from railweave.systems.sonic.daemons import started
 from railweave.systems.sonic.render.buffers import lossless_profile, profile_name
 from railweave.systems.sonic.render.names import vrf_names

@@ -18,7 +18,7 @@ from railweave.watch.console.words import UNKNOWN, per_second, percent, rate, si
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.expect.model import Port, Session
+    from railweave.device.expected import Port, Session
     from railweave.network.devices import Server
     from railweave.state.telemetry import Series
     from railweave.watch.console.state import Console

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from railweave.device.expected import Port
     from railweave.expect import Expected
-    from railweave.expect.model import Port
     from railweave.watch.collector import Watched
     from railweave.watch.layout import Layout
     from railweave.watch.stream import Stream

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.expect.prefixes import underlay_examples
 from railweave.expect.sessions import sessions
-from railweave.runbook.check import Check
-from railweave.runbook.isis import isis_checks
-from railweave.runbook.modules import modules_check
-from railweave.runbook.routes import first_of_each
-from railweave.runbook.sessions import SESSION_HEADER, of_both_families, other_timers, session_rows, with_bfd
 from railweave.runbook.tenants import eos_tenants
 from railweave.systems.eos.render.qos import headroom_bytes, lossless
 from railweave.systems.eos.runbook.interconnect import ISIS, macsec_checks
+from railweave.systems.runbook import (
+    SESSION_HEADER,
+    Check,
+    first_of_each,
+    isis_checks,
+    modules_check,
+    of_both_families,
+    other_timers,
+    session_rows,
+    with_bfd,
+)
 
 if TYPE_CHECKING:
     from railweave.device.classes import TrafficClass

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.runbook.check import Check
-from railweave.runbook.isis import IsisWords
 from railweave.systems.eos.names import MACSEC_PROFILE
 from railweave.systems.eos.render.macsec import CIPHERS
+from railweave.systems.runbook import Check, IsisWords
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig

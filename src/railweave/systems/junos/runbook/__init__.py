@@ -9,15 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.runbook.check import Check
-from railweave.runbook.isis import isis_checks
-from railweave.runbook.modules import modules_check
 from railweave.runbook.tenants import junos_tenants
 from railweave.systems.junos.names import SELECTIVE_FILTER
 from railweave.systems.junos.runbook.interconnect import ISIS, macsec_checks, spraying_checks
 from railweave.systems.junos.runbook.overlay import overlay_checks
 from railweave.systems.junos.runbook.qos import qos_checks
 from railweave.systems.junos.runbook.routing import discovery_check, route_checks, session_checks
+from railweave.systems.runbook import Check, isis_checks, modules_check
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig

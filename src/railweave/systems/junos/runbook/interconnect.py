@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.runbook.check import Check
-from railweave.runbook.isis import IsisWords
 from railweave.systems.junos.names import SPRAYING_FILTER, SPRAYING_INSTANCE
+from railweave.systems.runbook import Check, IsisWords
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig

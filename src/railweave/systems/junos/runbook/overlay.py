@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.config.addresses import Prefix
 from railweave.counting import counted
-from railweave.runbook.check import Check
+from railweave.systems.runbook import Check
 
 if TYPE_CHECKING:
     from railweave.device.model import DeviceConfig

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.catalog.headroom import port_headroom
 from railweave.counting import counted
-from railweave.runbook.check import Check
 from railweave.systems.junos.names import CLASSIFIER, SCHEDULER_MAP, class_name
+from railweave.systems.runbook import Check
 
 if TYPE_CHECKING:
     from railweave.device.classes import TrafficClass

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.expect.prefixes import example_routes
 from railweave.expect.sessions import sessions
-from railweave.runbook.check import Check
-from railweave.runbook.sessions import SESSION_HEADER, other_timers, session_rows, with_bfd
+from railweave.systems.runbook import SESSION_HEADER, Check, other_timers, session_rows, with_bfd
 
 if TYPE_CHECKING:
+    from railweave.device.expected import Session
     from railweave.device.model import DeviceConfig
-    from railweave.expect.model import Session
     from railweave.network.model import Network
     from railweave.routing.table import Routes
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 Keys = tuple[str, ...]
 """The keys that lead to a part of the fabric file: ``("fabrics", "backend", "underlay")``."""
 
+PAM4_GBPS = (200, 400, 800)
+"""Speeds of ports that have RS(544,514) as their forward error correction (IEEE 802.3, clause 119)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
