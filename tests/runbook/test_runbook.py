@@ -11,11 +11,12 @@ import pytest
 from railweave.checks.subject import Subject
 from railweave.design import design
 from railweave.device.build import device_config
+from railweave.expect.routing import expected_routing
 from railweave.intent.reading.source import read_source
 from railweave.network.model import Network
 from railweave.outputs import pages as build_pages
-from railweave.runbook.tenants import frr_tenants
 from railweave.systems import system, systems
+from railweave.systems.frr.runbook import tenant_checks
 from railweave.systems.sonic.render.names import vrf_names
 from tests.conftest import EXAMPLES, example
 from tests.dual_stack import dual
@@ -244,7 +245,8 @@ def test_tenants_of_a_leaf_and_what_their_tables_must_hold() -> None:
 def test_tenants_in_frr_have_their_own_commands() -> None:
     network = example("evpn-gpu-isolation")
     config = device_config(network, "stripe1-leaf1", "frr")
-    sessions, tenants = frr_tenants(network, config, Subject.of(network).routes)
+    expected = expected_routing(network, config, Subject.of(network).routes)
+    sessions, tenants = tenant_checks(network, config, expected)
     assert sessions.commands == ("show bgp l2vpn evpn summary",)
     assert "show bgp vrf tenant-1 ipv6 unicast" in tenants.commands
     assert [row[:2] for row in tenants.rows] == [("tenant-1", 20001), ("tenant-2", 20002)]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from railweave.config.addresses import Address, InterfaceAddress, Prefix
     from railweave.device.classes import Buffers, Ecn, Watchdog
     from railweave.device.model import BgpGroup
@@ -142,6 +144,15 @@ class Tenant(Expectation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SharedPrefix(Expectation):
+    """A prefix that a VRF shares with other leaves and that no gateway here has, and the leaves that lead to it."""
+
+    vrf: str
+    prefix: Prefix
+    leaves: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Queues(Expectation):
     """What a port's queues are: the lossless ones with their PFC priorities, and those that mark ECN, by queue number.
 
@@ -160,3 +171,22 @@ class Clock(Expectation):
     """A clock that is synchronised with one of these servers."""
 
     servers: tuple[Address | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedRouting:
+    """The state of routing that a switch must show: what a runbook prints of it.
+
+    - ``sessions``: BGP sessions on links;
+    - ``examples``: routes to the prefixes of one other leaf, as its servers have them;
+    - ``underlay``: the same in the default VRF, where an overlay has tunnel endpoints in place of tenants' prefixes;
+    - ``tenants``: VRFs with the prefixes they must hold; ``shared`` are those that are no gateway's here;
+    - ``bridged``: the leaves of each layer-2 network, by VNI.
+    """
+
+    sessions: tuple[Session, ...]
+    examples: tuple[Route, ...]
+    underlay: tuple[Route, ...]
+    tenants: tuple[Tenant, ...]
+    shared: tuple[SharedPrefix, ...]
+    bridged: Mapping[int, tuple[str, ...]]

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.config.addresses import Address, Prefix
-from railweave.device.expected import Gateway, Route, Tenant
+from railweave.device.expected import Gateway, Route, SharedPrefix, Tenant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from railweave.device.model import DeviceConfig
     from railweave.network.devices import Segment
@@ -44,23 +44,22 @@ def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> li
     return []
 
 
-def underlay_examples(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
-    """The same as the default VRF has them: with an overlay, the tunnel endpoints of that leaf, whose ways its tenants' prefixes go."""
-    found = example_routes(network, config, routes)
-    if not found or config.overlay is None:
-        return found
+def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]) -> list[Route]:
+    """Return the examples as the default VRF has them: with an overlay, the tunnel endpoints of their leaf, whose paths its tenants' prefixes take."""
+    if not examples or config.overlay is None:
+        return list(examples)
     fabric, ports = (
         network.fabric(network.switch(config.name).fabric),
         {one.link: one.name for one in config.interfaces},
     )
     return [
         replace(
-            found[0],
+            examples[0],
             prefix=prefix,
             color=fabric.color_name(one.color),
             ports=tuple(ports[link] for link in routes.next_hops(config.name, prefix)),
         )
-        for one in network.switch(found[0].leaf).endpoints
+        for one in network.switch(examples[0].leaf).endpoints
         for prefix in [Address(one.address).prefix]
     ]
 
@@ -132,3 +131,27 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
             )
         )
     return found
+
+
+def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> list[SharedPrefix]:
+    """Return the prefixes of VRFs that leaves share, but for those of gateways here, with the leaves that lead to each."""
+    because = ("fabrics", network.switch(config.name).fabric, "tenants")
+    subnets = {prefix for gateway in config.gateways for prefix in gateway.prefixes}
+    return [
+        SharedPrefix(
+            device=config.name,
+            because=because,
+            vrf=vrf.name,
+            prefix=Prefix(prefix),
+            leaves=routes.shared.leaves(config.name, vrf.name, prefix),
+        )
+        for vrf in config.vrfs
+        for prefix in sorted(routes.shared.exits.get((config.name, vrf.name), {}))
+        if prefix not in subnets
+    ]
+
+
+def bridged(config: DeviceConfig, routes: Routes) -> dict[int, tuple[str, ...]]:
+    """Return the leaves of each layer-2 network of a switch, by VNI; the switch is among them."""
+    vlans = config.mac_vrf.vlans if config.mac_vrf else ()
+    return {one.vni: routes.shared.bridged.get((config.name, one.vni), ()) for one in vlans}

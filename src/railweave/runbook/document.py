@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.counting import counted
+from railweave.expect.routing import expected_routing
 from railweave.network.status import absent_words
 from railweave.runbook.day_two import day_two
 from railweave.runbook.first_switch import first_switch
@@ -41,7 +42,10 @@ def document(network: Network, config: DeviceConfig, routes: Routes, system: Run
     lines += ["", "## Before loading", "", *_check(1, system.identity(config, switch.serial))]
     lines += ["## Load", "", *_load(config, system)]
     lines += ["## After loading", ""]
-    checks = [*first_switch(network, config), *system.checks(network, config, routes)]
+    checks = [
+        *first_switch(network, config),
+        *system.checks(network, config, expected_routing(network, config, routes)),
+    ]
     for place, check in enumerate(checks, 2):
         lines += _check(place, check)
     lines += ["## Cable labels", "", *_labels(network, config)]

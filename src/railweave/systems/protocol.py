@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from railweave.config.tree import ConfigTree, Node
+    from railweave.device.expected import ExpectedRouting
     from railweave.device.model import DeviceConfig
     from railweave.device.reading import Reading
     from railweave.findings import Finding
     from railweave.findings.validators import Validator
     from railweave.network.model import Network
-    from railweave.routing.table import Routes
     from railweave.state.device_state import DeviceState
     from railweave.state.question import Question
     from railweave.state.telemetry import Column, Elements, Series, Subscription
@@ -275,8 +275,8 @@ class Runbook(Protocol):
         """What to look at before anything is loaded."""
         ...
 
-    def checks(self, network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
-        """What to look at afterwards, in order."""
+    def checks(self, network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
+        """Return what to look at afterwards, in order; ``expected`` is the state of routing to be seen."""
         ...
 
 

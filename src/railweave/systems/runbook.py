@@ -11,9 +11,9 @@ from railweave.counting import counted
 from railweave.device.expected import PAM4_GBPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sized
+    from collections.abc import Iterable, Mapping, Sequence, Sized
 
-    from railweave.device.expected import Route, Session
+    from railweave.device.expected import Route, Session, Tenant
     from railweave.device.model import Bgp, DeviceConfig, QosConfig
     from railweave.network.model import Network
 
@@ -165,3 +165,90 @@ def class_rows(qos: QosConfig) -> tuple[tuple[object, ...], ...]:
         )
         for name, one in sorted(qos.classes.items(), key=lambda item: item[1].queue)
     )
+
+
+def overlay_session_checks(config: DeviceConfig, command: str) -> list[Check]:
+    """Return the check of the overlay's sessions; none without an overlay."""
+    overlay = config.overlay
+    if overlay is None:
+        return []
+    points = [f"{counted(len(overlay.neighbors), 'session')} of the group overlay established, from {overlay.loopback}"]
+    if overlay.bfd:
+        timers = f"{overlay.bfd.minimum_interval} ms x {overlay.bfd.multiplier}"
+        points.append(f"BFD up on each, {timers}, down after {overlay.bfd.detection_ms():,} ms")
+    if overlay.endpoints:
+        ends = ", ".join(one.address for one in overlay.endpoints)
+        points.append(f"tunnels end on {ends}")
+    rows = tuple((one.peer_address, one.peer, one.peer_as) for one in overlay.neighbors)
+    return [Check("Overlay sessions", (command,), tuple(points), ("Neighbor", "Switch", "AS"), rows)]
+
+
+_TENANT_HEADER = ("VRF", "VNI", "Route distinguisher", "Route targets", "Own prefixes", "Prefixes of other leaves")
+
+
+def tenants_check(
+    network: Network,
+    config: DeviceConfig,
+    expected: Sequence[Tenant],
+    commands: tuple[str, ...],
+    *,
+    points: tuple[str, ...] = (),
+    names: Mapping[str, str] | None = None,
+) -> Check:
+    """Return the check of tenants' VRFs: a system's own ``points``, then those of all; ``names`` is what the system calls VRFs."""
+    rows = tuple(
+        (
+            (names or {}).get(one.vrf, one.vrf),
+            one.vni,
+            one.route_distinguisher,
+            ", ".join(dict.fromkeys((*one.import_targets, *one.export_targets))),
+            len(one.own),
+            len(one.learned),
+        )
+        for one in expected
+    )
+    return Check("Tenants", commands, (*points, *_tenant_points(network, config)), _TENANT_HEADER, rows)
+
+
+def prefixes_from_outside(config: DeviceConfig) -> str:
+    """Return what tables of VRFs hold besides prefixes of servers and loopbacks, as words; empty if no VRF has a router outside."""
+    outside = any(vrf.external for vrf in config.vrfs)
+    return "the prefixes of links to routers outside, and what those announce, as a default route" if outside else ""
+
+
+def _tenant_points(network: Network, config: DeviceConfig) -> tuple[str, ...]:
+    fabric = network.fabric(network.switch(config.name).fabric)
+    own = "the VRF's gateways" + (" and loopbacks" if any(vrf.loopbacks for vrf in config.vrfs) else "")
+    leaks = [f"{one.name} takes in those of {', '.join(one.leaks)}" for one in fabric.tenants if one.leaks]
+    told = f", or of one that its tenant takes in by `leaks` ({'; '.join(leaks)})," if leaks else ""
+    besides = prefixes_from_outside(config)
+    return (
+        f"own prefixes are those of {own}; the others come as EVPN type-5 routes with its route target",
+        *((f"besides them VRFs with a router outside hold {besides}",) if besides else ()),
+        f"a prefix in a VRF that is not its tenant's{told} is a leak: stop, and compare route targets",
+    )
+
+
+def external_session_checks(config: DeviceConfig, command: str, names: Mapping[str, str] | None = None) -> list[Check]:
+    """Return the check of VRFs' sessions with routers outside, if any; ``command`` shows those of one {vrf} and one address {family}."""
+    called = names or {}
+    peers = [(vrf, one) for vrf in config.vrfs for one in vrf.external]
+    if not peers:
+        return []
+    asked = {
+        command.format(vrf=called.get(vrf.name, vrf.name), family=one.session.local_address.family): None
+        for vrf, one in peers
+    }
+    rows = tuple(
+        (
+            called.get(vrf.name, vrf.name),
+            one.session.peer_address,
+            one.router,
+            one.session.peer_as,
+            ", ".join(one.accept),
+        )
+        for vrf, one in peers
+    )
+    header = ("VRF", "Neighbor", "Router", "AS", "Prefixes taken in")
+    points = (f"{counted(len(peers), 'session')} established, once the routers outside are set up",)
+    return [Check("External sessions", tuple(asked), points, header, rows)]

@@ -10,27 +10,27 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.expect.prefixes import underlay_examples
-from railweave.expect.sessions import sessions
-from railweave.runbook.tenants import dell_tenants
 from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS
 from railweave.systems.runbook import (
     CLASS_HEADER,
     SESSION_HEADER,
     Check,
     class_rows,
+    external_session_checks,
     modules_check,
     of_both_families,
+    overlay_session_checks,
     session_rows,
+    tenants_check,
 )
 from railweave.systems.sonic.render.names import vrf_names
 from railweave.systems.sonic.render.qos import lossless
 from railweave.systems.sonic.runbook import port_mtus
 
 if TYPE_CHECKING:
+    from railweave.device.expected import ExpectedRouting
     from railweave.device.model import DeviceConfig, QosConfig
     from railweave.network.model import Network
-    from railweave.routing.table import Routes
 
 CONFIGURATION = "sonic.cli"
 PREPARATION = "prepare.cli"
@@ -96,12 +96,12 @@ def identity(config: DeviceConfig, serial: str) -> Check:
     return Check("Model and release (in `sonic-cli`)", ("show version",), tuple(points))
 
 
-def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
     made = [_ports(config), _modules(network, config), _lldp(config)]
     if config.bgp is not None:
-        made += _bgp(network, config, routes)
-    made += dell_tenants(network, config, routes, vrf_names(config), RUNNING)
+        made += _bgp(config, expected)
+    made += _tenants(network, config, expected)
     if config.gateways:
         made.append(_gateways(config))
     if config.qos is not None:
@@ -134,11 +134,11 @@ def _lldp(config: DeviceConfig) -> Check:
     return Check("Cabling, by LLDP", ("show lldp table",), points)
 
 
-def _bgp(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+def _bgp(config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
     bgp = config.bgp
     if bgp is None:
         return []
-    found = sessions(network, config, routes)
+    found = expected.sessions
     points = [
         f"local AS {bgp.asn}, router id {bgp.router_id}, {counted(len(found), 'neighbor')}, all established",
         (
@@ -152,7 +152,7 @@ def _bgp(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     points += of_both_families(bgp)
     summaries = tuple(f"show bgp {one} unicast summary" for one in bgp.families)
     made = [Check("BGP sessions", summaries, tuple(points), SESSION_HEADER, session_rows(found))]
-    examples = underlay_examples(network, config, routes)
+    examples = expected.underlay
     if examples:
         rows = tuple((one.prefix, one.color, ", ".join(one.ports) or "none") for one in examples)
         families = dict.fromkeys(one.prefix.family for one in examples)
@@ -160,6 +160,18 @@ def _bgp(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
         words = (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops",)
         made.append(Check("Routes to another leaf", asked, words, ("Prefix", "Path color", "Next hops"), rows))
     return made
+
+
+def _tenants(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
+    """Return the checks of the overlay; VRFs are only in the configuration."""
+    made = overlay_session_checks(config, "show bgp l2vpn evpn summary")
+    if not config.vrfs:
+        return made
+    first, names = config.vrfs[0], vrf_names(config)
+    words = ("ipv6" if family == "ipv6" else "ip" for family in first.families())
+    commands = (*(f"show {word} route vrf {names[first.name]}" for word in words), RUNNING)
+    made.append(tenants_check(network, config, expected.tenants, commands, names=names))
+    return made + external_session_checks(config, "show bgp {family} unicast vrf {vrf} summary", names)
 
 
 def _gateways(config: DeviceConfig) -> Check:

@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.expect.prefixes import underlay_examples
-from railweave.expect.sessions import sessions
-from railweave.runbook.tenants import frr_tenants
 from railweave.systems.runbook import (
     SESSION_HEADER,
     Check,
     by_family,
+    external_session_checks,
     first_of_each,
     modules_check,
     of_both_families,
     other_timers,
+    overlay_session_checks,
     session_rows,
+    tenants_check,
     with_bfd,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from railweave.device.expected import ExpectedRouting, Route
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
-    from railweave.routing.table import Routes
 
 CONFIGURATION = "frr.conf"
 FILTERS = "nftables.conf"
@@ -55,22 +55,22 @@ def identity(config: DeviceConfig, serial: str) -> Check:
     )
 
 
-def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
-    made = [_ports(config), _modules(network, config), _lldp(config), *routing_checks(network, config, routes)]
+    made = [_ports(config), _modules(network, config), _lldp(config), *routing_checks(network, config, expected)]
     if config.gateways:
         made.append(_gateways(config))
     return made
 
 
 def routing_checks(
-    network: Network, config: DeviceConfig, routes: Routes, names: Mapping[str, str] | None = None
+    network: Network, config: DeviceConfig, expected: ExpectedRouting, names: Mapping[str, str] | None = None
 ) -> list[Check]:
     """What ``vtysh`` is asked about routing, on every system whose routing is FRRouting's; ``names``: what VRFs are called there."""
     made: list[Check] = []
     bgp = config.bgp
     if bgp is not None:
-        found = sessions(network, config, routes)
+        found = expected.sessions
         made.append(
             Check(
                 "BGP sessions",
@@ -96,11 +96,29 @@ def routing_checks(
                     (f"{counted(with_bfd(config, found), 'session')} up", f"{timers}{other_timers(config)}"),
                 )
             )
-        made += _routes(network, config, routes)
+        made += _routes(expected.underlay)
     if config.isis is not None:
         count = counted(len(config.isis.ports), "neighbor")
         made.append(Check("IS-IS", ("show isis neighbor", "show isis route"), (f"{count}, level 2, state Up",)))
-    return [*made, *frr_tenants(network, config, routes, names)]
+    return [*made, *tenant_checks(network, config, expected, names)]
+
+
+def tenant_checks(
+    network: Network, config: DeviceConfig, expected: ExpectedRouting, names: Mapping[str, str] | None = None
+) -> list[Check]:
+    """Return the checks of the overlay in ``vtysh``; ``names`` is what VRFs are called there if not as their tenants."""
+    made = overlay_session_checks(config, "show bgp l2vpn evpn summary")
+    if not config.vrfs:
+        return made
+    first = config.vrfs[0]
+    name = (names or {}).get(first.name, first.name)
+    commands = (
+        "show vrf vni",
+        "show evpn vni",
+        *(f"show bgp vrf {name} {family} unicast" for family in first.families()),
+    )
+    made.append(tenants_check(network, config, expected.tenants, commands, names=names))
+    return made + external_session_checks(config, "show bgp vrf {vrf} {family} unicast summary", names)
 
 
 def _ports(config: DeviceConfig) -> Check:
@@ -123,8 +141,7 @@ def _lldp(config: DeviceConfig) -> Check:
     return Check("Cabling, by LLDP (in the shell)", ("lldpcli show neighbors",), points)
 
 
-def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
-    examples = underlay_examples(network, config, routes)
+def _routes(examples: Sequence[Route]) -> list[Check]:
     if not examples:
         return []
     return [

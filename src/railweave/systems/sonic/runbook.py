@@ -21,9 +21,9 @@ from railweave.systems.sonic.render.qos import lossless
 from railweave.systems.sonic.render.system import ecmp_fields
 
 if TYPE_CHECKING:
+    from railweave.device.expected import ExpectedRouting
     from railweave.device.model import DeviceConfig, QosConfig
     from railweave.network.model import Network
-    from railweave.routing.table import Routes
 
 CONFIGURATION = "config_db.json"
 ROUTING = "frr.conf"
@@ -89,10 +89,10 @@ def identity(config: DeviceConfig, serial: str) -> Check:
     return Check("Model and release", ("show version", "show platform summary"), tuple(points))
 
 
-def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
     made = [_services(config), _ports(config), _modules(network, config), _lldp(config)]
-    made += [in_vtysh(one) for one in routing_checks(network, config, routes, vrf_names(config))]
+    made += [in_vtysh(one) for one in routing_checks(network, config, expected, vrf_names(config))]
     if config.gateways:
         made.append(_gateways(config))
     made += _hash(config)

@@ -5,28 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.expect.prefixes import underlay_examples
-from railweave.expect.sessions import sessions
-from railweave.runbook.tenants import eos_tenants
 from railweave.systems.eos.render.qos import headroom_bytes, lossless
 from railweave.systems.eos.runbook.interconnect import ISIS, macsec_checks
 from railweave.systems.runbook import (
     SESSION_HEADER,
     Check,
+    external_session_checks,
     first_of_each,
     isis_checks,
     modules_check,
     of_both_families,
     other_timers,
+    overlay_session_checks,
     session_rows,
+    tenants_check,
     with_bfd,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from railweave.device.classes import TrafficClass
+    from railweave.device.expected import ExpectedRouting, Route, Session
     from railweave.device.model import DeviceConfig, QosConfig
     from railweave.network.model import Network
-    from railweave.routing.table import Routes
 
 CONFIGURATION = "eos.conf"
 
@@ -84,7 +86,7 @@ def identity(config: DeviceConfig, serial: str) -> Check:
     return Check("Model and release", ("show version",), tuple(points))
 
 
-def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
     made = [
         _ports(config),
@@ -94,9 +96,9 @@ def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check
         *isis_checks(config, ISIS),
     ]
     if config.bgp is not None:
-        made += _bgp(network, config, routes)
-        made += _routes(network, config, routes)
-    made += eos_tenants(network, config, routes)
+        made += _bgp(config, expected.sessions)
+        made += _routes(config, expected.underlay)
+    made += _tenants(network, config, expected)
     if config.gateways:
         made.append(_gateways(config))
     if config.qos is not None:
@@ -124,11 +126,10 @@ def _lldp(config: DeviceConfig) -> Check:
     return Check("Cabling, by LLDP", ("show lldp neighbors",), points)
 
 
-def _bgp(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+def _bgp(config: DeviceConfig, found: Sequence[Session]) -> list[Check]:
     bgp = config.bgp
     if bgp is None:
         return []
-    found = sessions(network, config, routes)
     points = (
         f"local AS {bgp.asn}, router id {bgp.router_id}, {counted(len(found), 'neighbor')}, all established",
         (
@@ -157,8 +158,7 @@ def _bgp(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
     return made
 
 
-def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
-    examples = underlay_examples(network, config, routes)
+def _routes(config: DeviceConfig, examples: Sequence[Route]) -> list[Check]:
     if not examples or config.bgp is None:
         return []
     return [
@@ -170,6 +170,17 @@ def _routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Chec
             tuple((one.prefix, one.color, ", ".join(one.ports) or "none") for one in examples),
         )
     ]
+
+
+def _tenants(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
+    made = overlay_session_checks(config, "show bgp evpn summary")
+    if not config.vrfs:
+        return made
+    first = config.vrfs[0]
+    tables = (f"show {'ipv6' if family == 'ipv6' else 'ip'} route vrf {first.name}" for family in first.families())
+    commands = ("show vrf", "show vxlan vni", *tables)
+    made.append(tenants_check(network, config, expected.tenants, commands))
+    return made + external_session_checks(config, "show bgp {family} unicast summary vrf {vrf}")
 
 
 def _gateways(config: DeviceConfig) -> Check:

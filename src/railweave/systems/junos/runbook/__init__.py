@@ -9,18 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.runbook.tenants import junos_tenants
 from railweave.systems.junos.names import SELECTIVE_FILTER
 from railweave.systems.junos.runbook.interconnect import ISIS, macsec_checks, spraying_checks
-from railweave.systems.junos.runbook.overlay import overlay_checks
+from railweave.systems.junos.runbook.overlay import overlay_checks, tenant_checks
 from railweave.systems.junos.runbook.qos import qos_checks
 from railweave.systems.junos.runbook.routing import discovery_check, route_checks, session_checks
 from railweave.systems.runbook import Check, isis_checks, modules_check
 
 if TYPE_CHECKING:
+    from railweave.device.expected import ExpectedRouting
     from railweave.device.model import DeviceConfig
     from railweave.network.model import Network
-    from railweave.routing.table import Routes
 
 CONFIGURATION = "junos.conf"
 
@@ -82,18 +81,18 @@ def identity(config: DeviceConfig, serial: str) -> Check:
     return Check("Model and release", ("show version", "show chassis hardware", "show system license"), tuple(points))
 
 
-def checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
     made = [_ports(config), _modules(network, config), *macsec_checks(config), _lldp(config)]
     if config.bgp is not None:
-        made += [discovery_check(config), *session_checks(network, config, routes)]
-        made += route_checks(network, config, routes)
+        made += [discovery_check(config), *session_checks(config, expected.sessions)]
+        made += route_checks(config, expected.examples)
     if config.isis is not None:
-        made += [*isis_checks(config, ISIS), *route_checks(network, config, routes)]
-    made += junos_tenants(network, config, routes)
+        made += [*isis_checks(config, ISIS), *route_checks(config, expected.examples)]
+    made += tenant_checks(network, config, expected)
     if config.gateways:
         made.append(_gateways(config))
-    made += overlay_checks(config, routes)
+    made += overlay_checks(config, expected)
     if config.qos is not None:
         made += qos_checks(config, config.qos)
     made += [_balancing(config), *spraying_checks(config)]

@@ -4,27 +4,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Prefix
 from railweave.counting import counted
-from railweave.systems.runbook import Check
+from railweave.systems.runbook import Check, overlay_session_checks, prefixes_from_outside, tenants_check
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from railweave.device.expected import ExpectedRouting, SharedPrefix
     from railweave.device.model import DeviceConfig
-    from railweave.routing.table import Routes
+    from railweave.network.model import Network
 
 
-def overlay_checks(config: DeviceConfig, routes: Routes) -> list[Check]:
-    """Nothing where a switch has no layer-2 network and no external router."""
-    return [*_networks(config, routes), *_outside(config, routes)]
+def tenant_checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
+    """Return the overlay's sessions and tenants, by commands of the EVPN test report (Table 9) and those of EVPN type-5 routes."""
+    made = overlay_session_checks(config, "show bgp summary group overlay")
+    if not config.vrfs:
+        return made
+    first = config.vrfs[0]
+    tables = [f"{first.name}.{'inet6' if family == 'ipv6' else 'inet'}.0" for family in first.families()]
+    commands = (
+        "show route instance detail",
+        f"show evpn ip-prefix-database l3-context {first.name}",
+        *(f"show route table {table}" for table in tables),
+    )
+    shown = f"the table {tables[0]} has" if len(tables) == 1 else f"the tables {' and '.join(tables)} together have"
+    more = prefixes_from_outside(config)
+    point = f"{shown} the first row's prefixes, and no others" + (f" but {more}" if more else "")
+    return [*made, tenants_check(network, config, expected.tenants, commands, points=(point,))]
 
 
-def _networks(config: DeviceConfig, routes: Routes) -> list[Check]:
+def overlay_checks(config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
+    """Return the checks of layer-2 networks and of prefixes from outside; none if the switch has neither."""
+    return [*_networks(config, expected.bridged), *_outside(config, expected.shared)]
+
+
+def _networks(config: DeviceConfig, bridged: Mapping[int, tuple[str, ...]]) -> list[Check]:
     found = config.mac_vrf
     if found is None:
         return []
     rows: list[tuple[object, ...]] = []
     for one in found.vlans:
-        others = [leaf for leaf in routes.shared.bridged.get((config.name, one.vni), ()) if leaf != config.name]
+        others = [leaf for leaf in bridged[one.vni] if leaf != config.name]
         ports = sum(1 for port in config.interfaces if port.vlan == one.name)
         rows.append((one.name, one.vlan, one.vni, one.route_target, ports, ", ".join(others) or "none"))
     return [
@@ -41,27 +61,23 @@ def _networks(config: DeviceConfig, routes: Routes) -> list[Check]:
     ]
 
 
-def _outside(config: DeviceConfig, routes: Routes) -> list[Check]:
+def _outside(config: DeviceConfig, expected: Iterable[SharedPrefix]) -> list[Check]:
     made: list[Check] = []
-    for vrf in config.vrfs:
-        subnets = {prefix for gateway in config.gateways for prefix in gateway.prefixes}
-        for prefix in sorted(routes.shared.exits.get((config.name, vrf.name), {})):
-            if prefix in subnets:
-                continue
-            leaves = routes.shared.leaves(config.name, vrf.name, prefix)
-            here = leaves == (config.name,)
-            table = f"{vrf.name}.inet6.0" if Prefix(prefix).family == "ipv6" else f"{vrf.name}.inet.0"
-            rows = [
-                (one.router, one.session.peer_address, one.session.peer_as, one.session.interface)
-                for one in vrf.external
-            ]
-            points = ["the best route is of the router below" if here else f"learned from {', '.join(leaves)} by EVPN"]
-            points += (
-                [f"{counted(len(rows), 'session')} established, with the prefixes of its policy and no others"]
-                if rows
-                else []
-            )
-            header = ("Router", "Address", "AS", "Port") if rows else ()
-            commands = (f"show route table {table} {prefix} exact", *(("show bgp summary",) if rows else ()))
-            made.append(Check(f"{prefix} of {vrf.name}", commands, tuple(points), header, tuple(rows)))
+    external = {vrf.name: vrf.external for vrf in config.vrfs}
+    for one in expected:
+        here = one.leaves == (config.name,)
+        table = f"{one.vrf}.inet6.0" if one.prefix.family == "ipv6" else f"{one.vrf}.inet.0"
+        rows = [
+            (peer.router, peer.session.peer_address, peer.session.peer_as, peer.session.interface)
+            for peer in external[one.vrf]
+        ]
+        points = ["the best route is of the router below" if here else f"learned from {', '.join(one.leaves)} by EVPN"]
+        points += (
+            [f"{counted(len(rows), 'session')} established, with the prefixes of its policy and no others"]
+            if rows
+            else []
+        )
+        header = ("Router", "Address", "AS", "Port") if rows else ()
+        commands = (f"show route table {table} {one.prefix} exact", *(("show bgp summary",) if rows else ()))
+        made.append(Check(f"{one.prefix} of {one.vrf}", commands, tuple(points), header, tuple(rows)))
     return made

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.expect.prefixes import example_routes
-from railweave.expect.sessions import sessions
 from railweave.systems.runbook import SESSION_HEADER, Check, other_timers, session_rows, with_bfd
 
 if TYPE_CHECKING:
-    from railweave.device.expected import Session
+    from collections.abc import Sequence
+
+    from railweave.device.expected import Route, Session
     from railweave.device.model import DeviceConfig
-    from railweave.network.model import Network
-    from railweave.routing.table import Routes
 
 
 def discovery_check(config: DeviceConfig) -> Check:
@@ -36,12 +34,11 @@ def discovery_check(config: DeviceConfig) -> Check:
     return Check("Neighbors", commands, points)
 
 
-def session_checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+def session_checks(config: DeviceConfig, found: Sequence[Session]) -> list[Check]:
     """Sessions of BGP with the prefixes of each, and BFD."""
     bgp = config.bgp
     if bgp is None:
         return []
-    found = sessions(network, config, routes)
     discovered = any(not one.session.peer_address for one in found)
     commands = ("show bgp summary", *(("show bgp summary autodiscovered",) if discovered else ()))
     outside = [one for vrf in config.vrfs for one in vrf.external]
@@ -66,7 +63,7 @@ def session_checks(network: Network, config: DeviceConfig, routes: Routes) -> li
     return [sums, *([_bfd(config, with_bfd(config, found))] if bgp.bfd else [])]
 
 
-def _counts(found: list[Session]) -> str:
+def _counts(found: Sequence[Session]) -> str:
     """How the counts of ``show bgp summary`` compare with the table of sessions."""
     words = "each line ends in Active/Received/Accepted/Damped: Received and Accepted as in the table"
     if not any(one.shared for one in found):
@@ -83,7 +80,7 @@ def _bfd(config: DeviceConfig, count: int) -> Check:
     return Check("BFD", ("show bfd session",), (f"{counted(count, 'session')} up", f"{timers}{other_timers(config)}"))
 
 
-def route_checks(network: Network, config: DeviceConfig, routes: Routes) -> list[Check]:
+def route_checks(config: DeviceConfig, examples: Sequence[Route]) -> list[Check]:
     """What the switch advertises by path color, and routes to another leaf."""
     bgp = config.bgp
     made: list[Check] = []
@@ -102,7 +99,6 @@ def route_checks(network: Network, config: DeviceConfig, routes: Routes) -> list
                 tuple(rows),
             )
         )
-    examples = example_routes(network, config, routes)
     if examples:
         points = [
             (
