@@ -5,8 +5,8 @@
 //! while, or a clearly better port comes up. How queue length is scaled is not documented; here it is taken against what
 //! the port sends between two samples.
 
+use crate::hashing::{mix, one_of};
 use crate::packet::Ps;
-use crate::routing::{mix, one_of};
 
 /// The best band.
 pub const BEST: u8 = 7;

@@ -5,11 +5,12 @@
 
 use crate::config::{Config, HostConfig, Lanes};
 use crate::fault::{Broken, Timeline};
+use crate::hashing::entropy;
 use crate::host::{Host, HostContext};
 use crate::known::Known;
 use crate::packet::Ps;
 use crate::report::Counters;
-use crate::routing::{Fib, entropy};
+use crate::routing::Fib;
 use crate::switch::{Batch, LONGEST, Switch, SwitchContext};
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::{Schedule, Traffic};
@@ -29,6 +30,29 @@ use windows::Windows;
 enum Node {
     Host(u32),
     Switch(u32),
+}
+
+/// The ends of each queue pair.
+fn queue_pairs(
+    topology: &Topology,
+    traffic: &Traffic,
+    schedule: &Schedule,
+    seed: u64,
+    work: &mut Work<'_>,
+) -> Result<(Vec<Sender>, Vec<Receiver>), Stopped> {
+    let hosts = topology.hosts();
+    let (mut senders, mut receivers) = (Vec::new(), Vec::new());
+    for (qp, pair) in traffic.pairs.iter().enumerate() {
+        work.step(1)?;
+        let node = hosts[pair.src as usize] as usize;
+        let wire = topology.wires[topology.first[node] as usize];
+        let line = 8e6 * 65536.0 / wire.ps_per_byte as f64;
+        let entropy = entropy(seed, qp as u64);
+        let (begin, end) = (schedule.first[qp], schedule.first[qp + 1]);
+        senders.push(Sender::new(pair.to, entropy, begin, end - begin, line).with_limit(traffic.limit(qp as u32)));
+        receivers.push(Receiver::new(pair.back));
+    }
+    Ok((senders, receivers))
 }
 
 /// A network and the traffic on it.
@@ -106,17 +130,7 @@ impl Engine {
         let mut starts: Vec<Vec<(Ps, u32)>> = vec![Vec::new(); topology.kinds.len()];
         let mut wires = Wires::new(topology);
         let mut windows = Windows::new(topology, LONGEST);
-        let (mut senders, mut receivers) = (Vec::new(), Vec::new());
-        for (qp, pair) in traffic.pairs.iter().enumerate() {
-            work.step(1)?;
-            let node = hosts[pair.src as usize] as usize;
-            let wire = topology.wires[topology.first[node] as usize];
-            let line = 8e6 * 65536.0 / wire.ps_per_byte as f64;
-            let entropy = entropy(config.seed, qp as u64);
-            let (begin, end) = (schedule.first[qp], schedule.first[qp + 1]);
-            senders.push(Sender::new(pair.to, entropy, begin, end - begin, line).with_limit(traffic.limit(qp as u32)));
-            receivers.push(Receiver::new(pair.back));
-        }
+        let (senders, receivers) = queue_pairs(topology, traffic, &schedule, config.seed, work)?;
         work.step(topology.wires.len())?;
         let (lookahead, mut number) = (topology.lookahead(), 0);
         for messages in traffic.alike() {
@@ -239,29 +253,50 @@ impl Engine {
             work.step(self.nodes.len())?;
             let (begin, change) = (self.wires.next(), self.timeline.next());
             if begin.min(change) >= limit {
-                self.counters.lost_on_wire = self.wires.lost;
-                self.windows.reached(limit);
+                self.pause(limit);
                 return Ok(());
             }
             if change <= begin {
-                // everything before is done: no node has anything to do earlier
-                let (now, change) = self.timeline.take().expect("it has a time");
-                self.recall(now);
-                self.apply(change, now);
-                continue;
+                self.change_network();
+            } else {
+                self.run_window(begin, limit.min(change));
+                self.tell_arrivals();
             }
-            let (side, from, end) = self.windows.next(begin, limit.min(change));
-            for place in 0..self.windows.nodes[side].len() {
-                let node = self.windows.nodes[side][place] as usize;
-                if *self.wires.wake(node) < end {
-                    *self.wires.wake(node) = self.run_node(node, from, end);
-                }
+        }
+    }
+
+    /// Stand still at a time that everything before has happened by.
+    fn pause(&mut self, now: Ps) {
+        self.counters.lost_on_wire = self.wires.lost;
+        self.windows.reached(now);
+    }
+
+    /// Have the next change happen. Everything before it is done: no node has anything to do earlier.
+    fn change_network(&mut self) {
+        let (now, change) = self.timeline.take().expect("it has a time");
+        self.recall(now);
+        self.apply(change, now);
+    }
+
+    /// Run the nodes of one side for a window that begins no earlier than `begin` and ends by `limit`.
+    #[inline]
+    fn run_window(&mut self, begin: Ps, limit: Ps) {
+        let (side, from, end) = self.windows.next(begin, limit);
+        for place in 0..self.windows.nodes[side].len() {
+            let node = self.windows.nodes[side][place] as usize;
+            if *self.wires.wake(node) < end {
+                *self.wires.wake(node) = self.run_node(node, from, end);
             }
-            while let Some((host, at, message)) = self.told.pop() {
-                self.hosts[host as usize].tell(at, message);
-                let wake = self.wires.wake(self.host_nodes[host as usize] as usize);
-                *wake = (*wake).min(at);
-            }
+        }
+    }
+
+    /// Tell hosts of the arrivals that their messages wait for.
+    #[inline]
+    fn tell_arrivals(&mut self) {
+        while let Some((host, at, message)) = self.told.pop() {
+            self.hosts[host as usize].tell(at, message);
+            let wake = self.wires.wake(self.host_nodes[host as usize] as usize);
+            *wake = (*wake).min(at);
         }
     }
 

@@ -8,6 +8,7 @@ pub mod dcqcn;
 pub mod engine;
 pub mod fault;
 pub mod flow;
+pub mod hashing;
 pub mod host;
 pub mod input;
 pub mod known;

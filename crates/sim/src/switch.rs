@@ -11,11 +11,12 @@ use std::collections::HashMap;
 use crate::balance::{BEST, Dlb, Flowset};
 use crate::buffer::Buffer;
 use crate::config::{Config, Ecn, LANES, LOSSY, SwitchConfig};
+use crate::hashing::mix;
 use crate::known::Known;
 use crate::packet::{Packet, Ps};
 use crate::port::{Port, Rest, pfc_frame};
 use crate::report::{Counters, PortCounters};
-use crate::routing::{Fib, mix};
+use crate::routing::Fib;
 use crate::topology::{NodeKind, Topology, Wire};
 use crate::wires::Wires;
 

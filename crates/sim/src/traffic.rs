@@ -4,8 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::config::HostConfig;
-use crate::packet::Ps;
-use crate::transport::Segment;
+use crate::packet::{GAP_BYTES, Ps};
 use crate::work::{Stopped, Work};
 
 /// A queue pair between two hosts (counted among hosts). Addresses decide its path: there may be several per host.
@@ -62,6 +61,42 @@ pub struct Message {
     /// What it waits for. Messages that share a list and follow one another take memory and time once: the parts of a message
     /// that goes over several queue pairs wait for the same.
     pub after: Arc<[Wait]>,
+}
+
+impl Message {
+    /// What it takes on the wire, and its last packet (with gaps): full packets, then the rest; a write's first packet,
+    /// or each, says where it goes.
+    pub fn on_the_wire(&self, config: &HostConfig) -> (f64, u32) {
+        let (mtu, header) = (u64::from(config.mtu), u64::from(config.header));
+        let packets = self.bytes.div_ceil(mtu).max(1);
+        let immediate = if self.verb == Verb::WriteWithImmediate { u64::from(IMMEDIATE_BYTES) } else { 0 };
+        let writes = if self.verb == Verb::Send { 0 } else { u64::from(RETH_BYTES) };
+        let rest = self.bytes - (packets - 1) * mtu;
+        let reth_on_last = if packets == 1 || config.reth_on_every_packet { writes } else { 0 };
+        let last = (rest.next_multiple_of(4) + header + immediate + reth_on_last).max(64) + GAP_BYTES;
+        let before = (packets - 1) * (mtu + header + GAP_BYTES);
+        let reths = match (packets, config.reth_on_every_packet) {
+            (1, _) => 0,
+            (_, true) => (packets - 1) * writes,
+            (_, false) => writes,
+        };
+        ((before + reths + last) as f64, last as u32)
+    }
+}
+
+/// A message of a queue pair, as its packets. Messages of a queue pair are sent in order, so their packets are known.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Its first packet.
+    pub begin: u32,
+    /// The packet after its last.
+    pub end: u32,
+    /// Frame length of its last packet, without RETH.
+    pub last_bytes: u16,
+    /// Whether it is an RDMA write, which says where it goes in a RETH.
+    pub writes: bool,
+    /// Whether it may be sent.
+    pub posted: bool,
 }
 
 /// All there is to be sent.

@@ -3,7 +3,7 @@
 use crate::config::{HostConfig, Recovery};
 use crate::dcqcn::State;
 use crate::packet::{AGAIN, ECT, Kind, LAST, Ps};
-use crate::traffic::{Limit, RETH_BYTES};
+use crate::traffic::{Limit, RETH_BYTES, Segment};
 
 mod receiver;
 
@@ -11,21 +11,6 @@ pub use receiver::{Arrival, Receiver};
 
 /// Packets beyond the next in order that either side keeps track of.
 pub const REORDER: u32 = 4096;
-
-/// A message of a queue pair, as its packets. Messages of a queue pair are sent in order, so their packets are known.
-#[derive(Clone, Copy, Debug)]
-pub struct Segment {
-    /// Its first packet.
-    pub begin: u32,
-    /// The packet after its last.
-    pub end: u32,
-    /// Frame length of its last packet, without RETH.
-    pub last_bytes: u16,
-    /// Whether it is an RDMA write, which says where it goes in a RETH.
-    pub writes: bool,
-    /// Whether it may be sent.
-    pub posted: bool,
-}
 
 /// A set of packets above a moving floor.
 #[derive(Clone, Debug, Default)]

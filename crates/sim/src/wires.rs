@@ -1,8 +1,8 @@
 //! What is under way between nodes.
 
+use crate::hashing::mix;
 use crate::packet::{Kind, Packet, Ps};
 use crate::ring::Ring;
-use crate::routing::mix;
 use crate::topology::{Topology, serialization};
 
 mod ahead;

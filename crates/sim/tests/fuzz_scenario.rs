@@ -3,7 +3,7 @@
 mod reference;
 mod scenario;
 
-use railweave_sim::routing::mix;
+use railweave_sim::hashing::mix;
 use scenario::{Scenario, keeps_the_laws};
 
 /// What the fuzz target found, and why it was wrong once.

@@ -1,8 +1,8 @@
 //! Whatever is written into a file or an option, the answer is a network, flows, a value, or an error: no panic.
 
 use railweave_sim::config::Config;
+use railweave_sim::hashing::mix;
 use railweave_sim::input::{faults, flows, parameters, patterns, shapes, topology_file};
-use railweave_sim::routing::mix;
 
 const TOPOLOGY: &str = "\
 # a comment\n\

@@ -96,7 +96,7 @@ fn write_series(setup: &Setup, outcome: &Outcome) -> Result<(), InputError> {
             "railweave-sim: {full}, at {at} us; give a longer --series-every, or --series-of"
         );
     }
-    setup.series.write(series, setup, partial)
+    setup.series.write(series, (&setup.network, &setup.flows), partial)
 }
 
 /// Write the result to where it is wanted.

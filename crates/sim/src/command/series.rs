@@ -3,13 +3,14 @@
 use std::io::{Result, Write};
 
 use super::options::Given;
-use super::setup::Setup;
 use super::whole;
 use crate::input::InputError;
+use crate::input::flows::Flow;
 use crate::input::network::Network;
 use crate::input::value::{Kind, Value};
 use crate::packet::Ps;
 use crate::series::{FlowSeries, PortSeries, QueueSeries, Series};
+use crate::topology::Topology;
 use crate::traffic::Traffic;
 
 /// Options that name a file of a series: of ports, of queues, of flows.
@@ -68,17 +69,17 @@ impl Wanted {
     }
 
     /// Collect what is wanted, if anything is.
-    pub fn series(&self, setup: &Setup, traffic: &Traffic) -> Option<Series> {
+    pub fn series(&self, topology: &Topology, traffic: &Traffic, mtu: u32) -> Option<Series> {
         let [ports, queues, flows] = self.files.each_ref().map(Option::is_some);
         if !(ports || queues || flows) {
             return None;
         }
         let mut series = Series::new(self.every);
         if ports || queues {
-            series = series.of_ports(&setup.network.topology, self.ports.iter().copied(), ports, queues);
+            series = series.of_ports(topology, self.ports.iter().copied(), ports, queues);
         }
         if flows {
-            series = series.of_queue_pairs(traffic, setup.config.host.mtu);
+            series = series.of_queue_pairs(traffic, mtu);
         }
         Some(series)
     }
@@ -87,14 +88,19 @@ impl Wanted {
     ///
     /// # Errors
     /// Where a file cannot be written; those before it are.
-    pub fn write(&self, series: &Series, setup: &Setup, partial: Option<&str>) -> std::result::Result<(), InputError> {
+    pub fn write(
+        &self,
+        series: &Series,
+        (network, flows): (&Network, &[Flow]),
+        partial: Option<&str>,
+    ) -> std::result::Result<(), InputError> {
         for (option, file) in FILES.iter().zip(&self.files) {
             let Some(file) = file else { continue };
             let content = |out: &mut dyn Write| {
                 match *option {
-                    "--series" => write_ports(out, series.ports.as_ref(), setup)?,
-                    "--queue-series" => write_queues(out, series.queues.as_ref(), setup)?,
-                    _ => write_flows(out, series.queue_pairs.as_ref(), setup)?,
+                    "--series" => write_ports(out, series.ports.as_ref(), network)?,
+                    "--queue-series" => write_queues(out, series.queues.as_ref(), network)?,
+                    _ => write_flows(out, series.queue_pairs.as_ref(), network, flows)?,
                 }
                 match partial {
                     Some(why) => writeln!(out, "# partial: {why} at {} us", us(series.end())),
@@ -127,14 +133,14 @@ fn us(time: Ps) -> f64 {
 }
 
 /// Node, port and peer, as columns.
-fn place(setup: &Setup, port: u32) -> String {
-    let topology = &setup.network.topology;
+fn place(network: &Network, port: u32) -> String {
+    let topology = &network.topology;
     let node = topology.owner[port as usize] as usize;
     let peer = topology.wires[port as usize].peer_node as usize;
     format!("{},{},{}", topology.names[node], port - topology.first[node], topology.names[peer])
 }
 
-fn write_ports(out: &mut dyn Write, series: Option<&PortSeries>, setup: &Setup) -> Result<()> {
+fn write_ports(out: &mut dyn Write, series: Option<&PortSeries>, network: &Network) -> Result<()> {
     writeln!(out, "{PORT_COLUMNS}")?;
     let Some(rows) = series else { return Ok(()) };
     for row in 0..rows.time.len() {
@@ -142,7 +148,7 @@ fn write_ports(out: &mut dyn Write, series: Option<&PortSeries>, setup: &Setup) 
             out,
             "{},{},{},{:.6},{},{},{},{},{},{}",
             us(rows.time[row]),
-            place(setup, rows.port[row]),
+            place(network, rows.port[row]),
             rows.tx_bytes[row],
             rows.utilisation[row],
             rows.queued_bytes[row],
@@ -156,22 +162,22 @@ fn write_ports(out: &mut dyn Write, series: Option<&PortSeries>, setup: &Setup) 
     Ok(())
 }
 
-fn write_queues(out: &mut dyn Write, series: Option<&QueueSeries>, setup: &Setup) -> Result<()> {
+fn write_queues(out: &mut dyn Write, series: Option<&QueueSeries>, network: &Network) -> Result<()> {
     writeln!(out, "{QUEUE_COLUMNS}")?;
     let Some(rows) = series else { return Ok(()) };
     for row in 0..rows.time.len() {
-        let (time, place) = (us(rows.time[row]), place(setup, rows.port[row]));
+        let (time, place) = (us(rows.time[row]), place(network, rows.port[row]));
         writeln!(out, "{time},{place},{},{}", rows.class[row], rows.queued_bytes[row])?;
     }
     Ok(())
 }
 
-fn write_flows(out: &mut dyn Write, series: Option<&FlowSeries>, setup: &Setup) -> Result<()> {
+fn write_flows(out: &mut dyn Write, series: Option<&FlowSeries>, network: &Network, flows: &[Flow]) -> Result<()> {
     writeln!(out, "{FLOW_COLUMNS}")?;
     let Some(rows) = series else { return Ok(()) };
-    let names = setup.network.host_names();
+    let names = network.host_names();
     for row in 0..rows.time.len() {
-        let (time, flow) = (us(rows.time[row]), &setup.flows[rows.qp[row] as usize]);
+        let (time, flow) = (us(rows.time[row]), &flows[rows.qp[row] as usize]);
         let (src, dst) = (names[flow.src as usize], names[flow.dst as usize]);
         let rate = rows.rate_mbps[row] / 1e3;
         writeln!(out, "{time},{},{src},{dst},{},{rate:.6}", rows.qp[row], rows.delivered_bytes[row])?;

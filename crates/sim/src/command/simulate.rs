@@ -80,7 +80,7 @@ pub fn simulate(setup: &Setup, interrupt: &Interrupt, progress: &mut Progress) -
         let (arrivals, counters) = (vec![Ps::MAX; setup.flows.len()], Counters::default());
         return Ok(Outcome { end, arrivals, config, counters, time: 0, run_s: 0.0, series: None });
     };
-    let mut series = setup.series.series(setup, &traffic);
+    let mut series = setup.series.series(&setup.network.topology, &traffic, setup.config.host.mtu);
     let begin = Instant::now();
     let starts = setup.flows.iter().map(|flow| flow.start);
     let ends = setup.faults.iter().flat_map(|fault| [fault.at, fault.until]).filter(|&time| time != Ps::MAX);

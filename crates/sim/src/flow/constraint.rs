@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
+use super::lists::lists;
 use super::path::{PRIVATE, Paths};
-use super::plan::lists;
-use crate::routing::mix;
+use crate::hashing::mix;
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::QueuePair;
 use crate::work::{Stopped, Work};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::routing::mix;
+use crate::hashing::mix;
 
 /// A map by 64-bit numbers.
 pub type MixedMap<T> = HashMap<u64, T, BuildHasherDefault<Mixed>>;

@@ -20,6 +20,7 @@ mod capacity;
 mod constraint;
 mod fill;
 mod finish;
+mod lists;
 mod mixed;
 mod network;
 mod path;

@@ -2,8 +2,9 @@
 
 use super::mixed::MixedMap;
 use crate::balance::Balance;
+use crate::hashing::{entropy, flow_hash, mix, one_of};
 use crate::packet::Ps;
-use crate::routing::{Fib, NO_GROUP, ONE_PORT, entropy, flow_hash, mix, one_of};
+use crate::routing::{Fib, NO_GROUP, ONE_PORT};
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::QueuePair;
 use crate::work::{Stopped, Work};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::lists::lists;
 use super::symmetry::Classes;
 use crate::config::HostConfig;
-use crate::packet::GAP_BYTES;
 use crate::packet::Ps;
-use crate::traffic::{Message, RETH_BYTES, Traffic, Verb};
+use crate::traffic::{Message, Traffic};
 use crate::work::{Stopped, Work};
 
 /// What is to be sent. Everything is counted in classes: messages, queue pairs and hosts that behave the same are one.
@@ -34,39 +34,6 @@ pub struct Plan {
     pub order: Vec<u32>,
     /// The host that each queue pair sends from.
     pub host: Vec<u32>,
-}
-
-/// What a message takes on the wire, and its last packet (with gaps): full packets, then the rest; a write's first packet,
-/// or each, says where it goes.
-pub fn on_the_wire(message: &Message, config: &HostConfig) -> (f64, u32) {
-    let (mtu, header) = (u64::from(config.mtu), u64::from(config.header));
-    let packets = message.bytes.div_ceil(mtu).max(1);
-    let immediate = if message.verb == Verb::WriteWithImmediate { 4 } else { 0 };
-    let writes = if message.verb == Verb::Send { 0 } else { u64::from(RETH_BYTES) };
-    let rest = message.bytes - (packets - 1) * mtu;
-    let reth_on_last = if packets == 1 || config.reth_on_every_packet { writes } else { 0 };
-    let last = (rest.next_multiple_of(4) + header + immediate + reth_on_last).max(64) + GAP_BYTES;
-    let before = (packets - 1) * (mtu + header + GAP_BYTES);
-    let reths = match (packets, config.reth_on_every_packet) {
-        (1, _) => 0,
-        (_, true) => (packets - 1) * writes,
-        (_, false) => writes,
-    };
-    ((before + reths + last) as f64, last as u32)
-}
-
-/// Lists by number: `items[first[n]..first[n + 1]]`, from pairs of number and item in the order of the items.
-pub fn lists<T: Copy + Default>(count: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> (Vec<u32>, Vec<T>) {
-    let mut first = vec![0u32; count + 1];
-    pairs.clone().for_each(|(number, _)| first[number as usize + 1] += 1);
-    (1..first.len()).for_each(|number| first[number] += first[number - 1]);
-    let mut items = vec![T::default(); first[count] as usize];
-    let mut next = first.clone();
-    for (number, item) in pairs {
-        items[next[number as usize] as usize] = item;
-        next[number as usize] += 1;
-    }
-    (first, items)
 }
 
 impl Plan {
@@ -97,7 +64,7 @@ impl Plan {
             if class as usize != plan.qp.len() {
                 continue; // not the first of its class
             }
-            let (bytes, last) = on_the_wire(message, config);
+            let (bytes, last) = message.on_the_wire(config);
             plan.qp.push(classes.qp[message.qp as usize]);
             plan.bytes.push(bytes);
             plan.last.push(last);

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use super::constraint::Graph;
+use super::lists::lists;
 use super::mixed::MixedMap;
-use super::plan::{lists, on_the_wire};
 use crate::config::HostConfig;
-use crate::routing::mix;
+use crate::hashing::mix;
 use crate::traffic::{Traffic, Wait};
 use crate::work::{Stopped, Work};
 
@@ -61,7 +61,7 @@ impl Classes {
         let own_color: Vec<u64> = messages
             .iter()
             .map(|message| {
-                let (bytes, last) = on_the_wire(message, config);
+                let (bytes, last) = message.on_the_wire(config);
                 mix(mix(bytes.to_bits(), u64::from(last)), message.start ^ u64::from(message.after.is_empty()) << 63)
             })
             .collect();

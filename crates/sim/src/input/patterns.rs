@@ -4,7 +4,7 @@ use super::error::InputError;
 use super::flows::{Flow, flow_bytes};
 use super::network::Network;
 use super::spec::Spec;
-use crate::routing::mix;
+use crate::hashing::mix;
 
 /// Names of patterns, and an example of each.
 pub const PATTERNS: [(&str, &str); 3] = [

@@ -3,10 +3,11 @@
 use super::{Switch, SwitchContext};
 use crate::balance::{Balance, Dlb, Flowset, best, flowlet};
 use crate::config::{Ecn, SwitchConfig, Vxlan};
+use crate::hashing::{flow_hash, mix, one_of};
 use crate::known::Known;
 use crate::packet::{CE, OUTER_CE, Packet, TUNNEL};
 use crate::report::Counters;
-use crate::routing::{Fib, NO_GROUP, ONE_PORT, flow_hash, mix, one_of};
+use crate::routing::{Fib, NO_GROUP, ONE_PORT};
 
 impl Switch {
     /// The port a packet leaves by; None: there is no route.
