@@ -1,4 +1,7 @@
+// The NIC of this process, and how it moves bytes.
 #include "nic.h"
+
+struct fake_nic fake_nic = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 __attribute__((no_sanitize("thread"), noinline)) void fake_copy(void *to, const void *from, size_t n) {
   volatile uint8_t *t = to;

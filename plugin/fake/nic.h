@@ -4,6 +4,8 @@
 #ifndef RAILWEAVE_FAKE_NIC_H
 #define RAILWEAVE_FAKE_NIC_H
 
+#include <poll.h>
+
 #include "fabric.h"
 #include "verbs_abi.h"
 
@@ -116,8 +118,18 @@ bool fake_transmit(struct fake_qp *q, uint64_t now, uint64_t *again);  // one pa
 void fake_timers(struct fake_qp *q, uint64_t now, uint64_t *again);
 void fake_deliver(struct fake_packet *p);
 
-// wires.c, under the lock: false where the wire is full. Takes paths' faults and delays into account.
-bool fake_wire_send(struct fake_packet *p, uint64_t now);
+// wires.c, under the lock. Takes paths' faults and delays into account.
+enum fake_sent { FAKE_FULL, FAKE_SENT, FAKE_ARRIVED };  // arrived: the other end is in this process, and has to be given it
+enum { FAKE_INCOMING = 64, FAKE_WIRES = 1 + FAKE_INCOMING + FAKE_HOSTS };
+enum fake_sent fake_wire_send(struct fake_packet *p, uint64_t now);
+// Gives what has arrived by now; again: when the next arrives that is under way.
+bool fake_wires_read(uint64_t now, uint64_t *again, void (*deliver)(struct fake_packet *));
+int fake_wires_poll(struct pollfd fds[FAKE_WIRES]);  // what to wait for; the number of them
+void fake_wires_accept(const struct pollfd fds[FAKE_WIRES]);
+void fake_wires_open(void);
+void fake_wires_close(void);
+
+// engine.c, under the lock
 void fake_engine_start(void);
 void fake_engine_stop(void);
 void fake_engine_wake(void);

@@ -93,6 +93,13 @@ bool fake_has_address(const struct fake_qp *q) {
 
 static uint64_t timeout_ns(const struct fake_qp *q) { return (uint64_t)4096 << q->timeout; }
 
+// False: the wire is full.
+static bool sent(struct fake_packet *p, uint64_t now) {
+  enum fake_sent done = fake_wire_send(p, now);
+  if (done == FAKE_ARRIVED) fake_deliver(p);
+  return done != FAKE_FULL;
+}
+
 bool fake_transmit(struct fake_qp *q, uint64_t now, uint64_t *again) {
   if (q->base.state != IBV_QPS_RTS || q->next_psn == q->last_psn) return false;
   if (distance(q->next_psn, q->unacked_psn) >= FAKE_WINDOW) return false;
@@ -135,7 +142,7 @@ bool fake_transmit(struct fake_qp *q, uint64_t now, uint64_t *again) {
   // Before it goes, since its acknowledgement may come while it is being sent (direct delivery).
   if (q->next_psn == q->unacked_psn || q->timer_ns == 0) q->timer_ns = now + timeout_ns(q);
   q->next_psn++;
-  if (fake_has_address(q) && !fake_wire_send(&p, now)) {
+  if (fake_has_address(q) && !sent(&p, now)) {
     q->next_psn--;
     return false;
   }
@@ -185,7 +192,7 @@ static void answer(const struct fake_packet *to, enum fake_type type, uint32_t p
                              .source_end = to->h.target_end,
                              .target_end = to->h.source_end};
   if (n) fake_copy(p.data, data, n);
-  fake_wire_send(&p, fake_now_ns());
+  sent(&p, fake_now_ns());
 }
 
 static void receive_done(struct fake_qp *q, const struct fake_packet *p, int opcode) {

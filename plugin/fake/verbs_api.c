@@ -11,8 +11,6 @@
 
 #include "nic.h"
 
-struct fake_nic fake_nic = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 static struct ibv_device devices[FAKE_DEVICES];
 
 static void lock(void) { pthread_mutex_lock(&fake_nic.lock); }
