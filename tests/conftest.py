@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -73,6 +74,10 @@ KINDS = {
     ),
 }
 """What a file's tests need or take, by patterns below ``tests``; a single test has the mark itself. See CONTRIBUTING.md."""
+
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""A shell that runs tests in the background has Ctrl-C ignored, and so would all that they start; many are about Ctrl-C."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before ``-m`` chooses
