@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from railweave.nearest import nearest
@@ -12,22 +11,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-SYSTEMS = ("railweave.systems", "system.yaml")
-"""The registry of operating systems, and the file that makes a folder in it one."""
+def found_by(paths: Iterable[str], file: str) -> dict[str, Path]:
+    """The file of every folder of a registry, by the folder's name, in alphabetical order.
 
-NICS = ("railweave.nics", "nics.yaml")
-"""The registry of NIC vendors, and the file that makes a folder in it one."""
-
-
-def found_by(registry: str, file: str) -> dict[str, Path]:
-    """Return the file of every folder of a registry (a package), by the folder's name, in alphabetical order.
-
-    Whoever reads only these files, such as the catalog, needs no module of the registry. Raises ``ImportError`` for a folder
-    with modules that lacks the file.
+    ``paths`` are the places of the registry's packages. Raises ``ImportError`` for a package that lacks the file.
     """
     from pathlib import Path
-
-    paths: Iterable[str] = importlib.import_module(registry).__path__
 
     folders = sorted(
         {one.parent for path in paths for name in (file, "__init__.py") for one in Path(path).glob(f"*/{name}")}

@@ -12,10 +12,12 @@ import pytest
 from railweave import api
 from railweave import systems as registry
 from railweave.catalog import packaged
+from railweave.catalog.definitions import system_files
 from railweave.cli import main
 from railweave.render.support import FEATURES, matrix
-from railweave.systems import definitions, system, systems
+from railweave.systems import system, systems
 from tests.conftest import EXAMPLES, ROOT
+from tests.plugging import plug_in
 
 PAGE = ROOT / "docs" / "howto" / "add-a-network-operating-system.md"
 BLOCK = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -25,7 +27,7 @@ def forget() -> None:
     """What was read of the systems there are."""
     packaged.cache_clear()
     systems.cache_clear()
-    definitions.cache_clear()
+    system_files.cache_clear()
     system.cache_clear()
     for name in [one for one in sys.modules if one.startswith("railweave.systems.acme")]:
         del sys.modules[name]
@@ -40,7 +42,7 @@ def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert [name for name, _ in blocks] == ["system.yaml", "__init__.py"]
     for name, text in blocks:
         (folder / name).write_text(text, encoding="utf-8")
-    monkeypatch.setattr(registry, "__path__", [*registry.__path__, str(folder.parent)])
+    plug_in(monkeypatch, registry, folder.parent)
     forget()
     yield folder
     monkeypatch.undo()

@@ -20,7 +20,7 @@ from railweave.checks.subject import Subject
 from railweave.expect import Expected, expected
 from railweave.live import Living, diagnose
 from railweave.state.device_state import DeviceState
-from railweave.state.reading import read_state
+from railweave.systems.reading import read_state
 from tests.conftest import example
 from tests.live.faults import KINDS
 from tests.live.perfect import perfect

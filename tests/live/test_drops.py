@@ -12,7 +12,7 @@ from railweave.findings import Finding
 from railweave.live import diagnose
 from railweave.state.device_state import DeviceState
 from railweave.state.protocols import NextHop, Route
-from railweave.state.reading import read_state
+from railweave.systems.reading import read_state
 from tests.live.matrix import SYSTEMS, answers, clean, wanted
 
 NETWORK, SPINE = "h100-rlb", "spine1"

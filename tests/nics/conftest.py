@@ -11,8 +11,10 @@ import pytest
 
 from railweave import nics as registry
 from railweave.catalog import packaged
-from railweave.nics import definitions, vendor
+from railweave.catalog.definitions import vendor_files
+from railweave.nics import vendor
 from tests.conftest import EXAMPLES, ROOT
+from tests.plugging import plug_in
 
 PAGE = ROOT / "docs" / "howto" / "add-a-nic-vendor.md"
 BLOCK = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -21,7 +23,7 @@ BLOCK = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 def forget() -> None:
     """What was read of the vendors there are."""
     packaged.cache_clear()
-    definitions.cache_clear()
+    vendor_files.cache_clear()
     vendor.cache_clear()
     for name in [one for one in sys.modules if one.startswith("railweave.nics.acme")]:
         del sys.modules[name]
@@ -36,7 +38,7 @@ def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert [name for name, _ in blocks] == ["nics.yaml", "servers.yaml", "nic_qos.sh", "nic_nvm.sh", "__init__.py"]
     for name, text in blocks:
         (folder / name).write_text(text, encoding="utf-8")
-    monkeypatch.setattr(registry, "__path__", [*registry.__path__, str(folder.parent)])
+    plug_in(monkeypatch, registry, folder.parent)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     forget()
     yield folder

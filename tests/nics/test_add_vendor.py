@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from railweave import api
+from railweave.catalog.definitions import vendor_files
 from railweave.cli import main
 from railweave.device.host import host_config
-from railweave.nics import definitions, vendor
+from railweave.nics import vendor
 from railweave.render.host import files
 from railweave.simulation.model.fabric import packet_fabric
 from tests.render.host.stand_ins import Machine
@@ -89,6 +90,6 @@ def test_a_model_that_another_vendor_has_is_refused(acme: Path, fabric_file: Pat
 
 
 def test_it_is_gone_afterwards() -> None:
-    assert "acme" not in definitions()
+    assert "acme" not in vendor_files()
     with pytest.raises(KeyError):
         vendor("Acme")

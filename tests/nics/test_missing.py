@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from railweave import api
+from railweave.catalog.definitions import vendor_files
 from railweave.errors import DesignError, FileLine
-from railweave.nics import definitions, vendor
+from railweave.nics import vendor
 from railweave.nics.protocol import PARTS, missing_parts
 
 
@@ -75,9 +76,9 @@ def test_nics_that_are_not_in_the_catalog_are_named(acme: Path, fabric_file: Pat
 )
 def test_a_misnamed_file_is_an_error(acme: Path, old: str, new: str, wrong: str) -> None:
     (acme / old).rename(acme / new)
-    definitions.cache_clear()
+    vendor_files.cache_clear()
     with pytest.raises(ImportError, match=wrong):
-        definitions()
+        vendor_files()
 
 
 def test_a_module_that_nothing_knows_is_an_error(acme: Path) -> None:

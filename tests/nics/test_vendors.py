@@ -7,8 +7,9 @@ import re
 import pytest
 
 from railweave.catalog import catalog
+from railweave.catalog.definitions import vendor_files
 from railweave.device.host import host_config
-from railweave.nics import definitions, vendor
+from railweave.nics import vendor
 from railweave.nics.protocol import missing_parts
 from railweave.render.host import nic_qos
 from railweave.render.host.bios import bios
@@ -23,7 +24,7 @@ COMMON = [
 ]
 
 
-@pytest.mark.parametrize("name", definitions())
+@pytest.mark.parametrize("name", vendor_files())
 def test_every_part_is_there(name: str) -> None:
     assert missing_parts(name) == []
     own = vendor(name)
@@ -36,8 +37,8 @@ def test_every_part_is_there(name: str) -> None:
 
 def test_every_model_is_of_the_vendor_of_its_folder() -> None:
     models = catalog().nics
-    assert {one.vendor.lower() for one in models.values()} == definitions().keys()
-    for name, path in definitions().items():
+    assert {one.vendor.lower() for one in models.values()} == vendor_files().keys()
+    for name, path in vendor_files().items():
         rows = re.findall(r"^([\w.-]+):", path.read_text(), re.MULTILINE)
         assert {models[row].vendor.lower() for row in rows} == {name}
 

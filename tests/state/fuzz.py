@@ -14,8 +14,8 @@ from typing import Any
 
 from railweave.expect.hosts import expected_host
 from railweave.state.host_state import read_host
-from railweave.state.reading import read_state
 from railweave.systems import systems
+from railweave.systems.reading import read_state
 from tests.conftest import example
 from tests.live.said.host import answer
 

@@ -13,8 +13,8 @@ from railweave.state.capture import read_capture
 from railweave.state.device_state import DeviceState
 from railweave.state.protocols import FamilyState, IsisAdjacency, NextHop
 from railweave.state.question import reads_only
-from railweave.state.reading import read_state, read_states
 from railweave.systems import system, systems
+from railweave.systems.reading import read_state, read_states
 from tests.conftest import example
 from tests.state.samples.junos import reply
 

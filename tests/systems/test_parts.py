@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from railweave import systems as registry
-from railweave.systems import definitions, system, systems
+from railweave.catalog.definitions import system_files
+from railweave.systems import system, systems
 from railweave.systems.parts import PARTS
+from tests.plugging import plug_in
 
 MODULE = """
 from railweave.systems.protocol import System
@@ -42,7 +44,7 @@ def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (folder / f"{name}.py").write_text("VALIDATOR = 'a validator'\n")
     (folder / "__init__.py").write_text(MODULE)
     (folder / "system.yaml").write_text(DEFINITION)
-    monkeypatch.setattr(registry, "__path__", [*registry.__path__, str(folder.parent)])
+    plug_in(monkeypatch, registry, folder.parent)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     forget()
     yield folder
@@ -51,7 +53,7 @@ def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget() -> None:
-    for kept in (systems, definitions, system):
+    for kept in (systems, system_files, system):
         kept.cache_clear()
     for name in [one for one in sys.modules if one.startswith("railweave.systems.acme")]:
         del sys.modules[name]
@@ -114,7 +116,7 @@ def test_a_part_that_nothing_uses_is_an_error(acme: Path, part: str, method: str
 
 def test_a_folder_with_a_misnamed_definition_is_an_error(acme: Path) -> None:
     (acme / "system.yaml").rename(acme / "sytem.yaml")
-    definitions.cache_clear()
+    system_files.cache_clear()
     with pytest.raises(ImportError, match=r"acme has no system\.yaml: rename sytem\.yaml"):
         systems()
 

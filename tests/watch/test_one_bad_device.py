@@ -22,9 +22,9 @@ from railweave.reach.gnmi import Gnmi
 from railweave.reach.gnmi_messages import message, path_message
 from railweave.reach.target import Target, Way
 from railweave.state.question import Question
-from railweave.state.reading import read_state
 from railweave.state.telemetry import Series, Subscription
 from railweave.systems import system, systems
+from railweave.systems.reading import read_state
 from railweave.watch.collector import Collector, Watched
 from railweave.watch.layout import Layout
 from railweave.watch.stream import Stream

@@ -18,9 +18,9 @@ from railweave.host.port_names import announced, by_names
 from railweave.reading import read_json
 from railweave.state.lldpd import lldp
 from railweave.state.protocols import LldpNeighbor
-from railweave.state.reading import read_state
 from railweave.state.values import Answers
 from railweave.systems import system, systems
+from railweave.systems.reading import read_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

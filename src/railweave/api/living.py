@@ -113,7 +113,7 @@ def states(
     What could not be read is in ``notes`` of each. Raises ``InputError`` for a folder that is no capture, and as ``load`` does.
     """
     from railweave.state.capture import read_capture
-    from railweave.state.reading import read_states
+    from railweave.systems.reading import read_states
 
     network = network_of(source, device, hardware)
     return read_states(read_capture(Path(capture)), {one.name: one.nos for one in network.switches})

@@ -46,9 +46,8 @@ def in_force(one: Catalog) -> Generator[Catalog]:
 @lru_cache(maxsize=1)
 def packaged() -> Catalog:
     """The package's own catalog, read once."""
-    from railweave import nics
+    from railweave.catalog.definitions import system_files, vendor_files
     from railweave.catalog.models import Catalog
-    from railweave.plugged import SYSTEMS, found_by
     from railweave.reading import packaged_yaml
 
     def read(place: Path | Traversable) -> Any:  # noqa: ANN401 - what YAML holds
@@ -58,9 +57,9 @@ def packaged() -> Catalog:
     data: dict[str, Any] = {part: read(here.joinpath(f"{part}.yaml")) for part in PARTS}
     data["switches"] = {name: value for name, value in data["switches"].items() if not name.startswith(".")}
     data["servers"] = {name: value for name, value in data["servers"].items() if not name.startswith(".")}
-    data["systems"] = {name: read(path) for name, path in found_by(*SYSTEMS).items()}
+    data["systems"] = {name: read(path) for name, path in system_files().items()}
     data["nics"] = {}
-    for path in nics.definitions().values():
+    for path in vendor_files().values():
         for part in ("nics", "servers"):
             own = path.with_name(f"{part}.yaml")
             _add(data[part], read(own) if own.exists() else {}, own)

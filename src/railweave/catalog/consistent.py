@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.nics import definitions
+from railweave.catalog.definitions import vendor_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,9 +22,9 @@ def contradictions(own: Hardware, known: Catalog) -> Iterator[Contradiction]:
         yield from _of_switch(("switches", name), switch, known)
         yield from _first_releases(("switches", name), switch)
     for name, nic in own.nics.items():
-        if nic.vendor.lower() not in definitions():
+        if nic.vendor.lower() not in vendor_files():
             vendors = ", ".join(
-                sorted({one.vendor for one in known.nics.values() if one.vendor.lower() in definitions()})
+                sorted({one.vendor for one in known.nics.values() if one.vendor.lower() in vendor_files()})
             )
             fix = f"vendors are {vendors}; docs/howto/add-a-nic-vendor.md says how to add one"
             yield ("nics", name, "vendor"), f"nothing is known of the vendor {nic.vendor!r}", fix

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from railweave.collect.collect import captured
 from railweave.deploy.gate import is_configuration
 from railweave.state.capture import read_capture
-from railweave.state.reading import read_states
+from railweave.systems.reading import read_states
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.nics import definitions
+from railweave.catalog.definitions import vendor_files
 from railweave.nics.protocol import ONLY_WITH_FIRMWARE, PARTS, missing_parts
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _missing(model: NicModel | None) -> str:
     if model is None:
         return "they are not in the catalog"
     folder = f"nics/{model.vendor.lower()}"
-    if model.vendor.lower() not in definitions():
+    if model.vendor.lower() not in vendor_files():
         return f"nothing is known of their vendor, {model.vendor}: there is no {folder}"
     parts = [part for part in missing_parts(model.vendor) if model.firmware or part != ONLY_WITH_FIRMWARE]
     if not parts:

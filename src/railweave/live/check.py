@@ -19,7 +19,7 @@ from railweave.live.punch_list import punch_list
 from railweave.live.servers import RETRANSMITTED
 from railweave.routing.control_plane import ControlPlane
 from railweave.state.host_state import HOST, read_hosts
-from railweave.state.reading import read_states
+from railweave.systems.reading import read_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

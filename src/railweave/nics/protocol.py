@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from railweave.nics import FILES, definitions, vendor
+from railweave.catalog.definitions import VENDOR_FILES, vendor_files
+from railweave.nics import vendor
 from railweave.plugged import check_known
 
 if TYPE_CHECKING:
@@ -52,10 +53,12 @@ class Vendor(Protocol):
 
     def __init_subclass__(cls, **rest: Any) -> None:  # noqa: ANN401 - whatever classes above take
         super().__init_subclass__(**rest)
-        definition = definitions().get(cls.__module__.rpartition(".")[2])
+        definition = vendor_files().get(cls.__module__.rpartition(".")[2])
         if definition is not None:
             check_known(
-                definition.parent, {*FILES, *cls.modules}, f"if it is a module, name it in {cls.__name__}.modules"
+                definition.parent,
+                {*VENDOR_FILES, *cls.modules},
+                f"if it is a module, name it in {cls.__name__}.modules",
             )
 
     @property

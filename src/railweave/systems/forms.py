@@ -25,8 +25,8 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, cast
 
 from railweave import systems
+from railweave.catalog.definitions import system_files
 from railweave.reading import packaged_yaml
-from railweave.systems import definitions
 from railweave.systems.parts import FORMS
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def forms_of(nos: str) -> Forms:
 
     Raises ``ValueError`` for a document that the file does not list.
     """
-    file = definitions()[nos].with_name(FORMS)
+    file = system_files()[nos].with_name(FORMS)
     if file.is_file():
         return read_forms(file)
     if not file.with_suffix(".py").is_file():

@@ -6,8 +6,8 @@ import importlib
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
+from railweave.catalog.definitions import system_files
 from railweave.errors import RenderError
-from railweave.systems import definitions
 from railweave.systems.parts import missing_parts
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class System(Renderer, Protocol):
 
     def __init_subclass__(cls, **rest: Any) -> None:  # noqa: ANN401 - whatever classes above take
         super().__init_subclass__(**rest)
-        definition = definitions().get(cls.__module__.rpartition(".")[2])
+        definition = system_files().get(cls.__module__.rpartition(".")[2])
         if definition is not None:
             cls.without = missing_parts(cls, System, definition)
 

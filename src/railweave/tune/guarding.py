@@ -16,7 +16,7 @@ from railweave.live.rises import rises, total, worst
 from railweave.routing.control_plane import ControlPlane
 from railweave.state.capture import read_capture
 from railweave.state.question import asked_about
-from railweave.state.reading import read_states
+from railweave.systems.reading import read_states
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

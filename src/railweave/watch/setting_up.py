@@ -10,9 +10,9 @@ from railweave.errors import RailweaveError
 from railweave.reach.opening import opened
 from railweave.state.host_metrics import host_numbers
 from railweave.state.host_state import read_host
-from railweave.state.reading import read_state
 from railweave.state.telemetry import PORTS_BY_SNMP
 from railweave.systems import system
+from railweave.systems.reading import read_state
 from railweave.watch.collector import Watched
 from railweave.watch.layout import Layout
 from railweave.watch.measured import said

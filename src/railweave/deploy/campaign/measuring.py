@@ -18,7 +18,7 @@ from railweave.fleet.meshed import rdma_programs
 from railweave.fleet.probes import plan, probe_file
 from railweave.fleet.running import Task, probe
 from railweave.state.capture import read_capture
-from railweave.state.reading import read_states
+from railweave.systems.reading import read_states
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

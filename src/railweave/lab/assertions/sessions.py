@@ -11,7 +11,7 @@ from railweave.lab.frr import held_sessions
 from railweave.lab.frr.routers import not_started
 from railweave.live import Living
 from railweave.live import sessions as rules
-from railweave.state.reading import read_state
+from railweave.systems.reading import read_state
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
