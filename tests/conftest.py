@@ -67,7 +67,7 @@ KINDS = {
         "sizing/test_grid.py",
         "outputs/test_stopped.py",
         "protection/test_sessions.py",
-        "render/test_workers.py",
+        "test_workers.py",
         "routing/test_mistakes.py",
         "routing/test_properties.py",
         "validation/*.py",

@@ -40,7 +40,7 @@ ALLOWED = {
     "lab/frr/routers.py": "the log of vtysh, in a folder that root has just made below /run",
     "lab/frr/vty.py": "a folder, which is only gone into",
     "lab/kernel/namespace.py": "the kernel's namespaces and parameters below /proc",
-    "checks/foreign.py": "read only, and kept waiting by no pipe",
+    "outputs/verify/foreign.py": "read only, and kept waiting by no pipe",
     "checks/netplan.py": "in a temporary folder of its own, mode 700",
     "systems/frr/validator.py": "in a temporary folder of its own, mode 700",
     "systems/junos/yang_models.py": "in a temporary folder of its own, mode 700",

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from railweave.api import build, diff, load, paths, routes, simulate, simulate_grid, simulate_training, verify
-    from railweave.checks.run import Verified
     from railweave.errors import (
         Argument,
         DesignError,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from railweave.network.model import Network
     from railweave.outputs.differences import DeviceDiff, NetworkDiff
     from railweave.outputs.steps import Built
+    from railweave.outputs.verify.run import Verified
     from railweave.routing.paths import LinkShare, QueuePairPath
     from railweave.routing.table import Fib, Routes
     from railweave.simulation.engines.measured import Columns
@@ -101,7 +101,7 @@ __all__ = [
 
 if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name that is none of these
     _HOMES = {
-        "checks.run": ("Verified",),
+        "outputs.verify.run": ("Verified",),
         "network.devices": ("Cable", "Nic", "Server", "Switch"),
         "network.fabric": ("Fabric",),
         "network.model": ("Network",),

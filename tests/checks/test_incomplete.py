@@ -13,10 +13,10 @@ from railweave.catalog import in_force
 from railweave.checks.checks import checks, run_checks
 from railweave.checks.devices import stands
 from railweave.checks.incomplete import incomplete_config
-from railweave.checks.run import verify
 from railweave.checks.subject import Subject
 from railweave.drift.drift import drift
 from railweave.errors import InputError, UnsettledError
+from railweave.outputs.verify.run import verify
 from railweave.routing import control_plane
 from railweave.routing.paths import queue_pair_paths
 from railweave.routing.sessions import pair_sessions

@@ -9,7 +9,7 @@ from tests.conftest import designed
 from tests.routing.fabrics import configurations
 from tests.two_stripes import text
 
-from railweave.checks.run import run_checks
+from railweave.checks.checks import run_checks
 from railweave.checks.subject import Subject
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from railweave import api
-from railweave.checks.run import run_checks
+from railweave.checks.checks import run_checks
 from railweave.checks.subject import Subject
 from railweave.device.build import device_config
 from railweave.device.host import host_config

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from railweave import api
-from railweave.checks.run import run_checks
+from railweave.checks.checks import run_checks
 from railweave.checks.subject import Subject
 from railweave.device.build import device_config
 from railweave.errors import InputError

@@ -14,9 +14,9 @@ from railweave.outputs.steps import build as _build
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.checks.run import Verified
     from railweave.outputs.differences import NetworkDiff
     from railweave.outputs.steps import Built
+    from railweave.outputs.verify.run import Verified
 
 
 def build(
@@ -113,7 +113,7 @@ def verify(
     A validator that is not there is reported as skipped, with the reason. ``good`` of the result is False where a
     finding is an error; iterating over it gives the findings, errors first (docs/findings.md). Raises as ``load`` does.
     """
-    from railweave.checks.run import verify as run  # brings every check and renderer with it
+    from railweave.outputs.verify.run import verify as run  # brings every check and renderer with it
 
     network = network_of(source, device, hardware)
     given = None if design_only or running is not None or isinstance(source, Network) else Path(source)

@@ -20,8 +20,8 @@ from railweave.config.secret import alike
 from railweave.device.amend import amended
 from railweave.device.unprinted_names import NAMES
 from railweave.errors import InputError, NetworkPart, Problem, RenderError
-from railweave.render.workers import spread
 from railweave.systems import system
+from railweave.workers import spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

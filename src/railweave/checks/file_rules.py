@@ -1,4 +1,4 @@
-"""What may be wrong with a file of a build folder, whatever is in it."""
+"""What may be wrong with a file of a build folder or of saved configurations, whatever is in it."""
 
 from __future__ import annotations
 
@@ -44,4 +44,12 @@ DESIGN_EDITED = Rule(
     says="design.json was changed after the build",
     why="every other file of the folder is compared with it",
     fix="change the fabric file and build again",
+)
+NOT_CAPTURED = Rule(
+    id="not-captured",
+    severity="warning",
+    applies="folder",
+    says="no configuration of the switch was saved",
+    why="the designed one stands for it in all that is worked out",
+    fix="save it, as DEVICE/configuration.txt",
 )

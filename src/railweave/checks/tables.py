@@ -1,20 +1,13 @@
-"""``cabling.csv`` and ``addresses.csv`` of a build folder against the design, row by row."""
+"""Tables of a build folder (``cabling.csv``, ``addresses.csv``, ``racks.csv``) against the designed ones, row by row."""
 
 from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
 
 from railweave.checks.servers.entries import Difference, Entry, Kind, differences, placed
 from railweave.errors import RenderError
 from railweave.findings.registry import Rule
-from railweave.render.tables import addresses_csv, cabling_csv, racks_csv
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from railweave.network.model import Network
 
 TABLE_DIFFERS = Rule(
     "table-differs",
@@ -26,25 +19,12 @@ TABLE_DIFFERS = Rule(
 )
 ROW = Kind("row", TABLE_DIFFERS)
 
-TABLES: dict[str, Callable[[Network], str]] = {
-    "cabling.csv": cabling_csv,
-    "addresses.csv": addresses_csv,
-    "racks.csv": racks_csv,
-}
-"""What writes the tables that follow from the network."""
-
-
-def tables(network: Network) -> dict[str, str]:
-    """The tables of a network; that of racks where devices stand in such."""
-    return {name: write(network) for name, write in TABLES.items() if name != "racks.csv" or network.positions}
-
-
 KEYS = {
     "cabling.csv": ("a_device", "a_port"),
     "addresses.csv": ("kind", "device", "interface", "color", "vlan"),
     "racks.csv": ("device", "port"),
 }
-"""The columns by which the rows of a table are told apart."""
+"""The tables, each with the columns by which its rows are told apart."""
 
 
 def table_differences(name: str, designed: str, found: str) -> list[Difference]:

@@ -52,8 +52,8 @@ def up(
     from railweave.api import running as saved
     from railweave.catalog import in_force
     from railweave.cli.lab_output import print_up
-    from railweave.drift.emulated import emulated
     from railweave.lab import life
+    from railweave.lab.emulated import emulated
     from railweave.lab.overlay import Overlay
     from railweave.network.status import absent_sentence
 

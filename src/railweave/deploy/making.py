@@ -15,8 +15,8 @@ from railweave.deploy.plan import Plan
 from railweave.deploy.waves import waves
 from railweave.errors import unknown_switches
 from railweave.fleet.host_tree import without_amiss
-from railweave.render.workers import spread
 from railweave.systems import system
+from railweave.workers import spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

@@ -13,8 +13,8 @@ from railweave.config.gate import hidden
 from railweave.counting import counted
 from railweave.errors import RailweaveError
 from railweave.reach.failure import ReachError
-from railweave.render.workers import spread
 from railweave.systems.transaction import RefusedError
+from railweave.workers import spread
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence

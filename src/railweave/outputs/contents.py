@@ -10,7 +10,7 @@ from railweave.findings import by_severity, summed
 from railweave.manifest import digest
 from railweave.outputs.open_secrets import secret_findings
 from railweave.outputs.rendering import joined
-from railweave.render.tables import addresses_csv, cabling_csv, racks_csv
+from railweave.render.tables import tables_of
 from railweave.report.page import report_html
 from railweave.report.topology.picture import topology_svg
 
@@ -25,21 +25,14 @@ if TYPE_CHECKING:
     from railweave.report.body import Body
 
 
-TABLES: dict[str, Callable[[Network], bytes]] = {
-    "design.json": lambda network: network.to_json(),
-    "cabling.csv": lambda network: cabling_csv(network).encode(),
-    "addresses.csv": lambda network: addresses_csv(network).encode(),
-    "topology.svg": lambda network: topology_svg(network).encode(),
-}
-"""Files that follow from the network alone."""
+def files_of(network: Network) -> dict[str, Callable[[Network], bytes]]:
+    """Return what writes the files that follow from this network only, by file name."""
 
-WITH_RACKS: dict[str, Callable[[Network], bytes]] = {"racks.csv": lambda network: racks_csv(network).encode()}
-"""Files of networks whose devices stand in racks."""
+    def encoded(write: Callable[[Network], str]) -> Callable[[Network], bytes]:
+        return lambda network: write(network).encode()
 
-
-def tables_of(network: Network) -> dict[str, Callable[[Network], bytes]]:
-    """Files that follow from this network alone."""
-    return {**TABLES, **(WITH_RACKS if network.positions else {})}
+    texts = {**tables_of(network), "topology.svg": topology_svg}
+    return {"design.json": lambda network: network.to_json(), **{name: encoded(one) for name, one in texts.items()}}
 
 
 def outputs(

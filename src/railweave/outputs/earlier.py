@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from railweave.manifest import digest, read_manifest
 from railweave.outputs.write import by_folder, stamp
 from railweave.render.network import CONFIG_FILE
-from railweave.render.workers import spreading
+from railweave.workers import spreading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

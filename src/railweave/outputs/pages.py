@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, cast
 
-from railweave.render.workers import spreading
 from railweave.report.body import Body, body_of
 from railweave.runbook.network import runbook
+from railweave.workers import spreading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping

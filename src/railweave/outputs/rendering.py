@@ -19,8 +19,8 @@ from railweave.errors import InputError, Option, Problem, RenderError
 from railweave.outputs.earlier import OPEN
 from railweave.outputs.secrets_file import Secrets
 from railweave.render.network import config_file, server_files, shared_files, switch_configs, switch_files, switch_gaps
-from railweave.render.workers import spreading
 from railweave.systems import system
+from railweave.workers import spreading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence

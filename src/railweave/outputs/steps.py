@@ -17,7 +17,7 @@ from railweave.design.retarget import retargeted
 from railweave.errors import OutputError
 from railweave.garbage import uncollected
 from railweave.intent.reading.source import companion, read_source
-from railweave.outputs.contents import outputs, tables_of
+from railweave.outputs.contents import files_of, outputs
 from railweave.outputs.earlier import reading_earlier
 from railweave.outputs.extra import check_extra
 from railweave.outputs.held import held
@@ -111,7 +111,7 @@ def _build(
         money = None if prices is None else read_prices(prices)
         switches = counted(len(network.switches), "switch", "switches")
         progress(f"rendering {switches} and {counted(len(network.servers), 'server')}")
-        hosts = beside.enter_context(rendering_servers(network, earlier, tables_of(network)))
+        hosts = beside.enter_context(rendering_servers(network, earlier, files_of(network)))
         subject = Subject.of(network)
         devices = beside.enter_context(rendering_switches(network, subject.configs, hidden, earlier))
         progress("working out routes")

@@ -10,8 +10,8 @@ from railweave.device.config_file import to_json
 from railweave.device.host import host_config
 from railweave.render import host
 from railweave.render.host.cluster import cluster_files
-from railweave.render.workers import spread
 from railweave.systems import system
+from railweave.workers import spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

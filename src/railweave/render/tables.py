@@ -1,4 +1,4 @@
-"""cabling.csv and addresses.csv."""
+"""The tables of a network: ``cabling.csv``, ``addresses.csv`` and ``racks.csv``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from railweave.catalog import catalog
 from railweave.config.naming import named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from railweave.network.devices import Switch
     from railweave.network.model import Network
@@ -65,6 +65,12 @@ def racks_csv(network: Network) -> str:
                 )
     racks = {one.rack: place for place, one in enumerate(network.positions.values())}
     return as_csv(RACKS, sorted(rows, key=lambda row: (racks[str(row[0])], row[1])))
+
+
+def tables_of(network: Network) -> dict[str, Callable[[Network], str]]:
+    """Return what writes the tables of this network, by file name; ``racks.csv`` only if its devices stand in racks."""
+    racks = {"racks.csv": racks_csv} if network.positions else {}
+    return {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv, **racks}
 
 
 def _cables(network: Network) -> Iterator[tuple[object, ...]]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from tests.conftest import example
-
 from railweave.checks.subject import Subject
 from railweave.device.build import device_config
 from railweave.device.model import DeviceConfig
-from railweave.drift.emulated import emulated
+from railweave.lab.emulated import emulated
+from tests.conftest import example
 
 LEAF = "stripe1-leaf1"
 

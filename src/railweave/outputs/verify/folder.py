@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.checks.config_document import config_differences
 from railweave.checks.file_rules import FILE_EDITED, FILE_MISSING, FILE_UNREADABLE
-from railweave.checks.foreign import content_of, foreign, others
 from railweave.checks.servers.comparison import compared
-from railweave.checks.tables import TABLES, table_differences, tables
+from railweave.checks.tables import KEYS, table_differences
 from railweave.config.secret import filled
 from railweave.errors import RenderError
 from railweave.manifest import digest, read_manifest
+from railweave.outputs.verify.foreign import content_of, foreign, others
 from railweave.reading import CONTROL, MOST_BYTES
 from railweave.render.network import CONFIG_FILE
+from railweave.render.tables import tables_of
 from railweave.systems import system
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Standing(NamedTuple):
 
 def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart: Collection[str] = ()) -> Standing:
     """Read the files of a folder, of which ``rendered`` are those of switches and servers, and compare them with the design, but for those ``apart``."""
-    wanted = {**rendered, **tables(network)}
+    wanted = {**rendered, **{name: write(network) for name, write in tables_of(network).items()}}
     manifest = read_manifest(folder)
     texts: dict[str, str] = {}
     findings: list[Finding] = []
@@ -98,7 +99,7 @@ def _of_file(network: Network, name: str, designed: str, found: str) -> Iterator
     kind, file = name.partition("/")[0], name.rpartition("/")[2]
     where = _owner(network, name)
     try:
-        if name in TABLES:
+        if name in KEYS:
             made = table_differences(name, designed, found)
         elif kind == "hosts":
             made = compared(name, designed, found)

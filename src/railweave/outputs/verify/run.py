@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from railweave.checks.checks import checks, run_checks
 from railweave.checks.devices import configurations, saved, stand
-from railweave.checks.folder import standing
+from railweave.checks.file_rules import NOT_CAPTURED
 from railweave.checks.subject import Subject
 from railweave.checks.validators import validate_all
 from railweave.counting import counted
 from railweave.findings import by_severity, summed
-from railweave.findings.registry import Rule
+from railweave.outputs.verify.folder import standing
 from railweave.render.network import render_hosts, render_network
 
 if TYPE_CHECKING:
@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     from railweave.findings import Finding
     from railweave.findings.validators import ValidatorReport
     from railweave.network.model import Network
-
-
-NOT_CAPTURED = Rule(
-    "not-captured",
-    "warning",
-    "folder",
-    "no configuration of the switch was saved",
-    "the designed one stands for it in all that is worked out",
-    "save it, as DEVICE/configuration.txt",
-)
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from tests.conftest import EXAMPLES
 
 from railweave.api import load
-from railweave.checks.folder import standing
 from railweave.device.build import device_config
 from railweave.outputs.steps import build
+from railweave.outputs.verify.folder import standing
 from railweave.render.network import render_hosts, render_network
+from tests.conftest import EXAMPLES
 
 if TYPE_CHECKING:
     from railweave.findings import Finding

@@ -8,18 +8,18 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.access import protected
-from tests.conftest import EXAMPLES
-from tests.retarget import retargeted
 
 from railweave.api import load, verify
-from railweave.checks.folder import of_device, standing
 from railweave.config.secret import REFERENCE
 from railweave.device.build import device_config
 from railweave.network.model import Network
 from railweave.outputs.steps import build
+from railweave.outputs.verify.folder import of_device, standing
 from railweave.render.network import render_hosts, render_network
 from railweave.systems import system
+from tests.access import protected
+from tests.conftest import EXAMPLES
+from tests.retarget import retargeted
 
 SECRETS = "root-hash: $6$x\nnetops-hash: $6$y\nsnmp-community: pub lic\ngrpc-certificate: PEM\n"
 

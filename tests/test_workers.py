@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from railweave.errors import NetworkPart, Problem, SpecError
-from railweave.render.workers import LEAST, spread, spreading
+from railweave.workers import LEAST, spread, spreading
 
 NAMES = [str(number) for number in range(LEAST)]
 

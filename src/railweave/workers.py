@@ -1,4 +1,4 @@
-"""Rendering on every core: devices are independent of each other, and a large network has thousands.
+"""Work on every core, such as rendering: devices are independent of each other, and a large network has thousands.
 
 Workers are forks, so they have the network without its being sent to them; only the texts travel back. Each ends by itself when
 nothing is left to take, its results in memory that it shares with the parent: no thread is needed on either side, so
