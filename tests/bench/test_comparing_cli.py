@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from railweave.api import bench_compare, bench_report
+from railweave.bench.page.page import bench_html
 from railweave.cli import main
-from railweave.report.bench.page import bench_html
 from railweave.store.records import Run
 from railweave.store.store import opened
 from tests.bench import made

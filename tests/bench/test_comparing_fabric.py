@@ -12,8 +12,8 @@ from railweave.api import bench_import, bench_report
 from railweave.bench.comparing.located import located
 from railweave.bench.comparing.pairs import pairs_of
 from railweave.bench.comparing.predicting import foretold, question_of
+from railweave.bench.page.page import bench_html
 from railweave.network.model import Network
-from railweave.report.bench.page import bench_html
 from railweave.store.records import Environment, Run, Sample
 from tests.bench import made
 from tests.conftest import example

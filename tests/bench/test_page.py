@@ -10,8 +10,8 @@ import pytest
 
 from railweave.bench.comparing.pairs import pairs_of
 from railweave.bench.comparing.reported import reported
-from railweave.report.bench.page import MOST_CURVES, bench_html
-from railweave.report.bench.pair_map import MOST, pair_map
+from railweave.bench.page.page import MOST_CURVES, bench_html
+from railweave.bench.page.pair_map import MOST, pair_map
 from railweave.store.records import Run
 from tests.bench import made
 from tests.bench.test_comparing_rows import ODD

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from railweave.report.bench.pair_map import pair_map
-from railweave.report.bench.size_chart import size_chart
-from railweave.report.bench.tables import completion_table, row_table, run_table, slowest_table
+from railweave.bench.page.pair_map import pair_map
+from railweave.bench.page.size_chart import size_chart
+from railweave.bench.page.tables import completion_table, row_table, run_table, slowest_table
 from railweave.report.markup import asset, element, json_for_script, text
 from railweave.report.prediction.page import line_colors, tile
 from railweave.report.shell import html_page, section
