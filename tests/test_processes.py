@@ -109,7 +109,7 @@ def until(what: Callable[[], bool]) -> bool:
 
 RENDERED = """
 import time
-from railweave.render import workers
+from railweave import workers
 from railweave.cli import main
 
 def slowly(function, *others, real=workers._work):
