@@ -81,7 +81,7 @@ def read_json(path: Path, wrong: str = "not JSON", fix: str = "") -> Any:  # noq
 
 
 def packaged_yaml(text: str) -> Any:  # noqa: ANN401 - what YAML holds
-    """What a YAML text of the package holds: it needs no lines of what is wrong."""
+    """Return the value of a YAML text of the package: it needs no lines of what is wrong."""
     import yaml
 
     return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe loader

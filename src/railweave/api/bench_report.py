@@ -29,7 +29,7 @@ def bench_report(
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Reported:
-    """What a store says, as ``railweave bench report`` shows it; ``bench.page.page.bench_html`` makes the page of it.
+    """The content of a store, as ``railweave bench report`` shows it; ``bench.page.page.bench_html`` makes the page of it.
 
     - ``store``: a file or a ``postgresql://`` address; ``STORE#RUN`` for the runs whose id begins so.
     - ``baseline``: another store, or a run of this one, that regressions are looked for against.

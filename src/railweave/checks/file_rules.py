@@ -1,4 +1,4 @@
-"""What may be wrong with a file of a build folder or of saved configurations, whatever is in it."""
+"""Rules about a file of a build folder or of saved configurations, whatever is in it."""
 
 from __future__ import annotations
 

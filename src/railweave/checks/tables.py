@@ -24,7 +24,7 @@ KEYS = {
     "addresses.csv": ("kind", "device", "interface", "color", "vlan"),
     "racks.csv": ("device", "port"),
 }
-"""The tables, each with the columns by which its rows are told apart."""
+"""The tables, each with the columns that identify a row."""
 
 
 def table_differences(name: str, designed: str, found: str) -> list[Difference]:

@@ -82,13 +82,9 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
             fabric,
             system,
             names[end.port],
-            end,
-            far,
-            cable,
+            (end, far, cable),
             of_segments=of_segments,
-            pauses=_pauses(except_for[end.port], usual=usual[cable.kind])
-            if end.port in except_for
-            else usual[cable.kind],
+            pauses=_pauses(except_for.get(end.port), usual=usual[cable.kind]),
             copper=end.optic in copper,
         )
         for end, far, cable in ends
@@ -97,7 +93,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
     if fabric.edge_ports:
         edges = edge_interfaces(fabric, switch, system, model, pauses=pauses["server"] or not some)
         edges = tuple(
-            replace(one, pauses=_pauses(except_for[edge.port], usual=one.pauses)) if edge.port in except_for else one
+            replace(one, pauses=_pauses(except_for.get(edge.port), usual=one.pauses))
             for one, edge in zip(edges, (e for e in fabric.edge_ports if e.leaf == name), strict=True)
         )
         interfaces = _in_order(edges, fabric, interfaces, ends)
@@ -158,9 +154,9 @@ def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
     return {one.name for one in interfaces if not ports.isdisjoint(one.link.split("--"))} if ports else set()
 
 
-def _pauses(one: PortQos, *, usual: bool) -> bool:
-    """Whether PFC is on a port that the file has an exception for; ``usual``: on others."""
-    if one.bound and one.pauses is None:
+def _pauses(one: PortQos | None, *, usual: bool) -> bool:
+    """Return whether PFC is on a port: as on others, unless the file has an exception for it."""
+    if one is None or (one.bound and one.pauses is None):
         return usual
     return one.bound and bool(one.pauses)
 
@@ -215,15 +211,14 @@ def _interface(
     fabric: Fabric,
     system: System,
     name: str,
-    end: End,
-    far: End,
-    cable: Cable,
+    ends: tuple[End, End, Cable],
     *,
     of_segments: bool,
     pauses: bool,
     copper: bool,
 ) -> Interface:
-    """The port at one end of a cable. ``of_segments``: whether server ports may be members of VLANs or tenants."""
+    """The port at one end of a cable, of ``ends_of``. ``of_segments``: whether server ports may be members of VLANs or tenants."""
+    end, far, cable = ends
     segment = None
     if of_segments and cable.kind == "server":
         nic = network.server(far.device).nic(far.port)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.catalog.headroom import port_headroom
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from railweave.device.model import Interface
     from railweave.network.devices import Switch
     from railweave.network.fabric import Fabric
-
-T = TypeVar("T")
 
 
 def qos_config(
@@ -44,7 +41,8 @@ def qos_config(
         by_need.setdefault(need, []).append(one.name)
     model = catalog().switches[switch.model]
     cell = model.buffer.cell_bytes
-    placed, usual = on_queues(classes, system), _usual(type(qos)).classes
+    placed = on_queues(classes, system)
+    usual = type(qos)().classes if placed != classes else {}  # of a file that says nothing of them
     return QosConfig(
         classes=placed,
         default_class=_default_class(classes),
@@ -72,16 +70,6 @@ def qos_config(
             if one.queue not in {placed[name].queue, usual[name].queue if name in usual else None}
         ),
     )
-
-
-def _usual(kind: type[T]) -> T:
-    """What holds where a file says nothing."""
-    return cast("T", _made(kind))
-
-
-@lru_cache(maxsize=8)
-def _made(kind: type[object]) -> object:
-    return kind()
 
 
 def _partition(buffers: Buffers, system: System) -> Buffers:

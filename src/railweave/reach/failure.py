@@ -91,7 +91,7 @@ async def limited(stream: _Readable) -> bytes:
 
 
 async def all_of(*streams: _Readable) -> list[bytes]:
-    """All that a program prints on each stream, read at once. Where one raises, nobody reads any of them afterwards. Raises ``ReachError``."""
+    """Read the output of a program on each stream at once. Where one raises, none of them is read any more. Raises ``ReachError``."""
     readers = [asyncio.ensure_future(limited(one)) for one in streams]
     try:
         return await asyncio.gather(*readers)

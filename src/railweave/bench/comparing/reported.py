@@ -1,4 +1,4 @@
-"""What a store says, as a value: curves over sizes, pairs, what is to blame, regressions, completion times."""
+"""The content of a store as a value: curves over sizes, pairs, what is to blame, regressions, completion times."""
 
 from __future__ import annotations
 

@@ -43,10 +43,7 @@ SLAAC_LENGTH = 64
 
 def eui64(prefix: str, mac: str) -> str:
     """The SLAAC address of a MAC in a /64 (RFC 4291, appendix A): ``fc00:1:1:1:a288:c2ff:fe3b:5066``."""
-    return _joined(_network(prefix), _interface(mac))
-
-
-def _joined(network: _Half, interface: _Half) -> str:
+    network, interface = _network(prefix), _interface(mac)
     if network.text:  # an interface has no two zeros in a row either: nothing is left out
         return f"{network.text}:{interface.text}"
     return socket.inet_ntop(socket.AF_INET6, network.bits + interface.bits)
@@ -68,6 +65,7 @@ def _network(prefix: str) -> _Half:
 
 @lru_cache(maxsize=64)
 def _interface(mac: str) -> _Half:
+    """Every address of a NIC has the same; there are eight, one after another."""
     octets = bytes.fromhex(mac.replace(":", ""))
     bits = bytes([octets[0] ^ 0x02]) + octets[1:3] + b"\xff\xfe" + octets[3:]
     return _Half(bits, ":".join(f"{group:x}" for group in struct.unpack(">4H", bits)))
@@ -155,13 +153,7 @@ def _addresses(
     fixed = override.addresses if override else {}
     forms = addressing.server_mode == "slaac" and not segment.network
     if forms and not fixed and all(":" in one.prefix for one in segment.subnets):
-        own = _interface(mac)
-        return tuple(
-            [
-                NicAddress(_joined(_network(one.prefix), own), SLAAC_LENGTH, one.color, "slaac")
-                for one in segment.subnets
-            ]
-        )
+        return tuple(NicAddress(eui64(one.prefix, mac), SLAAC_LENGTH, one.color, "slaac") for one in segment.subnets)
     names = {color.index: color.name for color in colors}
     unknown = sorted(set(fixed) - set(names.values()) - ({"default"} if not names else set()))
     for name in unknown:

@@ -168,7 +168,7 @@ class PacketFabric:
 
     @cached_property
     def _standing(self) -> tuple[Forwarding, NDArray[np.uint32]]:
-        """What every run begins with, made once: forwarding by the routes, and its entries."""
+        """The beginning of every run, made once: forwarding by the routes, and its entries."""
         forwarding = Forwarding(self.wiring, self.balance, self.repairs, self.joined)
         entries = forwarding.entries(self.routes)
         entries.flags.writeable = False
