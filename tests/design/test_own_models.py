@@ -9,11 +9,11 @@ import pytest
 from railweave.catalog import catalog
 from railweave.checks.checks import run_checks
 from railweave.checks.subject import Subject
+from railweave.design.limits.headroom_terms import headrooms
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import RailweaveError
 from railweave.report.bom import bill
-from railweave.report.headroom import headrooms
 from railweave.report.tables import buffers_table
 from railweave.routing.control_plane import ControlPlane
 from railweave.runbook.document import document

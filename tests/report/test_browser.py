@@ -11,11 +11,12 @@ import pytest
 from railweave.checks.subject import Subject
 from railweave.findings import Finding
 from railweave.network.model import Network
+from railweave.pages.markup import element
+from railweave.pages.shell import table
 from railweave.report.body import body_of
 from railweave.report.living import living_html
-from railweave.report.markup import element
 from railweave.report.page import report_html
-from railweave.report.prediction.page import document, table
+from railweave.report.prediction.page import document
 from railweave.routing.paths import queue_pair_paths
 from tests.chromium import Chromium, Page, browser, program
 from tests.cli.test_init_sizing import run as sized

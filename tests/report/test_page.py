@@ -12,6 +12,7 @@ import pytest
 
 from railweave.catalog import catalog
 from railweave.checks.checks import checks
+from railweave.design.limits.headroom_terms import headroom
 from railweave.device.host import host_config
 from railweave.findings import Finding
 from railweave.network.model import Network
@@ -20,7 +21,6 @@ from railweave.report.bom import bill
 from railweave.report.checked import ABOUT, applies
 from railweave.report.decisions.fabric import decisions
 from railweave.report.decisions.management import management_decision
-from railweave.report.headroom import headroom
 from railweave.report.lab_notes import lab_notes_joined
 from railweave.report.servers import servers_decisions
 from railweave.report.tables import table

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import railweave
-from railweave.report.charts import Axis, Line, lines, ticks
+from railweave.pages.charts import Axis, Line, lines, ticks
 from railweave.report.prediction.comparison import comparison_html
 from railweave.report.prediction.page import prediction_html, size
 from railweave.report.prediction.run_charts import between

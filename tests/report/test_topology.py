@@ -11,7 +11,7 @@ import pytest
 
 from railweave.network.fabric import Color
 from railweave.network.model import Network
-from railweave.report.topology.palette import HUES, strokes
+from railweave.pages.palette import HUES, strokes
 from railweave.report.topology.picture import topology_svg
 from tests.report.conftest import EXAMPLE, read
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.fleet.checked import Checked
-from railweave.report.markup import element, text
-from railweave.report.shell import html_page, section
+from railweave.pages.markup import element, text
+from railweave.pages.shell import html_page, section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.intent.topology import Cabling
 from railweave.network.status import absent_sentence, present
+from railweave.pages.markup import element, json_for_script, text
+from railweave.pages.palette import network_strokes
 from railweave.report.bill_table import bill_table
 from railweave.report.capacity import capacity_grid, rail_capacities
 from railweave.report.decisions.fabric import decisions
 from railweave.report.decisions.management import management_decision
 from railweave.report.failures import failures_decision
 from railweave.report.forwarding import forwarding
-from railweave.report.markup import element, json_for_script, text
 from railweave.report.servers import placeholders, servers_decisions
 from railweave.report.tables import addresses_table, buffers_table, cables_table, switches_table
-from railweave.report.topology.palette import network_strokes
 from railweave.report.topology.picture import topology_svg
 
 if TYPE_CHECKING:

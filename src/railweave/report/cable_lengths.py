@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.design.limits.headroom_terms import headroom
 from railweave.report.decisions.statement import Decision, Grid
 from railweave.report.figures import roles
-from railweave.report.headroom import headroom
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from railweave.design.limits.headroom_terms import Headroom
     from railweave.network.devices import Cable
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network
-    from railweave.report.headroom import Headroom
 
 FAR_M = 1000
 """Length beyond which a limit inside a hall is of no interest."""

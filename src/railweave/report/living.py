@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.report.markup import element, text
-from railweave.report.shell import html_page, section, still_picture
+from railweave.pages.markup import element, text
+from railweave.pages.shell import html_page, section, still_picture
 from railweave.report.topology.picture import topology_svg
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.findings import SEVERITIES
+from railweave.pages.markup import asset, element, json_for_script, text
+from railweave.pages.palette import network_strokes, stroke_rules
+from railweave.pages.shell import html_page, section
+from railweave.pages.terms import NETWORK, glossary, linked
 from railweave.report.checked import applies
 from railweave.report.figures import figures, subscription_word
 from railweave.report.lab_notes import lab_notes_joined
-from railweave.report.markup import asset, element, json_for_script, text
-from railweave.report.shell import html_page, section
 from railweave.report.tables import findings_table
-from railweave.report.terms import NETWORK, glossary, linked
-from railweave.report.topology.palette import network_strokes, stroke_rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +116,12 @@ def report_html(
         scripts=[
             element("script", f"[{tables}]", type="application/json", id="tables"),
             element("script", body.forwarding, type="application/json", id="forwarding"),
-            element("script", '"use strict";\n(() => {\n' + "\n".join(asset(name) for name in SCRIPTS) + "\n})();"),
+            element(
+                "script",
+                '"use strict";\n(() => {\n'
+                + "\n".join(asset(name, "railweave.report") for name in SCRIPTS)
+                + "\n})();",
+            ),
         ],
     )
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from railweave.pages.markup import asset, element, text
+from railweave.pages.palette import HUES, network_strokes, stroke_rules
+from railweave.pages.shell import html_page, section, still_picture
+from railweave.pages.terms import NETWORK, glossary
 from railweave.report.figures import subscription_word
-from railweave.report.markup import asset, element, text
-from railweave.report.shell import html_page, section, still_picture
 from railweave.report.sized_costs import ABOUT, bar_card, costs, plain_table
-from railweave.report.terms import NETWORK, glossary
-from railweave.report.topology.palette import HUES, network_strokes, stroke_rules
 from railweave.report.topology.picture import topology_svg
 
 if TYPE_CHECKING:

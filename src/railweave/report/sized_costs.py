@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.pages.charts import bars
+from railweave.pages.markup import element, text
 from railweave.report.bom import power
-from railweave.report.charts import bars
-from railweave.report.markup import element, text
 from railweave.report.prices import cost
 
 if TYPE_CHECKING:

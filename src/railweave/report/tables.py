@@ -13,19 +13,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from railweave.design.limits.headroom_terms import headrooms
 from railweave.findings import by_severity
+from railweave.pages.palette import swatch_class
 from railweave.report.figures import roles
-from railweave.report.headroom import headrooms
-from railweave.report.topology.palette import swatch_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from railweave.design.limits.headroom_terms import Headroom
     from railweave.findings import Finding
     from railweave.network.devices import Nic
     from railweave.network.model import Network
-    from railweave.report.headroom import Headroom
-    from railweave.report.topology.palette import Stroke
+    from railweave.pages.palette import Stroke
 
 Strokes = dict[str, dict[int, "Stroke"]]
 

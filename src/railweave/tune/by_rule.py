@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.catalog.shares import MOST_THRESHOLD
 from railweave.collectives.nccl import NUMBERS, RCCL_NUMBERS
-from railweave.report.headroom import headrooms
+from railweave.design.limits.headroom_terms import headrooms
 from railweave.simulation.model.retries import BASE_PS
 from railweave.tune.patch import amended, at_path, unified
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from railweave.design.limits.headroom_terms import Headroom
     from railweave.intent.qos import Qos, Watchdog
     from railweave.network.fabric import Fabric, RoleName
     from railweave.network.model import Network
-    from railweave.report.headroom import Headroom
 
 DEFAULT_THRESHOLD = 7
 """Index of the dynamic threshold that systems have by default: alpha = 2^(index - 7) (facts of Broadcom's switches)."""

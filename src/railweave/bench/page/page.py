@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from railweave.bench.page.pair_map import pair_map
 from railweave.bench.page.size_chart import size_chart
 from railweave.bench.page.tables import completion_table, row_table, run_table, slowest_table
-from railweave.report.markup import asset, element, json_for_script, text
-from railweave.report.prediction.page import line_colors, tile
-from railweave.report.shell import html_page, section
-from railweave.report.terms import BENCHMARKS, glossary
+from railweave.pages.markup import asset, element, json_for_script, text
+from railweave.pages.palette import line_colors
+from railweave.pages.shell import html_page, section
+from railweave.pages.terms import BENCHMARKS, glossary, tile
 
 if TYPE_CHECKING:
     from railweave.bench.comparing.estimate import Estimate
@@ -73,7 +73,7 @@ def bench_html(found: Reported) -> str:
     sections.append(("terms", "Terms", glossary(BENCHMARKS)))
     return html_page(
         "Benchmarks",
-        [asset("prediction.css"), asset("bench.css"), line_colors()],
+        [asset("prediction.css"), asset("bench.css", "railweave.bench.page"), line_colors()],
         header=header,
         links=[(name, title) for name, title, _ in sections],
         main=[section(name, title, "", content) for name, title, content in sections],

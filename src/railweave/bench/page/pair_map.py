@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from railweave.bench.comparing.parts import leaves_of
-from railweave.report.markup import number, text
+from railweave.pages.markup import number, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING
 
-from railweave.report.charts import LINES, shown, ticks
-from railweave.report.markup import element, number, text
+from railweave.pages.charts import LINES, shown, ticks
+from railweave.pages.markup import element, number, text
 from railweave.simulation.grid import shown as shown_value
 
 if TYPE_CHECKING:

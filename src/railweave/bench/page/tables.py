@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.report.charts import shown
-from railweave.report.markup import element, text
+from railweave.pages.charts import shown
+from railweave.pages.markup import element, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

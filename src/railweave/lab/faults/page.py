@@ -6,8 +6,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.report.markup import element, text
-from railweave.report.shell import html_page
+from railweave.pages.markup import element, text
+from railweave.pages.shell import html_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from railweave.catalog import catalog
 from railweave.catalog.rdma import rdma_mtu
 from railweave.counting import counted
+from railweave.design.limits.headroom_terms import headroom
 from railweave.report.decisions.statement import Decision, Grid
 from railweave.report.decisions.thresholds import threshold_facts
 from railweave.report.figures import models_of, plural, roles, switches_of
-from railweave.report.headroom import headroom
 
 if TYPE_CHECKING:
+    from railweave.design.limits.headroom_terms import Headroom
     from railweave.intent.qos import Qos
     from railweave.intent.traffic_class import TrafficClass
     from railweave.network.fabric import Fabric, RoleName
     from railweave.network.model import Network
-    from railweave.report.headroom import Headroom
 
 
 def qos_decisions(network: Network, fabric: Fabric) -> list[Decision]:

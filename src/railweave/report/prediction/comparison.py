@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.report.markup import element, text
-from railweave.report.prediction.page import document, table, tile
+from railweave.pages.markup import element, text
+from railweave.pages.shell import table
+from railweave.pages.terms import tile
+from railweave.report.prediction.page import document
 from railweave.report.prediction.run_charts import run_charts
 from railweave.simulation.compare import longest_run, why
 from railweave.simulation.reasons import reasons

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.report.charts import Axis, Line, Point, lines, shown
-from railweave.report.markup import element, text
-from railweave.report.prediction.page import document, table, tile
+from railweave.pages.charts import Axis, Line, Point, lines, shown
+from railweave.pages.markup import element, text
+from railweave.pages.shell import table
+from railweave.pages.terms import tile
+from railweave.report.prediction.page import document
 from railweave.simulation.compare import longest_run
 from railweave.simulation.grid import shown as as_written
 from railweave.simulation.grid import words

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from railweave.report.markup import asset, element, json_for_script, text
+from railweave.pages.markup import asset, element, json_for_script, text
+from railweave.pages.palette import line_colors
+from railweave.pages.shell import html_page, section, table
+from railweave.pages.terms import PREDICTION, glossary, tile
 from railweave.report.prediction.run_charts import run_charts
-from railweave.report.shell import html_page, section
-from railweave.report.terms import PREDICTION, glossary, linked
-from railweave.report.topology.palette import HUES, TURN
 from railweave.simulation.grid import shown
 from railweave.simulation.reasons import reasons
 
@@ -49,14 +49,6 @@ def document(title: str, header: str, sections: Sequence[str], data: object, lin
         footer="Made by railweave. The same question gives the same page.",
         scripts=[element("script", json_for_script(data), type="application/json", id="result")],
     )
-
-
-def line_colors() -> str:
-    """The style of the lines of charts, on a light and on a dark page."""
-    hues = [HUES[name] for name in TURN]
-    light = "".join(f"--k{place}:{hue[0]};" for place, hue in enumerate(hues))
-    dark = "".join(f"--k{place}:{hue[1]};" for place, hue in enumerate(hues))
-    return f":root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
 
 
 def prediction_html(network: Network, found: Sequence[JobPrediction]) -> str:
@@ -108,11 +100,6 @@ def _next(complete: bool) -> str:
 def size(value: int) -> str:
     """A size as nccl-tests writes it."""
     return shown("size", str(value))
-
-
-def tile(value: str, label: str) -> str:
-    """A figure with what it is."""
-    return element("li", element("b", text(value)), element("span", linked(label, PREDICTION)))
 
 
 def tiles(found: Prediction) -> list[tuple[str, str]]:
@@ -184,12 +171,6 @@ def _steps(found: Sequence[JobPrediction]) -> str:
     ]
     more = f"{len(rows) - MOST_ROWS:,} more are left out." if rows[MOST_ROWS:] else ""
     return table(head, body) + (element("p", text(more), class_="about") if more else "")
-
-
-def table(head: Sequence[str], rows: Sequence[str]) -> str:
-    """A plain table of rows that are markup already."""
-    top = element("thead", element("tr", *(element("th", text(name)) for name in head)))
-    return element("div", element("table", top, element("tbody", *rows), class_="plain"), class_="scroll")
 
 
 def _without_flows(value: dict[str, Any]) -> dict[str, Any]:

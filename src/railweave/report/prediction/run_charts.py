@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from railweave.report.charts import Axis, Line, bars, columns, heatmap, lines
+from railweave.pages.charts import Axis, Line, bars, columns, heatmap, lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.jobs.graph import COMPUTE
-from railweave.report.markup import element, number, text
-from railweave.report.prediction.page import document, table, tile
-from railweave.report.shell import section
+from railweave.pages.markup import element, number, text
+from railweave.pages.shell import section, table
+from railweave.pages.terms import tile
+from railweave.report.prediction.page import document
 from railweave.simulation.training.answer import KINDS
 
 if TYPE_CHECKING:

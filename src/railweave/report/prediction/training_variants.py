@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.report.markup import element, number, text
-from railweave.report.prediction.page import document, table
+from railweave.pages.markup import element, number, text
+from railweave.pages.shell import section, table
+from railweave.report.prediction.page import document
 from railweave.report.prediction.training import FILL
-from railweave.report.shell import section
 from railweave.simulation.training.answer import KINDS
 from railweave.simulation.training.variants import SEVERAL
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.pages.markup import element, text
 from railweave.report.figures import rail_label
-from railweave.report.markup import element, text
 from railweave.report.topology.frame import BAR_GAP, BAR_HEIGHT, LEAF_HEIGHT, PAD, SPINE_HEIGHT, nics_of, two_lines
 from railweave.report.topology.tenants import ROOM, letters
 

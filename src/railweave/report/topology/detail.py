@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.pages.markup import element, number, text, width
 from railweave.report.figures import gpus
-from railweave.report.markup import element, number, text, width
 from railweave.report.topology.boxes import leaf_box, server_bar, spine_box
 from railweave.report.topology.frame import (
     BAR_GAP,
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from railweave.network.devices import Cable
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network
+    from railweave.pages.palette import Stroke
     from railweave.report.figures import Stripe
     from railweave.report.topology.frame import Frame
-    from railweave.report.topology.palette import Stroke
     from railweave.report.topology.rows import Row
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.report.markup import width
+from railweave.pages.markup import width
 from railweave.report.topology.tenants import ROOM
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.pages.markup import element, number, text, width
 from railweave.report.figures import Stripe, gpus, plural, span
-from railweave.report.markup import element, number, text, width
 
 if TYPE_CHECKING:
     from railweave.network.devices import Switch
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network
-    from railweave.report.topology.palette import Stroke
+    from railweave.pages.palette import Stroke
 
 MAXIMUM_BLOCKS = 30
 """Most stripes with a block of their own; what is beyond shares the last block."""

@@ -15,17 +15,17 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.pages.markup import asset, element, text, width
+from railweave.pages.palette import network_strokes, stroke_rules
 from railweave.report.figures import figures, stripes
-from railweave.report.markup import asset, element, text, width
 from railweave.report.topology.detail import detail
 from railweave.report.topology.overview import overview
-from railweave.report.topology.palette import network_strokes, stroke_rules
 from railweave.report.topology.tenants import tenant_legend, tenant_rules
 
 if TYPE_CHECKING:
     from railweave.network.fabric import Fabric
     from railweave.network.model import Network
-    from railweave.report.topology.palette import Stroke
+    from railweave.pages.palette import Stroke
 
 DETAIL_DEVICES = 64
 """Most leaves, and most servers, of a fabric that is drawn device by device."""
@@ -78,7 +78,7 @@ def topology_svg(network: Network, most_rows: int | None = None) -> str:
 
 def _style(rules: str) -> str:
     """The style sheet of the picture: the fixed part, then the strokes of this network's path colors."""
-    return asset("topology.css") + "\n" + rules.replace(".k", ".rw .k")
+    return asset("topology.css", "railweave.report") + "\n" + rules.replace(".k", ".rw .k")
 
 
 def _panel(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from railweave.pages.markup import element, number, text
 from railweave.report.figures import span
-from railweave.report.markup import element, number, text
 from railweave.report.topology.frame import BAR_GAP, BAR_HEIGHT, LEAF_HEIGHT, PAD, nics_of
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.report.markup import element, text, width
-from railweave.report.topology.palette import HUES, TURN
+from railweave.pages.markup import element, text, width
+from railweave.pages.palette import HUES, TURN
 
 if TYPE_CHECKING:
     from railweave.network.fabric import Fabric

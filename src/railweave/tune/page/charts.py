@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.report.charts import shown, ticks
-from railweave.report.markup import number, text
+from railweave.pages.charts import shown, ticks
+from railweave.pages.markup import number, text
 from railweave.tune.scoring import aims_of
 from railweave.tune.space import short_names
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.report.charts import bars, shown
-from railweave.report.markup import asset, element, json_for_script, text
-from railweave.report.prediction.page import line_colors, table
-from railweave.report.shell import html_page, section
-from railweave.report.terms import TUNING, glossary, linked
+from railweave.pages.charts import bars, shown
+from railweave.pages.markup import asset, element, json_for_script, text
+from railweave.pages.palette import line_colors
+from railweave.pages.shell import html_page, section, table
+from railweave.pages.terms import TUNING, glossary, linked
 from railweave.tune.page.charts import course, frontier, parallel
 from railweave.tune.scoring import aims_of, over_seeds
 from railweave.tune.space import short_names
@@ -57,7 +57,7 @@ def tuning_html(found: Result) -> str:
     data = found.to_json()
     return html_page(
         title,
-        [asset("prediction.css"), asset("tuning.css"), line_colors()],
+        [asset("prediction.css"), asset("tuning.css", "railweave.tune.page"), line_colors()],
         header=header,
         links=[*((id_, name) for id_, name, _ in sections), ("terms", "Terms")],
         main=[

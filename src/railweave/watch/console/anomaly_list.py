@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from railweave.counting import counted
-from railweave.report.markup import element, text
-from railweave.report.shell import section
+from railweave.pages.markup import element, text
+from railweave.pages.shell import section
 from railweave.watch.console.view import Shown, Values
 from railweave.watch.console.words import ago, clock
 

@@ -6,9 +6,9 @@ from time import localtime, strftime
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from railweave.report.markup import element, text
-from railweave.report.shell import section
-from railweave.report.topology.palette import network_strokes, stroke_rules
+from railweave.pages.markup import element, text
+from railweave.pages.palette import network_strokes, stroke_rules
+from railweave.pages.shell import section
 from railweave.state.telemetry import bgp_word
 from railweave.watch.console.anomaly_list import anomaly_cards
 from railweave.watch.console.device_list import state_cell

@@ -9,8 +9,8 @@ from urllib.parse import quote
 import numpy as np
 
 from railweave.counting import counted
-from railweave.report.markup import element, text
-from railweave.report.shell import section
+from railweave.pages.markup import element, text
+from railweave.pages.shell import section
 from railweave.watch.console.view import Shown, Values, table
 from railweave.watch.console.words import UNKNOWN, ago, per_second, percent, rate
 

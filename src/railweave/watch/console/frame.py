@@ -7,8 +7,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.report.markup import asset, element, text
-from railweave.report.shell import html_page
+from railweave.pages.markup import asset, element, text
+from railweave.pages.shell import html_page
 from railweave.watch.console.view import Values
 from railweave.watch.console.words import clock
 

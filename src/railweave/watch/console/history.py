@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 from railweave.counting import counted
 from railweave.deploy import journal
 from railweave.errors import OutputError, RailweaveError
-from railweave.report.markup import element, text
-from railweave.report.shell import section
-from railweave.report.topology.palette import network_strokes
+from railweave.pages.markup import element, text
+from railweave.pages.palette import network_strokes
+from railweave.pages.shell import section
 from railweave.watch.console.device import SPANS
 from railweave.watch.console.past import BUSIEST, CARRIED, TOTALS
 from railweave.watch.console.view import Shown, Values, table

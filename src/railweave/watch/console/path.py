@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from railweave.errors import InputError
-from railweave.report.markup import element, text
-from railweave.report.shell import section
-from railweave.report.topology.palette import network_strokes, stroke_rules
+from railweave.pages.markup import element, text
+from railweave.pages.palette import network_strokes, stroke_rules
+from railweave.pages.shell import section
 from railweave.routing.paths import queue_pair_paths
 from railweave.watch.console.links import NOWHERE
 from railweave.watch.console.view import Shown, Values, table

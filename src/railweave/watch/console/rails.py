@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from railweave.report.markup import element, text
-from railweave.report.shell import section
+from railweave.pages.markup import element, text
+from railweave.pages.shell import section
 from railweave.watch.console.links import level
 from railweave.watch.console.view import Shown, Values
 from railweave.watch.console.words import per_second, percent

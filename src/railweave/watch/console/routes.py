@@ -9,8 +9,8 @@ from starlette.datastructures import QueryParams
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from railweave.report.markup import element, text
-from railweave.report.shell import section
+from railweave.pages.markup import element, text
+from railweave.pages.shell import section
 from railweave.watch.console import device
 from railweave.watch.console.anomaly_list import anomalies
 from railweave.watch.console.device_list import device_list

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from railweave.report.topology.palette import network_strokes, swatch_class
+from railweave.pages.palette import network_strokes, swatch_class
 from railweave.report.topology.picture import topology_svg
 from railweave.watch.console.links import Links
 from railweave.watch.console.past import Past

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.report.markup import element, text
-from railweave.report.shell import section, still_picture
-from railweave.report.topology.palette import network_strokes, stroke_rules
+from railweave.pages.markup import element, text
+from railweave.pages.palette import network_strokes, stroke_rules
+from railweave.pages.shell import section, still_picture
 from railweave.watch.console.links import level
 from railweave.watch.console.view import Shown, Values, table
 from railweave.watch.console.words import UNKNOWN, percent, rate

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.report.markup import element, text
+from railweave.pages.markup import element, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -65,6 +65,6 @@ def json_for_script(value: object) -> str:
     return raw.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def asset(name: str) -> str:
-    """A style sheet or script that lies beside this module."""
-    return files("railweave.report").joinpath(name).read_text(encoding="utf-8").strip()
+def asset(name: str, package: str = "railweave.pages") -> str:
+    """The text of a style sheet or script that lies in a package: by default in this one, for all pages."""
+    return files(package).joinpath(name).read_text(encoding="utf-8").strip()

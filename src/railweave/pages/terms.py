@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from railweave.report.markup import element, text
+from railweave.pages.markup import element, text
 
 NETWORK = (
     (
@@ -122,3 +122,8 @@ def glossary(terms: tuple[tuple[str, str], ...]) -> str:
     """The terms as a list of definitions."""
     rows = (element("dt", text(term), id=term_id(term)) + element("dd", text(meaning)) for term, meaning in terms)
     return element("div", element("dl", *rows), class_="card")
+
+
+def tile(value: str, label: str) -> str:
+    """A figure with what it is."""
+    return element("li", element("b", text(value)), element("span", linked(label, PREDICTION)))

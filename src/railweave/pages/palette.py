@@ -9,13 +9,10 @@ free hue. Colors that share a hue differ in their dashes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from railweave.network.fabric import Color
-    from railweave.network.model import Network
 
 HUES: dict[str, tuple[str, str]] = {
     "blue": ("#0067b1", "#5aa9f2"),
@@ -52,6 +49,31 @@ TURN = ("blue", "orange", "green", "magenta", "brown", "sky", "purple")
 
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
 """Dash patterns for the first, second, … color of one hue."""
+
+
+class Color(Protocol):
+    """A path color: its name, and its index in the fabric."""
+
+    @property
+    def index(self) -> int: ...  # noqa: D102
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+
+class Fabric(Protocol):
+    """A fabric: its name, and its path colors."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def colors(self) -> Sequence[Color]: ...  # noqa: D102
+
+
+class Network(Protocol):
+    """A network: its fabrics, in order."""
+
+    @property
+    def fabrics(self) -> Sequence[Fabric]: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +124,11 @@ def stroke_rules(found: dict[str, dict[int, Stroke]]) -> str:
 def swatch_class(stroke: Stroke) -> str:
     """The CSS class of a swatch in the stroke's color."""
     return "s" + stroke.css_class[1:]
+
+
+def line_colors() -> str:
+    """The style of the lines of charts, on a light and on a dark page."""
+    hues = [HUES[name] for name in TURN]
+    light = "".join(f"--k{place}:{hue[0]};" for place, hue in enumerate(hues))
+    dark = "".join(f"--k{place}:{hue[1]};" for place, hue in enumerate(hues))
+    return f":root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
