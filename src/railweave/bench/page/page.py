@@ -73,7 +73,7 @@ def bench_html(found: Reported) -> str:
     sections.append(("terms", "Terms", glossary(BENCHMARKS)))
     return html_page(
         "Benchmarks",
-        [asset("prediction.css"), asset("bench.css", "railweave.bench.page"), line_colors()],
+        [asset("prediction.css"), asset("bench.css", "railweave.bench"), line_colors()],
         header=header,
         links=[(name, title) for name, title, _ in sections],
         main=[section(name, title, "", content) for name, title, content in sections],

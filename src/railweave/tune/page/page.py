@@ -57,7 +57,7 @@ def tuning_html(found: Result) -> str:
     data = found.to_json()
     return html_page(
         title,
-        [asset("prediction.css"), asset("tuning.css", "railweave.tune.page"), line_colors()],
+        [asset("prediction.css"), asset("tuning.css", "railweave.tune"), line_colors()],
         header=header,
         links=[*((id_, name) for id_, name, _ in sections), ("terms", "Terms")],
         main=[
