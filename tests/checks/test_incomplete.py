@@ -26,6 +26,7 @@ from railweave.systems import system, systems
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from railweave.device.classes import Buffers
     from railweave.device.model import DeviceConfig, QosConfig
     from railweave.findings import Finding
 
@@ -100,6 +101,11 @@ def _of_class(qos: QosConfig | None, **values: object) -> dict[str, object]:
     return {name: replace(one, **values) if one.lossless else one for name, one in qos.classes.items()}
 
 
+def _thresholds(qos: QosConfig | None, index: int) -> Buffers:
+    assert qos is not None
+    return replace(qos.buffers, ingress_dynamic_threshold=index)
+
+
 LACKS: dict[str, tuple[Callable[[DeviceConfig], DeviceConfig], str]] = {
     "model": (lambda one: replace(one, model="no-such"), "model: the catalog has no switch model 'no-such'"),
     "priority": (
@@ -109,6 +115,18 @@ LACKS: dict[str, tuple[Callable[[DeviceConfig], DeviceConfig], str]] = {
     "threshold": (
         lambda one: _qos(one, classes=_of_class(one.qos, dynamic_threshold=4_200_000_000)),
         "qos.classes.no-loss.dynamic_threshold: 4200000000 is no index of a dynamic threshold, which goes from 0 to 10",
+    ),
+    "threshold below 0": (
+        lambda one: _qos(one, classes=_of_class(one.qos, dynamic_threshold=-1_000_000)),
+        "qos.classes.no-loss.dynamic_threshold: -1000000 is no index of a dynamic threshold, which goes from 0 to 10",
+    ),
+    "ingress threshold": (
+        lambda one: _qos(one, buffers=_thresholds(one.qos, 11)),
+        "qos.buffers.ingress_dynamic_threshold: 11 is no index of a dynamic threshold, which goes from 0 to 10",
+    ),
+    "ingress threshold below 0": (
+        lambda one: _qos(one, buffers=_thresholds(one.qos, -1)),
+        "qos.buffers.ingress_dynamic_threshold: -1 is no index of a dynamic threshold, which goes from 0 to 10",
     ),
     "default class": (lambda one: _qos(one, default_class=""), "qos.default_class: no class is given"),
     "classes": (lambda one: _qos(one, classes={}), "qos.default_class: the device has no class 'best-effort'"),

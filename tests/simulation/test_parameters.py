@@ -14,7 +14,7 @@ from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.errors import InputError
 from railweave.simulation.model.balancing import Override, override
-from railweave.simulation.model.buffers import alpha
+from railweave.simulation.model.buffers import share_of_free
 from railweave.simulation.model.fabric import PacketFabric, packet_fabric
 from railweave.simulation.model.transport import transport
 from tests.conftest import designed, example
@@ -200,7 +200,7 @@ def test_a_system_without_qos() -> None:
 
 def test_alpha_by_index() -> None:
     """Broadcom's indices 0 to 10: 1/128 … 1, 2, 4, 8."""
-    assert [float(alpha(index)) for index in range(11)] == [2.0**power for power in range(-7, 4)]
+    assert [float(share_of_free(index)) for index in range(11)] == [2.0**power for power in range(-7, 4)]
 
 
 def test_load_balancing_of_the_file(tmp_path: Path) -> None:

@@ -8,8 +8,20 @@ if TYPE_CHECKING:
     from railweave.catalog.hardware import SwitchModel
 
 
+LEAST_THRESHOLD = 0
+"""The lowest index of a dynamic threshold: alpha 1/128."""
+
 MOST_THRESHOLD = 10
 """The highest index of a dynamic threshold: alpha 8 (docs/fabric-file.md, ``qos``)."""
+
+
+def alpha(index: int) -> float:
+    """Return alpha of a dynamic threshold, 2^(index-7): 1/128 to 8 for an index of 0 to 10 (Broadcom).
+
+    A configuration that was read may have an index outside this range, which no chip has. The nearest index then stands
+    for it, and the check ``incomplete-config`` names it.
+    """
+    return 2.0 ** (min(max(index, LEAST_THRESHOLD), MOST_THRESHOLD) - 7)
 
 
 def port_share_bytes(model: SwitchModel, percent: int, speed_gbps: int) -> int:
@@ -29,6 +41,6 @@ def ports_at(model: SwitchModel, speed_gbps: int) -> int:
 def held_share(index: int, users: int = 1) -> float:
     """The share of a pool that ``users`` equal users hold together when each reaches a dynamic threshold.
 
-    A threshold is alpha = 2^(index-7) times what is free of the pool.
+    A threshold is ``alpha`` times what is free of the pool.
     """
-    return 1 / (1 + 2.0 ** (7 - index) / users)
+    return 1 / (1 + 1 / alpha(index) / users)

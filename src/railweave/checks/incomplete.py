@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
-from railweave.catalog.shares import MOST_THRESHOLD
+from railweave.catalog.shares import LEAST_THRESHOLD, MOST_THRESHOLD
 from railweave.findings.registry import Found, check
 
 if TYPE_CHECKING:
@@ -101,15 +101,15 @@ def _qos(config: DeviceConfig) -> Iterator[Lacks]:
     for name, one in qos.classes.items():
         if one.lossless and one.pfc_priority is None:
             yield f"qos.classes.{name}.pfc_priority", "the class is lossless, and no PFC priority is given"
-        if one.dynamic_threshold is not None and one.dynamic_threshold > MOST_THRESHOLD:
-            yield f"qos.classes.{name}.dynamic_threshold", _too_high(one.dynamic_threshold)
+        if one.dynamic_threshold is not None and not _is_threshold(one.dynamic_threshold):
+            yield f"qos.classes.{name}.dynamic_threshold", _no_threshold(one.dynamic_threshold)
     if qos.default_class not in qos.classes:
         yield "qos.default_class", _undefined("class", qos.default_class)
     for name in qos.marking:
         if name not in qos.classes:
             yield f"qos.marking.{name}", _undefined("class", name)
-    if qos.buffers.ingress_dynamic_threshold > MOST_THRESHOLD:
-        yield "qos.buffers.ingress_dynamic_threshold", _too_high(qos.buffers.ingress_dynamic_threshold)
+    if not _is_threshold(qos.buffers.ingress_dynamic_threshold):
+        yield "qos.buffers.ingress_dynamic_threshold", _no_threshold(qos.buffers.ingress_dynamic_threshold)
     yield from _bound(config, qos)
 
 
@@ -205,5 +205,9 @@ def _undefined(kind: str, name: str) -> str:
     return f"the device has no {kind} {name!r}" if name else f"no {kind} is given"
 
 
-def _too_high(index: int) -> str:
-    return f"{index} is no index of a dynamic threshold, which goes from 0 to {MOST_THRESHOLD}"
+def _is_threshold(index: int) -> bool:
+    return LEAST_THRESHOLD <= index <= MOST_THRESHOLD
+
+
+def _no_threshold(index: int) -> str:
+    return f"{index} is no index of a dynamic threshold, which goes from {LEAST_THRESHOLD} to {MOST_THRESHOLD}"

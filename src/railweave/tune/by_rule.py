@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from railweave.catalog.shares import MOST_THRESHOLD
+from railweave.catalog.shares import MOST_THRESHOLD, alpha
 from railweave.collectives.nccl import NUMBERS, RCCL_NUMBERS
 from railweave.design.limits.headroom_terms import headrooms
 from railweave.simulation.model.retries import BASE_PS
@@ -190,8 +190,8 @@ def _thresholds(at: tuple[Fabric, RoleName], qos: Qos, worst: Headroom, shared: 
 
 
 def _limit(index: int, pool: float, queues: int) -> float:
-    alpha = 2.0 ** (index - DEFAULT_THRESHOLD)
-    return alpha * pool / (1 + queues * alpha)
+    share = alpha(index)
+    return share * pool / (1 + queues * share)
 
 
 def watchdog(network: Network) -> list[Derived]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.catalog.rdma import rdma_mtu
+from railweave.catalog.shares import alpha
 from railweave.counting import counted
 from railweave.design.limits.headroom_terms import headroom
 from railweave.report.decisions.statement import Decision, Grid
@@ -173,7 +174,7 @@ def _partitions(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[
             f"{buffers.lossless} / {buffers.headroom} / {buffers.lossy} %",
             f"{buffers.egress_lossless} / {buffers.egress_lossy} / {buffers.egress_multicast} %"
             + (" (the system's default)" if buffers.egress == "system" else ""),
-            f"{buffers.ingress_dynamic_threshold} (alpha {2.0 ** (buffers.ingress_dynamic_threshold - 7):g})",
+            f"{buffers.ingress_dynamic_threshold} (alpha {alpha(buffers.ingress_dynamic_threshold):g})",
         )
         found[row] = None
     return list(found)

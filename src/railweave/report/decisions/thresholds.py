@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.catalog.shares import alpha
 from railweave.report.figures import switches_of
 
 if TYPE_CHECKING:
@@ -56,9 +57,9 @@ def _marking(data: TrafficClass, ecn: Ecn, buffers: Buffers, model: SwitchModel,
 def _pausing(buffers: Buffers, model: SwitchModel, ports: int) -> str:
     """XOFF by the dynamic threshold: alpha times what is free, so with n alike alpha / (1 + n alpha) of the pool each."""
     pool = model.buffer.shared_mb * buffers.lossless / 100
-    alpha = 2.0 ** (buffers.ingress_dynamic_threshold - 7)
-    one, every = (pool * alpha / (1 + count * alpha) for count in (1, ports))
+    share = alpha(buffers.ingress_dynamic_threshold)
+    one, every = (pool * share / (1 + count * share) for count in (1, ports))
     return (
-        f"XOFF when a port's lossless packets hold alpha {alpha:g} x what is free of the ingress lossless pool "
+        f"XOFF when a port's lossless packets hold alpha {share:g} x what is free of the ingress lossless pool "
         f"({pool:.1f} MB): {one:.1f} MB where one port is congested, {every:.2f} MB each where all {ports} are"
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
 from railweave.catalog.headroom import port_headroom
-from railweave.catalog.shares import port_share_bytes
+from railweave.catalog.shares import alpha, port_share_bytes
 from railweave.simulation.model.classes import class_of, is_taken_off, unpaused
 from railweave.simulation.model.wiring import delay_ps
 
@@ -29,9 +29,9 @@ UNLIMITED = "128"
 """The largest share the engine takes: as much of the pool as is free."""
 
 
-def alpha(index: int) -> str:
-    """A dynamic threshold's share of what is free: index 0 to 10 is 1/128 to 8 (Broadcom)."""
-    return f"{2.0 ** (index - 7):.10f}".rstrip("0").rstrip(".")
+def share_of_free(index: int) -> str:
+    """Return alpha of a dynamic threshold as the engine reads it."""
+    return f"{alpha(index):.10f}".rstrip("0").rstrip(".")
 
 
 def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) -> tuple[dict[str, str], list[str]]:
@@ -55,7 +55,7 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
         silent = set(unpaused(config))
         paused = [cable for cable in cables if cable.name not in silent]
         found["switch.headroom"] = str(_headroom(qos, model, paused, notes))
-    found["switch.ingress-alpha-lossless"] = alpha(qos.buffers.ingress_dynamic_threshold)
+    found["switch.ingress-alpha-lossless"] = share_of_free(qos.buffers.ingress_dynamic_threshold)
     notes.append("switch.ingress-alpha-lossy, switch.reserved: not configured, the engine's own")
     if qos.xon_offset_cells is None or model is None:
         notes.append("switch.xon-offset: not configured, the engine's own")
@@ -87,7 +87,7 @@ def _best_effort(model: SwitchModel | None, host: HostQos) -> tuple[dict[str, st
     found = {} if model is None else dict.fromkeys(pools, str(round(model.buffer.shared_mb * 1e6)))
     for number in (host.priority, host.cnp_priority):
         found |= _class(number, None, None, [], None, lossless=False, nos="")
-        found[f"class.{number}.egress-alpha"] = alpha(DEFAULT_THRESHOLD)
+        found[f"class.{number}.egress-alpha"] = share_of_free(DEFAULT_THRESHOLD)
     return found, [
         "switches without quality of service: best effort has their whole buffer, a queue as much as is free (alpha 1, assumed)"
     ]
@@ -172,7 +172,7 @@ def _class(
         notes.append("strict classes: transmit_percent caps them on the switch; not modelled")
     weights = [other.transmit_percent for other in qos.classes.values()]
     rest = (100 - sum(weight or 0 for weight in weights)) // max(1, weights.count(None))
-    threshold = alpha(DEFAULT_THRESHOLD if one.dynamic_threshold is None else one.dynamic_threshold)
+    threshold = share_of_free(DEFAULT_THRESHOLD if one.dynamic_threshold is None else one.dynamic_threshold)
     if one.dynamic_threshold is None and lossless and catalog().systems[nos].lossless_queue_threshold is None:
         # What is lossless is held back at ingress: Junos has no threshold for such queues, SONiC gives them the whole buffer.
         threshold = UNLIMITED

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from railweave.device.classes import TrafficClass, Watchdog
     from railweave.device.model import DeviceConfig, Marking, QosConfig
 
-MOST_ALPHA = 10
-"""The highest index of a dynamic threshold: alpha 8."""
+LEAST_ALPHA, MOST_ALPHA = 0, 10
+"""The lowest and the highest index of a dynamic threshold: alpha 1/128 and 8.
+
+They are given here a second time on purpose: this form checks the renderer's.
+"""
 
 FLOWSET_TABLES = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5, 8192: 6, 16384: 7}
 """EOS's numbers of a flowset table's sizes (AVD 6.4, description of ``flow_set_size``)."""
@@ -137,7 +140,7 @@ def _buffers(config: DeviceConfig, own: QosConfig) -> dict[str, Any]:
 
 def _alpha(index: int | None) -> str:
     """A dynamic threshold, index 0 to 10, as a fraction of what is free: 1/128 to 8; 1 where there is none."""
-    return "1" if index is None else str(Fraction(2) ** (min(index, MOST_ALPHA) - 7))
+    return "1" if index is None else str(Fraction(2) ** (min(max(index, LEAST_ALPHA), MOST_ALPHA) - 7))
 
 
 def _watchdog(one: Watchdog) -> dict[str, str]:

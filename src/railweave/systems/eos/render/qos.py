@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from railweave.catalog import catalog
+from railweave.catalog.shares import alpha
 from railweave.config.sections import Section, line, section
 from railweave.systems.eos.names import QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PROFILE
 
@@ -26,9 +28,6 @@ GUARANTEED_PERCENT = 1
 Without one the watchdog skips the queue, which strict queues could starve (public guide to RoCEv2 on EOS 4.36, section 8, after
 Arista's manual). The form is that of AVD, ``qos_profiles.uc_tx_queues.bandwidth_guaranteed_percent``.
 """
-
-MOST_ALPHA = 10
-"""The highest index of a dynamic threshold (alpha 8), which stands for any above it that a text may have."""
 
 DEFAULT_THRESHOLD = 7
 """The threshold index of a class that has none of its own: alpha 1."""
@@ -67,7 +66,7 @@ def dscp_map(qos: QosConfig) -> list[str]:
 
 def threshold(index: int) -> str:
     """A dynamic threshold as EOS writes it: index 0 to 10 is 1/128 to 8."""
-    return str(2 ** (min(index, MOST_ALPHA) - 7)) if index >= 7 else f"1/{2 ** (7 - index)}"
+    return str(Fraction(alpha(index)))
 
 
 def seconds(milliseconds: int) -> str:
