@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 import railweave
 from railweave.device.build import device_config
+from railweave.device.model import DeviceConfig
 from railweave.network.model import Network
+from railweave.routing.control_plane import ControlPlane
 from railweave.routing.headers import Walk, Wire, walk
+from railweave.routing.paths import queue_pair_paths
 from tests.conftest import example
 from tests.routing.shared_fabric import shared_network
 
@@ -189,6 +193,56 @@ def test_a_leaf_that_has_the_network_sends_on_to_the_one_that_has_the_nic(shared
     passed = [one.tunnel.vni for one in wires if one.tunnel]
     assert passed in ([own, own], [own, own, networks["wide"], networks["wide"]])
     assert wires[-1].ttl == 253
+
+
+def of_isolation() -> tuple[Network, dict[str, DeviceConfig]]:
+    network = example("evpn-server-isolation")
+    return network, {one.name: device_config(network, one.name) for one in network.switches}
+
+
+def test_a_vrf_that_a_leaf_names_otherwise_is_found_by_its_prefix(isolation: Walk) -> None:
+    """Names of VRFs are each device's own: a leaf takes a route by its targets, and the VNI is that of the far leaf."""
+    network, configs = of_isolation()
+    (vrf, *others) = configs[LEAF2].vrfs
+    assert vrf.name == network.fabrics[0].tenants[0].name
+    renamed = replace(vrf, name="elsewhere")
+    configs[LEAF2] = replace(configs[LEAF2], vrfs=(*others, renamed))
+    tables = ControlPlane(configs.values()).routes()
+    (path,) = queue_pair_paths(network, tables, S, R, 1)
+    assert walk(network, tables, path, S, R, configs).data == isolation.data
+
+
+LACKING: dict[str, tuple[str, dict[str, object]]] = {
+    "no VRF at the far leaf": (LEAF2, {"vrfs": ()}),
+    "no gateway at the far leaf": (LEAF2, {"gateways": ()}),
+    "no overlay at the far leaf": (LEAF2, {"overlay": None}),
+    "no endpoint at the near leaf": (LEAF1, {}),
+}
+
+
+@pytest.mark.parametrize("what", LACKING)
+def test_without_what_a_tunnel_needs_there_is_nothing(what: str) -> None:
+    """Tables may be those of the design, and the configurations those that were read."""
+    network, configs = of_isolation()
+    leaf, change = LACKING[what]
+    overlay = configs[leaf].overlay
+    assert overlay is not None
+    lacking = replace(configs[leaf], **(change or {"overlay": replace(overlay, endpoints=())}))
+    tables = ControlPlane(configs.values()).routes()
+    (path,) = queue_pair_paths(network, tables, S, R, 1)
+    assert path.hops
+    none = walk(network, tables, path, S, R, {**configs, leaf: lacking})
+    assert (none.data, none.cnp) == ((), ())
+
+
+def test_a_way_that_comes_by_no_leaf_with_the_network_is_empty(shared: Network) -> None:
+    """The path is the design's; the tables are those of a far leaf that lost its VRF, so the near one has no exit."""
+    configs = {one.name: device_config(shared, one.name) for one in shared.switches}
+    src, dst = "n1:gpu0_eth", "n5:gpu1_eth"
+    (path,) = queue_pair_paths(shared, ControlPlane(configs.values()).routes(), src, dst, 1)
+    assert path.hops
+    configs["stripe3-leaf1"] = replace(configs["stripe3-leaf1"], vrfs=())
+    assert walk(shared, ControlPlane(configs.values()).routes(), path, src, dst, configs).data == ()
 
 
 def test_without_a_path_there_is_nothing() -> None:

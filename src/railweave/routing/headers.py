@@ -105,7 +105,10 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A queue pair's data on each link, and the congestion notification that answers it; both empty without a path."""
+    """A queue pair's data on each link, and the congestion notification that answers it; both empty without a path.
+
+    Each is also empty if the configuration of a leaf on its path lacks what a tunnel needs, such as a VRF with the prefix.
+    """
 
     data: tuple[Wire, ...]
     cnp: tuple[Wire, ...]
@@ -174,7 +177,7 @@ class _Scene:
         dscp: int,
         qos: HostQos,
     ) -> tuple[Wire, ...]:
-        """One way, link after link."""
+        """One way, link after link; empty if a leaf cannot put the packet into a tunnel."""
         found: list[Wire] = []
         ttl, tunnel, end, tunnelled = HOP_LIMIT, None, "", False
         bridged = self._bridged(source, target, addresses)
@@ -196,7 +199,11 @@ class _Scene:
                     ttl -= not (bridged or flat)
                     marks = "inner" if tunnelled else "ip"
                     if receiver != target[0] and config.overlay is not None and target[1].tenant:
-                        tunnel, end = self._tunnel(config, source, target, addresses, [one[3] for one in links[place:]])
+                        ahead = [one[3] for one in links[place:]]
+                        begun = self._tunnel(config, source, target, addresses, ahead)
+                        if begun is None:
+                            return ()
+                        tunnel, end = begun
                         marks, copies, tunnelled = "inner", "inner to outer", True
                 marks = marks if marked else ""
             whole = bridged and tunnel is None
@@ -261,11 +268,15 @@ class _Scene:
         target: tuple[str, Nic],
         addresses: tuple[str, str],
         ahead: list[str],
-    ) -> tuple[Tunnel, str]:
-        """The tunnel that a leaf puts a packet into, and the leaf where it ends; ``ahead`` is where the packet then comes by."""
-        assert config.overlay is not None  # noqa: S101 - a leaf with tenants has one
-        own, subnet = str(config.overlay.endpoints[0].address), self._subnet(target, addresses[1])
-        far = target[1].leaf
+    ) -> tuple[Tunnel, str] | None:
+        """The tunnel that a leaf puts a packet into, and the leaf where it ends; None if a configuration lacks what it needs.
+
+        ``ahead`` is where the packet then comes by.
+        """
+        own = _endpoint(config)
+        subnet, far = self._subnet(target, addresses[1]), target[1].leaf
+        if own is None:
+            return None
         if target[1].network and self._has_network(config.name, target):
             same = self._bridged(source, target, addresses)
             inner_from = f"{source[0]}:{source[1].name}" if same else config.name
@@ -273,22 +284,31 @@ class _Scene:
             return Tunnel(own, subnet.tunnel, self._vni(target), TUNNEL_TTL, inner_from, inner_to), far
         if target[1].network:
             exits = self.routes.shared.leaves(config.name, source[1].tenant, subnet.prefix)
-            far = next(one for one in ahead if one in exits)
+            far = next((one for one in ahead if one in exits), "")
+            if not far:
+                return None
         end = self.config(far)
-        # The VNI is the one that the far leaf advertises: with routes that leak, this leaf may not have that VRF.
-        vni = next(one.vni for one in end.vrfs if one.name == target[1].tenant)
-        if target[1].network:
-            assert end.overlay is not None  # noqa: S101 - likewise
-            return Tunnel(own, str(end.overlay.endpoints[0].address), vni, TUNNEL_TTL, config.name, far), far
-        return Tunnel(own, _endpoint(end, subnet.prefix), vni, TUNNEL_TTL, config.name, far), far
+        # The VNI is the one that the far leaf advertises: with routes that leak, this leaf may not have that VRF. The VRF is the
+        # one that has the prefix, for a leaf that was read may name it otherwise than the design does.
+        vni = next((one.vni for one in end.vrfs if subnet.prefix in one.own()), None)
+        to = _endpoint(end, None if target[1].network else subnet.prefix)
+        if vni is None or to is None:
+            return None
+        return Tunnel(own, to, vni, TUNNEL_TTL, config.name, far), far
 
 
-def _endpoint(config: DeviceConfig, prefix: str) -> str:
-    """The tunnel endpoint by which a leaf advertises a prefix of a VRF: that of the prefix's path color."""
-    assert config.overlay is not None  # noqa: S101 - a leaf with tenants has one
-    ends = config.overlay.endpoints
-    number = next(one.prefixes.index(prefix) for one in config.gateways if one.vrf and prefix in one.prefixes)
-    return str(ends[number % len(ends)].address)
+def _endpoint(config: DeviceConfig, prefix: str | None = None) -> str | None:
+    """The first tunnel endpoint of a leaf; with ``prefix``, the endpoint by which the leaf advertises it: that of its path color.
+
+    None if the leaf has no endpoint, or no gateway with the prefix.
+    """
+    ends = config.overlay.endpoints if config.overlay else ()
+    number: int | None = 0
+    if prefix is not None:
+        number = next(
+            (one.prefixes.index(prefix) for one in config.gateways if one.vrf and prefix in one.prefixes), None
+        )
+    return None if number is None or not ends else str(ends[number % len(ends)].address)
 
 
 def _class(config: DeviceConfig, dscp: int) -> tuple[str, int | None, bool]:
