@@ -53,6 +53,15 @@ def leaf() -> dict[str, str]:
     return system("sonic").files(device_config(retargeted("evpn-functional", "sonic"), "leaf1"))
 
 
+def test_a_port_on_a_vlan_without_a_name() -> None:
+    """The key of its row begins with the bar: the port is read, and nothing is raised."""
+    files = leaf()
+    tables = json.loads(files["config_db.json"])
+    tables.setdefault("VLAN_MEMBER", {})["|Ethernet504"] = {"tagging_mode": "untagged"}
+    found = READ.read({**files, "config_db.json": json.dumps(tables, indent=1)})
+    assert found.config.name == "leaf1"
+
+
 def test_every_field_has_its_line() -> None:
     files = leaf()
     lines = files["config_db.json"].splitlines()

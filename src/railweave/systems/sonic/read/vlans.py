@@ -82,7 +82,9 @@ def members(tables: Rows) -> dict[str, Member]:
             row.leave("tagging_mode")
             row.known = False
     return {
-        port: Member(untagged.get(port) or next(iter(tagged[port])), tuple(tagged.get(port, {}).values()))
+        port: Member(
+            untagged[port] if port in untagged else next(iter(tagged[port])), tuple(tagged.get(port, {}).values())
+        )
         for port in (*untagged, *(port for port in tagged if port not in untagged))
     }
 
