@@ -328,3 +328,20 @@ def test_a_port_of_the_fabric_without_its_session_keeps_its_addresses() -> None:
     fields = {one.field for one in differences(read(text).config, changed, UNSAID)}
     assert "bgp.groups.sessions" in fields
     assert not [one for one in fields if one.startswith(("interfaces", "gateways"))]
+
+
+def test_every_priority_is_paused() -> None:
+    """No priority group is left for lossy classes, and no traffic class goes into one."""
+    config = device_config(retargeted("h100-rlb", "dell_sonic"), "stripe1-leaf1")
+    assert config.qos is not None
+    lossless = next(one for one in config.qos.classes.values() if one.lossless)
+    classes = {f"class-{number}": replace(lossless, queue=number, pfc_priority=number) for number in range(8)}
+    every = replace(config, qos=replace(config.qos, classes=classes, default_class="class-0"))
+    files = SYSTEM.files(every)
+    text = "".join(files[file] for file in SYSTEM.configurations(every))
+    groups = [line.split() for line in text.splitlines() if " priority-group " in line and "traffic-class" in line]
+    assert [(line[1], line[3]) for line in groups] == [(str(number), str(number)) for number in range(8)]
+    assert SYSTEM.reader is not None
+    found = SYSTEM.reader.read(files).config.qos
+    assert found is not None
+    assert sorted(one.pfc_priority for one in found.classes.values() if one.pfc_priority is not None) == [*range(8)]

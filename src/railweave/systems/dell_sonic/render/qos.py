@@ -77,11 +77,11 @@ def _maps(found: QosConfig) -> Iterator[Section]:
     )
     yield section(f"qos map tc-queue {NAME}", [f"traffic-class {number} queue {number}" for number in PRIORITIES])
     held = {one.queue: priority for priority, one in lossless(found).items()}
-    others = numbers(number for number in PRIORITIES if number not in held)
+    others = [number for number in PRIORITIES if number not in held]
     yield section(
         f"qos map tc-pg {NAME}",
         [f"traffic-class {queue} priority-group {group}" for queue, group in sorted(held.items())],
-        f"traffic-class {others} priority-group {lossy_group(held.values())}",
+        [f"traffic-class {numbers(others)} priority-group {lossy_group(held.values())}"] if others else [],
     )
     queues = {priority: one.queue for priority, one in lossless(found).items()}
     yield section(
@@ -112,8 +112,8 @@ def _buffers(config: DeviceConfig, found: QosConfig) -> Iterator[Section]:
 
 
 def lossy_group(paused: Collection[int]) -> int:
-    """The priority group of lossy classes: the highest that no paused priority has."""
-    return next(group for group in range(LOSSY_GROUP, -1, -1) if group not in paused)
+    """The priority group of lossy classes: the highest that no paused priority has, the last if every group has one."""
+    return next((group for group in range(LOSSY_GROUP, -1, -1) if group not in paused), LOSSY_GROUP)
 
 
 def bound(config: DeviceConfig, port: Interface) -> list[str]:
