@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.collect.access_file import usual_protocols
@@ -30,6 +30,14 @@ class Asked:
     target: Target
     system: str
     questions: tuple[Question, ...]
+
+    def of_state(self) -> Asked:
+        """The device with the questions that are not about its configuration."""
+        return replace(self, questions=tuple(one for one in self.questions if not one.of_configuration))
+
+    def of_configuration(self) -> Asked:
+        """The device with the questions about its running configuration."""
+        return replace(self, questions=tuple(one for one in self.questions if one.of_configuration))
 
 
 def plan(

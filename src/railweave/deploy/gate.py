@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from railweave.collect.collect import captured
 from railweave.drift.running import running_configs
-from railweave.state.capture import CONFIGURATION, read_capture
+from railweave.state.capture import read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -99,7 +99,7 @@ class Check:
             return
         with TemporaryDirectory() as place:
             folder = Path(place) / "capture"
-            questions = [_of_state(self.asked[name]) for name in names]
+            questions = [self.asked[name].of_state() for name in names]
             outcomes = await captured(questions, folder, {}, at_once=self.at_once, attempts=1, open_by=self.open_by)
             silent = {one.device: f"{one.device}: {one.error}" for one in outcomes if not one.answered}
             answered = [name for name in names if name not in silent]
@@ -132,13 +132,3 @@ def two_sided(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:
             overlay = replace(overlay, neighbors=both)
         found[name] = replace(config, bgp=bgp, overlay=overlay)
     return found
-
-
-def _of_state(asked: Asked) -> Asked:
-    """What is asked of a device about its state alone."""
-    return replace(asked, questions=tuple(one for one in asked.questions if not is_configuration(one.name)))
-
-
-def is_configuration(question: str) -> bool:
-    """Whether a question is for the running configuration, or a part of it."""
-    return question.partition("-")[0] == CONFIGURATION

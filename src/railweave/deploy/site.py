@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.collect.asking import ask_all
 from railweave.collect.plan import plan
-from railweave.deploy.gate import Check, is_configuration
+from railweave.deploy.gate import Check
 from railweave.deploy.machine import installing
 from railweave.device.build import device_config
 from railweave.device.host import host_config
@@ -118,7 +118,7 @@ class Site:
             file = changed_by.FILES.get(question.name) if changed_by else None
             texts.setdefault(device, {})[file or question.file] = answer
 
-        chosen = [_of_configuration(self.asked[name]) for name in names]
+        chosen = [self.asked[name].of_configuration() for name in names]
         outcomes = asyncio.run(
             ask_all(chosen, keep, at_once=self.at_once, attempts=self.attempts, done=done, open_by=self.ask_by)
         )
@@ -130,10 +130,6 @@ class Site:
     def check(self, settle_s: float) -> Check:
         """What looks at the network after a wave."""
         return Check(self.network, self.configs, self.asked, self.ask_by, self.compare, settle_s, self.at_once)
-
-
-def _of_configuration(asked: Asked) -> Asked:
-    return replace(asked, questions=tuple(one for one in asked.questions if is_configuration(one.name)))
 
 
 def real(network: Network, access: AccessFile) -> Site:

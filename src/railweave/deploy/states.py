@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from railweave.collect.collect import captured
-from railweave.deploy.gate import is_configuration
 from railweave.state.capture import read_capture
 from railweave.systems.reading import read_states
 
@@ -24,10 +22,7 @@ async def states(
 ) -> tuple[dict[str, DeviceState], dict[str, str]]:
     """The state of switches, and those that did not answer, with the reason. Their configuration is not asked for."""
     asked = {name: site.asked[name] for name in names}
-    questions = [
-        replace(one, questions=tuple(each for each in one.questions if not is_configuration(each.name)))
-        for one in asked.values()
-    ]
+    questions = [one.of_state() for one in asked.values()]
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
         outcomes = await captured(questions, folder, {}, at_once=site.at_once, attempts=attempts, open_by=site.ask_by)

@@ -39,6 +39,11 @@ class Question:
         """The name of the file that holds the answer."""
         return f"{self.name}.{'json' if self.form == 'json' else 'txt'}"
 
+    @property
+    def of_configuration(self) -> bool:
+        """Whether the question is for the running configuration, or a part of the configuration."""
+        return self.name.partition("-")[0] == CONFIGURATION
+
     def words(self) -> str:
         """What a person types, or else what a program asks."""
         return self.asked.get("ssh") or next(iter(self.asked.values()))

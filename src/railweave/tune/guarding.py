@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from railweave.collect.collect import captured
-from railweave.deploy.gate import is_configuration
 from railweave.errors import InputError, RailweaveError
 from railweave.expect import expected
 from railweave.live.rises import rises, total, worst
@@ -64,7 +63,7 @@ class Counters:
             replace(
                 one,
                 questions=tuple(
-                    each for each in one.questions if not is_configuration(each.name) and asked_about(each.name) is None
+                    each for each in one.questions if not each.of_configuration and asked_about(each.name) is None
                 ),
             )
             for name, one in self._site.asked.items()

@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
 from railweave.collect.collect import captured
-from railweave.deploy.gate import is_configuration
 from railweave.fleet import rdma
 from railweave.fleet.meshed import rdma_programs
 from railweave.fleet.probes import plan, probe_file
@@ -152,11 +151,7 @@ def packets(site: Site) -> Packets:
 
 async def drops(site: Site) -> int | None:
     """Packets that switches have counted as dropped or wrong so far, over all ports; None where none says so."""
-    asked = [
-        replace(one, questions=tuple(each for each in one.questions if not is_configuration(each.name)))
-        for name, one in site.asked.items()
-        if name not in site.network.absent
-    ]
+    asked = [one.of_state() for name, one in site.asked.items() if name not in site.network.absent]
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
         outcomes = await captured(asked, folder, {}, at_once=site.at_once, attempts=1, open_by=site.ask_by)
