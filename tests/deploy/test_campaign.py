@@ -19,7 +19,7 @@ from railweave.api.deploying import deploy_history, deploy_plan, deploy_resume, 
 from railweave.cli import main
 from railweave.deploy.campaign import carrying
 from railweave.deploy.campaign.carrying import Limits
-from railweave.deploy.campaign.measuring import Seen, summed
+from railweave.deploy.campaign.measuring import summed
 from railweave.deploy.campaign.plan import Campaign
 from railweave.deploy.campaign.predicting import Predicted, predicted
 from railweave.deploy.campaign.table import HEAD, rows
@@ -29,6 +29,7 @@ from railweave.device.build import device_config
 from railweave.fleet.rdma import Pair, Said
 from railweave.intent.faults import Fault
 from railweave.network.model import Network
+from railweave.site.packets import Seen
 from railweave.systems import system
 from railweave.systems.junos import outage as junos_outage
 from tests.deploy import eos_network, network, sonic_network

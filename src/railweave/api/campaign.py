@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from railweave.deploy.campaign.carrying import Limits, Result
-    from railweave.deploy.campaign.measuring import Packets
     from railweave.deploy.campaign.plan import Campaign, Planned
     from railweave.deploy.campaign.turns import Turn
-    from railweave.deploy.site import Site
-    from railweave.design.fault_targets import FaultTarget
     from railweave.network.model import Network
+    from railweave.site.site import Site
 
 
 def campaign_plan(
@@ -177,8 +174,6 @@ def campaign_run(
         raise InputError([Problem(Option("campaign"), what, "mend that, or say what may be gone with --force")])
     network = load(fabric, hardware=hardware)
     found: list[Result] = []
-    sent: Packets
-    other: Callable[[FaultTarget], Callable[[], None] | None] | None
     with in_force(network.catalog), journal.at_work(fabric) as rows, ExitStack() as stack:
         last = next(iter(rows.revisions()), None)
         if last is not None and last.state == "running":
@@ -186,18 +181,11 @@ def campaign_run(
             raise InputError([Problem(Option("campaign"), f"revision {last.number} was interrupted", fix)])
         site = site_of(fabric, network, lab=lab, access=access)
         running, _ = site.running(list(site.asked), lambda _: None)
-        afterwards: Callable[[], str] = str
-        if lab:
-            from railweave.deploy.campaign.in_lab import LabPackets, by_lab, released
-            from railweave.lab import life
-
-            emulated = stack.enter_context(life.attach(fabric)[1])
-            sent, other = LabPackets(emulated), partial(by_lab, emulated)
-            afterwards = partial(released, emulated, (limits or Limits()).settle)
-        else:
-            sent, other = packets(site), None
+        if site.emulation is not None:
+            stack.callback(site.emulation.close)
+        sent = packets(site)
         for one in campaign.turns:
-            found.append(carried_out(rows, one, site, running, sent, limits or Limits(), say, other, afterwards))
+            found.append(carried_out(rows, one, site, running, sent, limits or Limits(), say))
             say(f"{one.turn.name}: {found[-1].seen.line()}")
             if not found[-1].good:
                 say(f"{one.turn.name}: the network is not as before: {'; '.join(found[-1].wrong[:3])}")

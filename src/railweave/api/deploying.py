@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from railweave.deploy.journal import Line, Revision, Step
     from railweave.deploy.plan import Plan
     from railweave.deploy.recovery import Truth
-    from railweave.deploy.site import Site
     from railweave.deploy.traffic import Quiet
     from railweave.deploy.upgrading import Patience
+    from railweave.site.site import Site
 
 
 def deploy_plan(
@@ -105,10 +105,11 @@ def _hosts(
     site: Site, only: Sequence[str], say: Callable[[str], None]
 ) -> tuple[dict[str, tuple[dict[str, str], dict[str, str]]], dict[str, str]]:
     """What servers run with what they should run, and those that did not answer."""
+    from railweave.deploy.host_files import host_files
     from railweave.fleet.host_tree import FILE
 
     names = [name for name in site.servers if not only or name in only]
-    texts, silent_ones = site.serving(names, lambda name, what: say(f"{name}: {what}"))
+    texts, silent_ones = host_files(site, names, lambda name, what: say(f"{name}: {what}"))
     return {name: (one, {FILE: site.host_file(name)}) for name, one in texts.items()}, silent_ones
 
 
@@ -264,6 +265,7 @@ def deploy_rollback(
     Raises ``InputError`` where there is no such revision, and as ``deploy_plan`` does.
     """
     from railweave.deploy import journal
+    from railweave.deploy.host_files import host_files
     from railweave.deploy.making import plan_back
 
     fabric, say = Path(fabric), progress or silent
@@ -279,7 +281,7 @@ def deploy_rollback(
         switches = [name for name in before if name not in site.servers]
         running, silent_ones = site.running(switches, lambda one: say(f"{one.device}: {one.status}"))
         if hosts := [name for name in before if name in site.servers]:
-            of_servers, silent_hosts = site.serving(hosts, lambda name, what: say(f"{name}: {what}"))
+            of_servers, silent_hosts = host_files(site, hosts, lambda name, what: say(f"{name}: {what}"))
             running, silent_ones = running | of_servers, silent_ones | silent_hosts
         plan = plan_back(
             fabric,

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from railweave.bench.plan import Plan as BenchPlan
-    from railweave.deploy.site import Site
     from railweave.intent.study import Study
     from railweave.network.model import Network
+    from railweave.site.site import Site
     from railweave.store.records import Run
     from railweave.tune.distributed import OnRay
     from railweave.tune.hardware import Measured, Way

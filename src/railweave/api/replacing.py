@@ -40,6 +40,7 @@ def deploy_replace(
     replaced switch that answers already gets its whole configuration. Raises ``InputError`` for a name or a value that cannot be, and
     ``LabError`` where the lab is not up.
     """
+    from railweave.deploy.host_files import host_files
     from railweave.deploy.making import make_plan
     from railweave.deploy.replacement import Replacement, cells, follows, inventory_text, part
     from railweave.device.build import device_config
@@ -65,7 +66,9 @@ def deploy_replace(
         running, silent_ones = (
             site.running(switches, lambda one: say(f"{one.device}: {one.status}")) if switches else ({}, {})
         )
-        texts, silent_hosts = site.serving(servers, lambda name, said: say(f"{name}: {said}")) if servers else ({}, {})
+        texts, silent_hosts = (
+            host_files(site, servers, lambda name, said: say(f"{name}: {said}")) if servers else ({}, {})
+        )
         silent_ones |= silent_hosts
         hosts = {name: (one, {FILE: site.host_file(name)}) for name, one in texts.items()}
         chosen = [*switches, *servers]

@@ -14,18 +14,21 @@ from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from railweave.deploy.plan import Plan
-    from railweave.deploy.site import Site
     from railweave.network.model import Network
+    from railweave.site.site import Site
 
 
 def site_of(fabric: Path, network: Network, *, lab: bool, access: Path | str | None) -> Site:
     """How the devices of a network are asked and changed. Raises as ``read_access`` does, and ``LabError``."""
     from railweave.collect.access_file import read_access
-    from railweave.deploy import site
 
     if lab:
-        return site.lab(fabric, network, None if access is None else read_access(path_of(access)))
-    return site.real(network, read_access(path_of(access)))
+        from railweave.site import lab as in_lab
+
+        return in_lab.site(fabric, network, None if access is None else read_access(path_of(access)))
+    from railweave.site import access as by_access
+
+    return by_access.site(network, read_access(path_of(access)))
 
 
 def designed_as(fabric: Path, text: str, hardware: Path | str | None) -> Network:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from railweave.deploy import file_change
 from railweave.deploy.device import Device
 from railweave.deploy.filling import given
+from railweave.deploy.gate import Check
 from railweave.deploy.making import make_plan
 from railweave.deploy.recovery import unfinished
 from railweave.deploy.rollout import Rollout, StoppedError
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from railweave.deploy.draining import WaitFor
     from railweave.deploy.journal import Journal, Revision
     from railweave.deploy.plan import Plan
-    from railweave.deploy.site import Site
     from railweave.network.model import Network
+    from railweave.site.site import Site
 
 FAULT_LABEL = "railweave-_fault-{number}-{digest}"
 """How a turn of a campaign is called: as no revision of a network is, whose name begins with a letter."""
@@ -175,7 +176,7 @@ def rollout_of(rows: Journal, revision: Revision, site: Site, how: How, secrets:
         revision.number,
         how.confirm_within,
         site.at_once,
-        site.check(how.settle),
+        Check(site, how.settle),
         say,
         how.wait_for,
     )

@@ -16,21 +16,18 @@ from typing import TYPE_CHECKING
 
 from railweave.collect.collect import captured
 from railweave.drift.running import running_configs
+from railweave.live.check import check
 from railweave.state.capture import read_capture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from railweave.collect.asking import Open
-    from railweave.collect.plan import Asked
     from railweave.device.model import DeviceConfig
     from railweave.findings import Finding
-    from railweave.network.model import Network
+    from railweave.site.site import Site
     from railweave.state.capture import Capture
 
     Texts = Mapping[str, Mapping[str, str]]
-    Compare = Callable[[Capture, Mapping[str, DeviceConfig], Collection[str]], Sequence[Finding]]
-    """What is wrong with some devices of a capture, by what switches run."""
 
 AGAIN_S = 1.0
 """How long it waits before it looks again."""
@@ -38,19 +35,10 @@ AGAIN_S = 1.0
 
 @dataclass
 class Check:
-    """``configs`` are what the switches of a network should run, ``asked`` their questions, ``open_by`` how they are reached to be asked.
+    """Looks at a network around each wave. ``settle_s``: seconds that the network may take to be as it must be."""
 
-    ``compare`` says what is wrong with the devices of a capture where switches run given configurations. ``settle_s`` is how long the network
-    may take to be as it must be.
-    """
-
-    network: Network
-    configs: dict[str, DeviceConfig]
-    asked: Mapping[str, Asked]
-    open_by: Open
-    compare: Compare
+    site: Site
     settle_s: float
-    at_once: int
     _read: dict[object, DeviceConfig] = field(default_factory=dict[object, "DeviceConfig"], init=False)
     _last: dict[str, list[str]] = field(default_factory=dict[str, "list[str]"], init=False)
     """What was wrong with each device when it was last looked at."""
@@ -75,11 +63,11 @@ class Check:
 
     def _configs_of(self, texts: Texts) -> dict[str, DeviceConfig]:
         """What switches run, where those that were asked run ``texts``. Each text is read once."""
-        wanted = {name: (name, *sorted(one.items())) for name, one in texts.items() if name in self.configs}
+        wanted = {name: (name, *sorted(one.items())) for name, one in texts.items() if name in self.site.configs}
         if new := {name: dict(texts[name]) for name, key in wanted.items() if key not in self._read}:
-            read = running_configs(self.network, new, self.configs)
+            read = running_configs(self.site.network, new, self.site.configs)
             self._read |= {wanted[name]: read[name] for name in new}
-        return self.configs | {name: self._read[key] for name, key in wanted.items()}
+        return self.site.configs | {name: self._read[key] for name, key in wanted.items()}
 
     def _near(
         self, devices: Sequence[str], now: Mapping[str, DeviceConfig], then: Mapping[str, DeviceConfig]
@@ -89,9 +77,9 @@ class Check:
         for device in devices:
             if device in now and replace(now[device], management=then[device].management) == then[device]:
                 continue
-            for cable in self.network.cables_of(device):
+            for cable in self.site.network.cables_of(device):
                 found |= dict.fromkeys((cable.a.device, cable.b.device))
-        return [name for name in found if name in self.asked and name not in self.network.absent]
+        return [name for name in found if name in self.site.asked and name not in self.site.network.absent]
 
     async def _look(self, names: Sequence[str], configs: Mapping[str, DeviceConfig]) -> None:
         """Ask devices, and remember what is wrong with each."""
@@ -99,17 +87,32 @@ class Check:
             return
         with TemporaryDirectory() as place:
             folder = Path(place) / "capture"
-            questions = [self.asked[name].of_state() for name in names]
-            outcomes = await captured(questions, folder, {}, at_once=self.at_once, attempts=1, open_by=self.open_by)
+            site = self.site
+            questions = [site.asked[name].of_state() for name in names]
+            outcomes = await captured(questions, folder, {}, at_once=site.at_once, attempts=1, open_by=site.ask_by)
             silent = {one.device: f"{one.device}: {one.error}" for one in outcomes if not one.answered}
             answered = [name for name in names if name not in silent]
-            found = self.compare(read_capture(folder), two_sided(configs), answered) if answered else ()
+            found = self._wrong(read_capture(folder), configs, answered) if answered else ()
         self._last |= {name: [silent[name]] if name in silent else [] for name in names}
         for one in found:
             if one.severity == "error":
                 for name in answered:
                     if re.match(rf"{re.escape(name)}\b", one.where):
                         self._last[name].append(f"{one.where}: {one.what}")
+
+    def _wrong(
+        self, capture: Capture, configs: Mapping[str, DeviceConfig], devices: Collection[str]
+    ) -> Sequence[Finding]:
+        """What is wrong with devices of a capture if switches run ``configs``."""
+        return check(
+            self.site.network,
+            capture,
+            configs=two_sided(configs),
+            devices=devices,
+            seen=self.site.seen,
+            host_seen=self.site.host_seen,
+            progress=lambda _: None,
+        ).findings
 
 
 def two_sided(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from railweave.errors import InputError, NetworkPart, Problem
 from railweave.reach.failure import ReachError
@@ -14,29 +14,13 @@ from railweave.systems.transaction import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from railweave.collect.plan import Asked
     from railweave.reach.target import Target
-    from railweave.state.question import Protocol as Spoken
+    from railweave.site.protocol import Machine
+    from railweave.site.site import Site
     from railweave.systems.installation import Image, Installation
-    from railweave.systems.transaction import Session
+    from railweave.systems.transaction import Session, Spoken
 
 T = TypeVar("T")
-
-
-class Machine(Protocol):
-    """What an upgrade asks of a device; see ``systems.installation``. Verbs raise ``RefusedError`` and ``ReachError``."""
-
-    async def boot(self) -> str:
-        """What tells one start from the next."""
-        ...
-
-    async def install(self, image: Image) -> None:
-        """Bring the image there, and install it for the next start."""
-        ...
-
-    async def restart(self) -> None:
-        """Restart it; that the connection ends is no error."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -80,14 +64,14 @@ class Switch:
                 raise
 
 
-def installing(asked: Asked, open_by: Callable[[Target, Spoken], Awaitable[Session]], seconds: float) -> Switch:
-    """How another release is put on a switch. Raises ``InputError`` where nothing here knows."""
-    found = system(asked.system).upgrade
-    if found is None or found.BY_HAND:
-        what = (
-            found.BY_HAND
-            if found
-            else f"nothing here installs releases of {asked.system}: {system(asked.system).without['upgrade']}"
-        )
-        raise InputError([Problem(NetworkPart(asked.target.name), what, "")])
-    return Switch(asked.target, found, open_by, seconds)
+def machine(site: Site, device: str, seconds: float) -> Machine:
+    """The machine of a switch, whose answers may take so many seconds. Raises ``InputError`` if nothing installs releases of its system."""
+    if site.machine is not None:
+        return site.machine(device)
+    asked = site.asked[device]
+    upgrade = system(asked.system).upgrade
+    if upgrade is None or upgrade.BY_HAND:
+        without = system(asked.system).without
+        what = upgrade.BY_HAND if upgrade else f"nothing here installs releases of {asked.system}: {without['upgrade']}"
+        raise InputError([Problem(NetworkPart(device), what, "")])
+    return Switch(asked.target, upgrade, site.change_by, seconds)

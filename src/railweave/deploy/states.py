@@ -13,7 +13,7 @@ from railweave.systems.reading import read_states
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from railweave.deploy.site import Site
+    from railweave.site.site import Site
     from railweave.state.device_state import DeviceState
 
 

@@ -12,7 +12,7 @@ from railweave.deploy.states import states
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from railweave.deploy.site import Site
+    from railweave.site.site import Site
 
 BITS = 8
 MILLION = 1e6

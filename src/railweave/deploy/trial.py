@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from railweave.deploy.journal import Journal
     from railweave.deploy.plan import Plan
     from railweave.deploy.rollout import Rollout
-    from railweave.deploy.site import Site
+    from railweave.site.site import Site
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from railweave.deploy.states import states
 from railweave.live.identity import same_release
 
 if TYPE_CHECKING:
-    from railweave.deploy.site import Site
     from railweave.deploy.upgrade import Upgrade
+    from railweave.site.site import Site
 
 
 @dataclass(frozen=True)

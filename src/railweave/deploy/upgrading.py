@@ -14,6 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, cast
 
 from railweave.deploy.as_before import Stood, less, restarted, stood
+from railweave.deploy.machine import machine
 from railweave.deploy.rollout import StoppedError
 from railweave.deploy.states import states
 from railweave.errors import RailweaveError
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 
     from railweave.deploy.draining import WaitFor
     from railweave.deploy.journal import Journal, Verb
-    from railweave.deploy.machine import Machine
     from railweave.deploy.plan import Plan
-    from railweave.deploy.site import Site
     from railweave.deploy.upgrade import Upgrade
     from railweave.deploy.waves import Wave
+    from railweave.site.protocol import Machine
+    from railweave.site.site import Site
 
 STATE = "state.json"
 """What a device was before it was restarted, in the journal's folder of it."""
@@ -146,7 +147,7 @@ class Upgrading:
         return Stood.of_json(json.loads(self.journal.kept(self.revision, name, "before")[STATE]))
 
     def _machine(self, name: str) -> Machine:
-        return self.site.to_upgrade(name, self.patience.install_s)
+        return machine(self.site, name, self.patience.install_s)
 
     def _all(
         self, number: int, names: Sequence[str], verb: Verb, work: Callable[[str], Coroutine[Any, Any, None]]

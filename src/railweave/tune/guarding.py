@@ -20,10 +20,10 @@ from railweave.systems.reading import read_states
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.deploy.site import Site
     from railweave.expect import Expected
     from railweave.intent.study import Guardrails, StudyFile
     from railweave.live.rises import Kind, Rise
+    from railweave.site.site import Site
     from railweave.state.device_state import DeviceState
 
 TITLES: dict[Kind, str] = {

@@ -15,6 +15,7 @@ from railweave.bench.running.collective import START_S
 from railweave.catalog import in_force
 from railweave.counting import counted
 from railweave.deploy.applying import How, resume
+from railweave.deploy.host_files import host_files
 from railweave.deploy.journal import at_work
 from railweave.deploy.making import make_plan
 from railweave.deploy.rollout import StoppedError
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
 
     from railweave.bench.plan import Plan as BenchPlan
     from railweave.deploy.plan import Plan
-    from railweave.deploy.site import Site
     from railweave.intent.scenario import Setting
     from railweave.live.rises import Kind
     from railweave.network.model import Network
+    from railweave.site.site import Site
     from railweave.store.records import Run
     from railweave.tune.guarding import Reading
     from railweave.tune.simulated import Task
@@ -213,7 +214,7 @@ class Measured:
             if name in self._site.servers and not only_environment(self._site.host_file(name), site.host_file(name))
         ]
         running, silent = site.running(switches, lambda _: None) if switches else ({}, {})
-        serving, silent_servers = site.serving(servers, lambda _, __: None) if servers else ({}, {})
+        serving, silent_servers = host_files(site, servers, lambda _, __: None) if servers else ({}, {})
         if silent or silent_servers:
             silent |= silent_servers
             name, why = next(iter(silent.items()))

@@ -12,23 +12,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from railweave.deploy import applying
-from railweave.deploy.campaign.measuring import Seen, counted_drops
+from railweave.deploy.campaign.measuring import counted_drops
+from railweave.deploy.gate import Check
 from railweave.deploy.rollout import StoppedError
 from railweave.errors import RailweaveError
 from railweave.reach.failure import ReachError
+from railweave.site.packets import Seen
 from railweave.systems import system
 from railweave.systems.transaction import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from railweave.deploy.campaign.measuring import Packets
     from railweave.deploy.campaign.plan import Planned
     from railweave.deploy.device import Device
-    from railweave.deploy.gate import Check
     from railweave.deploy.journal import Journal, Revision
-    from railweave.deploy.site import Site
     from railweave.design.fault_targets import FaultTarget
+    from railweave.site.packets import Packets
+    from railweave.site.site import Site
     from railweave.systems.outage import Outage
     from railweave.systems.transaction import Session
 
@@ -80,18 +81,15 @@ def carried_out(
     sent: Packets,
     limits: Limits,
     say: Callable[[str], None],
-    by_command: Callable[[FaultTarget], Callable[[], None] | None] | None = None,
-    afterwards: Callable[[], str] = lambda: "",
 ) -> Result:
     """Break, wait, restore, and look. Raises ``StoppedError`` where something could not be restored, and what else interrupts it.
 
-    ``running`` are the texts of every switch by file. ``by_command`` gives what makes a fault that is a command, where this place has another way; what that gives is called to undo it.
-    ``afterwards`` is called when all is restored, and says what had to be helped.
+    ``running`` are the texts of every switch by file. An emulation makes the faults that are commands elsewhere, and helps when all is restored.
     """
     turn, names = planned.turn, _near(site, planned)
     revision = rows.begin(planned.plan, applying.FAULT_LABEL.format(number="{number}", digest=planned.plan.digest[:6]))
     devices = applying.devices(rows, revision, site, {})
-    check = site.check(limits.settle)
+    check = Check(site, limits.settle)
     texts = {name: running[name] for name in names if name in running}
     asyncio.run(check.before(names, texts, texts))
     counted = counted_drops(site)
@@ -107,8 +105,8 @@ def carried_out(
         asyncio.run(_break(rows, revision.number, devices, within))
         asyncio.run(_shut(site, planned.ports, revision.label, within))
         for target in turn.commands:
-            if by_command and (other := by_command(target)) is not None:
-                undo.append(other)
+            if site.emulation is not None:
+                undo.append(site.emulation.broken(target))
             else:
                 asyncio.run(_command(site, target))
         time.sleep(turn.seconds)
@@ -123,7 +121,7 @@ def carried_out(
     say(f"restoring: {turn.name}")
     _restored(rows, revision, devices, site, planned, undo, began=True, why=f"campaign: {turn.name}")
     ended = time.monotonic()
-    found.note = afterwards()
+    found.note = site.emulation.released(limits.settle) if site.emulation is not None else ""
     found.wrong = tuple(_looked(check, names, texts))
     found.back_s = None if found.wrong else time.monotonic() - ended
     found.seen = sent.stop()

@@ -6,57 +6,29 @@ import asyncio
 import json
 import math
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from railweave.collect.collect import captured
 from railweave.fleet import rdma
 from railweave.fleet.meshed import rdma_programs
 from railweave.fleet.probes import plan, probe_file
 from railweave.fleet.running import Task, probe
+from railweave.site.packets import Seen
 from railweave.state.capture import read_capture
 from railweave.systems.reading import read_states
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from railweave.deploy.site import Site
     from railweave.fleet.rdma import Pair, Said
+    from railweave.site.packets import Packets
+    from railweave.site.site import Site
 
 INTERVAL_MS = 10
 """Between two writes on a path: what times are known to."""
-
-
-@dataclass(frozen=True)
-class Seen:
-    """Packets between servers: how many were sent and lost, and the longest that a path lost, in seconds. ``why``: why there is nothing."""
-
-    sent: int = 0
-    lost: int = 0
-    longest_s: float = 0.0
-    why: str = ""
-
-    def line(self) -> str:
-        """The same in a cell."""
-        return self.why or f"{self.lost:,} of {self.sent:,} lost, {self.longest_s:.2f} s at most"
-
-
-class Packets(Protocol):
-    """Packets between servers, while something is broken."""
-
-    def start(self, seconds: float) -> None:
-        """Begin to send; it takes so many seconds at most."""
-        ...
-
-    def stop(self) -> Seen:
-        """What became of them."""
-        ...
-
-    def drop(self) -> None:
-        """Nobody asks any more: called in place of ``stop`` after an interruption, and does not wait."""
-        ...
 
 
 class NoPackets:
@@ -134,7 +106,9 @@ def summed(said: Collection[Said]) -> Seen:
 
 
 def packets(site: Site) -> Packets:
-    """Pings between the servers that are reached and have the program; the reason where there are none."""
+    """The packets of a lab; or pings between the servers that are reached and have the program, or the reason for none."""
+    if site.emulation is not None:
+        return site.emulation
     if not site.servers:
         return NoPackets("no server is reached")
     probes = plan(site.network, list(site.servers))

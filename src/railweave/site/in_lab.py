@@ -1,4 +1,4 @@
-"""A campaign in a lab: packets between its servers, and what a router without a machine of its own cannot do by a command."""
+"""A lab as an emulation: packets between its servers, and faults for which a router without a machine of its own has no command."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.counting import counted
-from railweave.deploy.campaign.measuring import Seen
 from railweave.lab.faults.kinds import effect
 from railweave.lab.faults.prober import Prober
 from railweave.lab.faults.traffic import queue_pairs, spread
 from railweave.lab.frr import held_sessions
+from railweave.site.packets import Seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 FLOWS = 128
 
 
-class LabPackets:
-    """Packets of queue pairs between the servers of a lab."""
+class InLab:
+    """Packets of queue pairs between the servers of a lab, and its faults."""
 
     def __init__(self, lab: Running) -> None:
         self._lab = lab
@@ -38,7 +38,7 @@ class LabPackets:
         self._prober = self._open.enter_context(Prober(self._lab, spread(pairs, FLOWS)))
 
     def stop(self) -> Seen:
-        """What became of them."""
+        """Return how many packets were sent and lost."""
         assert self._prober is not None  # noqa: S101 - `start` was called
         with self._open.pop_all():
             probed = self._prober.stop()
@@ -53,17 +53,19 @@ class LabPackets:
         """End the process."""
         self._open.close()
 
+    def broken(self, target: FaultTarget) -> Callable[[], None]:
+        """Make a fault as ``lab fault`` does; return what undoes it."""
+        made = effect(self._lab, target)
+        made.begin()
+        return made.end
 
-def by_lab(lab: Running, target: FaultTarget) -> Callable[[], None] | None:
-    """Make a fault as ``lab fault`` does; what undoes it."""
-    made = effect(lab, target)
-    made.begin()
-    return made.end
+    def released(self, seconds: float) -> str:
+        """Wait until every kernel forwards as designed, and release sessions that FRR does not take back by itself; how many those were."""
+        before = len(self._lab.released)
+        held_sessions.wait_and_release(self._lab, self._lab.control_plane.routes(), seconds)
+        count = len(self._lab.released) - before
+        return f"FRR did not take back {counted(count, 'session')} by itself" if count else ""
 
-
-def released(lab: Running, seconds: float) -> str:
-    """Wait until every kernel forwards as designed, and release sessions that FRR does not take back by itself; how many those were."""
-    before = len(lab.released)
-    held_sessions.wait_and_release(lab, lab.control_plane.routes(), seconds)
-    count = len(lab.released) - before
-    return f"FRR did not take back {counted(count, 'session')} by itself" if count else ""
+    def close(self) -> None:
+        """Close the sockets in the lab's namespaces."""
+        self._lab.close()

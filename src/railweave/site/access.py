@@ -1,0 +1,51 @@
+"""A real network, reached as access.yaml says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.collect.plan import plan
+from railweave.device.build import device_config
+from railweave.device.host import host_config
+from railweave.network.status import reachable
+from railweave.reach.opening import opened as opened_to_ask
+from railweave.reach.telling import opened as opened_to_change
+from railweave.render.host.host_json import host_json
+from railweave.site.site import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from railweave.collect.access_file import AccessFile
+    from railweave.network.model import Network
+    from railweave.reach.target import Target
+    from railweave.systems.transaction import Spoken
+
+
+def site(network: Network, access: AccessFile) -> Site:
+    """The switches of a network as access.yaml says they are reached, drained switches too."""
+    network = reachable(network)
+    asked = {one.target.name: one for one in plan(network, access)}
+    here = [one.name for one in network.servers if one.name not in network.absent]
+    return Site(
+        network=network,
+        configs={name: device_config(network, name) for name in asked},
+        asked=asked,
+        ask_by=opened_to_ask,
+        change_by=opened_to_change,
+        at_once=access.access.at_once,
+        attempts=access.access.attempts,
+        servers={name: access.target(name, "server", "", name, ("ssh",)) for name in here},
+        host_file=lambda name: host_json(host_config(network, name)),
+        former=listed(access),
+    )
+
+
+def listed(access: AccessFile) -> Callable[[str, Spoken], Target | None]:
+    """How a device is reached whose address only access.yaml has; None for other devices."""
+
+    def former(name: str, protocol: Spoken) -> Target | None:
+        known = access.access.devices.get(name)
+        return access.target(name, "", "", known.address, (protocol,)) if known and known.address else None
+
+    return former

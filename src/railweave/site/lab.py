@@ -1,0 +1,73 @@
+"""The lab of a fabric file, which is up, as a running network."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.collect.access_file import read_access
+from railweave.collect.plan import plan
+from railweave.errors import LabError
+from railweave.lab import asking, life, other_root, slicing, state
+from railweave.lab.check import as_in_a_lab, server_as_in_a_lab
+from railweave.lab.plan import make_plan
+from railweave.network.status import present, reachable
+from railweave.reach.opening import opened as opened_to_ask
+from railweave.reach.telling import opened as opened_to_change
+from railweave.render.host.host_json import host_json
+from railweave.site.access import listed
+from railweave.site.in_lab import InLab
+from railweave.site.site import Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from railweave.collect.access_file import AccessFile
+    from railweave.network.model import Network
+
+
+def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Site:
+    """The switches of a network in the lab of its fabric file; reached by SSH if ``access`` is given.
+
+    Raises ``LabError`` if the lab is not up, or does not have all devices of the network.
+    """
+    record, running = life.attach(fabric)
+    whole = present(reachable(network))
+    part = slicing.sliced(whole, slicing.parse(record.slice)) if record.slice else whole
+    wanted = make_plan(part, record.timers())
+    if missing := [name for name in wanted.devices() if name not in record.devices]:
+        raise LabError(f"the lab was brought up without {', '.join(missing)}: take it down, and bring it up with them")
+    nos = next(iter(running.plan.configs.values())).nos
+    known = access or read_access(None)
+    asked = {one.target.name: one for one in plan(part, read_access(None), nos=nos)}
+    found = Site(
+        network=part,
+        configs=wanted.configs,
+        asked=asked,
+        ask_by=asking.opener(running),
+        seen=as_in_a_lab,
+        host_seen=server_as_in_a_lab,
+        change_by=asking.changer(running),
+        at_once=16,
+        attempts=1,
+        servers={name: known.target(name, "server", "", name, ("ssh",)) for name in wanted.hosts},
+        host_file=lambda name: host_json(wanted.hosts[name]),
+        former=lambda name, protocol: known.target(name, "", nos, name, (protocol,)),
+        remember=lambda: state.write(running.place, record, part),
+        machine=lambda name: other_root.Router(running, name),
+        emulation=InLab(running),
+    )
+    if access is None:
+        return found
+    return replace(  # the file may name machines that this design does not have
+        found,
+        asked={
+            name: replace(one, target=access.target(name, part.switch(name).role, nos, name, one.target.protocols))
+            for name, one in asked.items()
+        },
+        ask_by=opened_to_ask,
+        change_by=opened_to_change,
+        at_once=access.access.at_once,
+        attempts=access.access.attempts,
+        former=listed(access),
+    )
