@@ -21,6 +21,7 @@ from railweave.cli.watch import _whole
 from railweave.errors import InputError
 from railweave.findings import Finding
 from railweave.reach.failure import ReachError
+from railweave.reach.opening import opened
 from railweave.reach.target import Target, Way
 from railweave.state.device_state import DeviceState
 from railweave.state.host_state import read_host
@@ -269,7 +270,7 @@ def test_who_is_subscribed_to_and_who_is_asked() -> None:
         Asked(Target("b", ("ssh",), own), "frr", ()),
         Asked(Target("c", ("eapi",), Way("192.0.2.1", "x", gnmi=False)), "eos", ()),
     ]
-    found = watched(asked_, {"a": "leaf"}, every_s=10)
+    found = watched(asked_, {"a": "leaf"}, every_s=10, rarely_s=60, open_by=opened)
     assert [[type(each) for each in one.sources] for one in found] == [[Subscriber, Poller], [Poller], [Poller]]
     assert [one.streams for one in found] == [True, False, False]
     assert found[0].role == "leaf"
@@ -348,7 +349,7 @@ def test_servers_are_asked_for_their_state_and_their_numbers() -> None:
     from railweave.watch.validator import Validator, look
 
     asked = [Asked(Target(server.name, ("ssh",), Way("192.0.2.1", "x")), "", (HOST, HOST_METRICS))]
-    [one] = watched(asked, {}, every_s=10)
+    [one] = watched(asked, {}, every_s=10, rarely_s=60, open_by=opened)
     assert [type(each) for each in one.sources] == [Poller]
     links = [
         {"name": nic.netdev, "up": True, "carrier": nic is not server.nics[0], "counters": {}} for nic in server.nics

@@ -7,15 +7,18 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from railweave.api.sources import load, path_of
+from railweave.errors import InputError, Option, Problem
 from railweave.intent.lock import read_lock
 from railweave.intent.reading.source import companion
 from railweave.outputs.steps import design_file
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from railweave.deploy.plan import Plan
     from railweave.network.model import Network
-    from railweave.site.site import Site
+    from railweave.site.site import Asking, Site
 
 
 def site_of(fabric: Path, network: Network, *, lab: bool, access: Path | str | None) -> Site:
@@ -29,6 +32,34 @@ def site_of(fabric: Path, network: Network, *, lab: bool, access: Path | str | N
     from railweave.site import access as by_access
 
     return by_access.site(network, read_access(path_of(access)))
+
+
+def asking_of(
+    fabric: Path,
+    *,
+    lab: bool,
+    access: Path | str | None,
+    only: Sequence[str],
+    servers: bool,
+    device: Sequence[str],
+    hardware: Path | str | None,
+    progress: Callable[[str], None],
+) -> Asking:
+    """How the devices of a network are asked; of a lab as it was brought up. Raises as ``load`` and ``collect`` do, and ``LabError``."""
+    from railweave.collect.access_file import read_access
+
+    if lab:
+        from railweave.lab import life
+        from railweave.site import lab as in_lab
+
+        life.need_root("watch", fabric)
+        if access is not None:
+            raise InputError([Problem(Option("--access"), "a lab's devices are reached here", "leave it out")])
+        return in_lab.asking(fabric, only=only, servers=servers)
+    from railweave.site import access as by_access
+
+    network = load(fabric, device=device, hardware=hardware)
+    return by_access.asking(network, read_access(path_of(access)), only=only, servers=servers, progress=progress)
 
 
 def designed_as(fabric: Path, text: str, hardware: Path | str | None) -> Network:

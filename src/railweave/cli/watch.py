@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
 import json
 from pathlib import Path
@@ -69,9 +68,9 @@ def watch(
 
     Switches that speak gNMI are subscribed to, others are asked. Nothing is changed on any device.
     """
-    from railweave.api import load
     from railweave.api.living import lines_of
-    from railweave.watch.starting import Serving, Wanted, of_lab, of_network, password_of, proxy_of, serve
+    from railweave.api.sites import asking_of
+    from railweave.watch.starting import Serving, Wanted, password_of, proxy_of, serve, watching_of
 
     where = _listening(listen, guarded=password is not None or proxy is not None)
     secret = None if password is None else password_of(password)
@@ -79,24 +78,30 @@ def watch(
     at = None if where is None else Serving(*where, secret, by, runs)
     _addresses({"--webhook": webhook, "--alertmanager": alertmanager})
     receives = None if syslog is None else _place("--syslog", syslog)
-    wanted = Wanted(interval, store, access, only, servers, webhook, alertmanager, receives)
-    with contextlib.ExitStack() as stack:
-        with telling(quiet=quiet or as_json) as say:
-            if lab:
-                watching = stack.enter_context(of_lab(fabric, wanted, line=lines_of(fabric), say=say))
-            else:
-                network = load(fabric, device=device, hardware=hardware)
-                here = fabric if fabric.is_file() else None
-                watching = of_network(network, wanted, fabric=here, line=lines_of(fabric), say=say)
-        watching.heard.append(_json if as_json else _lines(quiet=quiet))
-        if as_json or not quiet:
-            watching.heard.append(_whole(watching, as_json=as_json))
-        if not (quiet or as_json):
-            count = len(watching.collector.devices)
-            typer.echo(
-                f"watching {counted(count, 'device')} every {interval:g} s" + (f", http://{listen}" if where else "")
-            )
-        serve(watching, at)
+    wanted = Wanted(interval, store, webhook, alertmanager, receives)
+    line = lines_of(fabric)
+    with telling(quiet=quiet or as_json) as say:
+        site = asking_of(
+            fabric,
+            lab=lab,
+            access=access,
+            only=only,
+            servers=servers,
+            device=device,
+            hardware=hardware,
+            progress=say,
+        )
+        here = fabric if lab or fabric.is_file() else None
+        watching = watching_of(site, wanted, fabric=here, line=line, say=say)
+    watching.heard.append(_json if as_json else _lines(quiet=quiet))
+    if as_json or not quiet:
+        watching.heard.append(_whole(watching, as_json=as_json))
+    if not (quiet or as_json):
+        count = len(watching.collector.devices)
+        typer.echo(
+            f"watching {counted(count, 'device')} every {interval:g} s" + (f", http://{listen}" if where else "")
+        )
+    serve(watching, at)
 
 
 def _listening(listen: str, *, guarded: bool) -> tuple[str, int] | None:

@@ -5,21 +5,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.collect.plan import plan
+from railweave.counting import counted
 from railweave.device.build import device_config
 from railweave.device.host import host_config
 from railweave.network.status import reachable
 from railweave.reach.opening import opened as opened_to_ask
 from railweave.reach.telling import opened as opened_to_change
 from railweave.render.host.host_json import host_json
-from railweave.site.site import Site
+from railweave.site.site import Asking, Site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from railweave.collect.access_file import AccessFile
     from railweave.network.model import Network
     from railweave.reach.target import Target
     from railweave.systems.transaction import Spoken
+
+
+def asking(
+    network: Network,
+    access: AccessFile,
+    *,
+    only: Collection[str] = (),
+    servers: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Asking:
+    """The devices of a network as access.yaml says they are reached; ``only`` some of them, ``servers`` too. Raises as ``collect.plan`` does."""
+    asked = {one.target.name: one for one in plan(network, access, only=only, servers=servers)}
+    if asked:
+        progress(f"working out what must hold on {counted(len(asked), 'device')}")
+    return Asking(
+        network=network,
+        configs={one.name: device_config(network, one.name) for one in network.switches},
+        asked=asked,
+        ask_by=opened_to_ask,
+        addresses={name: one.target.way.address for name, one in asked.items()},
+    )
 
 
 def site(network: Network, access: AccessFile) -> Site:

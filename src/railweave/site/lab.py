@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from railweave.collect.access_file import read_access
 from railweave.collect.plan import plan
 from railweave.errors import LabError
-from railweave.lab import asking, life, other_root, slicing, state
+from railweave.lab import life, other_root, slicing, state
+from railweave.lab.asking import changer, opener
 from railweave.lab.check import as_in_a_lab, server_as_in_a_lab
 from railweave.lab.plan import make_plan
 from railweave.network.status import present, reachable
@@ -17,13 +18,33 @@ from railweave.reach.telling import opened as opened_to_change
 from railweave.render.host.host_json import host_json
 from railweave.site.access import listed
 from railweave.site.in_lab import InLab
-from railweave.site.site import Site
+from railweave.site.site import Asking, Site
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from railweave.collect.access_file import AccessFile
+    from railweave.lab.running import Running
     from railweave.network.model import Network
+
+RARELY_S = 10.0
+"""Asking a router of a lab costs no one anything."""
+
+
+def asking(fabric: Path, *, only: Collection[str] = (), servers: bool = False) -> Asking:
+    """The devices of the lab as it was brought up; ``only`` some of them, ``servers`` too. Raises ``LabError`` if the lab is not up."""
+    running = life.attach(fabric)[1]
+    asked = plan(running.plan.network, read_access(None), only=only, servers=servers, nos=_system(running))
+    return Asking(
+        network=running.plan.network,
+        configs=running.plan.configs,
+        asked={one.target.name: one for one in asked},
+        ask_by=opener(running),
+        seen=as_in_a_lab,
+        host_seen=server_as_in_a_lab,
+        rarely_s=RARELY_S,
+    )
 
 
 def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Site:
@@ -37,17 +58,17 @@ def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Si
     wanted = make_plan(part, record.timers())
     if missing := [name for name in wanted.devices() if name not in record.devices]:
         raise LabError(f"the lab was brought up without {', '.join(missing)}: take it down, and bring it up with them")
-    nos = next(iter(running.plan.configs.values())).nos
+    nos = _system(running)
     known = access or read_access(None)
     asked = {one.target.name: one for one in plan(part, read_access(None), nos=nos)}
     found = Site(
         network=part,
         configs=wanted.configs,
         asked=asked,
-        ask_by=asking.opener(running),
+        ask_by=opener(running),
         seen=as_in_a_lab,
         host_seen=server_as_in_a_lab,
-        change_by=asking.changer(running),
+        change_by=changer(running),
         at_once=16,
         attempts=1,
         servers={name: known.target(name, "server", "", name, ("ssh",)) for name in wanted.hosts},
@@ -71,3 +92,8 @@ def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Si
         attempts=access.access.attempts,
         former=listed(access),
     )
+
+
+def _system(lab: Running) -> str:
+    """The operating system that every router of a lab has."""
+    return next(iter(lab.plan.configs.values())).nos

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.collect.asking import ask_all
@@ -42,6 +42,10 @@ class Asking:
     """Takes out of a switch's state what the switch cannot say here, as in a lab."""
     host_seen: Callable[[HostState], HostState] = lambda state: state
     """The same for a server's state."""
+    addresses: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Addresses of devices by name, if what a device sends comes from its address."""
+    rarely_s: float = 60.0
+    """Seconds that must pass before a device that is watched is asked again what it is not asked at every interval."""
 
 
 @dataclass(frozen=True, kw_only=True)

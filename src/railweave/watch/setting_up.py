@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from railweave.errors import RailweaveError
-from railweave.reach.opening import opened
 from railweave.state.host_metrics import host_numbers
 from railweave.state.host_state import read_host
 from railweave.state.telemetry import PORTS_BY_SNMP
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 16
 """Devices that are asked at the same time."""
-RARELY_S = 60.0
-"""How often a device is asked at least what is not asked at every interval."""
 
 
 def watched(
@@ -41,8 +38,8 @@ def watched(
     roles: Mapping[str, str],
     *,
     every_s: float,
-    rarely_s: float | None = None,
-    open_by: Open = opened,
+    rarely_s: float,
+    open_by: Open,
 ) -> list[Watched]:
     """The devices, each with what gets its numbers. Raises ``RailweaveError`` where a library is missing.
 
@@ -50,7 +47,6 @@ def watched(
     """
     layouts: dict[str, Layout] = {}
     gate = asyncio.Semaphore(AT_ONCE)
-    rarely = max(every_s, RARELY_S) if rarely_s is None else rarely_s
     found: list[Watched] = []
     for number, one in enumerate(asked):
         later = number * every_s / len(asked)
@@ -77,7 +73,7 @@ def watched(
                 partial(take, device),
                 quick=quick,
                 every_s=every_s,
-                rarely_s=rarely,
+                rarely_s=rarely_s,
                 begin_after_s=later,
                 open_by=open_by,
                 gate=gate,

@@ -1,23 +1,15 @@
-"""From a fabric file to a network that is watched: real devices by ``access.yaml``, or those of a lab."""
+"""From a site to a network that is watched, and served."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ipaddress
 import re
 import signal
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from railweave.collect.access_file import read_access
-from railweave.collect.plan import plan
-from railweave.counting import counted
-from railweave.device.build import device_config
 from railweave.errors import Argument, InputError, Option, Problem
-from railweave.lab import life
-from railweave.lab.asking import opener
-from railweave.lab.check import as_in_a_lab, server_as_in_a_lab
 from railweave.reach.target import Password
 from railweave.state.host_metrics import HOST_METRICS
 from railweave.watch.anomalies import Anomalies
@@ -32,17 +24,14 @@ from railweave.watch.validator import Validator
 from railweave.watch.watching import Watching
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
-    from railweave.collect.plan import Asked
     from railweave.device.expected import Keys
-    from railweave.network.model import Network
+    from railweave.site.site import Asking
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """The name of a header (RFC 9110)."""
-LAB_RARELY_S = 10.0
-"""How often a router of a lab is asked what is not asked at every interval."""
 WINDOW = 3
 """Intervals over which counters are compared."""
 QUIET = 3
@@ -51,100 +40,48 @@ QUIET = 3
 
 @dataclass(frozen=True)
 class Wanted:
-    """How a network is watched: ``every_s`` is the interval, ``servers`` whether they are asked too.
-
-    ``only`` are devices where not all are; the rest are receivers of anomalies.
-    """
+    """How a network is watched: ``every_s`` is the interval; ``webhook`` and ``alertmanager`` receive anomalies."""
 
     every_s: float = 10.0
     store: Path | None = None
-    access: Path | None = None
-    only: Sequence[str] = ()
-    servers: bool = False
     webhook: str | None = None
     alertmanager: str | None = None
     syslog: tuple[str, int] | None = None
 
 
-def of_network(
-    network: Network,
+def watching_of(
+    site: Asking,
     wanted: Wanted,
     *,
     fabric: Path | None,
     line: Callable[[Keys], tuple[str, int]],
     say: Callable[[str], None],
 ) -> Watching:
-    """The switches of a network, as they are reached. Raises ``SpecError`` and ``InputError`` as ``collect`` does, ``OutputError`` for the store."""
-    asked = _asked(plan(network, read_access(wanted.access), only=wanted.only, servers=wanted.servers))
-    if not asked:
+    """The devices of a site, watched. Raises ``InputError`` if there are none, ``OutputError`` for the store."""
+    if not site.asked:
         raise InputError([Problem(Argument("watch"), "the network has no switch", "add one to the fabric file")])
-    say(f"working out what must hold on {counted(len(asked), 'device')}")
-    configs = {one.name: device_config(network, one.name) for one in network.switches}
-    devices = watched(asked, _roles(network), every_s=wanted.every_s)
-    validator = Validator(network, configs, window_s=WINDOW * wanted.every_s, line=line, **_compared(asked))
-    addresses = {one.target.name: one.target.way.address for one in asked}
-    return _made(validator, devices, wanted, fabric, say, addresses)
-
-
-@contextlib.contextmanager
-def of_lab(
-    fabric: Path, wanted: Wanted, *, line: Callable[[Keys], tuple[str, int]], say: Callable[[str], None]
-) -> Generator[Watching]:
-    """The routers of the lab of a fabric file, which is up. Raises ``LabError`` where it is not."""
-    life.need_root("watch", fabric)
-    if wanted.access is not None:
-        raise InputError([Problem(Option("--access"), "a lab's devices are reached here", "leave it out")])
-    _, lab = life.attach(fabric)
-    network = lab.plan.network
-    nos = next(iter(lab.plan.configs.values())).nos
-    asked = _asked(plan(network, read_access(None), only=wanted.only, servers=wanted.servers, nos=nos))
-    with lab:
-        devices = watched(
-            asked,
-            _roles(network),
-            every_s=wanted.every_s,
-            rarely_s=max(LAB_RARELY_S, wanted.every_s),
-            open_by=opener(lab),
-        )
-        validator = Validator(
-            network,
-            lab.plan.configs,
-            window_s=WINDOW * wanted.every_s,
-            seen=as_in_a_lab,
-            host_seen=server_as_in_a_lab,
-            line=line,
-            **_compared(asked),
-        )
-        yield _made(validator, devices, wanted, fabric, say, {one.target.name: "" for one in asked})
-
-
-def _asked(found: Sequence[Asked]) -> list[Asked]:
-    """What is collected, and of servers their numbers too."""
-    return [one if one.system else replace(one, questions=(*one.questions, HOST_METRICS)) for one in found]
-
-
-def _roles(network: Network) -> dict[str, str]:
-    return {one.name: one.role for one in network.switches} | {one.name: "server" for one in network.servers}
-
-
-def _compared(asked: Sequence[Asked]) -> dict[Literal["devices", "servers"], list[str]]:
-    """The switches and servers that are watched, as the validator takes them."""
-    return {
-        "devices": [one.target.name for one in asked if one.system],
-        "servers": [one.target.name for one in asked if not one.system],
-    }
-
-
-def _made(
-    validator: Validator,
-    devices: list[Any],
-    wanted: Wanted,
-    fabric: Path | None,
-    say: Callable[[str], None],
-    addresses: Mapping[str, str],
-) -> Watching:
+    network = site.network
+    # Of servers not only what is collected: their numbers too.
+    asked = [
+        one if one.system else replace(one, questions=(*one.questions, HOST_METRICS)) for one in site.asked.values()
+    ]
+    roles = {one.name: one.role for one in network.switches} | {one.name: "server" for one in network.servers}
+    devices = watched(
+        asked, roles, every_s=wanted.every_s, rarely_s=max(site.rarely_s, wanted.every_s), open_by=site.ask_by
+    )
+    validator = Validator(
+        network,
+        site.configs,
+        window_s=WINDOW * wanted.every_s,
+        seen=site.seen,
+        host_seen=site.host_seen,
+        line=line,
+        devices=[one.target.name for one in asked if one.system],
+        servers=[one.target.name for one in asked if not one.system],
+    )
+    addresses = {name: site.addresses.get(name, "") for name in site.asked}
     store = None if wanted.store is None else Store(wanted.store)
-    names = frozenset(one.name for one in (*validator.network.switches, *validator.network.servers))
+    names = frozenset(one.name for one in (*network.switches, *network.servers))
     notifier = Notifier(wanted.webhook, wanted.alertmanager, say) if wanted.webhook or wanted.alertmanager else None
     return Watching(
         Collector(devices, store, every_s=wanted.every_s),
