@@ -141,8 +141,8 @@ validate-all: $(STAMP)
 	@for f in examples/*.yaml; do echo "$$f"; $(BIN)/railweave verify -q --every "$$f" $(foreach one,frr netplan,$(if $(wildcard .validators/$(one)),--$(one)-root .validators/$(one))) || exit 1; done
 
 validators: $(STAMP)
-	src/railweave/lab/frr/frr-root.sh .validators/frr
-	src/railweave/lab/frr/frr-root.sh .validators/frr-forky forky
+	src/railweave/live/lab/frr/frr-root.sh .validators/frr
+	src/railweave/live/lab/frr/frr-root.sh .validators/frr-forky forky
 	tools/libyang.sh $(BIN)/python
 	tools/netplan.sh .validators/netplan
 
@@ -157,7 +157,7 @@ try-wheel: wheel
 	tools/try-wheel.sh $(BIN)/python
 
 screenshot: $(STAMP)
-	$(BIN)/python -m tests.report.screenshot docs/images/report.png
+	$(BIN)/python -m tests.outputs.report.screenshot docs/images/report.png
 	$(BIN)/python -m tests.docs.howto_pictures docs/images/howto
 
 zipapp: $(STAMP)

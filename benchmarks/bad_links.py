@@ -20,16 +20,16 @@ from benchmarks.sim import machine
 
 import railweave
 from railweave._sim import RATE, RECEIVE, WRITE, PacketEngine
-from railweave.bench.comparing.estimate import Estimate, estimate
-from railweave.bench.comparing.pairs import Pair, compared
-from railweave.device.build import device_config
-from railweave.routing.control_plane import ControlPlane
-from railweave.routing.paths import queue_pair_paths
-from railweave.simulation.model.fabric import PacketFabric, packet_fabric
-from railweave.simulation.model.outages import Timeline
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.analysis.routing.paths import queue_pair_paths
+from railweave.model.device.build import device_config
+from railweave.operations.bench.comparing.estimate import Estimate, estimate
+from railweave.operations.bench.comparing.pairs import Pair, compared
+from railweave.prediction.simulation.model.fabric import PacketFabric, packet_fabric
+from railweave.prediction.simulation.model.outages import Timeline
 
 if TYPE_CHECKING:
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
 
 BYTES = 2 << 20
 MESSAGES = 8

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from railweave import api
-from railweave.reach.target import PORTS
+from railweave.live.reach.target import PORTS
 
 ROOT = Path(__file__).parents[1]
 INTERFACES_BYTES = 1 << 20
@@ -26,11 +26,11 @@ INTERFACES_BYTES = 1 << 20
 
 def serve(fabric: str, folder: Path) -> None:
     """Be every switch of a network until standard input ends; access.yaml and known_hosts say how they are reached."""
-    from tests.reach.stand_ins import USER, stand_ins
+    from tests.live.reach.stand_ins import USER, stand_ins
 
     network = api.load(fabric)
     nos = network.switches[0].nos
-    samples = importlib.import_module(f"tests.state.samples.{nos}").ANSWERS
+    samples = importlib.import_module(f"tests.model.state.samples.{nos}").ANSWERS
     asked = api.questions_of(network)
     with stand_ins() as devices:
         entries: dict[str, object] = {}
@@ -51,7 +51,7 @@ def serve(fabric: str, folder: Path) -> None:
 
 def main() -> None:
     """Start the stand-ins, collect from them, print the figures."""
-    from tests.reach.stand_ins import PASSWORD
+    from tests.live.reach.stand_ins import PASSWORD
 
     if len(sys.argv) > 2:
         serve(sys.argv[1], Path(sys.argv[2]))

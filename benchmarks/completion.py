@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave import api
-from railweave.catalog import in_force
-from railweave.intent.scenario import Background
-from railweave.jobs.graph import COMPUTE, Communication, Graph, Op
-from railweave.jobs.run import run
-from railweave.simulation.conditions import bed_of
-from railweave.simulation.job import job_of
-from railweave.simulation.model.outages import Timeline
-from railweave.simulation.training.background import taken
-from railweave.simulation.training.loads import Placed, carried, nccl_of
-from railweave.simulation.training.sharing import Shared
+from railweave.model.catalog import in_force
+from railweave.model.intent.scenario import Background
+from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
+from railweave.prediction.jobs.run import run
+from railweave.prediction.simulation.conditions import bed_of
+from railweave.prediction.simulation.job import job_of
+from railweave.prediction.simulation.model.outages import Timeline
+from railweave.prediction.simulation.training.background import taken
+from railweave.prediction.simulation.training.loads import Placed, carried, nccl_of
+from railweave.prediction.simulation.training.sharing import Shared
 
 if TYPE_CHECKING:
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
 
 MS = 10**9
 GPUS = 64

@@ -21,7 +21,7 @@ from typing import Any
 
 from tests.chromium import Page, browser
 from tests.conftest import example
-from tests.watch.traffic import Traffic, network_watched
+from tests.operations.watch.traffic import Traffic, network_watched
 
 PORT = 8489
 HERE = f"http://127.0.0.1:{PORT}"
@@ -40,7 +40,7 @@ async def serve(name: str) -> None:
     """Watch an example, and print a line of JSON for each update: its time, and when the collector had the numbers."""
     import uvicorn
 
-    from railweave.watch.app import app
+    from railweave.operations.watch.app import app
 
     watching = network_watched(example(name), every_s=EVERY_S)
     ready: dict[str, float] = {}

@@ -16,11 +16,11 @@ import time
 from pathlib import Path
 
 from railweave import api
+from railweave.analysis.expect import expected
+from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.api import deploying
-from railweave.collect.plan import questions
-from railweave.device.build import device_config
-from railweave.expect import expected
-from railweave.routing.control_plane import ControlPlane
+from railweave.live.collect.plan import questions
+from railweave.model.device.build import device_config
 from railweave.writing import write_file
 
 ROOT = Path(__file__).parents[1]
@@ -30,11 +30,11 @@ ADDED = "ntp: [192.0.2.123], "
 
 def serve(fabric: Path) -> None:
     """Be every switch of a network until standard input ends; access.yaml and known_hosts beside the file say how they are reached."""
-    from tests.deploy.junos_box import JunosBox
-    from tests.deploy.network import access_to, runs
-    from tests.live.perfect import perfect
-    from tests.live.said import junos
-    from tests.reach.stand_ins import stand_ins
+    from tests.live.check.perfect import perfect
+    from tests.live.check.said import junos
+    from tests.live.reach.stand_ins import stand_ins
+    from tests.operations.deploy.junos_box import JunosBox
+    from tests.operations.deploy.network import access_to, runs
 
     start = fabric.with_name("start.yaml")
     write_file(start, fabric.read_text().replace(ADDED, ""))
@@ -55,7 +55,7 @@ def serve(fabric: Path) -> None:
 
 def main() -> None:
     """Start the stand-ins, plan, apply, print the figures."""
-    from tests.reach.stand_ins import PASSWORD
+    from tests.live.reach.stand_ins import PASSWORD
 
     if len(sys.argv) > 2:
         serve(Path(sys.argv[2]))

@@ -13,14 +13,14 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railweave.intent.reading.source import read_source
-from railweave.intent.study import read_study
-from railweave.tune.measuring import Sample, Wanted
-from railweave.tune.simulated import Simulated, Task
-from railweave.tune.space import space_of
+from railweave.model.intent.reading.source import read_source
+from railweave.model.intent.study import read_study
+from railweave.operations.tune.measuring import Sample, Wanted
+from railweave.operations.tune.simulated import Simulated, Task
+from railweave.operations.tune.space import space_of
 
 if TYPE_CHECKING:
-    from railweave.tune.space import Space
+    from railweave.operations.tune.space import Space
 
 ROOT = Path(__file__).parent.parent
 PICTURE = ROOT / "docs" / "images" / "ecn-surface.svg"

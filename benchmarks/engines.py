@@ -18,17 +18,17 @@ import numpy as np
 
 import railweave
 from railweave._sim import WRITE
-from railweave.catalog.posting import POST_COST_PS
-from railweave.collectives.collective import program
-from railweave.collectives.nccl import parameters
-from railweave.collectives.queue_pairs import split
-from railweave.device.build import device_config
-from railweave.routing.control_plane import ControlPlane
-from railweave.simulation.engines.flows import run_flows
-from railweave.simulation.engines.packets import run_packets
-from railweave.simulation.engines.traffic import Traffic, traffic_of
-from railweave.simulation.job import job_of
-from railweave.simulation.model.fabric import Arguments, PacketFabric, packet_fabric
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.model.catalog.posting import POST_COST_PS
+from railweave.model.device.build import device_config
+from railweave.prediction.collectives.collective import program
+from railweave.prediction.collectives.nccl import parameters
+from railweave.prediction.collectives.queue_pairs import split
+from railweave.prediction.simulation.engines.flows import run_flows
+from railweave.prediction.simulation.engines.packets import run_packets
+from railweave.prediction.simulation.engines.traffic import Traffic, traffic_of
+from railweave.prediction.simulation.job import job_of
+from railweave.prediction.simulation.model.fabric import Arguments, PacketFabric, packet_fabric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

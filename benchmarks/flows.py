@@ -22,10 +22,10 @@ from benchmarks.sim import machine
 
 from railweave import _sim
 from railweave._sim import FlowEngine
-from railweave.collectives.job import Job
-from railweave.collectives.nccl import parameters
-from railweave.collectives.queue_pairs import split, waits
-from railweave.collectives.whole import whole
+from railweave.prediction.collectives.job import Job
+from railweave.prediction.collectives.nccl import parameters
+from railweave.prediction.collectives.queue_pairs import split, waits
+from railweave.prediction.collectives.whole import whole
 
 ROOT = Path(__file__).parents[1]
 RUNS = 5

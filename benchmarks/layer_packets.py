@@ -10,8 +10,8 @@ from pathlib import Path
 
 from benchmarks.training import H100, network
 
-from railweave.catalog import in_force
-from railweave.simulation.training.question import predict_training
+from railweave.model.catalog import in_force
+from railweave.prediction.simulation.training.question import predict_training
 
 GPUS = 512
 JOBS = {

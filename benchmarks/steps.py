@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 
 from benchmarks.sim import machine
 
-from railweave.device.build import device_config
-from railweave.outputs.steps import build, design_file
-from railweave.routing.control_plane import ControlPlane
-from railweave.simulation.collective import predict
-from railweave.simulation.conditions import bed_of
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.model.device.build import device_config
+from railweave.outputs.folder.steps import build, design_file
+from railweave.prediction.simulation.collective import predict
+from railweave.prediction.simulation.conditions import bed_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

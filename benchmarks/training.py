@@ -1,7 +1,7 @@
 """Steps of training jobs that were published, beside what ``railweave sim --job`` gives on a network of as many GPUs and NICs.
 
 ``python -m benchmarks.training [WORD]`` prints a table; with a word the rows that have it in their name; with ``--write`` errors of the rows that judge
-go into ``simulation/training/errors.json``, which bands of steps come from. Networks are what ``railweave init``
+go into ``prediction/simulation/training/errors.json``, which bands of steps come from. Networks are what ``railweave init``
 makes, without oversubscription: what these jobs ran on is not public in more than its rates. Rows marked ``fitted`` decided an efficiency
 (docs/jobs.md); the others judge.
 """
@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING
 from typer.testing import CliRunner
 
 from railweave import api
-from railweave.catalog import in_force
 from railweave.cli.app import app
-from railweave.jobs.plan import Planned
-from railweave.simulation.training.band import TABLE
-from railweave.simulation.training.question import predict_training
+from railweave.model.catalog import in_force
+from railweave.prediction.jobs.plan import Planned
+from railweave.prediction.simulation.training.band import TABLE
+from railweave.prediction.simulation.training.question import predict_training
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
 
 A100, H100 = "dgx-a100-aidc", "h100-8gpu-cx7"
 SC21 = (

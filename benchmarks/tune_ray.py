@@ -13,7 +13,7 @@ from pathlib import Path
 
 from railweave.api import tune_run
 from railweave.api.tuning import JOURNAL
-from railweave.tune.distributed import LOCAL
+from railweave.operations.tune.distributed import LOCAL
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "tune.md"

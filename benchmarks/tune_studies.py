@@ -16,14 +16,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railweave.intent.reading.source import read_source
-from railweave.intent.study import Study, read_study
-from railweave.tune.run import run_study
-from railweave.tune.simulated import Simulated, Task
-from railweave.tune.space import space_of
+from railweave.model.intent.reading.source import read_source
+from railweave.model.intent.study import Study, read_study
+from railweave.operations.tune.run import run_study
+from railweave.operations.tune.simulated import Simulated, Task
+from railweave.operations.tune.space import space_of
 
 if TYPE_CHECKING:
-    from railweave.tune.run import Outcome
+    from railweave.operations.tune.run import Outcome
 
 ROOT = Path(__file__).parent.parent
 STUDY_SEEDS = range(1, 6)

@@ -20,14 +20,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.reach.gnmi import Gnmi
-from railweave.reach.target import Target, Way
+from railweave.live.reach.gnmi import Gnmi
+from railweave.live.reach.target import Target, Way
+from railweave.operations.watch.collector import Collector, Watched
+from railweave.operations.watch.layout import Layout
+from railweave.operations.watch.store import Store
+from railweave.operations.watch.stream import Stream
+from railweave.operations.watch.subscriber import Subscriber
 from railweave.systems import system
-from railweave.watch.collector import Collector, Watched
-from railweave.watch.layout import Layout
-from railweave.watch.store import Store
-from railweave.watch.stream import Stream
-from railweave.watch.subscriber import Subscriber
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ class Targets:
         each = count // PROCESSES
         for number in range(PROCESSES):
             words = ["--targets", each, "--first", number * each, "--ports", ports, "--pack", pack]
-            command = [sys.executable, "-m", "tests.watch.gnmi_target", str(folder), *map(str, words)]
+            command = [sys.executable, "-m", "tests.operations.watch.gnmi_target", str(folder), *map(str, words)]
             self.processes.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
         for number, one in enumerate(self.processes):
             found: dict[str, int] = json.loads(one.stdout.readline()) if one.stdout else {}
@@ -185,7 +185,7 @@ async def deaths(given: argparse.Namespace, targets: Targets, folder: Path) -> N
 
 def main() -> None:
     """Make certificates, and measure."""
-    from tests.watch.gnmi_target import certificates
+    from tests.operations.watch.gnmi_target import certificates
 
     parser = argparse.ArgumentParser()
     parser.add_argument("--targets", type=int, default=192)

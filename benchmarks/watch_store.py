@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from railweave.state.telemetry import Series
-from railweave.watch.layout import Layout
-from railweave.watch.store import Store
-from railweave.watch.stream import Round
+from railweave.model.state.telemetry import Series
+from railweave.operations.watch.layout import Layout
+from railweave.operations.watch.store import Store
+from railweave.operations.watch.stream import Round
 
 BEGIN = 1_800_000_000.0
 ZERO = ("in_errors", "in_discards", "out_discards", "in_crc")

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
+from railweave.model.catalog import catalog
 from railweave.systems import systems
 from railweave.systems.forms import WAYS, forms_of
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from railweave.config.addresses import Prefix
-from railweave.device.access import Aaa, Authentication, EdgePorts, Login, LoginServer
-from railweave.device.management import Snmp, SnmpUser
-from railweave.device.model import DeviceConfig
-from railweave.device.security import Security
+from railweave.model.config.addresses import Prefix
+from railweave.model.device.access import Aaa, Authentication, EdgePorts, Login, LoginServer
+from railweave.model.device.management import Snmp, SnmpUser
+from railweave.model.device.model import DeviceConfig
+from railweave.model.device.security import Security
 
 TACACS = LoginServer("172.20.0.5", "secret:tacacs", timeout=3)
 RADIUS = LoginServer("172.20.0.6", "secret:radius", timeout=3)

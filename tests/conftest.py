@@ -13,9 +13,9 @@ import pytest
 import typer.main
 from hypothesis import settings
 
-from railweave.intent.lock import Lock
-from railweave.network.model import Network
-from railweave.outputs.steps import design_file
+from railweave.model.intent.lock import Lock
+from railweave.model.network.model import Network
+from railweave.outputs.folder.steps import design_file
 
 # A slow machine is no failure, and a failure is the same on every machine.
 settings.register_profile("railweave", deadline=None, derandomize=True)
@@ -32,44 +32,44 @@ SMALL = sorted(path.stem for path in EXAMPLES.glob("*.yaml") if not path.stem.st
 
 KINDS = {
     "lab": (
-        "deploy/test_ztp_servers.py",
+        "operations/deploy/test_ztp_servers.py",
         "docs/test_howto.py",
-        "fleet/test_lab.py",
+        "live/fleet/test_lab.py",
         "host/test_apply.py",
         "host/test_interruption.py",
         "host/test_zipapp.py",
-        "lab/test_drift.py",
-        "lab/test_graceful_restart.py",
-        "lab/test_interruption.py",
-        "lab/test_lab.py",
-        "lab/test_protection.py",
-        "lab/test_sonic.py",
-        "lab/test_tenants.py",
-        "lab/test_wrong_designs.py",
-        "render/host/test_net_setup.py",
-        "render/host/test_network_manager.py",
-        "render/host/test_networkd.py",
+        "live/lab/test_drift.py",
+        "live/lab/test_graceful_restart.py",
+        "live/lab/test_interruption.py",
+        "live/lab/test_lab.py",
+        "live/lab/test_protection.py",
+        "live/lab/test_sonic.py",
+        "live/lab/test_tenants.py",
+        "live/lab/test_wrong_designs.py",
+        "outputs/rendering/host/test_net_setup.py",
+        "outputs/rendering/host/test_network_manager.py",
+        "outputs/rendering/host/test_networkd.py",
     ),
     "validator": (
-        "checks/test_validator*.py",
-        "render/host/test_boot.py",
-        "render/host/test_naming.py",
-        "render/host/test_netplan_validator.py",
-        "render/host/test_nic_scripts.py",
-        "render/host/test_units.py",
+        "analysis/checks/test_validator*.py",
+        "outputs/rendering/host/test_boot.py",
+        "outputs/rendering/host/test_naming.py",
+        "outputs/rendering/host/test_netplan_validator.py",
+        "outputs/rendering/host/test_nic_scripts.py",
+        "outputs/rendering/host/test_units.py",
     ),
-    "browser": ("report/test_browser.py",),
+    "browser": ("outputs/report/test_browser.py",),
     "scale": ("golden/test_scale.py",),
     "slow": (
         "cli/test_init_sizing.py",
-        "deploy/test_campaign.py",
-        "sizing/test_growth_cost.py",
-        "sizing/test_grid.py",
-        "outputs/test_stopped.py",
+        "operations/deploy/test_campaign.py",
+        "design/sizing/test_growth_cost.py",
+        "design/sizing/test_grid.py",
+        "outputs/folder/test_stopped.py",
         "protection/test_sessions.py",
         "test_workers.py",
-        "routing/test_mistakes.py",
-        "routing/test_properties.py",
+        "analysis/routing/test_mistakes.py",
+        "analysis/routing/test_properties.py",
         "validation/*.py",
     ),
 }

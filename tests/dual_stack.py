@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from textwrap import dedent
 
-from railweave.network.model import Network
-from railweave.outputs.steps import design_file
+from railweave.model.network.model import Network
+from railweave.outputs.folder.steps import design_file
 
 _SERVERS = """
     servers:

@@ -6,8 +6,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from railweave.network.model import Network
-from railweave.outputs.steps import design_file
+from railweave.model.network.model import Network
+from railweave.outputs.folder.steps import design_file
 
 FABRIC = """
 name: wan

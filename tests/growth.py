@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from railweave.design.limits.growth import Growth, growth
-from railweave.network.fabric import Fabric
-from railweave.network.model import Network
+from railweave.model.network.fabric import Fabric
+from railweave.model.network.model import Network
 
 
 def growth_of(network: Network, fabric: Fabric) -> Growth:

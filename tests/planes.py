@@ -9,7 +9,7 @@ from tests.conftest import designed
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
 
 FABRIC = """
 name: planes

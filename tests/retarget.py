@@ -7,8 +7,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from railweave.network.model import Network
-from railweave.outputs.steps import design_file
+from railweave.model.network.model import Network
+from railweave.outputs.folder.steps import design_file
 from tests.conftest import EXAMPLES, SMALL
 
 LONG_HAUL = "dci-50km"

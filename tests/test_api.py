@@ -101,7 +101,7 @@ def test_verify_by_sampling_on_a_large_network(tmp_path: Path) -> None:
 
 def test_a_copy_to_compare_needs_no_inventory_of_its_own(tmp_path: Path) -> None:
     from railweave.api import load_pair
-    from railweave.outputs.differences import diff
+    from railweave.outputs.folder.differences import diff
 
     copy = tmp_path / "more.yaml"
     copy.write_text(FILE.read_text().replace("H100-[01-02]", "H100-[01-02,05]"))
@@ -139,7 +139,7 @@ def fresh(script: str) -> list[str]:
 
 def test_tab_shows_the_api_and_nothing_else() -> None:
     show = "print(*dir(railweave))"
-    script = f"import railweave; {show}; import railweave.cli.app, railweave.report.page; {show}"  # binds rooms to it
+    script = f"import railweave; {show}; import railweave.cli.app, railweave.outputs.report.page; {show}"  # binds rooms to it
     before, after = fresh(script)
     shown = {name for name in before.split() if not name.startswith("_")}
     assert shown == set(railweave.__all__)

@@ -1,4 +1,4 @@
-"""Rooms import what docs/architecture.md says they may, and no more; arrows point one way."""
+"""Wings import earlier wings only; rooms import what docs/architecture.md says, and no more; arrows point one way."""
 
 from __future__ import annotations
 
@@ -16,6 +16,30 @@ EDGES = ROOMS["edges"]()
 USER = "name == 'frr'"
 """The user of FRR's daemons in /etc/passwd has the system's name."""
 ALLOWED = ROOMS["allowed"]((ROOT / "docs" / "architecture.md").read_text())
+
+
+def test_every_folder_is_a_wing() -> None:
+    there = {path.parent.name for path in ROOMS["SOURCE"].glob("*/__init__.py")}
+    assert there == set(ROOMS["WINGS"])
+    for wing in ROOMS["OF_ROOMS"]:
+        assert [path.name for path in (ROOMS["SOURCE"] / wing).glob("*.py")] == ["__init__.py"]
+
+
+@pytest.mark.parametrize("wing", ROOMS["WINGS"])
+def test_a_wing_imports_earlier_wings_only_as_its_docstring_says(wing: str) -> None:
+    wings = ROOMS["WINGS"]
+    found: dict[str, list[str]] = {}
+    for room, others in EDGES.items():
+        if room.split("/")[0] == wing:
+            for other, files in others.items():
+                found.setdefault(other.split("/")[0], []).extend(files)
+    found.pop(wing, None)
+    for other, files in found.items():
+        assert wings.index(other) < wings.index(wing), f"{wing} comes before {other}: {', '.join(files)}"
+    said = ast.get_docstring(ast.parse((ROOMS["SOURCE"] / wing / "__init__.py").read_text())) or ""
+    allowed = re.search(r"^Imports: (.+?)\.$", said, re.MULTILINE | re.DOTALL)
+    assert allowed, f"the docstring of {wing} does not say what it imports"
+    assert re.findall(r"``(\w+)``", allowed[1]) == sorted(found, key=wings.index)
 
 
 def test_every_room_is_in_the_table() -> None:
@@ -44,7 +68,7 @@ def test_a_circle_is_found() -> None:
         ROOMS["levels"]({"a": {"b"}, "b": {"a"}})
 
 
-def test_modules_beside_the_rooms_import_none() -> None:
+def test_modules_next_to_the_wings_import_none() -> None:
     above = {"__init__.py"}
     for path in sorted(ROOMS["SOURCE"].glob("*.py")):
         rooms = {ROOMS["room_of"](one.module) for one in ROOMS["imports"](path)} - {""}
@@ -56,8 +80,8 @@ def test_nothing_names_one_system_but_systems() -> None:
     for path in sorted(ROOMS["SOURCE"].rglob("*.py")):
         for one in ROOMS["imports"](path):
             if one.module[0] == "systems" and len(one.module) > 1 and ROOMS["room_of"](one.module) == "systems/NAME":
-                home = path.relative_to(ROOMS["SOURCE"]).parts[0]
-                assert home == "systems" or (home == "lab" and one.module[1] == "frr"), (
+                home = path.relative_to(ROOMS["SOURCE"]).parts[:2]
+                assert home[0] == "systems" or (home == ("live", "lab") and one.module[1] == "frr"), (
                     f"{one.file}: {'.'.join(one.module)}"
                 )
 

@@ -22,7 +22,7 @@ from railweave.errors import (
     RailweaveError,
     RenderError,
 )
-from railweave.intent.base import WrongValueError
+from railweave.model.intent.base import WrongValueError
 
 PLACES: list[tuple[Place, str]] = [
     (FileLine("a.yaml", 3), "a.yaml:3"),

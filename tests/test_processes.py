@@ -14,7 +14,7 @@ import pytest
 
 from railweave.processes import processes, uninterrupted
 from tests.conftest import EXAMPLES
-from tests.tune.studies import STUDY, study
+from tests.operations.tune.studies import STUDY, study
 
 SLEEPS = """
 import signal, time

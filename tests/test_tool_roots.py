@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from railweave.checks import netplan
-from railweave.checks.validators import validate_all
+from railweave.analysis.checks import netplan
+from railweave.analysis.checks.validators import validate_all
 from railweave.errors import LabError
-from railweave.lab.frr import rootfs
+from railweave.live.lab.frr import rootfs
 from railweave.tool_roots import untrusted
 from tests.conftest import ROOT
 

@@ -1,8 +1,9 @@
 """The rooms of the package and what each imports, read from the source; the table of what each may; and the picture.
 
-A room is a folder below ``src/railweave``; every folder of an operating system or a NIC vendor is one room by the name of all
-of them (``systems/NAME``), because they are found by their files and nothing else names one. Modules beside the rooms belong
-to no room and import none, but for ``__init__.py``, which stands above all.
+A wing is a folder below ``src/railweave``. A wing in ``OF_ROOMS`` holds rooms (``model/intent``); each of the others is a room
+itself, and may have one room inside it (``INNER``). All folders of operating systems are one room, ``systems/NAME``, and so
+are those of NIC vendors, ``nics/NAME``: they are found by their files, and no other module names one. Modules next to the wings
+belong to no room and import none, except ``__init__.py``, which is above all wings.
 """
 
 from __future__ import annotations
@@ -19,6 +20,27 @@ SOURCE = ROOT / "src" / "railweave"
 PLUGGED = ("systems", "nics")
 """Rooms that are registries of folders; a registry's own modules know no folder by name."""
 
+WINGS = (
+    "host",
+    "model",
+    "pages",
+    "systems",
+    "nics",
+    "design",
+    "analysis",
+    "prediction",
+    "outputs",
+    "live",
+    "operations",
+    "api",
+    "cli",
+)
+"""The wings, from the ground up: a wing imports only wings that come before it."""
+OF_ROOMS = ("model", "analysis", "prediction", "outputs", "live", "operations")
+"""Wings that hold rooms, and no modules of their own."""
+INNER = ("design/sizing",)
+"""Rooms inside a wing that is a room itself."""
+
 Edges = dict[str, dict[str, list[str]]]
 """By room, the rooms it imports and the files in which it does."""
 
@@ -32,11 +54,13 @@ class Import(NamedTuple):
 
 
 def room_of(module: tuple[str, ...]) -> str:
-    """The room of a module (``("design", "cabling")``); empty for modules beside the rooms."""
-    first = module[0]
-    if first in PLUGGED and len(module) > 1 and (SOURCE / first / module[1]).is_dir():
+    """The room of a module (``("model", "intent", "base")``: ``model/intent``); empty for modules next to the wings."""
+    first, pair = module[0], "/".join(module[:2])
+    if first in PLUGGED and len(module) > 1 and (SOURCE / pair).is_dir():
         return f"{first}/NAME"
-    return first if (SOURCE / first).is_dir() else ""
+    if pair in INNER or (first in OF_ROOMS and (SOURCE / pair).is_dir()):
+        return pair
+    return first if first not in OF_ROOMS and (SOURCE / first).is_dir() else ""
 
 
 def imports(path: Path) -> list[Import]:

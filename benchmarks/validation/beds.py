@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import railweave
-from railweave.outputs.steps import design_file
+from railweave.outputs.folder.steps import design_file
 
 from .engine import ROOT
 
 if TYPE_CHECKING:
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
 
 EVPN = """
 name: evpn-h100

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import railweave
-from railweave.collectives.bus_bandwidth import COLLECTIVES
-from railweave.collectives.sizes import written
-from railweave.simulation.agreement import agreed
-from railweave.simulation.collective import predict
-from railweave.simulation.conditions import bed_of
-from railweave.simulation.engines.choice import MOST_PACKET_HOPS
+from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES
+from railweave.prediction.collectives.sizes import written
+from railweave.prediction.simulation.agreement import agreed
+from railweave.prediction.simulation.collective import predict
+from railweave.prediction.simulation.conditions import bed_of
+from railweave.prediction.simulation.engines.choice import MOST_PACKET_HOPS
 
 from .engine import ROOT
 from .runs import code
@@ -31,8 +31,8 @@ from .runs import code
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.network.model import Network
-    from railweave.simulation.conditions import Bed
+    from railweave.model.network.model import Network
+    from railweave.prediction.simulation.conditions import Bed
 
 DOCUMENT = ROOT / "docs/validation.md"
 BEGIN, END = "<!-- boundary: begin -->", "<!-- boundary: end -->"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .published import Job, Row
 
-FILE = ROOT / "src/railweave/simulation/errors.json"
+FILE = ROOT / "src/railweave/prediction/simulation/errors.json"
 LARGE = 4 << 20
 """Sizes below are questions of latency, from here on of bandwidth."""
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave._sim import HOST, ONE_PORT, SWITCH, WRITE, PacketEngine
-from railweave.catalog.rdma import ADAPTIVE_WINDOW
-from railweave.collectives.channels import channel_count
-from railweave.collectives.collective import program
-from railweave.collectives.job import Job
-from railweave.collectives.nccl import parameters
-from railweave.simulation.model.transport import FRAMES, REORDER
-from railweave.simulation.model.wiring import FEC_PS, OPTICS_PS, PS_PER_METER, SWITCH_PS
+from railweave.model.catalog.rdma import ADAPTIVE_WINDOW
+from railweave.prediction.collectives.channels import channel_count
+from railweave.prediction.collectives.collective import program
+from railweave.prediction.collectives.job import Job
+from railweave.prediction.collectives.nccl import parameters
+from railweave.prediction.simulation.model.transport import FRAMES, REORDER
+from railweave.prediction.simulation.model.wiring import FEC_PS, OPTICS_PS, PS_PER_METER, SWITCH_PS
 
 if TYPE_CHECKING:
-    from railweave.collectives.program import Program
+    from railweave.prediction.collectives.program import Program
 
 METERS = 50_000
 NEAR_PS = 10 * PS_PER_METER + FEC_PS + OPTICS_PS + SWITCH_PS // 2

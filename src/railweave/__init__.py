@@ -21,6 +21,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from railweave.analysis.routing.paths import LinkShare, QueuePairPath
+    from railweave.analysis.routing.table import Fib, Routes
     from railweave.api import build, diff, load, paths, routes, simulate, simulate_grid, simulate_training, verify
     from railweave.errors import (
         Argument,
@@ -36,21 +38,19 @@ if TYPE_CHECKING:
         RenderError,
         SpecError,
     )
-    from railweave.findings import Finding
-    from railweave.findings.validators import ValidatorReport
-    from railweave.intent.lock import Lock
-    from railweave.network.devices import Cable, Nic, Server, Switch
-    from railweave.network.fabric import Fabric
-    from railweave.network.model import Network
-    from railweave.outputs.differences import DeviceDiff, NetworkDiff
-    from railweave.outputs.steps import Built
-    from railweave.outputs.verify.run import Verified
-    from railweave.routing.paths import LinkShare, QueuePairPath
-    from railweave.routing.table import Fib, Routes
-    from railweave.simulation.engines.measured import Columns
-    from railweave.simulation.grid import Grid
-    from railweave.simulation.job_run import JobPrediction, JobStep
-    from railweave.simulation.prediction import Prediction
+    from railweave.model.findings import Finding
+    from railweave.model.findings.validators import ValidatorReport
+    from railweave.model.intent.lock import Lock
+    from railweave.model.network.devices import Cable, Nic, Server, Switch
+    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.model import Network
+    from railweave.outputs.folder.differences import DeviceDiff, NetworkDiff
+    from railweave.outputs.folder.steps import Built
+    from railweave.outputs.folder.verify.run import Verified
+    from railweave.prediction.simulation.engines.measured import Columns
+    from railweave.prediction.simulation.grid import Grid
+    from railweave.prediction.simulation.job_run import JobPrediction, JobStep
+    from railweave.prediction.simulation.prediction import Prediction
 
 __version__ = "0.1.0"
 __all__ = [
@@ -101,11 +101,11 @@ __all__ = [
 
 if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name that is none of these
     _HOMES = {
-        "outputs.verify.run": ("Verified",),
-        "network.devices": ("Cable", "Nic", "Server", "Switch"),
-        "network.fabric": ("Fabric",),
-        "network.model": ("Network",),
-        "errors": (
+        "railweave.outputs.folder.verify.run": ("Verified",),
+        "railweave.model.network.devices": ("Cable", "Nic", "Server", "Switch"),
+        "railweave.model.network.fabric": ("Fabric",),
+        "railweave.model.network.model": ("Network",),
+        "railweave.errors": (
             "Argument",
             "FileLine",
             "NetworkPart",
@@ -114,17 +114,17 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name
             "Problem",
             *(name for name in __all__ if name.endswith("Error")),
         ),
-        "findings": ("Finding",),
-        "findings.validators": ("ValidatorReport",),
-        "intent.lock": ("Lock",),
-        "outputs.differences": ("DeviceDiff", "NetworkDiff"),
-        "outputs.steps": ("Built",),
-        "routing.paths": ("LinkShare", "QueuePairPath"),
-        "routing.table": ("Fib", "Routes"),
-        "simulation.collective": ("Prediction",),
-        "simulation.grid": ("Grid",),
-        "simulation.job_run": ("JobPrediction", "JobStep"),
-        "simulation.engines.measured": ("Columns",),
+        "railweave.model.findings": ("Finding",),
+        "railweave.model.findings.validators": ("ValidatorReport",),
+        "railweave.model.intent.lock": ("Lock",),
+        "railweave.outputs.folder.differences": ("DeviceDiff", "NetworkDiff"),
+        "railweave.outputs.folder.steps": ("Built",),
+        "railweave.analysis.routing.paths": ("LinkShare", "QueuePairPath"),
+        "railweave.analysis.routing.table": ("Fib", "Routes"),
+        "railweave.prediction.simulation.collective": ("Prediction",),
+        "railweave.prediction.simulation.grid": ("Grid",),
+        "railweave.prediction.simulation.job_run": ("JobPrediction", "JobStep"),
+        "railweave.prediction.simulation.engines.measured": ("Columns",),
     }
 
     def __getattr__(name: str) -> object:
@@ -133,8 +133,8 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name
 
         if name not in __all__:
             raise AttributeError(f"module 'railweave' has no attribute {name!r}")
-        home = next((home for home, names in _HOMES.items() if name in names), "api")
-        return getattr(importlib.import_module(f"railweave.{home}"), name)
+        home = next((home for home, names in _HOMES.items() if name in names), "railweave.api")
+        return getattr(importlib.import_module(home), name)
 
     def __dir__() -> list[str]:
         """What is public, and what every module has: no room that happens to be imported already."""

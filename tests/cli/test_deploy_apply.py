@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 from railweave.cli.app import app
 from railweave.cli.deploy_output import planned
 from railweave.cli.failures import run
-from railweave.deploy.changes import DeviceChange
-from railweave.deploy.drain import Drain
-from railweave.deploy.plan import Plan
-from railweave.deploy.waves import Wave
+from railweave.operations.deploy.changes import DeviceChange
+from railweave.operations.deploy.drain import Drain
+from railweave.operations.deploy.plan import Plan
+from railweave.operations.deploy.waves import Wave
 
 
 def plan(**more: object) -> Plan:

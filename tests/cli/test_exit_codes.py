@@ -13,7 +13,7 @@ from textwrap import dedent
 import pytest
 
 from railweave.cli import main
-from tests.outputs.fabrics import content, fabric
+from tests.outputs.folder.fabrics import content, fabric
 
 MAIN = [sys.executable, "-c", "from railweave.cli import main; main()"]
 SAME_RAIL = ("--src", "gpu-01:gpu0_eth", "--dst", "gpu-03:gpu0_eth")
@@ -242,7 +242,7 @@ def test_an_interrupt(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("railweave.outputs.steps.outputs", interrupted)
+    monkeypatch.setattr("railweave.outputs.folder.steps.outputs", interrupted)
     before = content(file.parent)
     assert run(monkeypatch, "build", file, "-o", file.parent / "out") == 130
     assert content(file.parent) == before
@@ -253,7 +253,7 @@ def test_ctrl_c_in_a_terminal(file: Path) -> None:
     """The whole process, stopped by the signal as it begins to write."""
     script = """
         import os, signal
-        from railweave.outputs import write
+        from railweave.outputs.folder import write
         from railweave.cli import main
 
         signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a terminal: in the background it is ignored

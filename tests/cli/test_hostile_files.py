@@ -17,11 +17,11 @@ from railweave.cli import main
 from railweave.design import design
 from railweave.errors import InputError
 from railweave.host import commands
-from railweave.intent.inventory import read_inventory
-from railweave.intent.lock import read_lock
-from railweave.intent.reading.source import read_source
-from railweave.intent.scenario import read_scenario
-from railweave.outputs.extra import check_extra
+from railweave.model.intent.inventory import read_inventory
+from railweave.model.intent.lock import read_lock
+from railweave.model.intent.reading.source import read_source
+from railweave.model.intent.scenario import read_scenario
+from railweave.outputs.folder.extra import check_extra
 from tests.conftest import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
@@ -121,7 +121,7 @@ def test_a_host_file_of_any_content(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_counts_of_the_command_line_have_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, message: str
 ) -> None:
-    from tests.intent.test_limits import FABRIC
+    from tests.model.intent.test_limits import FABRIC
 
     (tmp_path / "FILE").write_text(FABRIC)
     (tmp_path / "DEEP").write_text("[" * 100_000)

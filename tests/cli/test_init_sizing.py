@@ -12,17 +12,17 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from railweave.catalog import catalog
-from railweave.catalog.words import servers_named, switches_named
 from railweave.cli.app import app
+from railweave.design.sizing.report import optics_of
+from railweave.design.sizing.request import Request, answer
+from railweave.design.sizing.shapes import sizes
+from railweave.design.sizing.size import Size, Wanted
 from railweave.errors import InputError
-from railweave.network.model import Network
-from railweave.outputs.starting import sized, to_be_reported
-from railweave.outputs.steps import build, design_file
-from railweave.sizing.report import optics_of
-from railweave.sizing.request import Request, answer
-from railweave.sizing.shapes import sizes
-from railweave.sizing.size import Size, Wanted
+from railweave.model.catalog import catalog
+from railweave.model.catalog.words import servers_named, switches_named
+from railweave.model.network.model import Network
+from railweave.outputs.folder.starting import sized, to_be_reported
+from railweave.outputs.folder.steps import build, design_file
 from tests.conftest import ROOT, designed
 
 TWO_PORTS = "hgx-b300-8gpu-cx8-2x400"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from railweave.cli import main
-from tests.outputs.fabrics import fabric
+from tests.outputs.folder.fabrics import fabric
 
 FINDING = {"id", "severity", "where", "file", "line", "what", "why", "fix"}
 SAME_RAIL = ("--src", "gpu-01:gpu0_eth", "--dst", "gpu-03:gpu0_eth")

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.cli.test_exit_codes import SAME_RAIL, run
-from tests.outputs.fabrics import fabric
+from tests.outputs.folder.fabrics import fabric
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from railweave.cli import main
 from railweave.examples import example_names
 from tests.conftest import EXAMPLES, SMALL
-from tests.outputs.fabrics import content
+from tests.outputs.folder.fabrics import content
 
 HEAVY = ("pydantic", "numpy", "yaml", "rich", "railweave._sim")
 
@@ -49,7 +49,7 @@ def test_help_brings_nothing_heavy(statement: str) -> None:
 @pytest.mark.slow
 def test_building_brings_them() -> None:
     """The check above would see them."""
-    assert {"pydantic", "yaml"} <= imported("from railweave.outputs import steps")
+    assert {"pydantic", "yaml"} <= imported("from railweave.outputs.folder import steps")
     engine = imported("sys.argv = ['railweave', 'sim', '--version']; from railweave.cli import main; main()")
     assert "railweave._sim" in engine
     assert "numpy" not in engine

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from railweave.cli.app import app
 from railweave.design.retarget import parse_target
 from railweave.errors import InputError
-from railweave.network.model import Network
+from railweave.model.network.model import Network
 from tests.conftest import designed
 
 FILE = """\
@@ -43,7 +43,7 @@ def by_option(folder: Path, *words: str) -> str:
 
 @pytest.mark.parametrize(("text", "meant"), [("3:1", "3"), ("2:1", "2"), ("1.5", "1.5"), ("2.0:1", "2"), ("3", "3")])
 def test_ratios(tmp_path: Path, text: str, meant: str) -> None:
-    from railweave.intent.topology import Topology
+    from railweave.model.intent.topology import Topology
 
     assert Topology.model_validate({"oversubscription": text}).oversubscription == float(meant)
     by_file(tmp_path, ratio=text)

@@ -10,12 +10,12 @@ from functools import cache
 
 import pytest
 
-from railweave.catalog import catalog
-from railweave.device.build import device_config
-from railweave.device.host import host_config
-from railweave.network.model import Network
-from railweave.render.host import files as host_files
-from railweave.routing.control_plane import ControlPlane
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.model.catalog import catalog
+from railweave.model.device.build import device_config
+from railweave.model.device.host import host_config
+from railweave.model.network.model import Network
+from railweave.outputs.rendering.host import files as host_files
 from railweave.systems.frr import render as frr
 from railweave.systems.junos import render as junos
 from tests.conftest import EXAMPLES, designed, example

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from railweave.device.build import device_config
-from railweave.findings import Finding
-from railweave.network.model import Network
-from railweave.outputs.steps import design_file
+from railweave.model.device.build import device_config
+from railweave.model.findings import Finding
+from railweave.model.network.model import Network
+from railweave.outputs.folder.steps import design_file
 from railweave.systems import system
 
 FABRIC = """

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from railweave.device.build import device_config
 from railweave.errors import InputError
+from railweave.model.device.build import device_config
 from railweave.systems.junos import render as junos
 from tests.conftest import designed
 from tests.two_stripes import text

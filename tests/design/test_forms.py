@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from railweave.checks.checks import run_checks
-from railweave.checks.subject import Subject
-from railweave.device.build import device_config
+from railweave.analysis.checks.checks import run_checks
+from railweave.analysis.checks.subject import Subject
 from railweave.errors import DesignError
-from railweave.findings import Finding
+from railweave.model.device.build import device_config
+from railweave.model.findings import Finding
 from railweave.systems.junos import render as junos
 from tests.conftest import designed
 

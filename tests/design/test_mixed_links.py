@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from railweave import api
-from railweave.checks.checks import run_checks
-from railweave.checks.subject import Subject
-from railweave.device.build import device_config
-from railweave.device.host import host_config
+from railweave.analysis.checks.checks import run_checks
+from railweave.analysis.checks.subject import Subject
+from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.errors import InputError
-from railweave.outputs.steps import design_file
-from railweave.routing.control_plane import ControlPlane
+from railweave.model.device.build import device_config
+from railweave.model.device.host import host_config
+from railweave.outputs.folder.steps import design_file
+from tests.analysis.routing.fabrics import configurations
 from tests.conftest import EXAMPLES
-from tests.routing.fabrics import configurations
 from tests.systems.there_and_back import lost, one_of_each_role
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
 
 FABRIC = EXAMPLES / "frontend-mixed.yaml"
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from railweave.config.naming import named
-from railweave.device.build import device_config
 from railweave.errors import InputError
-from railweave.outputs.steps import design_file
+from railweave.model.config.naming import named
+from railweave.model.device.build import device_config
+from railweave.outputs.folder.steps import design_file
 from tests.conftest import EXAMPLES, ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
 
 
 def _lab(tmp_path: Path, *changes: tuple[str, str]) -> Network:

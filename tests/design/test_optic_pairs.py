@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from railweave.catalog import catalog
-from railweave.catalog.optics import joins
+from railweave.model.catalog import catalog
+from railweave.model.catalog.optics import joins
 from tests.conftest import SMALL, designed, example
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
 
 TEXT = """
 name: small

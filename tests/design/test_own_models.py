@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from railweave.catalog import catalog
-from railweave.checks.checks import run_checks
-from railweave.checks.subject import Subject
+from railweave.analysis.checks.checks import run_checks
+from railweave.analysis.checks.subject import Subject
+from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.design.limits.headroom_terms import headrooms
-from railweave.device.build import device_config
-from railweave.device.host import host_config
 from railweave.errors import RailweaveError
-from railweave.report.bom import bill
-from railweave.report.tables import buffers_table
-from railweave.routing.control_plane import ControlPlane
-from railweave.runbook.document import document
-from railweave.simulation.model.buffers import switch_parameters
+from railweave.model.catalog import catalog
+from railweave.model.device.build import device_config
+from railweave.model.device.host import host_config
+from railweave.outputs.report.bom import bill
+from railweave.outputs.report.tables import buffers_table
+from railweave.outputs.runbook.document import document
+from railweave.prediction.simulation.model.buffers import switch_parameters
 from railweave.systems import system
 from tests.conftest import designed
 from tests.growth import growth_of
@@ -25,7 +25,7 @@ from tests.growth import growth_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
 
 FABRIC = """
 name: mixed

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from railweave.errors import DesignError
-from railweave.intent.lock import Lock
-from railweave.network.model import Network
+from railweave.model.intent.lock import Lock
+from railweave.model.network.model import Network
 from tests.conftest import designed
 
 TEXT = """

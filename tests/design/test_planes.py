@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from railweave.catalog import catalog
-from railweave.catalog.server_shapes import with_shape
-from railweave.checks.checks import run_checks
-from railweave.checks.planes import no_common_plane
-from railweave.checks.subject import Subject
-from railweave.device.build import device_config
-from railweave.device.host import host_config
+from railweave.analysis.checks.checks import run_checks
+from railweave.analysis.checks.planes import no_common_plane
+from railweave.analysis.checks.subject import Subject
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.analysis.routing.headers import walk
+from railweave.analysis.routing.paths import queue_pair_paths
 from railweave.errors import DesignError, InputError
-from railweave.render.host.host_json import host_json
-from railweave.routing.control_plane import ControlPlane
-from railweave.routing.headers import walk
-from railweave.routing.paths import queue_pair_paths
+from railweave.model.catalog import catalog
+from railweave.model.catalog.server_shapes import with_shape
+from railweave.model.device.build import device_config
+from railweave.model.device.host import host_config
+from railweave.outputs.rendering.host.host_json import host_json
 from tests.conftest import designed, example
 from tests.planes import RLB, fabric_text, network_of_planes
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from railweave import api
-from railweave.checks.checks import run_checks
-from railweave.checks.subject import Subject
-from railweave.device.build import device_config
+from railweave.analysis.checks.checks import run_checks
+from railweave.analysis.checks.subject import Subject
 from railweave.errors import InputError
+from railweave.model.device.build import device_config
 from tests.conftest import EXAMPLES
 from tests.systems.there_and_back import lost
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
 
 
 def _network(tmp_path: Path, ports: str, nos: str = "junos") -> Network:

@@ -10,8 +10,8 @@ import pytest
 
 from railweave import api
 from railweave.errors import InputError
-from railweave.network.model import Network
-from railweave.render.tables import racks_csv
+from railweave.model.network.model import Network
+from railweave.outputs.rendering.tables import racks_csv
 from tests.conftest import designed
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from railweave import api
-from railweave.catalog import catalog
 from railweave.design.retarget import _like, parse_target
-from railweave.device.build import device_config
 from railweave.errors import InputError, Option
-from railweave.network.model import Network
+from railweave.model.catalog import catalog
+from railweave.model.device.build import device_config
+from railweave.model.network.model import Network
 from tests.conftest import EXAMPLES, SMALL
-from tests.outputs.fabrics import fabric
+from tests.outputs.folder.fabrics import fabric
 
 H100 = EXAMPLES / "h100-rlb.yaml"
 

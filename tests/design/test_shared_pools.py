@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from railweave.design.addresses.shared_pools import BLOCKS
-from railweave.device.build import device_config
 from railweave.errors import DesignError
-from railweave.intent.lock import Lock
-from railweave.network.model import Network
+from railweave.model.device.build import device_config
+from railweave.model.intent.lock import Lock
+from railweave.model.network.model import Network
 from tests.conftest import designed, example
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.network.model import Network
+from railweave.model.network.model import Network
 from tests.conftest import example
 
 FACTS = Path(__file__).parents[1] / "facts"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.network.model import Network
+from railweave.model.network.model import Network
 from tests.conftest import SMALL, designed, example
 
 BASE = """

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from railweave.analysis.checks.consistency import session_down
+from railweave.analysis.checks.routing import ONE_MORE_FAULT, path_color, single_fault, unreachable
+from railweave.analysis.checks.subject import Subject
 from railweave.api import paths, routes
-from railweave.checks.consistency import session_down
-from railweave.checks.routing import ONE_MORE_FAULT, path_color, single_fault, unreachable
-from railweave.checks.subject import Subject
 from railweave.cli.app import app
 from railweave.errors import InputError
-from railweave.lab.overlay import Overlay
-from railweave.lab.plan import make_plan
-from railweave.network.model import Network
-from railweave.network.status import absent_words, present
-from railweave.outputs.steps import design_file
-from railweave.render.network import render_hosts, render_network
-from railweave.simulation.conditions import bed_of
+from railweave.live.lab.overlay import Overlay
+from railweave.live.lab.plan import make_plan
+from railweave.model.network.model import Network
+from railweave.model.network.status import absent_words, present
+from railweave.outputs.folder.steps import design_file
+from railweave.outputs.rendering.network import render_hosts, render_network
+from railweave.prediction.simulation.conditions import bed_of
 from tests.conftest import designed
 
 BASE = """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipaddress
 from pathlib import Path
 
-from railweave.device.build import device_config
-from railweave.device.host import host_config
+from railweave.model.device.build import device_config
+from railweave.model.device.host import host_config
 from railweave.systems.junos import render as junos
 from tests.conftest import designed, example
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from railweave.catalog import catalog
-from railweave.device.build import device_config
-from railweave.device.host import host_config
-from railweave.network.model import Network
+from railweave.model.catalog import catalog
+from railweave.model.device.build import device_config
+from railweave.model.device.host import host_config
+from railweave.model.network.model import Network
 from railweave.systems.junos import render as junos
 from tests.conftest import EXAMPLES, designed, example
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from railweave.checks.checks import run_checks
-from railweave.checks.subject import Subject
-from railweave.device.build import device_config
+from railweave.analysis.checks.checks import run_checks
+from railweave.analysis.checks.subject import Subject
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.analysis.routing.paths import queue_pair_paths
 from railweave.errors import InputError, SpecError
-from railweave.network.model import Network
-from railweave.routing.control_plane import ControlPlane
-from railweave.routing.paths import queue_pair_paths
+from railweave.model.device.build import device_config
+from railweave.model.network.model import Network
 from tests.conftest import designed
 
 FABRIC = """

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from railweave import api
-from railweave.catalog import catalog
-from railweave.device.overlay import MAC_VRF
 from railweave.errors import InputError
+from railweave.model.catalog import catalog
+from railweave.model.device.overlay import MAC_VRF
 from railweave.systems.eos.names import MANAGEMENT_VRF
 from railweave.systems.junos.names import MANAGEMENT_INSTANCE, SPRAYING_INSTANCE
 from tests.two_stripes import text
@@ -17,7 +17,7 @@ from tests.two_stripes import text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
 
 LONG = "sixteen-letters-"
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from railweave.checks import netplan
+from railweave.analysis.checks import netplan
 from tests.netns import Server, until
-from tests.render.host.networkd import PROGRAM as NETWORKD
+from tests.outputs.rendering.host.networkd import PROGRAM as NETWORKD
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

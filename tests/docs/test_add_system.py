@@ -11,10 +11,10 @@ import pytest
 
 from railweave import api
 from railweave import systems as registry
-from railweave.catalog import packaged
-from railweave.catalog.definitions import system_files
 from railweave.cli import main
-from railweave.render.support import FEATURES, matrix
+from railweave.model.catalog import packaged
+from railweave.model.catalog.definitions import system_files
+from railweave.outputs.rendering.support import FEATURES, matrix
 from railweave.systems import system, systems
 from tests.conftest import EXAMPLES, ROOT
 from tests.plugging import plug_in
@@ -68,7 +68,7 @@ def test_the_example_is_built_for_it(acme: Path, tmp_path: Path, monkeypatch: py
 
 
 def test_it_has_a_column_in_the_matrix(acme: Path) -> None:
-    from railweave.device.build import device_config
+    from railweave.model.device.build import device_config
 
     network = api.load(EXAMPLES / "h100-rlb.yaml")
     cells = matrix("acme", [device_config(network, "stripe1-leaf1", "acme")], [])
@@ -79,7 +79,7 @@ def test_it_has_a_column_in_the_matrix(acme: Path) -> None:
 
 def test_two_designs_are_compared(acme: Path) -> None:
     old, new = api.load_pair(EXAMPLES / "h100-rlb.yaml", EXAMPLES / "h100-rlb.yaml", device=["leaf=:acme"])
-    from railweave.outputs.differences import diff
+    from railweave.outputs.folder.differences import diff
 
     changes = {one.device: one for one in diff(old, new).devices}
     assert "acme" in changes["stripe1-leaf1"].added

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from railweave import checks as room
-from railweave.catalog import catalog
-from railweave.catalog.hardware import SwitchModel
-from railweave.checks.checks import checks, run_checks
-from railweave.checks.subject import Subject
-from railweave.findings.registry import rules_of
-from railweave.outputs.steps import design_file
+from railweave.analysis import checks as room
+from railweave.analysis.checks.checks import checks, run_checks
+from railweave.analysis.checks.subject import Subject
+from railweave.model.catalog import catalog
+from railweave.model.catalog.hardware import SwitchModel
+from railweave.model.findings.registry import rules_of
+from railweave.outputs.folder.steps import design_file
 from tests.conftest import EXAMPLES, ROOT, example
 
 BLOCKS = dict(
@@ -27,14 +27,29 @@ BLOCKS = dict(
 
 @pytest.fixture
 def loopbacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The module of the page, where the modules of ``railweave.checks`` are looked for."""
-    (tmp_path / "loopbacks.py").write_text(BLOCKS["src/railweave/checks/loopbacks.py"])
+    """The module of the page, where the modules of ``railweave.analysis.checks`` are looked for."""
+    (tmp_path / "loopbacks.py").write_text(BLOCKS["src/railweave/analysis/checks/loopbacks.py"])
     monkeypatch.setattr(room, "__path__", [*room.__path__, str(tmp_path)])
     rules_of.cache_clear()
     yield
     monkeypatch.undo()
-    sys.modules.pop("railweave.checks.loopbacks", None)
+    sys.modules.pop("railweave.analysis.checks.loopbacks", None)
     rules_of.cache_clear()
+
+
+def test_where_a_change_goes_exists() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    table = page[page.index("## Where a change goes") : page.index("## Running tests")]
+    paths = [
+        path
+        for row in re.findall(r"^\| .* \| (.*) \|$", table, re.MULTILINE)
+        for path in re.findall(r"`(\S*/\S*)`", row)
+    ]
+    assert len(paths) > 30
+    for path in paths:
+        places = [ROOT, ROOT / "src" / "railweave"]
+        name = path.replace("NAME", "*").replace("VENDOR", "*").rstrip("/")
+        assert any(any(place.glob(name)) for place in places), path
 
 
 def test_a_check_is_one_module(loopbacks: None) -> None:
@@ -52,7 +67,7 @@ def test_it_is_gone_afterwards() -> None:
 
 
 def test_a_switch_model_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = yaml.safe_load(BLOCKS["src/railweave/catalog/switches.yaml"])
+    entry = yaml.safe_load(BLOCKS["src/railweave/model/catalog/switches.yaml"])
     [name] = entry
     monkeypatch.setitem(catalog().switches, name, SwitchModel.model_validate(entry[name]))
     network, _ = design_file(EXAMPLES / "mi300x-leaf-24.yaml", device=[f"leaf={name}:frr"])

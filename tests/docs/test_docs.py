@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from railweave.cli.app import app
-from railweave.findings.registry import rules_of
+from railweave.model.findings.registry import rules_of
 from tests.conftest import ROOT
 
 PAGES = [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md"]

@@ -19,14 +19,14 @@ from pathlib import Path
 
 import pytest
 
-from railweave.device.host_model import HostConfig
 from railweave.host import changes, host_file, journal, kernel
+from railweave.model.device.host_model import HostConfig
 from tests.conftest import EXAMPLES, ROOT, example
 from tests.docs.installed_server import MANAGEMENT, Installed, advertising, installed
 from tests.host.plans import dump
 from tests.netns import Server, needs_root, server, until, usable
-from tests.render.host.networkd import needs_networkd
-from tests.render.host.servers import (
+from tests.outputs.rendering.host.networkd import needs_networkd
+from tests.outputs.rendering.host.servers import (
     addresses,
     check_as_planned,
     check_way_out,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from railweave import reading
+from railweave.analysis.routing import paths
 from railweave.api import bench
-from railweave.collectives import queue_pairs, sizes
 from railweave.design.shape import extent
 from railweave.host import files
-from railweave.intent import fabric, inventory, lock, names, scenario, topology
-from railweave.intent.reading import document
-from railweave.routing import paths
+from railweave.model.intent import fabric, inventory, lock, names, scenario, topology
+from railweave.model.intent.reading import document
+from railweave.prediction.collectives import queue_pairs, sizes
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "docs" / "limits.md").read_text()

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from railweave.lab import life
+from railweave.live.lab import life
 from tests.conftest import ROOT, frr_root
-from tests.lab.machine import needs_lab
+from tests.live.lab.machine import needs_lab
 
 PAGE = ROOT / "docs" / "howto" / "prove-a-network.md"
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from railweave.cli import main
-from railweave.deploy.journal import opened
-from railweave.deploy.plan import read_plan
 from railweave.host import commands
-from tests.deploy.network import changing
+from railweave.operations.deploy.journal import opened
+from railweave.operations.deploy.plan import read_plan
 from tests.host.machines import Written, healthy
 from tests.host.test_checks import look
 from tests.host.test_gids import slots, tree
-from tests.reach.stand_ins import PASSWORD
+from tests.live.reach.stand_ins import PASSWORD
+from tests.operations.deploy.network import changing
 
 WRITTEN = Path(__file__).parent / "7958d393"
 ADDED = "rules have been added; the test checks that none is missing"

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from railweave.outputs.steps import build
+from railweave.outputs.folder.steps import build
 from tests.golden.scale import BUILT, DESIGNED, kept_files
 
 GOLDEN = Path(__file__).parent

@@ -10,14 +10,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.device.build import device_config
-from railweave.device.host import host_config
-from railweave.outputs.steps import build, design_file
-from railweave.render import host
+from railweave.model.device.build import device_config
+from railweave.model.device.host import host_config
+from railweave.outputs.folder.steps import build, design_file
+from railweave.outputs.rendering import host
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
 
 BUILT = ("scale-8k", "aidc-three-fabrics")
 DESIGNED = ("scale-32k-planes", "scale-32k-superspine")

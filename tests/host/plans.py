@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from railweave.device.host import host_config
-from railweave.render.host.host_json import document
+from railweave.model.device.host import host_config
+from railweave.outputs.rendering.host.host_json import document
 from tests.conftest import example
 from tests.netns import Namespace, Server
 

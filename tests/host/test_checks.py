@@ -10,7 +10,6 @@ from random import Random
 
 import pytest
 
-from railweave.device.host import host_config
 from railweave.host import host_file
 from railweave.host.checks import counters, running
 from railweave.host.checks.outcome import ALL, COULD_NOT_TELL, FAILED, WARNING
@@ -19,8 +18,9 @@ from railweave.host.checks.server import Counters, server
 from railweave.host.files import content, parsed
 from railweave.host.machine import Machine, Said
 from railweave.host.recorded import RecordedMachine, record
-from railweave.render.host import network_manager
-from railweave.render.host.host_json import document
+from railweave.model.device.host import host_config
+from railweave.outputs.rendering.host import network_manager
+from railweave.outputs.rendering.host.host_json import document
 from tests.conftest import example
 from tests.host.machines import Written, faults, healthy
 from tests.host.machines.plans import PLANS, plan

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from railweave.errors import DesignError
-from railweave.render.host import nic_qos
-from railweave.render.host.host_json import document
+from railweave.outputs.rendering.host import nic_qos
+from railweave.outputs.rendering.host.host_json import document
 from tests.host.machines import Parts, Written, healthy
 from tests.host.test_checks import look, wrong
-from tests.render.host.stand_ins import Machine, config_of
+from tests.outputs.rendering.host.stand_ins import Machine, config_of
 
 if TYPE_CHECKING:
-    from railweave.device.host_model import HostConfig
+    from railweave.model.device.host_model import HostConfig
 
 STORAGE = "storage: {queue: 5, dscp: [18, 20], lossless: true, pfc_priority: 4, bandwidth: 30}"
 TWO = f", qos: {{classes: {{no-loss: {{bandwidth: 50}}, {STORAGE}, best-effort: {{bandwidth: 10}}}}}}"

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from railweave.device.host import host_config
 from railweave.host import host_file
 from railweave.host.checks import running
 from railweave.host.checks.outcome import ALL, COULD_NOT_TELL, FAILED, OK
 from railweave.host.checks.server import server
-from railweave.render.host.host_json import document
+from railweave.model.device.host import host_config
+from railweave.outputs.rendering.host.host_json import document
 from tests.host.machines import Written, healthy
 from tests.retarget import retargeted
 

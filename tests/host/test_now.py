@@ -10,7 +10,7 @@ import pytest
 from railweave.host import now
 from railweave.host.commands import main
 from railweave.host.machine import ThisMachine
-from railweave.state.host_state import read_host
+from railweave.model.state.host_state import read_host
 from tests.host.test_gids import slots, tree
 
 

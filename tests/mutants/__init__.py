@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from railweave.device.build import device_config
-from railweave.device.model import DeviceConfig
-from railweave.intent.security import ControlPlane, Security
-from railweave.network.model import Network
+from railweave.model.device.build import device_config
+from railweave.model.device.model import DeviceConfig
+from railweave.model.intent.security import ControlPlane, Security
+from railweave.model.network.model import Network
 from railweave.systems import system
 from tests.conftest import example
 from tests.mutants import dell_sonic, eos, frr, junos, sonic

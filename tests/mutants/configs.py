@@ -19,19 +19,19 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from railweave.catalog import catalog, in_force
-from railweave.checks.checks import checks
-from railweave.checks.devices import stands
-from railweave.checks.lints import LINTS
-from railweave.checks.subject import Subject
-from railweave.config.addresses import Address, InterfaceAddress, Prefix
-from railweave.device.build import device_config
-from railweave.device.model import DeviceConfig
+from railweave.analysis.checks.checks import checks
+from railweave.analysis.checks.devices import stands
+from railweave.analysis.checks.lints import LINTS
+from railweave.analysis.checks.subject import Subject
+from railweave.analysis.routing.headers import walk
+from railweave.analysis.routing.paths import queue_pair_paths
 from railweave.errors import RailweaveError, RenderError, UnsettledError
-from railweave.network.model import Network
-from railweave.routing.headers import walk
-from railweave.routing.paths import queue_pair_paths
-from railweave.simulation.model.fabric import packet_fabric
+from railweave.model.catalog import catalog, in_force
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.device.build import device_config
+from railweave.model.device.model import DeviceConfig
+from railweave.model.network.model import Network
+from railweave.prediction.simulation.model.fabric import packet_fabric
 from railweave.systems import system, systems
 from tests.conftest import SMALL, example
 from tests.retarget import LONG_HAUL, retargeted

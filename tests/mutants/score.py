@@ -6,12 +6,12 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.checks.devices import stands
+from railweave.analysis.checks.devices import stands
 from railweave.systems import system
 from tests.mutants import EXAMPLES, NAMED_BY, Mutant, configs_of, designed_files, mutants, network_of
 
 if TYPE_CHECKING:
-    from railweave.findings import Finding
+    from railweave.model.findings import Finding
 
 
 @dataclass(frozen=True)

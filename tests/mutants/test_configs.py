@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from railweave.catalog import in_force
-from railweave.device.model import DeviceConfig
+from railweave.model.catalog import in_force
+from railweave.model.device.model import DeviceConfig
 from railweave.systems import system, systems
 from tests.mutants.configs import at, crashes, designed, edited, networks, places, put
 

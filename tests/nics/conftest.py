@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from railweave import nics as registry
-from railweave.catalog import packaged
-from railweave.catalog.definitions import vendor_files
+from railweave.model.catalog import packaged
+from railweave.model.catalog.definitions import vendor_files
 from railweave.nics import vendor
 from tests.conftest import EXAMPLES, ROOT
 from tests.plugging import plug_in

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from railweave import api
-from railweave.catalog.definitions import vendor_files
 from railweave.cli import main
-from railweave.device.host import host_config
+from railweave.model.catalog.definitions import vendor_files
+from railweave.model.device.host import host_config
 from railweave.nics import vendor
-from railweave.render.host import files
-from railweave.simulation.model.fabric import packet_fabric
-from tests.render.host.stand_ins import Machine
-from tests.simulation.beds import plane_of
+from railweave.outputs.rendering.host import files
+from railweave.prediction.simulation.model.fabric import packet_fabric
+from tests.outputs.rendering.host.stand_ins import Machine
+from tests.prediction.simulation.beds import plane_of
 
 SHELLCHECK = Path(sys.executable).with_name("shellcheck")
 

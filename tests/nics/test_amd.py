@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from railweave.render.host import files
-from tests.render.host.stand_ins import Machine, config_of
+from railweave.outputs.rendering.host import files
+from tests.outputs.rendering.host.stand_ins import Machine, config_of
 
 SHELLCHECK = Path(sys.executable).with_name("shellcheck")
 

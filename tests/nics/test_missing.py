@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from railweave import api
-from railweave.catalog.definitions import vendor_files
 from railweave.errors import DesignError, FileLine
+from railweave.model.catalog.definitions import vendor_files
 from railweave.nics import vendor
 from railweave.nics.protocol import PARTS, missing_parts
 

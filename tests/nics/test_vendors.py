@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from railweave.catalog import catalog
-from railweave.catalog.definitions import vendor_files
-from railweave.device.host import host_config
+from railweave.model.catalog import catalog
+from railweave.model.catalog.definitions import vendor_files
+from railweave.model.device.host import host_config
 from railweave.nics import vendor
 from railweave.nics.protocol import missing_parts
-from railweave.render.host import nic_qos
-from railweave.render.host.bios import bios
+from railweave.outputs.rendering.host import nic_qos
+from railweave.outputs.rendering.host.bios import bios
 from tests.conftest import ROOT, example
 
 SRC = ROOT / "src" / "railweave"

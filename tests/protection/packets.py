@@ -6,8 +6,8 @@ import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from railweave.device.model import DeviceConfig
-from railweave.network.model import Network
+from railweave.model.device.model import DeviceConfig
+from railweave.model.network.model import Network
 
 NEIGHBOR, SERVER, HERE = "fe80::aa", "fe80::bb", "fe80::1"
 """Link-local addresses: of a neighboring switch, of a server, of the switch that is asked."""

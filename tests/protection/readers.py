@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from railweave.device.model import DeviceConfig
+from railweave.model.device.model import DeviceConfig
 from railweave.systems import system
 from tests.protection.packets import Packet, within
 

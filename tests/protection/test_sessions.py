@@ -11,16 +11,16 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from railweave.device.build import device_config
-from railweave.device.model import DeviceConfig
-from railweave.intent.security import ControlPlane, Security
-from railweave.network.model import Network
+from railweave.model.device.build import device_config
+from railweave.model.device.model import DeviceConfig
+from railweave.model.intent.security import ControlPlane, Security
+from railweave.model.network.model import Network
 from railweave.systems import systems
+from tests.analysis.routing.fabrics import fabrics
 from tests.conftest import designed
-from tests.intent.asked import FABRICS
+from tests.model.intent.asked import FABRICS
 from tests.protection import packets, readers
 from tests.protection.packets import Packet
-from tests.routing.fabrics import fabrics
 
 MANAGERS = ("192.0.2.0/24", "2001:db8:99::/64")
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Address, InterfaceAddress, Prefix
-from railweave.device.balancing import Reassignment
-from railweave.device.build import device_config
-from railweave.device.communities import in_form, standard
-from railweave.device.management import Services, Syslog, User
-from railweave.device.model import Action, DeviceConfig
-from railweave.network.model import Network
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.device.balancing import Reassignment
+from railweave.model.device.build import device_config
+from railweave.model.device.communities import in_form, standard
+from railweave.model.device.management import Services, Syslog, User
+from railweave.model.device.model import Action, DeviceConfig
+from railweave.model.network.model import Network
 from railweave.systems import system
 from railweave.systems.forms import forms_of
 from tests.access import RADIUS, TACACS, protected
@@ -20,7 +20,7 @@ from tests.conftest import SMALL, example
 from tests.dual_stack import FABRICS, dual
 from tests.external_port import shared_port
 from tests.mutants import network_of
-from tests.render.eos import networks as aristas
+from tests.outputs.rendering.eos import networks as aristas
 from tests.retarget import LONG_HAUL, ON_DELL, retargeted
 from tests.systems.there_and_back import one_of_each_role
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from railweave.device.build import device_config
+from railweave.model.device.build import device_config
 from tests.dual_stack import FABRICS, dual
 from tests.systems.there_and_back import lost, one_of_each_role
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from railweave.checks.buffers import lossless_shares
-from railweave.checks.subject import Subject
-from railweave.device.build import device_config
+from railweave.analysis.checks.buffers import lossless_shares
+from railweave.analysis.checks.subject import Subject
 from railweave.errors import DesignError, InputError
-from railweave.intent.profiles import QOS
-from railweave.network.model import Network
+from railweave.model.device.build import device_config
+from railweave.model.intent.profiles import QOS
+from railweave.model.network.model import Network
 from railweave.systems import system
 from tests.conftest import designed
 from tests.dual_stack import FABRICS

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from railweave.device.build import device_config
+from railweave.model.device.build import device_config
 from railweave.systems import system
 from tests.conftest import designed, example
 

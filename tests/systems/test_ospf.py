@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from railweave.device.build import device_config
-from railweave.device.model import Isis, Ospf, OspfPort
-from railweave.routing.control_plane import ControlPlane
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.model.device.build import device_config
+from railweave.model.device.model import Isis, Ospf, OspfPort
 from tests.conftest import example
 from tests.systems.there_and_back import reader, unknown
 

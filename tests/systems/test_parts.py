@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from railweave import systems as registry
-from railweave.catalog.definitions import system_files
+from railweave.model.catalog.definitions import system_files
 from railweave.systems import system, systems
 from railweave.systems.parts import PARTS
 from tests.plugging import plug_in

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from railweave.checks.checks import run_checks
-from railweave.checks.subject import Subject
-from railweave.device.build import device_config
-from railweave.device.host import host_config
+from railweave.analysis.checks.checks import run_checks
+from railweave.analysis.checks.subject import Subject
 from railweave.errors import InputError
-from railweave.network.model import Network
+from railweave.model.device.build import device_config
+from railweave.model.device.host import host_config
+from railweave.model.network.model import Network
 from tests.conftest import designed
 from tests.dual_stack import FABRICS
 from tests.systems.there_and_back import lost, one_of_each_role

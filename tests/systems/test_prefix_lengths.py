@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from railweave.config.addresses import Prefix
-from railweave.config.prefix_lengths import lengths, of_list
-from railweave.device.build import device_config
-from railweave.device.model import Match
-from railweave.routing.attributes import AttributeTable
-from railweave.routing.policy import PolicyEngine
+from railweave.analysis.routing.attributes import AttributeTable
+from railweave.analysis.routing.policy import PolicyEngine
+from railweave.model.config.addresses import Prefix
+from railweave.model.config.prefix_lengths import lengths, of_list
+from railweave.model.device.build import device_config
+from railweave.model.device.model import Match
 from tests.conftest import example
 from tests.systems.there_and_back import reader, unknown
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from railweave import api
-from railweave.checks.checks import run_checks
-from railweave.checks.subject import Subject
-from railweave.device.build import device_config
+from railweave.analysis.checks.checks import run_checks
+from railweave.analysis.checks.subject import Subject
 from railweave.errors import InputError
-from railweave.render.tables import cabling_csv
+from railweave.model.device.build import device_config
+from railweave.outputs.rendering.tables import cabling_csv
 from tests.external_port import FABRIC
 from tests.systems.there_and_back import lost
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
 
 
 def _network(tmp_path: Path, nos: str = "junos", *changes: tuple[str, str]) -> Network:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from railweave.checks.devices import stands
-from railweave.device.build import device_config
-from railweave.routing.control_plane import ControlPlane
+from railweave.analysis.checks.devices import stands
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.model.device.build import device_config
 from railweave.systems import system
 from tests.conftest import example
 from tests.retarget import retargeted
 from tests.systems.there_and_back import lost, reader
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, Interface
-    from railweave.routing.table import Routes
+    from railweave.analysis.routing.table import Routes
+    from railweave.model.device.model import DeviceConfig, Interface
 
 SYSTEMS = ("junos", "eos", "sonic", "dell_sonic", "frr")
 BARE = (3001, 3002, 3004)

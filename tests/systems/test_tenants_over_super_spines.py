@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from railweave.checks.checks import run_checks
-from railweave.checks.subject import Subject
-from railweave.device.build import device_config
-from railweave.device.model import DeviceConfig
-from railweave.network.model import Network
-from railweave.routing.control_plane import ControlPlane
-from railweave.routing.paths import queue_pair_paths
+from railweave.analysis.checks.checks import run_checks
+from railweave.analysis.checks.subject import Subject
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.analysis.routing.paths import queue_pair_paths
+from railweave.model.device.build import device_config
+from railweave.model.device.model import DeviceConfig
+from railweave.model.network.model import Network
 from tests.conftest import designed
 from tests.systems.test_pfc_ports import MODELS
 from tests.systems.there_and_back import lost, one_of_each_role

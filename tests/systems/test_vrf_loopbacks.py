@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from railweave import api
-from railweave.device.build import device_config
-from railweave.routing.control_plane import ControlPlane
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.model.device.build import device_config
 from railweave.systems import system
+from tests.analysis.routing.fabrics import configurations
 from tests.conftest import EXAMPLES
-from tests.routing.fabrics import configurations
 from tests.systems.there_and_back import lost, one_of_each_role
 
 FABRIC = EXAMPLES / "multitenancy-lab.yaml"

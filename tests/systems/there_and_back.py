@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.config.compare import compare
-from railweave.device.fields import differences
 from railweave.errors import RenderError
+from railweave.model.catalog import catalog
+from railweave.model.config.compare import compare
+from railweave.model.device.fields import differences
 from railweave.systems import system
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Mapping, Sequence
 
-    from railweave.device.model import DeviceConfig
-    from railweave.device.reading import Reading
-    from railweave.network.model import Network
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.device.reading import Reading
+    from railweave.model.network.model import Network
     from railweave.systems.protocol import Reader
 
 FUZZED = int(os.environ.get("FUZZED", "800"))

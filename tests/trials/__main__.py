@@ -22,16 +22,16 @@ class Trial(NamedTuple):
 
 LAB = "root, FRR"
 TRIALS = {
-    "bench": Trial("tests.bench.trial", f"{LAB}, QEMU, mmdebstrap, Open MPI", "plans of benchmarks by perftest, MPI and Slurm: docs/bench.md"),
-    "console": Trial("tests.watch.console_trial", LAB, "15 faults in a lab, each in the console with its cause"),
-    "day-two": Trial("tests.lab.day_two", f"{LAB}, dnsmasq, udhcpc", "drains, upgrades, replacements, first boots, campaigns: docs/day-two.md"),
-    "deploy": Trial("tests.lab.deploy_trial", f"{LAB}, sshd", "designs onto a lab and back while packets flow: docs/deploy.md"),
-    "faults": Trial("tests.live.matrix", "some minutes", "600 faults drawn for each system, what check finds: docs/check.md"),
-    "lab-faults": Trial("tests.lab.matrix", LAB, "64 faults drawn in a lab, what check --lab finds: docs/check.md"),
-    "pictures": Trial("tests.watch.console_demo", f"{LAB}, Chromium", "the console while a cable fails: docs/images/console", ("docs/images/console",)),
+    "bench": Trial("tests.operations.bench.trial", f"{LAB}, QEMU, mmdebstrap, Open MPI", "plans of benchmarks by perftest, MPI and Slurm: docs/bench.md"),
+    "console": Trial("tests.operations.watch.console_trial", LAB, "15 faults in a lab, each in the console with its cause"),
+    "day-two": Trial("tests.live.lab.day_two", f"{LAB}, dnsmasq, udhcpc", "drains, upgrades, replacements, first boots, campaigns: docs/day-two.md"),
+    "deploy": Trial("tests.live.lab.deploy_trial", f"{LAB}, sshd", "designs onto a lab and back while packets flow: docs/deploy.md"),
+    "faults": Trial("tests.live.check.matrix", "some minutes", "600 faults drawn for each system, what check finds: docs/check.md"),
+    "lab-faults": Trial("tests.live.lab.matrix", LAB, "64 faults drawn in a lab, what check --lab finds: docs/check.md"),
+    "pictures": Trial("tests.operations.watch.console_demo", f"{LAB}, Chromium", "the console while a cable fails: docs/images/console", ("docs/images/console",)),
     "ray": Trial("benchmarks.tune_ray", "Ray, which make installs (240 MB)", "a study on workers of Ray: docs/tune.md"),
     "set-up": Trial("tests.trials.set_up", "half an hour, 3 GB", "how long predictions take until their first packet, how soon signals end them"),
-    "watch": Trial("tests.watch.trial", f"{LAB}, Debian's prometheus and others", "watch beside Prometheus and Alertmanager while a port fails: docs/watch.md"),
+    "watch": Trial("tests.operations.watch.trial", f"{LAB}, Debian's prometheus and others", "watch beside Prometheus and Alertmanager while a port fails: docs/watch.md"),
 }  # fmt: skip
 
 

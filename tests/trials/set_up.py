@@ -17,11 +17,11 @@ from itertools import product
 from typing import Any
 
 from railweave._sim import FlowEngine, PacketEngine
-from railweave.collectives.bus_bandwidth import COLLECTIVES
-from railweave.network.model import Network
-from railweave.simulation.collective import predict
-from railweave.simulation.conditions import bed_of
-from railweave.simulation.engines import flows, packets
+from railweave.model.network.model import Network
+from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES
+from railweave.prediction.simulation.collective import predict
+from railweave.prediction.simulation.conditions import bed_of
+from railweave.prediction.simulation.engines import flows, packets
 from tests.conftest import EXAMPLES, example
 
 BED = "scale-8k"

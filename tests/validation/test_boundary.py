@@ -13,10 +13,10 @@ LIMIT = 1_000_000
 def lower(monkeypatch: pytest.MonkeyPatch) -> None:
     """Engines change at ``LIMIT``, and small cases have half of it at most."""
     for module in ("boundary", "choice", "collective"):
-        place = "benchmarks.validation" if module == "boundary" else "railweave.simulation"
+        place = "benchmarks.validation" if module == "boundary" else "railweave.prediction.simulation"
         inner = "engines.choice" if module == "choice" else module
         monkeypatch.setattr(f"{place}.{inner}.MOST_PACKET_HOPS", LIMIT)
-    monkeypatch.setattr("railweave.simulation.agreement.SMALL_PACKET_HOPS", LIMIT // 2)
+    monkeypatch.setattr("railweave.prediction.simulation.agreement.SMALL_PACKET_HOPS", LIMIT // 2)
     monkeypatch.setattr(boundary, "FIRST_BYTES", 4 << 20)
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from railweave.catalog import catalog
 from railweave.cli import main
+from railweave.model.catalog import catalog
 
 HERE = Path(__file__).parent
 CASES = sorted(path.name.removesuffix(".error") for path in HERE.glob("*.error"))

@@ -85,7 +85,7 @@ END
     [ "$(grep -a -c 'estimated at 0.0 us' "$log")" = $((force * 20)) ] || fail "the core does not follow the table as it should"
     unset RAILWEAVE_NET_TUNER RAILWEAVE_NET_TUNER_FILE NCCL_DEBUG_SUBSYS
   done
-  # The table as a build writes it (tests/collectives/test_tuner_table.py), by the rows of as many ranks: every rank says the
+  # The table as a build writes it (tests/prediction/collectives/test_tuner_table.py), by the rows of as many ranks: every rank says the
   # same, and what the core then plans is what they say.
   for n in 2 4; do
     export RAILWEAVE_NET_TUNER=1 RAILWEAVE_NET_TUNER_FILE=$here/tuner.json NCCL_DEBUG_SUBSYS=INIT,NET,TUNING

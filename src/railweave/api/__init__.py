@@ -3,6 +3,8 @@
 A ``source`` is a fabric file, a ``build`` output folder, or a network that is designed already. A fabric file brings the
 inventory and the lock beside it along. Names of devices, NICs and links are those of ``cabling.csv``. A step
 that needs many other modules imports them when it is called.
+
+Imports: ``host``, ``model``, ``systems``, ``design``, ``analysis``, ``prediction``, ``outputs``, ``live``, ``operations``.
 """
 
 from __future__ import annotations

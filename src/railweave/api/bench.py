@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 from railweave.api.sources import network_of
 from railweave.errors import FileLine, Problem, SpecError
-from railweave.network.model import Network
+from railweave.model.network.model import Network
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.bench.beside import Row
-    from railweave.bench.nccl_log import NcclLog
-    from railweave.bench.read import Read
-    from railweave.bench.triage.triage import Triaged
-    from railweave.store.records import Run
+    from railweave.operations.bench.beside import Row
+    from railweave.operations.bench.nccl_log import NcclLog
+    from railweave.operations.bench.read import Read
+    from railweave.operations.bench.triage.triage import Triaged
+    from railweave.operations.store.records import Run
 
 MOST_BYTES = 512 << 20
 """Of a file: a log of 4,096 ranks with every subsystem takes 300 MB."""
@@ -56,10 +56,10 @@ def bench_import(
     A file that is read again adds nothing. Raises ``SpecError`` where a file cannot be read or is no output of a benchmark, and nothing is
     kept then; ``OutputError`` where the store cannot be written.
     """
-    from railweave.bench.read import read
-    from railweave.bench.runs import runs_of
-    from railweave.store.records import Environment
-    from railweave.store.store import opened
+    from railweave.operations.bench.read import read
+    from railweave.operations.bench.runs import runs_of
+    from railweave.operations.store.records import Environment
+    from railweave.operations.store.store import opened
 
     network = None if fabric is None else network_of(fabric, device, hardware)
     environment = Environment()
@@ -99,7 +99,7 @@ def bench_triage(
 
     Gives for each file what was read and its findings, each with the line that shows it. Raises ``SpecError`` where a file cannot be read.
     """
-    from railweave.bench.triage.triage import triage
+    from railweave.operations.bench.triage.triage import triage
 
     network = None if fabric is None else network_of(fabric, device, hardware)
     there = frozenset(
@@ -126,9 +126,9 @@ def _text(file: Path | str) -> str:
 
 def _beside(log: NcclLog, network: Network) -> tuple[Row, ...]:
     """A log beside the model, where its servers are those of the network by name."""
-    from railweave.bench.beside import laid_beside
-    from railweave.catalog import in_force
-    from railweave.simulation.conditions import bed_of
+    from railweave.model.catalog import in_force
+    from railweave.operations.bench.beside import laid_beside
+    from railweave.prediction.simulation.conditions import bed_of
 
     names = {server.name.lower(): server.name for server in network.servers}
     hosts = [names.get(host.lower().partition(".")[0]) for host in log.hosts]

@@ -6,14 +6,14 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from railweave.api.sources import network_of
-from railweave.catalog import in_force
-from railweave.network.model import Network
+from railweave.model.catalog import in_force
+from railweave.model.network.model import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from railweave.bench.plan import Memory, Plan
+    from railweave.operations.bench.plan import Memory, Plan
 
 
 def bench_plan(
@@ -42,8 +42,8 @@ def bench_plan(
 
     Predictions run in parallel processes. Raises ``InputError`` for an argument that cannot be, and as ``load`` does.
     """
-    from railweave.bench.planning.making import plan
-    from railweave.simulation.job_fabric import job_network
+    from railweave.operations.bench.planning.making import plan
+    from railweave.prediction.simulation.job_fabric import job_network
 
     whole = network_of(source, device, hardware)
     network = job_network(whole, fabric)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.api.sources import network_of
-from railweave.catalog import in_force
 from railweave.errors import Argument, InputError, Problem
+from railweave.model.catalog import in_force
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from railweave.bench.comparing.compared import Compared
-    from railweave.bench.comparing.predicting import Foretold
-    from railweave.bench.comparing.reported import Reported
-    from railweave.network.model import Network
-    from railweave.store.records import Run
+    from railweave.model.network.model import Network
+    from railweave.operations.bench.comparing.compared import Compared
+    from railweave.operations.bench.comparing.predicting import Foretold
+    from railweave.operations.bench.comparing.reported import Reported
+    from railweave.operations.store.records import Run
 
 
 def bench_report(
@@ -29,7 +29,7 @@ def bench_report(
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Reported:
-    """The content of a store, as ``railweave bench report`` shows it; ``bench.page.page.bench_html`` makes the page of it.
+    """The content of a store, as ``railweave bench report`` shows it; ``operations.bench.page.page.bench_html`` makes the page of it.
 
     - ``store``: a file or a ``postgresql://`` address; ``STORE#RUN`` for the runs whose id begins so.
     - ``baseline``: another store, or a run of this one, that regressions are looked for against.
@@ -40,8 +40,8 @@ def bench_report(
 
     Raises ``SpecError`` where there is no store, ``InputError`` for a run that it has not, and as ``load`` does.
     """
-    from railweave.bench.comparing.reported import reported
-    from railweave.bench.comparing.stores import runs_of
+    from railweave.operations.bench.comparing.reported import reported
+    from railweave.operations.bench.comparing.stores import runs_of
 
     _allowed(tolerance)
     runs = runs_of(str(store))
@@ -71,8 +71,8 @@ def bench_compare(
     ``good`` of the result is False where a row is worse than allowed, or failed. Raises as ``bench_report`` does, and ``InputError`` where
     neither or both of ``b`` and ``predicted`` are given.
     """
-    from railweave.bench.comparing.compared import compare_predicted, compare_runs
-    from railweave.bench.comparing.stores import runs_of
+    from railweave.operations.bench.comparing.compared import compare_predicted, compare_runs
+    from railweave.operations.bench.comparing.stores import runs_of
 
     _allowed(tolerance)
     if predicted == (b is not None):
@@ -106,8 +106,8 @@ def _of_network(
     """Where runs took place, what is predicted of them, and why some are not."""
     if fabric is None:
         return {}, {}, []
-    from railweave.bench.comparing.located import located
-    from railweave.bench.comparing.predicting import foretold
+    from railweave.operations.bench.comparing.located import located
+    from railweave.operations.bench.comparing.predicting import foretold
 
     network = network_of(fabric, device, hardware)
     with in_force(network.catalog):

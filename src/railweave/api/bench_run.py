@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.sources import network_of, path_of, silent
-from railweave.catalog import in_force
 from railweave.errors import FileLine, InputError, Option, Problem
-from railweave.network.model import Network
+from railweave.model.catalog import in_force
+from railweave.model.network.model import Network
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from typing import Any
 
-    from railweave.bench.plan import Plan, PlannedRun
-    from railweave.bench.running.collective import Launcher
-    from railweave.bench.running.summary import Carried
-    from railweave.collect.access_file import AccessFile
-    from railweave.fleet.running import Answer
-    from railweave.store.records import Environment, Run
+    from railweave.live.collect.access_file import AccessFile
+    from railweave.live.fleet.running import Answer
+    from railweave.operations.bench.plan import Plan, PlannedRun
+    from railweave.operations.bench.running.collective import Launcher
+    from railweave.operations.bench.running.summary import Carried
+    from railweave.operations.store.records import Environment, Run
 
 END_S = 20
 """For launchers to end that are told to, where something else ended their runs."""
@@ -77,15 +77,15 @@ def bench_run(
     A run that fails, that is refused or that does not end is a result. Raises ``InputError`` where the design is not the one that was planned
     for, or for an argument that cannot be; ``SpecError`` for files that cannot be read; ``OutputError`` where a result cannot be kept.
     """
-    from railweave.bench.plan import Plan, read_plan
-    from railweave.bench.running.carrying import Ways, carried_out, hosts_of, waiting
-    from railweave.bench.running.choosing import chosen
-    from railweave.bench.running.collective import RANKS, Launch
-    from railweave.bench.running.keeping import Keeper
-    from railweave.bench.running.shells import HERE, Shells
-    from railweave.bench.running.summary import Carried, command
-    from railweave.collect.access_file import read_access
-    from railweave.store.store import opened
+    from railweave.live.collect.access_file import read_access
+    from railweave.operations.bench.plan import Plan, read_plan
+    from railweave.operations.bench.running.carrying import Ways, carried_out, hosts_of, waiting
+    from railweave.operations.bench.running.choosing import chosen
+    from railweave.operations.bench.running.collective import RANKS, Launch
+    from railweave.operations.bench.running.keeping import Keeper
+    from railweave.operations.bench.running.shells import HERE, Shells
+    from railweave.operations.bench.running.summary import Carried, command
+    from railweave.operations.store.store import opened
 
     say = progress or silent
     given = plan if isinstance(plan, Plan) else read_plan(plan)
@@ -178,8 +178,8 @@ def _outputs(plan: Plan | Path | str, store: Path | str, outputs: Path | str | N
 
 def _had(store: Path | str, digest: str, place: Path, *, make: bool) -> dict[str, bool]:
     """Names of runs that the store has; of a file that is not there none, and a database gets its tables."""
-    from railweave.bench.running.keeping import Keeper
-    from railweave.store.store import opened
+    from railweave.operations.bench.running.keeping import Keeper
+    from railweave.operations.store.store import opened
 
     database = str(store).startswith(("postgresql://", "postgres://"))
     if not database and not Path(store).exists():
@@ -190,7 +190,7 @@ def _had(store: Path | str, digest: str, place: Path, *, make: bool) -> dict[str
 
 def _scripts(network: Network, own: Path | None) -> dict[str, str]:
     """``mpirun.sh`` by server, as ``build`` writes it, or a file of the user's own."""
-    from railweave.render.host.cluster import cluster_files
+    from railweave.outputs.rendering.host.cluster import cluster_files
 
     files = cluster_files(network)
     found: dict[str, str] = {}
@@ -210,9 +210,9 @@ def _scripts(network: Network, own: Path | None) -> dict[str, str]:
 
 def _environment(network: Network, plan: Plan, fabric: Network | Path | str | None) -> Environment:
     """What holds for all runs: the design, variables of jobs, the plugin, what switches were last given."""
-    from railweave.deploy.journal import opened
-    from railweave.device.host import host_config
-    from railweave.store.records import Environment, pairs
+    from railweave.model.device.host import host_config
+    from railweave.operations.deploy.journal import opened
+    from railweave.operations.store.records import Environment, pairs
 
     variables: dict[str, str] = {}
     for server in network.servers:
@@ -239,9 +239,9 @@ def _checked(
     network: Network, ways: AccessFile, names: Sequence[str], *, sudo: bool, say: Callable[[str], None]
 ) -> dict[str, object]:
     """What `railweave host check` says of each server: how many of each verdict, and what is not well; or why it does not answer."""
-    from railweave.device.host import host_config
-    from railweave.fleet.running import Task, check
-    from railweave.render.host.host_json import host_json
+    from railweave.live.fleet.running import Task, check
+    from railweave.model.device.host import host_config
+    from railweave.outputs.rendering.host.host_json import host_json
 
     there = [name for name in names if name in {one.name for one in network.servers}]
     with in_force(network.catalog):

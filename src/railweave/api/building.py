@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from railweave.api.saved import captured, designed_for
 from railweave.api.sources import load_pair, network_of, path_of, silent
-from railweave.catalog import in_force
-from railweave.network.model import Network
-from railweave.outputs.steps import build as _build
+from railweave.model.catalog import in_force
+from railweave.model.network.model import Network
+from railweave.outputs.folder.steps import build as _build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.outputs.differences import NetworkDiff
-    from railweave.outputs.steps import Built
-    from railweave.outputs.verify.run import Verified
+    from railweave.outputs.folder.differences import NetworkDiff
+    from railweave.outputs.folder.steps import Built
+    from railweave.outputs.folder.verify.run import Verified
 
 
 def build(
@@ -74,7 +74,7 @@ def diff(
 
     ``equal`` of the result says whether nothing changes, ``lines()`` are the changes as text. Raises as ``load`` does.
     """
-    from railweave.outputs.differences import diff as differences  # brings every renderer with it
+    from railweave.outputs.folder.differences import diff as differences  # brings every renderer with it
 
     before, after = load_pair(
         old, new, device=[*device, *new_device], old_device=[*device, *old_device], hardware=hardware
@@ -113,7 +113,7 @@ def verify(
     A validator that is not there is reported as skipped, with the reason. ``good`` of the result is False where a
     finding is an error; iterating over it gives the findings, errors first (docs/findings.md). Raises as ``load`` does.
     """
-    from railweave.outputs.verify.run import verify as run  # brings every check and renderer with it
+    from railweave.outputs.folder.verify.run import verify as run  # brings every check and renderer with it
 
     network = network_of(source, device, hardware)
     given = None if design_only or running is not None or isinstance(source, Network) else Path(source)

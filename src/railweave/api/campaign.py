@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.api.sites import designed_as, site_of
 from railweave.api.sources import load, path_of, silent
-from railweave.catalog import in_force
 from railweave.counting import counted
 from railweave.errors import FileLine, InputError, Option, Problem
+from railweave.model.catalog import in_force
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from railweave.deploy.campaign.carrying import Limits, Result
-    from railweave.deploy.campaign.plan import Campaign, Planned
-    from railweave.deploy.campaign.turns import Turn
-    from railweave.network.model import Network
-    from railweave.site.site import Site
+    from railweave.live.site.site import Site
+    from railweave.model.network.model import Network
+    from railweave.operations.deploy.campaign.carrying import Limits, Result
+    from railweave.operations.deploy.campaign.plan import Campaign, Planned
+    from railweave.operations.deploy.campaign.turns import Turn
 
 
 def campaign_plan(
@@ -46,10 +46,10 @@ def campaign_plan(
 
     Raises ``InputError`` for a scenario that cannot be, ``LabError`` where the lab is not up.
     """
-    from railweave.deploy.campaign.plan import Campaign
-    from railweave.deploy.campaign.turns import turns
     from railweave.design.fault_targets import fault_targets
-    from railweave.intent.scenario import read_scenario
+    from railweave.model.intent.scenario import read_scenario
+    from railweave.operations.deploy.campaign.plan import Campaign
+    from railweave.operations.deploy.campaign.turns import turns
 
     fabric, say = Path(fabric), progress or silent
     network = load(fabric, hardware=hardware)
@@ -79,14 +79,14 @@ def _planned(
     force: Sequence[str],
     hardware: Path | str | None,
 ) -> Planned:
-    from railweave.deploy.campaign import radius
-    from railweave.deploy.campaign.broken import broken, ports_by_command
-    from railweave.deploy.campaign.plan import Planned
-    from railweave.deploy.campaign.predicting import predicted
-    from railweave.deploy.left import gone
-    from railweave.deploy.making import make_plan
-    from railweave.deploy.waves import Wave
-    from railweave.intent.status_lines import with_drained
+    from railweave.model.intent.status_lines import with_drained
+    from railweave.operations.deploy.campaign import radius
+    from railweave.operations.deploy.campaign.broken import broken, ports_by_command
+    from railweave.operations.deploy.campaign.plan import Planned
+    from railweave.operations.deploy.campaign.predicting import predicted
+    from railweave.operations.deploy.left import gone
+    from railweave.operations.deploy.making import make_plan
+    from railweave.operations.deploy.waves import Wave
 
     changed = broken(site.network, site.configs, turn.targets)
     reached = radius.touched(site.network, site.configs, turn)
@@ -164,9 +164,9 @@ def campaign_run(
     ``limits``: how long switches wait until they restore themselves. Others: see ``campaign_plan``. Raises ``InputError`` where it is
     refused, ``StoppedError`` where a switch could not be restored, ``OutputError`` where somebody else is at work.
     """
-    from railweave.deploy import journal
-    from railweave.deploy.campaign.carrying import Limits, carried_out
-    from railweave.deploy.campaign.measuring import packets
+    from railweave.operations.deploy import journal
+    from railweave.operations.deploy.campaign.carrying import Limits, carried_out
+    from railweave.operations.deploy.campaign.measuring import packets
 
     fabric, say = Path(fabric), progress or silent
     if campaign.refused:
@@ -195,9 +195,9 @@ def campaign_run(
 
 def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
     """What ``lab fault`` measures of a scenario in the lab of a fabric file, which is up: the JSON object of each group of faults. Raises ``LabError``."""
-    from railweave.lab import life
-    from railweave.lab.faults.scenario import of_file, play
-    from railweave.lab.state import locked
+    from railweave.live.lab import life
+    from railweave.live.lab.faults.scenario import of_file, play
+    from railweave.live.lab.state import locked
 
     record, lab = life.attach(Path(fabric))
     with lab, locked(record.lab, "fault"):

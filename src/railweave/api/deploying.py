@@ -11,20 +11,20 @@ from railweave.api.saved import captured
 from railweave.api.sites import network_of_plan, site_of
 from railweave.api.sources import load, path_of, silent
 from railweave.api.upgrading import shifting
-from railweave.catalog import in_force
 from railweave.errors import Argument, InputError, Option, Problem
-from railweave.network.status import reachable
+from railweave.model.catalog import in_force
+from railweave.model.network.status import reachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from railweave.deploy.draining import WaitFor
-    from railweave.deploy.journal import Line, Revision, Step
-    from railweave.deploy.plan import Plan
-    from railweave.deploy.recovery import Truth
-    from railweave.deploy.traffic import Quiet
-    from railweave.deploy.upgrading import Patience
-    from railweave.site.site import Site
+    from railweave.live.site.site import Site
+    from railweave.operations.deploy.draining import WaitFor
+    from railweave.operations.deploy.journal import Line, Revision, Step
+    from railweave.operations.deploy.plan import Plan
+    from railweave.operations.deploy.recovery import Truth
+    from railweave.operations.deploy.traffic import Quiet
+    from railweave.operations.deploy.upgrading import Patience
 
 
 def deploy_plan(
@@ -54,8 +54,8 @@ def deploy_plan(
 
     Raises ``InputError`` for wrong input, ``LabError`` where the lab is not up.
     """
-    from railweave.deploy.making import make_plan
-    from railweave.state.capture import read_capture
+    from railweave.model.state.capture import read_capture
+    from railweave.operations.deploy.making import make_plan
 
     if (capture is not None) + live + lab != 1:
         fix = "give a folder of saved configurations, or --live to ask the switches now, or --lab"
@@ -105,8 +105,8 @@ def _hosts(
     site: Site, only: Sequence[str], say: Callable[[str], None]
 ) -> tuple[dict[str, tuple[dict[str, str], dict[str, str]]], dict[str, str]]:
     """What servers run with what they should run, and those that did not answer."""
-    from railweave.deploy.host_files import host_files
-    from railweave.fleet.host_tree import FILE
+    from railweave.live.fleet.host_tree import FILE
+    from railweave.operations.deploy.host_files import host_files
 
     names = [name for name in site.servers if not only or name in only]
     texts, silent_ones = host_files(site, names, lambda name, what: say(f"{name}: {what}"))
@@ -143,9 +143,9 @@ def deploy_apply(
 
     Raises ``InputError`` for a plan that is refused, or older than the fabric file, ``StoppedError`` where it went no further, ``OutputError`` where somebody else is at work.
     """
-    from railweave.deploy import applying, journal
-    from railweave.deploy.plan import read_plan
-    from railweave.outputs.secrets_file import read_secrets
+    from railweave.operations.deploy import applying, journal
+    from railweave.operations.deploy.plan import read_plan
+    from railweave.outputs.folder.secrets_file import read_secrets
 
     found, values = read_plan(Path(plan)), read_secrets(path_of(secrets))
     applying.may_be_applied(found, values)
@@ -168,9 +168,9 @@ def deploy_status(
 
     Raises ``InputError`` as ``load`` does, ``LabError`` where the lab is not up.
     """
-    from railweave.deploy import applying, journal
-    from railweave.deploy.recovery import truths
-    from railweave.deploy.upgrade_status import releases
+    from railweave.operations.deploy import applying, journal
+    from railweave.operations.deploy.recovery import truths
+    from railweave.operations.deploy.upgrade_status import releases
 
     fabric = Path(fabric)
     with journal.opened(fabric) as rows:
@@ -187,7 +187,7 @@ def deploy_status(
 
 def deploy_history(fabric: Path | str) -> list[Revision]:
     """Every revision of a network, the newest first."""
-    from railweave.deploy import journal
+    from railweave.operations.deploy import journal
 
     with journal.opened(Path(fabric)) as rows:
         return rows.revisions()
@@ -198,7 +198,7 @@ def deploy_log(fabric: Path | str, revision: int) -> tuple[Revision, list[Line],
 
     Raises ``SpecError`` where there is no such revision.
     """
-    from railweave.deploy import journal
+    from railweave.operations.deploy import journal
 
     with journal.opened(Path(fabric)) as rows:
         return rows.revision(revision), rows.log(revision), rows.steps(revision)
@@ -229,8 +229,8 @@ def deploy_resume(
 
     Raises ``InputError`` where nothing was interrupted, and as ``deploy_apply`` does.
     """
-    from railweave.deploy import applying, journal
-    from railweave.outputs.secrets_file import read_secrets
+    from railweave.operations.deploy import applying, journal
+    from railweave.outputs.folder.secrets_file import read_secrets
 
     fabric, values = Path(fabric), read_secrets(path_of(secrets))
     with journal.at_work(fabric) as rows:
@@ -264,9 +264,9 @@ def deploy_rollback(
 
     Raises ``InputError`` where there is no such revision, and as ``deploy_plan`` does.
     """
-    from railweave.deploy import journal
-    from railweave.deploy.host_files import host_files
-    from railweave.deploy.making import plan_back
+    from railweave.operations.deploy import journal
+    from railweave.operations.deploy.host_files import host_files
+    from railweave.operations.deploy.making import plan_back
 
     fabric, say = Path(fabric), progress or silent
     network = load(fabric, hardware=hardware)
@@ -304,7 +304,7 @@ def deploy_rollback(
 
 
 def _wait_for(command: str | None, seconds: float) -> WaitFor | None:
-    from railweave.deploy.draining import WaitFor
+    from railweave.operations.deploy.draining import WaitFor
 
     return None if command is None else WaitFor(command, seconds)
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from railweave.api.sites import designed_as, site_of
 from railweave.api.sources import load, silent
-from railweave.catalog import in_force
 from railweave.errors import Argument, InputError, Problem
+from railweave.model.catalog import in_force
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.deploy.drain import Named
-    from railweave.deploy.plan import Plan
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
+    from railweave.operations.deploy.drain import Named
+    from railweave.operations.deploy.plan import Plan
 
 
 def deploy_drain(
@@ -38,8 +38,8 @@ def deploy_drain(
 
     Nothing is changed; the plan has the fabric file's ``status:`` as it will be. Raises ``InputError`` for an unknown name, ``LabError`` where the lab is not up.
     """
-    from railweave.deploy.drain import named
-    from railweave.intent.status_lines import with_drained, without_drained
+    from railweave.model.intent.status_lines import with_drained, without_drained
+    from railweave.operations.deploy.drain import named
 
     fabric = Path(fabric)
     before = load(fabric, hardware=hardware)
@@ -78,8 +78,8 @@ def deploy_undrain(
 
     - ``again``: it is none; switches that still run what a drain told them, for the end of it came no further, are brought back.
     """
-    from railweave.deploy.drain import named
-    from railweave.intent.status_lines import with_active, with_drained, without_drained
+    from railweave.model.intent.status_lines import with_active, with_drained, without_drained
+    from railweave.operations.deploy.drain import named
 
     fabric = Path(fabric)
     before = load(fabric, hardware=hardware)
@@ -111,7 +111,7 @@ def deploy_undrain(
 
 def _is_drained(network: Network, pattern: str) -> bool:
     """Whether all that a line of ``status:`` names is drained."""
-    from railweave.deploy.drain import named
+    from railweave.operations.deploy.drain import named
 
     devices = {one.name for one in (*network.switches, *network.servers)}
     return {pattern} <= network.drained if pattern in devices else named(network, pattern).links <= network.drained
@@ -132,10 +132,10 @@ def _planned(
     progress: Callable[[str], None],
 ) -> Plan:
     """The plan from one network to another; ``other`` says which switches a drain touches at all, also where the file has it already."""
-    from railweave.deploy import drain as draining
-    from railweave.deploy.left import capacity, gone, still_used
-    from railweave.deploy.making import make_plan
-    from railweave.deploy.waves import forced
+    from railweave.operations.deploy import drain as draining
+    from railweave.operations.deploy.left import capacity, gone, still_used
+    from railweave.operations.deploy.making import make_plan
+    from railweave.operations.deploy.waves import forced
 
     before, after = networks
     links = frozenset(link for one in found for link in one.links)

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
-    from railweave.bench.plan import Plan as BenchPlan
-    from railweave.intent.study import Study
-    from railweave.network.model import Network
-    from railweave.site.site import Site
-    from railweave.store.records import Run
-    from railweave.tune.distributed import OnRay
-    from railweave.tune.hardware import Measured, Way
-    from railweave.tune.run import Outcome
-    from railweave.tune.simulated import Simulated, Task
+    from railweave.live.site.site import Site
+    from railweave.model.intent.study import Study
+    from railweave.model.network.model import Network
+    from railweave.operations.bench.plan import Plan as BenchPlan
+    from railweave.operations.store.records import Run
+    from railweave.operations.tune.distributed import OnRay
+    from railweave.operations.tune.hardware import Measured, Way
+    from railweave.operations.tune.run import Outcome
+    from railweave.operations.tune.simulated import Simulated, Task
 
 DATABASE, RUNS = "study.db", "runs.db"
 """Files in a study's folder: what the search knows, and the benchmarks that were run."""
@@ -42,8 +42,8 @@ def evaluated(
     progress: Callable[[str], None],
 ) -> Outcome:
     """A study by the evaluator that it asks for, which is let go of at the end, however that comes."""
-    from railweave.tune.hardware import Measured
-    from railweave.tune.run import digest_of, run_study
+    from railweave.operations.tune.hardware import Measured
+    from railweave.operations.tune.run import digest_of, run_study
 
     opened: list[Simulated | OnRay | Measured] = []
 
@@ -81,8 +81,8 @@ def evaluated(
 
 def simulator_of(task: Task, workers: int | None, ray: str | None) -> Simulated | OnRay:
     """The simulator, here or in a cluster."""
-    from railweave.tune.distributed import OnRay
-    from railweave.tune.simulated import Simulated
+    from railweave.operations.tune.distributed import OnRay
+    from railweave.operations.tune.simulated import Simulated
 
     return Simulated(task, workers or os.cpu_count() or 1) if ray is None else OnRay(task, workers, ray)
 
@@ -98,10 +98,10 @@ def way_of(
     """How hardware is reached and measured."""
     from railweave.api.bench_run import bench_run
     from railweave.api.sites import site_of
-    from railweave.bench.running.collective import RANKS
-    from railweave.bench.running.shells import HERE
-    from railweave.outputs.secrets_file import read_secrets
-    from railweave.tune.hardware import Way
+    from railweave.operations.bench.running.collective import RANKS
+    from railweave.operations.bench.running.shells import HERE
+    from railweave.operations.tune.hardware import Way
+    from railweave.outputs.folder.secrets_file import read_secrets
 
     how, fabric = task.study.study.bench, task.study.fabric
 

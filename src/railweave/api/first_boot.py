@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.sources import load, path_of
-from railweave.catalog import in_force
+from railweave.model.catalog import in_force
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.deploy.ztp.making import Made
+    from railweave.operations.deploy.ztp.making import Made
 
 
 def deploy_ztp(
@@ -35,8 +35,8 @@ def deploy_ztp(
 
     Serial numbers are those of the inventory. Raises ``InputError`` where no switch has one, or a secret has no value.
     """
-    from railweave.deploy.ztp.making import make, write
-    from railweave.outputs.secrets_file import read_secrets
+    from railweave.operations.deploy.ztp.making import make, write
+    from railweave.outputs.folder.secrets_file import read_secrets
 
     network = load(Path(fabric), hardware=hardware)
     with in_force(network.catalog):

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.api.sources import network_of, path_of, silent
-from railweave.catalog import in_force
 from railweave.errors import InputError, Option, Problem
+from railweave.model.catalog import in_force
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from railweave.fleet.checked import Checked
-    from railweave.fleet.meshed import Meshed
-    from railweave.fleet.probes import Probe
-    from railweave.fleet.running import Answer, Reply
-    from railweave.network.model import Network
+    from railweave.live.fleet.checked import Checked
+    from railweave.live.fleet.meshed import Meshed
+    from railweave.live.fleet.probes import Probe
+    from railweave.live.fleet.running import Answer, Reply
+    from railweave.model.network.model import Network
 
 
 def fleet_check(
@@ -43,14 +43,14 @@ def fleet_check(
     A server that does not answer is a row of the result; one that ``status:`` takes away is not asked. Raises ``InputError`` for
     wrong input, and as ``load`` does.
     """
-    from railweave.collect.access_file import read_access
-    from railweave.device.host import host_config
-    from railweave.fleet.checked import checked
-    from railweave.fleet.running import Task, check
-    from railweave.fleet.sharing import Place
     from railweave.host.checks.running import chosen
     from railweave.host.failure import HostInputError
-    from railweave.render.host.host_json import host_json
+    from railweave.live.collect.access_file import read_access
+    from railweave.live.fleet.checked import checked
+    from railweave.live.fleet.running import Task, check
+    from railweave.live.fleet.sharing import Place
+    from railweave.model.device.host import host_config
+    from railweave.outputs.rendering.host.host_json import host_json
 
     network, ways = network_of(source, device, hardware), read_access(path_of(access))
     try:
@@ -96,11 +96,11 @@ def fleet_mesh(
     ``hosts`` are those that send; whom they send to may be others. The arguments are those of ``fleet_check``, and so is what is
     raised.
     """
-    from railweave.collect.access_file import read_access
-    from railweave.fleet import rdma
-    from railweave.fleet.meshed import meshed, rdma_programs
-    from railweave.fleet.probes import plan, probe_file
-    from railweave.fleet.running import Task, probe
+    from railweave.live.collect.access_file import read_access
+    from railweave.live.fleet import rdma
+    from railweave.live.fleet.meshed import meshed, rdma_programs
+    from railweave.live.fleet.probes import plan, probe_file
+    from railweave.live.fleet.running import Task, probe
 
     network, ways = network_of(source, device, hardware), read_access(path_of(access))
     names = _asked([one.name for one in network.servers if one.name not in network.absent], hosts)
@@ -143,7 +143,7 @@ def fleet_mesh(
 
 def _asked(there: Iterable[str], hosts: str | None) -> list[str]:
     """The servers that are meant, in the network's order. Raises ``InputError``."""
-    from railweave.intent.names import expand
+    from railweave.model.intent.names import expand
 
     names = list(there)
     if hosts is None:

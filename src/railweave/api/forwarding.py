@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.analysis.routing.paths import queue_pair_paths
 from railweave.api.sources import network_of
-from railweave.device.build import device_config
 from railweave.errors import InputError, NetworkPart, Problem
+from railweave.model.device.build import device_config
 from railweave.nearest import nearest
-from railweave.routing.control_plane import ControlPlane
-from railweave.routing.paths import queue_pair_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from railweave.device.model import DeviceConfig
-    from railweave.network.model import Network
-    from railweave.routing.paths import QueuePairPath
-    from railweave.routing.table import Routes
+    from railweave.analysis.routing.paths import QueuePairPath
+    from railweave.analysis.routing.table import Routes
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
 
 
 def routes(

@@ -7,19 +7,19 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from railweave.api.sources import load, network_of, path_of, silent
-from railweave.catalog import in_force
 from railweave.errors import Argument, InputError, Problem
-from railweave.network.model import Network
+from railweave.model.catalog import in_force
+from railweave.model.network.model import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.collect.collect import Collected
-    from railweave.device.expected import Keys
-    from railweave.live.check import Checked
-    from railweave.live.fill import Filled
-    from railweave.state.device_state import DeviceState
-    from railweave.state.question import Question
+    from railweave.live.check.check import Checked
+    from railweave.live.check.fill import Filled
+    from railweave.live.collect.collect import Collected
+    from railweave.model.device.expected import Keys
+    from railweave.model.state.device_state import DeviceState
+    from railweave.model.state.question import Question
 
 
 def questions_of(
@@ -40,8 +40,8 @@ def questions_of(
 
     Raises ``InputError`` for a name that the network has not, and as ``load`` does.
     """
-    from railweave.collect.access_file import read_access
-    from railweave.collect.plan import plan
+    from railweave.live.collect.access_file import read_access
+    from railweave.live.collect.plan import plan
 
     asked = plan(network_of(source, device, hardware), read_access(None), only=only, servers=servers, tables=tables)
     return {one.target.name: one.questions for one in asked}
@@ -74,12 +74,12 @@ def collect(
     A device that does not answer is a row of the result. Raises ``InputError`` for wrong input and a folder that is no
     capture, ``OutputError`` where it cannot be written, and as ``load`` does.
     """
-    from railweave.collect.access_file import read_access
-    from railweave.collect.collect import collect as ask
-    from railweave.collect.plan import plan
+    from railweave.live.collect.access_file import read_access
+    from railweave.live.collect.collect import collect as ask
+    from railweave.live.collect.plan import plan
 
     if lab:
-        from railweave.lab.asking import ask as ask_lab
+        from railweave.live.lab.asking import ask as ask_lab
 
         if isinstance(source, Network) or access is not None:
             fix = "give the file that `railweave lab up` was given, and no access.yaml"
@@ -112,7 +112,7 @@ def states(
 
     What could not be read is in ``notes`` of each. Raises ``InputError`` for a folder that is no capture, and as ``load`` does.
     """
-    from railweave.state.capture import read_capture
+    from railweave.model.state.capture import read_capture
     from railweave.systems.reading import read_states
 
     network = network_of(source, device, hardware)
@@ -154,8 +154,8 @@ def check(
     its lines; a build folder and a network have none. ``good`` of the result is False where a finding is an error. Raises
     ``InputError`` for a folder that is no capture or has nothing of this network, for an unknown id, and as ``load`` does.
     """
-    from railweave.live.check import check as run  # brings every reader with it
-    from railweave.state.capture import read_capture
+    from railweave.live.check.check import check as run  # brings every reader with it
+    from railweave.model.state.capture import read_capture
 
     if (capture is not None) + live + lab != 1:
         fix = "give the folder that `railweave collect` wrote, or --live to ask the devices now, or --lab where `railweave lab up` has run"
@@ -164,7 +164,7 @@ def check(
         what = "--access, --ask, --servers, --output and --no-redact say how devices are asked"
         raise InputError([Problem(Argument("check"), what, "add --live, or leave them out")])
     if lab:
-        from railweave.lab.check import check as of_lab
+        from railweave.live.lab.check import check as of_lab
 
         if since is not None or isinstance(source, Network) or device:
             fix = "collect twice from the lab (`railweave collect --lab`), or leave --since and --device out"
@@ -189,7 +189,9 @@ def check(
             )
         found = read_capture(Path(capture))
         if found.meta.lab is not None:
-            from railweave.lab.check import check_capture as run  # its slice and its timers, with what a lab cannot say
+            from railweave.live.lab.check import (
+                check_capture as run,  # its slice and its timers, with what a lab cannot say
+            )
         return run(
             network,
             found,
@@ -217,8 +219,8 @@ def fill_inventory(
 
     ``difference()`` of the result are the changes as text. Raises as ``check`` does, and ``OutputError`` where it cannot be written.
     """
-    from railweave.live.fill import fill
-    from railweave.state.capture import read_capture
+    from railweave.live.check.fill import fill
+    from railweave.model.state.capture import read_capture
     from railweave.writing import write_file
 
     network = load(fabric, device=device, hardware=hardware)
@@ -232,7 +234,7 @@ def lines_of(source: Network | Path | str) -> Callable[[Keys], tuple[str, int]]:
     """The file and line of a part of the fabric file; nowhere for what is designed already."""
     if isinstance(source, Network) or Path(source).is_dir():
         return lambda _: ("", 0)
-    from railweave.intent.reading.document import read_document
+    from railweave.model.intent.reading.document import read_document
 
     document = read_document(Path(source))
     return lambda keys: (Path(source).name, document.line(keys))

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.sources import network_of, path_of
-from railweave.catalog import in_force
 from railweave.errors import Argument, InputError, Problem
+from railweave.model.catalog import in_force
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Literal
 
-    from railweave.device.model import DeviceConfig
-    from railweave.network.model import Network
-    from railweave.simulation.grid import Grid
-    from railweave.simulation.job_run import JobPrediction
-    from railweave.simulation.training.answer import TrainingPrediction
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
+    from railweave.prediction.simulation.grid import Grid
+    from railweave.prediction.simulation.job_run import JobPrediction
+    from railweave.prediction.simulation.training.answer import TrainingPrediction
 
 
 def simulate(
@@ -76,9 +76,9 @@ def simulate(
     ``polars.DataFrame`` or ``pandas.DataFrame``. Raises ``InputError`` for an argument or a scenario that cannot be, several
     sizes among them, and as ``load`` does.
     """
-    from railweave.simulation.job_fabric import job_network
-    from railweave.simulation.question import answer, questions
-    from railweave.simulation.settings import by_name
+    from railweave.prediction.simulation.job_fabric import job_network
+    from railweave.prediction.simulation.question import answer, questions
+    from railweave.prediction.simulation.settings import by_name
 
     network = job_network(network_of(source, device, hardware), fabric)
     with in_force(network.catalog):
@@ -100,7 +100,7 @@ def simulate(
             "configs": configs,
         }
         if seeds > 1:
-            from railweave.simulation.seeds import over_seeds
+            from railweave.prediction.simulation.seeds import over_seeds
 
             return over_seeds(network, given, seeds, watch=watch)
         asked = questions(network, given)
@@ -148,9 +148,9 @@ def simulate_grid(
     Scripts that call this ask ``if __name__ == "__main__":`` first, as the processes import the script again. Raises ``InputError``
     for a value that cannot be, for more than 400 combinations, and as ``load`` does.
     """
-    from railweave.simulation.grid import dimensions_of, grid
-    from railweave.simulation.job_fabric import job_network
-    from railweave.simulation.settings import by_name
+    from railweave.prediction.simulation.grid import dimensions_of, grid
+    from railweave.prediction.simulation.job_fabric import job_network
+    from railweave.prediction.simulation.settings import by_name
 
     network = job_network(network_of(source, device, hardware), fabric)
     with in_force(network.catalog):
@@ -204,9 +204,9 @@ def simulate_training(
 
     Times end in ``_ps`` (10^-12 s). Raises ``InputError`` for what cannot be, with lines of the files, and as ``load`` does.
     """
-    from railweave.simulation.job_fabric import job_network
-    from railweave.simulation.question import background as traffic
-    from railweave.simulation.training.question import predict_training
+    from railweave.prediction.simulation.job_fabric import job_network
+    from railweave.prediction.simulation.question import background as traffic
+    from railweave.prediction.simulation.training.question import predict_training
 
     whole = network_of(source, device, hardware)
     network = job_network(whole, fabric)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from railweave.api.sites import INVENTORY, designed_with, site_of
 from railweave.api.sources import load, silent
-from railweave.catalog import in_force
 from railweave.errors import Argument, InputError, Problem
-from railweave.intent.reading.source import companion
+from railweave.model.catalog import in_force
+from railweave.model.intent.reading.source import companion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from railweave.deploy.plan import Plan
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
+    from railweave.operations.deploy.plan import Plan
 
 
 def deploy_replace(
@@ -40,13 +40,13 @@ def deploy_replace(
     replaced switch that answers already gets its whole configuration. Raises ``InputError`` for a name or a value that cannot be, and
     ``LabError`` where the lab is not up.
     """
-    from railweave.deploy.host_files import host_files
-    from railweave.deploy.making import make_plan
-    from railweave.deploy.replacement import Replacement, cells, follows, inventory_text, part
-    from railweave.device.build import device_config
-    from railweave.device.host import host_config
-    from railweave.fleet.host_tree import FILE
-    from railweave.live.learnt import filled
+    from railweave.live.check.learnt import filled
+    from railweave.live.fleet.host_tree import FILE
+    from railweave.model.device.build import device_config
+    from railweave.model.device.host import host_config
+    from railweave.operations.deploy.host_files import host_files
+    from railweave.operations.deploy.making import make_plan
+    from railweave.operations.deploy.replacement import Replacement, cells, follows, inventory_text, part
 
     fabric, say = Path(fabric), progress or silent
     before = load(fabric, hardware=hardware)

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.sources import network_of, path_of, silent
-from railweave.catalog import in_force, packaged
-from railweave.catalog.hardware_files import own_hardware
-from railweave.device.build import device_config
-from railweave.render.network import emulation
+from railweave.model.catalog import in_force, packaged
+from railweave.model.catalog.hardware_files import own_hardware
+from railweave.model.device.build import device_config
+from railweave.outputs.rendering.network import emulation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.adopt.adopt import Imported
-    from railweave.device.model import DeviceConfig
-    from railweave.drift.drift import Drift
-    from railweave.network.model import Network
+    from railweave.analysis.adopt.adopt import Imported
+    from railweave.analysis.drift.drift import Drift
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
 
 
 def drift(
@@ -39,7 +39,7 @@ def drift(
     ``equal`` of the result says whether nothing differs on switches that were captured, ``proven`` whether that is all of them; ``lines()`` are the differences as text. Secrets that devices show redacted or hashed
     are not compared. Raises ``InputError`` for a folder that is no capture, and as ``load`` does.
     """
-    from railweave.drift.drift import drift as differences  # brings every reader with it
+    from railweave.analysis.drift.drift import drift as differences  # brings every reader with it
 
     network = network_of(source, device, hardware)
     with in_force(network.catalog):
@@ -62,7 +62,7 @@ def running(
     Raises ``InputError`` for a folder that is no capture, with file and line of a configuration that cannot be read, and as
     ``load`` does.
     """
-    from railweave.drift.running import running_configs
+    from railweave.analysis.drift.running import running_configs
 
     network = network_of(source, device, hardware)
     with in_force(network.catalog):
@@ -100,8 +100,8 @@ def adopt(
     the design of the file gives back, and ``notes`` what is not in it. Raises ``InputError`` for a folder that is no
     capture, with file and line of a configuration that cannot be read, and where the fabric file that was found cannot be designed.
     """
-    from railweave.adopt.adopt import imported_folder  # brings every reader with it
-    from railweave.adopt.equipment import asked_models
+    from railweave.analysis.adopt.adopt import imported_folder  # brings every reader with it
+    from railweave.analysis.adopt.equipment import asked_models
 
     with in_force(packaged().with_hardware(own_hardware(path_of(hardware)).hardware)):
         return imported_folder(name, Path(folder), asked_models(device), path_of(draft), progress or silent)
@@ -109,7 +109,7 @@ def adopt(
 
 def captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:
     """The texts of the configuration of each device in a capture, by their path; servers have none."""
-    from railweave.state.capture import read_capture
+    from railweave.model.state.capture import read_capture
     from railweave.systems import system
 
     found = read_capture(Path(capture))
@@ -124,12 +124,12 @@ def captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]
 
 def designed_for(network: Network, capture: Path | str) -> tuple[Network, dict[str, DeviceConfig] | None]:
     """What a capture is held against: the network and its own configurations (None), or those of the lab that it is of."""
-    from railweave.state.capture import read_capture
+    from railweave.model.state.capture import read_capture
 
     found = read_capture(Path(capture))
     if found.meta.lab is None:
         return network, None
-    from railweave.lab.captured import plan_of  # what else drift does needs nothing of labs
+    from railweave.live.lab.captured import plan_of  # what else drift does needs nothing of labs
 
     plan = plan_of(network, found)
     return plan.network, plan.configs

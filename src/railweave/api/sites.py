@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING
 
 from railweave.api.sources import load, path_of
 from railweave.errors import InputError, Option, Problem
-from railweave.intent.lock import read_lock
-from railweave.intent.reading.source import companion
-from railweave.outputs.steps import design_file
+from railweave.model.intent.lock import read_lock
+from railweave.model.intent.reading.source import companion
+from railweave.outputs.folder.steps import design_file
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.deploy.plan import Plan
-    from railweave.network.model import Network
-    from railweave.site.site import Asking, Site
+    from railweave.live.site.site import Asking, Site
+    from railweave.model.network.model import Network
+    from railweave.operations.deploy.plan import Plan
 
 
 def site_of(fabric: Path, network: Network, *, lab: bool, access: Path | str | None) -> Site:
     """How the devices of a network are asked and changed. Raises as ``read_access`` does, and ``LabError``."""
-    from railweave.collect.access_file import read_access
+    from railweave.live.collect.access_file import read_access
 
     if lab:
-        from railweave.site import lab as in_lab
+        from railweave.live.site import lab as in_lab
 
         return in_lab.site(fabric, network, None if access is None else read_access(path_of(access)))
-    from railweave.site import access as by_access
+    from railweave.live.site import access as by_access
 
     return by_access.site(network, read_access(path_of(access)))
 
@@ -46,17 +46,17 @@ def asking_of(
     progress: Callable[[str], None],
 ) -> Asking:
     """How the devices of a network are asked; of a lab as it was brought up. Raises as ``load`` and ``collect`` do, and ``LabError``."""
-    from railweave.collect.access_file import read_access
+    from railweave.live.collect.access_file import read_access
 
     if lab:
-        from railweave.lab import life
-        from railweave.site import lab as in_lab
+        from railweave.live.lab import life
+        from railweave.live.site import lab as in_lab
 
         life.need_root("watch", fabric)
         if access is not None:
             raise InputError([Problem(Option("--access"), "a lab's devices are reached here", "leave it out")])
         return in_lab.asking(fabric, only=only, servers=servers)
-    from railweave.site import access as by_access
+    from railweave.live.site import access as by_access
 
     network = load(fabric, device=device, hardware=hardware)
     return by_access.asking(network, read_access(path_of(access)), only=only, servers=servers, progress=progress)
@@ -88,7 +88,7 @@ INVENTORY = "inventory.csv"
 
 def network_of_plan(fabric: Path, plan: Plan | None, hardware: Path | str | None) -> Network:
     """The network that a plan leads to: that of the fabric file, but where the plan changes that file or the inventory. Raises ``InputError``."""
-    from railweave.deploy import file_change
+    from railweave.operations.deploy import file_change
 
     if plan is None or (change := file_change.change_of(plan)) is None:
         return load(fabric, hardware=hardware)

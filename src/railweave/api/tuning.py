@@ -12,13 +12,13 @@ from railweave.errors import InputError, Option, OutputError, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.intent.scenario import Setting
-    from railweave.network.model import Network
-    from railweave.tune.by_rule import Derived, Ruled
-    from railweave.tune.diagnosing import Diagnosis
-    from railweave.tune.measuring import Refused, Sample
-    from railweave.tune.rehearsing import Rehearsal
-    from railweave.tune.result import Result
+    from railweave.model.intent.scenario import Setting
+    from railweave.model.network.model import Network
+    from railweave.operations.tune.by_rule import Derived, Ruled
+    from railweave.operations.tune.diagnosing import Diagnosis
+    from railweave.operations.tune.measuring import Refused, Sample
+    from railweave.operations.tune.rehearsing import Rehearsal
+    from railweave.operations.tune.result import Result
 
 JOURNAL, RESULT, PATCH = "journal.jsonl", "result.json", "fabric.patch"
 """Files of a study in its folder."""
@@ -66,13 +66,13 @@ def tune_run(
     import json
 
     from railweave.api.evaluating import DATABASE, evaluated, one_by_one, simulator_of, way_of
-    from railweave.intent.reading.source import read_source
-    from railweave.intent.study import read_study
-    from railweave.outputs.held import held
-    from railweave.tune.result import result_of
-    from railweave.tune.scoring import as_measured
-    from railweave.tune.simulated import Task
-    from railweave.tune.space import space_of
+    from railweave.model.intent.reading.source import read_source
+    from railweave.model.intent.study import read_study
+    from railweave.operations.tune.result import result_of
+    from railweave.operations.tune.scoring import as_measured
+    from railweave.operations.tune.simulated import Task
+    from railweave.operations.tune.space import space_of
+    from railweave.outputs.folder.held import held
     from railweave.writing import write_below, write_file
 
     path = Path(study)
@@ -131,7 +131,7 @@ def tune_headroom(
 
     Raises ``InputError`` and ``SpecError`` as ``load`` does, ``OutputError`` where the file cannot be written.
     """
-    from railweave.tune.by_rule import headroom
+    from railweave.operations.tune.by_rule import headroom
 
     return _by_rule(Path(fabric), headroom, apply=apply, device=device, hardware=hardware)
 
@@ -143,7 +143,7 @@ def tune_watchdog(
 
     Arguments and errors are those of ``tune_headroom``.
     """
-    from railweave.tune.by_rule import watchdog
+    from railweave.operations.tune.by_rule import watchdog
 
     return _by_rule(Path(fabric), watchdog, apply=apply, device=device, hardware=hardware)
 
@@ -156,9 +156,9 @@ def _by_rule(
     device: Sequence[str],
     hardware: Path | str | None,
 ) -> Ruled:
-    from railweave.intent.reading.source import read_source
-    from railweave.tune.by_rule import ruled
-    from railweave.tune.patch import read_plain
+    from railweave.model.intent.reading.source import read_source
+    from railweave.operations.tune.by_rule import ruled
+    from railweave.operations.tune.patch import read_plain
     from railweave.writing import write_file
 
     network = load(fabric, device=device, hardware=hardware)
@@ -204,11 +204,11 @@ def tune_diagnose(
     Raises ``InputError`` for captures that are not of this network, or were taken the other way round, and ``OutputError``.
     """
     from railweave.api.living import check
-    from railweave.intent.reading.source import read_source
-    from railweave.state.capture import read_capture
-    from railweave.tune.diagnosing import ORDER, diagnosed, step_of, symptoms
-    from railweave.tune.patch import read_plain
-    from railweave.tune.rehearsing import rehearsal
+    from railweave.model.intent.reading.source import read_source
+    from railweave.model.state.capture import read_capture
+    from railweave.operations.tune.diagnosing import ORDER, diagnosed, step_of, symptoms
+    from railweave.operations.tune.patch import read_plain
+    from railweave.operations.tune.rehearsing import rehearsal
     from railweave.writing import write_file
 
     path = Path(fabric)
@@ -234,12 +234,12 @@ def tune_diagnose(
     said = "" if stage is None else f"{collective} of {size:,} bytes on {stage.to_text()}, {REHEARSED_SEEDS} seeds"
 
     def run(on: Rehearsal, values: dict[tuple[str, ...], Setting]) -> list[Sample] | Refused:
-        from railweave.catalog import in_force
-        from railweave.intent.study import TunedCollective
-        from railweave.simulation.job_fabric import job_network
-        from railweave.tune.designing import designed
-        from railweave.tune.measuring import Refused
-        from railweave.tune.simulated import of_collective
+        from railweave.model.catalog import in_force
+        from railweave.model.intent.study import TunedCollective
+        from railweave.operations.tune.designing import designed
+        from railweave.operations.tune.measuring import Refused
+        from railweave.operations.tune.simulated import of_collective
+        from railweave.prediction.simulation.job_fabric import job_network
 
         progress(f"rehearsing {'the step' if values else 'the values of the file'}")
         made = designed(source, values, device, path_of(hardware))

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 from railweave.api.draining import deploy_drain, deploy_undrain
 from railweave.api.sites import designed_as, network_of_plan, site_of
 from railweave.api.sources import load, silent
-from railweave.catalog import in_force
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem, unknown_switches
+from railweave.model.catalog import in_force
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from railweave.deploy.applying import How
-    from railweave.deploy.journal import Journal
-    from railweave.deploy.plan import Plan
-    from railweave.deploy.waves import Wave
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
+    from railweave.operations.deploy.applying import How
+    from railweave.operations.deploy.journal import Journal
+    from railweave.operations.deploy.plan import Plan
+    from railweave.operations.deploy.waves import Wave
     from railweave.systems.installation import Image
 
 
@@ -52,12 +52,12 @@ def deploy_upgrade(
 
     Nothing is changed. Raises ``InputError`` for wrong input, ``LabError`` where the lab is not up.
     """
-    from railweave.deploy.plan import Plan
-    from railweave.deploy.states import states
-    from railweave.deploy.upgrade import Upgrade, image_of, rendered_otherwise, restarts
-    from railweave.deploy.waves import waves
-    from railweave.live.identity import same_release
-    from railweave.routing.control_plane import ControlPlane
+    from railweave.analysis.routing.control_plane import ControlPlane
+    from railweave.live.check.identity import same_release
+    from railweave.operations.deploy.plan import Plan
+    from railweave.operations.deploy.states import states
+    from railweave.operations.deploy.upgrade import Upgrade, image_of, rendered_otherwise, restarts
+    from railweave.operations.deploy.waves import waves
     from railweave.systems import system
 
     fabric, say = Path(fabric), progress or silent
@@ -143,9 +143,9 @@ def _losses(
     hardware: Path | str | None,
 ) -> tuple[list[str], list[str]]:
     """What is gone while batches are out, as lines and as reasons to refuse: one batch of each kind is looked at, for the others are alike."""
-    from railweave.deploy.left import gone
-    from railweave.device.build import device_config
-    from railweave.intent.status_lines import with_drained
+    from railweave.model.device.build import device_config
+    from railweave.model.intent.status_lines import with_drained
+    from railweave.operations.deploy.left import gone
 
     lines, refused, seen = list[str](), list[str](), set[str]()
     text = fabric.read_text(encoding="utf-8")
@@ -179,7 +179,7 @@ def shifting(
 
     It does nothing where that is so already. It raises ``InputError`` where the drain is refused, and ``StoppedError``.
     """
-    from railweave.deploy import applying
+    from railweave.operations.deploy import applying
 
     def shift(names: Sequence[str], back: bool) -> None:
         upgrade = next(one for one in rows.under_way() if rows.plan(one.number).upgrade is not None)

@@ -1,4 +1,7 @@
-"""The command line: one module per verb, no logic. Heavy parts are imported when a verb runs."""
+"""The command line: one module per verb, no logic. Heavy parts are imported when a verb runs.
+
+Imports: ``host``, ``model``, ``design``, ``analysis``, ``prediction``, ``outputs``, ``live``, ``operations``, ``api``.
+"""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from railweave.errors import FileLine, InputError, Problem
 
 if TYPE_CHECKING:
     from railweave.api.bench import Imported
-    from railweave.bench.triage.triage import Triaged
-    from railweave.store.records import Run
+    from railweave.operations.bench.triage.triage import Triaged
+    from railweave.operations.store.records import Run
 
 app = typer.Typer(
     no_args_is_help=True, help="Plan and run benchmarks, keep their results, and find out why a run is slow or fails."
@@ -116,7 +116,7 @@ def show(
     quiet: bool = QUIET,  # noqa: ARG001 - as every verb; it takes no time
 ) -> None:
     """Show the runs of a store; of runs that are named by --run what they ran on, and every number."""
-    from railweave.store.store import opened
+    from railweave.operations.store.store import opened
 
     with opened(store) as found:
         runs = found.runs(ids=run)
@@ -161,8 +161,8 @@ def export(
 ) -> None:
     """Write the runs of a store: as CSV a line for each number, as JSON everything."""
     from railweave.errors import InputError, Option, Problem
-    from railweave.store.export import to_csv, to_json
-    from railweave.store.store import opened
+    from railweave.operations.store.export import to_csv, to_json
+    from railweave.operations.store.store import opened
     from railweave.writing import write_file
 
     forms = {".csv": to_csv, ".json": to_json}

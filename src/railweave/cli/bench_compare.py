@@ -12,8 +12,8 @@ from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, telling, waiting
 
 if TYPE_CHECKING:
-    from railweave.bench.comparing.compared import Compared
-    from railweave.bench.comparing.verdicts import Row
+    from railweave.operations.bench.comparing.compared import Compared
+    from railweave.operations.bench.comparing.verdicts import Row
 
 MOST = 40
 """Rows that are printed, the worst first."""

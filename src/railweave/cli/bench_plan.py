@@ -12,7 +12,7 @@ from railweave.cli.output import print_json, telling
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
-    from railweave.bench.plan import Memory
+    from railweave.operations.bench.plan import Memory
 
 MEMORIES: dict[str, Memory] = {"host": "host", "cuda": "cuda", "rocm": "rocm"}
 
@@ -42,7 +42,7 @@ def plan(
     Pairs of NICs run in rounds in which no two share a NIC or a link. The plan is written whole or not at all.
     """
     from railweave.api.bench_plan import bench_plan
-    from railweave.bench.planning.table import plan_text
+    from railweave.operations.bench.planning.table import plan_text
     from railweave.writing import write_file
 
     if memory is not None and memory not in MEMORIES:

@@ -38,8 +38,8 @@ def report(
     Exits 0 whatever the page says; `railweave bench compare` judges.
     """
     from railweave.api.bench_report import bench_report
-    from railweave.bench.page.page import bench_html
     from railweave.errors import InputError, Option, Problem
+    from railweave.operations.bench.page.page import bench_html
     from railweave.writing import write_file
 
     if output.suffix != ".html":

@@ -12,7 +12,7 @@ from railweave.cli.output import print_json, telling
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
-    from railweave.bench.running.collective import Launcher
+    from railweave.operations.bench.running.collective import Launcher
 
 LAUNCHERS: dict[str, Launcher] = {"mpirun": "mpirun", "srun": "srun"}
 HERE = "here"

@@ -34,8 +34,8 @@ def build(
     switch, and the configuration files of every device under devices/ and hosts/. NAME.lock is then written beside the
     fabric file. Exits 1 where a finding is an error.
     """
-    from railweave.findings import by_severity
-    from railweave.outputs.steps import build as run
+    from railweave.model.findings import by_severity
+    from railweave.outputs.folder.steps import build as run
 
     with telling(quiet=quiet or as_json) as say:
         built = run(

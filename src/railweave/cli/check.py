@@ -14,7 +14,7 @@ from railweave.counting import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.live.punch_list import Task
+    from railweave.live.check.punch_list import Task
 
 
 def check(
@@ -73,11 +73,11 @@ def check(
             progress=say,
         )
     if junit is not None:
-        from railweave.live.junit import junit as document
+        from railweave.live.check.junit import junit as document
 
         write_file(junit, document(result))
     if html is not None:
-        from railweave.report.living import living_html
+        from railweave.outputs.report.living import living_html
 
         rows = [(one.rack, one.device, one.port, one.do, one.because) for one in result.tasks]
         write_file(html, living_html(result.network, result.findings, rows, len(result.devices), len(result.answered)))

@@ -12,7 +12,7 @@ from railweave.cli.output import print_json, telling
 from railweave.counting import counted
 
 if TYPE_CHECKING:
-    from railweave.collect.collect import Collected
+    from railweave.live.collect.collect import Collected
 
 
 def collect(

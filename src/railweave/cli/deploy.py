@@ -137,8 +137,8 @@ def apply(
     Where a wave fails it is taken back, and nothing after it begins. Exits 1 then.
     """
     from railweave.api.deploying import deploy_apply
-    from railweave.deploy.traffic import Quiet
-    from railweave.deploy.upgrading import Patience
+    from railweave.operations.deploy.traffic import Quiet
+    from railweave.operations.deploy.upgrading import Patience
 
     confirmed(plan, digest, agreed=yes or dry_run, as_json=as_json)
     with telling(quiet=quiet or as_json) as say:
@@ -171,8 +171,8 @@ def status(
 ) -> None:
     """Ask the switches of the last apply what they run, and lay it beside the journal. Nothing is changed. Exits 1 after an interruption."""
     from railweave.api.deploying import deploy_status
-    from railweave.deploy.journal import who_is_at_work
-    from railweave.deploy.upgrade_status import Runs
+    from railweave.operations.deploy.journal import who_is_at_work
+    from railweave.operations.deploy.upgrade_status import Runs
 
     if who := who_is_at_work(fabric):
         typer.echo(f"{who} is at work on {fabric} now", err=True)
@@ -249,8 +249,8 @@ def resume(
 ) -> None:
     """End an apply that was interrupted: by a kill, a loss of power, or a lost connection. Its unfinished wave is brought back, and begun again."""
     from railweave.api.deploying import deploy_resume
-    from railweave.deploy.traffic import Quiet
-    from railweave.deploy.upgrading import Patience
+    from railweave.operations.deploy.traffic import Quiet
+    from railweave.operations.deploy.upgrading import Patience
 
     with telling(quiet=quiet or as_json) as say:
         revision = deploy_resume(

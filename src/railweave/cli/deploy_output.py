@@ -16,8 +16,8 @@ from railweave.errors import InputError, Option, Problem
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railweave.deploy.journal import Revision
-    from railweave.deploy.plan import Plan
+    from railweave.operations.deploy.journal import Revision
+    from railweave.operations.deploy.plan import Plan
 
 
 HOW_TO_END = (
@@ -73,8 +73,8 @@ def confirmed(path: Path, digest: str, *, agreed: bool, as_json: bool) -> None:
 
     ``agreed``: no digest is needed.
     """
-    from railweave.deploy.applying import check_not_refused
-    from railweave.deploy.plan import read_plan
+    from railweave.operations.deploy.applying import check_not_refused
+    from railweave.operations.deploy.plan import read_plan
 
     found = read_plan(path)
     check_not_refused(found)

@@ -75,7 +75,7 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def _serve(folder: Path, address: tuple[str, int]) -> None:
-    from railweave.deploy.ztp.serving import Server
+    from railweave.operations.deploy.ztp.serving import Server
 
     with Server(folder, address, lambda line: typer.echo(line, err=True)) as server:
         typer.echo(f"serving {folder} at {address[0]}:{server.server_address[1]}, until Ctrl-C", err=True)

@@ -12,7 +12,7 @@ from railweave.cli.options import HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, waiting
 
 if TYPE_CHECKING:
-    from railweave.outputs.differences import NetworkDiff
+    from railweave.outputs.folder.differences import NetworkDiff
 
 
 class Form(StrEnum):

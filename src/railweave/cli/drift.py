@@ -41,7 +41,7 @@ def drift(
         found = compare(network, capture, only=only, progress=say)
     adopted: list[str] = []
     if adopt:
-        from railweave.drift.adopt import adopt_into
+        from railweave.analysis.drift.adopt import adopt_into
 
         adopted = adopt_into(fabric, network, found)
     if as_json:

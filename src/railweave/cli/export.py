@@ -34,7 +34,7 @@ def prometheus(
     gnmic.yaml is for those who run gnmic in place of `railweave watch`; its metrics have other names than the rules read.
     """
     from railweave.api import load
-    from railweave.exports.prometheus import prometheus as exported
+    from railweave.operations.exports.prometheus import prometheus as exported
     from railweave.writing import write_below
 
     with waiting(f"reading and designing {fabric}", quiet=quiet or as_json):

@@ -11,8 +11,8 @@ from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, telling
 
 if TYPE_CHECKING:
-    from railweave.fleet.checked import Checked
-    from railweave.fleet.meshed import Meshed
+    from railweave.live.fleet.checked import Checked
+    from railweave.live.fleet.meshed import Meshed
 
 app = typer.Typer(
     no_args_is_help=True, help="Check the GPU servers of a network, many at once. Nothing is changed on them."
@@ -106,7 +106,7 @@ def mesh(
 
 
 def _show(found: Checked | Meshed, junit: Path | None, html: Path | None, *, as_json: bool) -> None:
-    from railweave.fleet.page import page
+    from railweave.live.fleet.page import page
     from railweave.writing import write_file
 
     if junit is not None:

@@ -11,8 +11,8 @@ from railweave.cli.options import HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json
 
 if TYPE_CHECKING:
-    from railweave.catalog.hardware_files import OwnHardware
-    from railweave.catalog.models import Catalog
+    from railweave.model.catalog.hardware_files import OwnHardware
+    from railweave.model.catalog.models import Catalog
 
 app = typer.Typer(no_args_is_help=True, help="List switches, NICs, servers and optics, your own among them.")
 
@@ -30,8 +30,8 @@ def list_(
     """List models: name, what it is, and whether the package or which file describes it."""
     from dataclasses import asdict
 
-    from railweave.catalog.description import SECTIONS, rows
     from railweave.errors import Argument, InputError, Problem
+    from railweave.model.catalog.description import SECTIONS, rows
 
     if section is not None and section not in SECTIONS:
         fix = f"sections are {', '.join(SECTIONS)}"
@@ -60,8 +60,8 @@ def show(
     quiet: bool = QUIET,  # noqa: ARG001 - as every verb; it takes no time
 ) -> None:
     """Show one model with the source of each value, as a hardware file would have it."""
-    from railweave.catalog.description import found, text, to_json
     from railweave.errors import Argument, InputError, Problem
+    from railweave.model.catalog.description import found, text, to_json
 
     known, own = _known(hardware, fabric)
     sections = found(known, model)
@@ -76,9 +76,9 @@ def show(
 
 
 def _known(hardware: Path | None, fabric: Path | None) -> tuple[Catalog, OwnHardware]:
-    from railweave.catalog import packaged
-    from railweave.catalog.hardware_files import own_hardware
-    from railweave.intent.reading.document import read_document
+    from railweave.model.catalog import packaged
+    from railweave.model.catalog.hardware_files import own_hardware
+    from railweave.model.intent.reading.document import read_document
 
     own = own_hardware(hardware, None if fabric is None else read_document(fabric))
     return packaged().with_hardware(own.hardware), own

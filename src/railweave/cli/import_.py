@@ -59,7 +59,7 @@ def import_(
 def _refuse_to_replace(out: Path) -> None:
     """Raise where a file that import writes is there already: somebody may have corrected it."""
     from railweave.errors import InputError, Option, Problem
-    from railweave.intent.reading.source import companion
+    from railweave.model.intent.reading.source import companion
 
     there = [one for one in (out, companion(out, "lock"), companion(out, "inventory.csv")) if one.exists()]
     if there:
@@ -68,7 +68,7 @@ def _refuse_to_replace(out: Path) -> None:
 
 
 def _print(found: object, written: list[Path]) -> None:
-    from railweave.adopt.adopt import Imported
+    from railweave.analysis.adopt.adopt import Imported
 
     assert isinstance(found, Imported)  # noqa: S101 - what the API gives
     for path in written:

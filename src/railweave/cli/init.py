@@ -15,11 +15,11 @@ from railweave.errors import InputError, Option, Problem
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.findings import Finding
-    from railweave.network.model import Network
-    from railweave.report.bom import Item
-    from railweave.report.prices import Prices
-    from railweave.sizing.request import Answer
+    from railweave.design.sizing.request import Answer
+    from railweave.model.findings import Finding
+    from railweave.model.network.model import Network
+    from railweave.outputs.report.bom import Item
+    from railweave.outputs.report.prices import Prices
 
 LACKING = (
     "management: logins of the switches, time and log servers",
@@ -42,13 +42,13 @@ def _examples() -> list[str]:
 
 
 def _switches() -> list[str]:
-    from railweave.catalog import catalog
+    from railweave.model.catalog import catalog
 
     return list(catalog().switches)
 
 
 def _servers() -> list[str]:
-    from railweave.catalog import catalog
+    from railweave.model.catalog import catalog
 
     return list(catalog().servers)
 
@@ -115,14 +115,14 @@ def init(
     if gpus is None:
         _example(folder, example or "", as_json=as_json, quiet=quiet or as_json)
         return
-    from railweave.catalog import packaged
-    from railweave.catalog.hardware_files import own_hardware
+    from railweave.design.sizing.request import Request, answer
+    from railweave.design.sizing.words import TITLES
     from railweave.examples import check_new
-    from railweave.outputs.starting import bills, designed, sized, start_sized, to_be_reported
-    from railweave.report.prices import cost, read_prices
-    from railweave.simulation.queue_pairs import queue_pairs
-    from railweave.sizing.request import Request, answer
-    from railweave.sizing.words import TITLES
+    from railweave.model.catalog import packaged
+    from railweave.model.catalog.hardware_files import own_hardware
+    from railweave.outputs.folder.starting import bills, designed, sized, start_sized, to_be_reported
+    from railweave.outputs.report.prices import cost, read_prices
+    from railweave.prediction.simulation.queue_pairs import queue_pairs
     from railweave.writing import check_writable
 
     check_new(folder)  # before minutes of work
@@ -178,8 +178,8 @@ def _draw(
     prices: Prices | None,
 ) -> None:
     """Write the page of a sizing."""
-    from railweave.report.sized import sized_html
-    from railweave.sizing.report import to_json, words
+    from railweave.design.sizing.report import to_json, words
+    from railweave.outputs.report.sized import sized_html
     from railweave.writing import write_file
 
     told = to_json(found.catalog, found.sized), list(words(found.catalog, found.sized))
@@ -197,7 +197,7 @@ def _count(option: str, text: str | None, what: str, fix: str, most: int = 999_9
 
 
 def _oversubscription(text: str) -> float:
-    from railweave.config.quantities import RATIO_FIX, ratio
+    from railweave.model.config.quantities import RATIO_FIX, ratio
 
     try:
         found = ratio(text)
@@ -210,7 +210,7 @@ def _oversubscription(text: str) -> float:
 
 
 def _growth(text: str) -> float:
-    from railweave.config.quantities import ratio
+    from railweave.model.config.quantities import ratio
 
     try:
         found = ratio(text.strip().removesuffix("x"))
@@ -232,7 +232,7 @@ def _example(folder: Path, example: str, *, as_json: bool, quiet: bool) -> None:
         for name in [] if as_json else example_names():
             typer.echo(name)
         return
-    from railweave.outputs.starting import start_from_example
+    from railweave.outputs.folder.starting import start_from_example
 
     with waiting(f"designing {example} for its inventory", quiet=quiet):
         written = start_from_example(example, folder)
@@ -247,7 +247,7 @@ def _example(folder: Path, example: str, *, as_json: bool, quiet: bool) -> None:
 def _print(
     found: Answer, written: list[Path], costs: dict[str, str], findings: Sequence[Finding], *, as_json: bool
 ) -> None:
-    from railweave.sizing.report import to_json, words
+    from railweave.design.sizing.report import to_json, words
 
     path = written[0]
     if as_json:

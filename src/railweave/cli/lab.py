@@ -50,12 +50,12 @@ def up(
 
     from railweave.api import load
     from railweave.api import running as saved
-    from railweave.catalog import in_force
     from railweave.cli.lab_output import print_up
-    from railweave.lab import life
-    from railweave.lab.emulated import emulated
-    from railweave.lab.overlay import Overlay
-    from railweave.network.status import absent_sentence
+    from railweave.live.lab import life
+    from railweave.live.lab.emulated import emulated
+    from railweave.live.lab.overlay import Overlay
+    from railweave.model.catalog import in_force
+    from railweave.model.network.status import absent_sentence
 
     life.need_root("up", fabric)
     overlay = None if design_timers else Overlay()
@@ -97,7 +97,7 @@ def status(
 ) -> None:
     """Show which parts of a lab are up, or of all labs on this machine. Exits 1 where there is none."""
     from railweave.cli.lab_output import print_labs
-    from railweave.lab.status import labs
+    from railweave.live.lab.status import labs
 
     with waiting("looking at labs", quiet=quiet or as_json):
         found = labs(fabric)
@@ -115,7 +115,7 @@ def down(fabric: Path = LAB, as_json: bool = JSON, quiet: bool = QUIET) -> None:
     from dataclasses import asdict
 
     from railweave.cli.lab_output import print_gone
-    from railweave.lab import life
+    from railweave.live.lab import life
 
     with waiting("taking the lab down", quiet=quiet or as_json):
         gone = life.down(fabric)
@@ -137,10 +137,10 @@ def prove(
 ) -> None:
     """Prove that the lab behaves as designed: each assertion with its evidence. Exits 1 where one fails."""
     from railweave.cli.lab_output import print_outcomes, print_sweep, print_verdict
-    from railweave.lab import assertions, life
-    from railweave.lab.faults.sweep import sweep as run_sweep
-    from railweave.lab.junit import junit as as_junit
-    from railweave.lab.state import locked
+    from railweave.live.lab import assertions, life
+    from railweave.live.lab.faults.sweep import sweep as run_sweep
+    from railweave.live.lab.junit import junit as as_junit
+    from railweave.live.lab.state import locked
     from railweave.writing import write_file
 
     life.need_root("test", fabric)
@@ -196,11 +196,11 @@ def fault(
     path. Exits 1 where a queue pair that should keep a path did not, or something did not come back.
     """
     from railweave.cli.lab_output import print_measured
-    from railweave.lab import life
-    from railweave.lab.faults.matrix import of_words
-    from railweave.lab.faults.page import faults_html
-    from railweave.lab.faults.scenario import of_file, play
-    from railweave.lab.state import locked
+    from railweave.live.lab import life
+    from railweave.live.lab.faults.matrix import of_words
+    from railweave.live.lab.faults.page import faults_html
+    from railweave.live.lab.faults.scenario import of_file, play
+    from railweave.live.lab.state import locked
     from railweave.writing import write_file
 
     life.need_root("fault", fabric)
@@ -249,10 +249,10 @@ def fib(
     quiet: bool = QUIET,
 ) -> None:
     """Write the kernels' forwarding tables as the arrays of `routes`. Exits 1 where they differ from what `routes` computes."""
+    from railweave.analysis.routing.fib_file import write_fibs
     from railweave.cli.lab_output import print_fib
-    from railweave.lab import fib as tables
-    from railweave.lab import life
-    from railweave.routing.fib_file import write_fibs
+    from railweave.live.lab import fib as tables
+    from railweave.live.lab import life
 
     life.need_root("fib", fabric)
     with waiting("reading forwarding tables", quiet=quiet or as_json), contextlib.ExitStack() as stack:
@@ -290,10 +290,10 @@ def export(
 ) -> None:
     """Write the network as a topology for vendor images; needs neither root nor a lab."""
     from railweave.api import load
-    from railweave.catalog import in_force
-    from railweave.lab import slicing
-    from railweave.lab.containerlab import images_of, topology
-    from railweave.network.status import present
+    from railweave.live.lab import slicing
+    from railweave.live.lab.containerlab import images_of, topology
+    from railweave.model.catalog import in_force
+    from railweave.model.network.status import present
     from railweave.writing import write_below
 
     with waiting(f"writing {fabric} as {form.value} has it", quiet=quiet or as_json):

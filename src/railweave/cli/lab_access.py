@@ -15,7 +15,7 @@ FABRIC = typer.Argument(..., help="Fabric file or build folder.")
 def access(fabric: Path = FABRIC, as_json: bool = JSON, quiet: bool = QUIET) -> None:
     """Let every switch and server of the lab be logged in to by SSH, on loopback, and print the path of the access.yaml that reaches them."""
     del quiet  # it says nothing while it works
-    from railweave.lab import life, logins
+    from railweave.live.lab import life, logins
 
     life.need_root("access", fabric)
     with life.attach(fabric)[1] as lab:

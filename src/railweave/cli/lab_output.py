@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import typer
 
 from railweave.counting import counted
-from railweave.lab.faults.page import HEADER, rows
+from railweave.live.lab.faults.page import HEADER, rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from railweave.lab.assertions import Outcome
-    from railweave.lab.faults.measure import Measured
-    from railweave.lab.faults.sweep import Swept
-    from railweave.lab.fib import Difference
-    from railweave.lab.life import Down, Up
-    from railweave.lab.state import Record
-    from railweave.lab.status import Status
-    from railweave.routing.table import Routes
+    from railweave.analysis.routing.table import Routes
+    from railweave.live.lab.assertions import Outcome
+    from railweave.live.lab.faults.measure import Measured
+    from railweave.live.lab.faults.sweep import Swept
+    from railweave.live.lab.fib import Difference
+    from railweave.live.lab.life import Down, Up
+    from railweave.live.lab.state import Record
+    from railweave.live.lab.status import Status
 
 
 def print_up(made: Up) -> None:

@@ -15,7 +15,7 @@ from railweave.counting import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from railweave.findings import Finding
+    from railweave.model.findings import Finding
 
 
 def progress(*, quiet: bool) -> Callable[[str], None]:

@@ -13,9 +13,9 @@ from railweave.cli.output import print_json, waiting
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.addresses import Family
-    from railweave.routing.headers import Walk, Wire
-    from railweave.routing.paths import LinkShare, QueuePairPath
+    from railweave.analysis.routing.headers import Walk, Wire
+    from railweave.analysis.routing.paths import LinkShare, QueuePairPath
+    from railweave.model.config.addresses import Family
 
 
 PINNED = {
@@ -49,11 +49,11 @@ def paths(
     quiet: bool = QUIET,
 ) -> None:
     """Show each queue pair's GIDs, and every link it crosses with its share. Exits 1 where one has no path."""
+    from railweave.analysis.routing.headers import walk
+    from railweave.analysis.routing.paths import ports_without_path, queue_pair_paths
     from railweave.api import load, routes
     from railweave.api import running as saved
-    from railweave.network.status import absent_sentence
-    from railweave.routing.headers import walk
-    from railweave.routing.paths import ports_without_path, queue_pair_paths
+    from railweave.model.network.status import absent_sentence
 
     wanted = _family(family)
     with waiting(f"reading and designing {fabric}, and working out routes", quiet=quiet or as_json):
@@ -108,7 +108,7 @@ _MARKS = {"ip": "the IP header", "inner": "the inner IP header", "outer": "the o
 
 
 def _print_wire(wire: Wire) -> None:
-    from railweave.routing.headers import ROCE_PORT, VXLAN_PORT
+    from railweave.analysis.routing.headers import ROCE_PORT, VXLAN_PORT
 
     shared = f"  (one of {wire.of})" if wire.of > 1 else ""
     typer.echo(f"    {wire.sender} -> {wire.receiver}: {wire.link}{shared}")
@@ -133,7 +133,7 @@ def _print_wire(wire: Wire) -> None:
 
 def _hop_lines(hop: tuple[LinkShare, ...]) -> Iterator[str]:
     """A hop as lines: a single link by its name, parallel links together with the share of each."""
-    from railweave.routing.paths import by_ends
+    from railweave.analysis.routing.paths import by_ends
 
     joined = by_ends(hop)
     if len(joined) > 1:

@@ -15,7 +15,7 @@ def schema(
     quiet: bool = QUIET,  # noqa: ARG001 - every verb has it; nothing here takes long
 ) -> None:
     """Print the JSON Schema of the fabric file, for editors. It is JSON with and without --json."""
-    from railweave.intent.reference import fabric_reference, fabric_schema
+    from railweave.model.intent.reference import fabric_reference, fabric_schema
 
     if markdown and as_json:
         raise InputError([Problem(Option("--markdown"), "it is not JSON", "leave out --json or --markdown")])

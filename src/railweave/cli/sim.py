@@ -17,8 +17,8 @@ from railweave.cli.output import PATIENCE_S, print_json, progress, telling, wait
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from railweave.network.model import Network
-    from railweave.simulation.job_run import JobPrediction
+    from railweave.model.network.model import Network
+    from railweave.prediction.simulation.job_run import JobPrediction
 
 
 def sim(
@@ -126,12 +126,12 @@ def sim(
         check_writable(html)
     from railweave.api import load
     from railweave.api import running as saved
-    from railweave.catalog import in_force
     from railweave.errors import InputError, Option, Problem
     from railweave.garbage import uncollected
-    from railweave.network.status import absent_sentence
-    from railweave.simulation.job_fabric import job_network
-    from railweave.simulation.settings import by_name
+    from railweave.model.catalog import in_force
+    from railweave.model.network.status import absent_sentence
+    from railweave.prediction.simulation.job_fabric import job_network
+    from railweave.prediction.simulation.settings import by_name
 
     given: dict[str, Any] = {
         "collective": collective,
@@ -212,10 +212,10 @@ def _answered(
     quiet: bool,
 ) -> int:
     """Run what is asked, print and draw it; the exit code."""
-    from railweave.simulation.compare import comparison
-    from railweave.simulation.question import answer, questions
-    from railweave.simulation.seeds import by_size, over_seeds
-    from railweave.simulation.varied import variants
+    from railweave.prediction.simulation.compare import comparison
+    from railweave.prediction.simulation.question import answer, questions
+    from railweave.prediction.simulation.seeds import by_size, over_seeds
+    from railweave.prediction.simulation.varied import variants
     from railweave.writing import write_file
 
     if compare is not None:
@@ -223,7 +223,7 @@ def _answered(
         with telling(quiet=quiet) as say:
             result = comparison(network, variants(network, compare, given), name, watch=html is not None, progress=say)
         if html is not None:
-            from railweave.report.prediction.comparison import comparison_html
+            from railweave.outputs.report.prediction.comparison import comparison_html
 
             write_file(html, comparison_html(network, result))
         if as_json:
@@ -246,7 +246,7 @@ def _answered(
         if not as_json:
             typer.echo(found[-1].to_text())
     if html is not None:
-        from railweave.report.prediction.page import prediction_html
+        from railweave.outputs.report.prediction.page import prediction_html
 
         write_file(html, prediction_html(network, found))
     if as_json:
@@ -266,13 +266,13 @@ def _grid(
     quiet: bool,
 ) -> int:
     """Run a grid, print and draw it; the exit code."""
-    from railweave.simulation.grid import dimensions, grid
+    from railweave.prediction.simulation.grid import dimensions, grid
     from railweave.writing import write_file
 
     with telling(quiet=quiet) as say:
         found = grid(network, dimensions(compare), given, measured=measured, progress=say)
     if html is not None:
-        from railweave.report.prediction.grid import grid_html
+        from railweave.outputs.report.prediction.grid import grid_html
 
         write_file(html, grid_html(network, found))
     if as_json:

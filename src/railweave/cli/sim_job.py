@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from railweave.network.model import Network
+    from railweave.model.network.model import Network
 
 OF_COLLECTIVES = (
     "collective",
@@ -44,14 +44,14 @@ def run(
     ``network``: the fabric that they run on; ``whole``: it with those of storage; ``words``: the options of ``sim``; ``designed`` designs
     both with fields of the fabric file changed. Raises ``InputError``.
     """
-    from railweave.report.prediction.training import training_html
-    from railweave.report.prediction.training_variants import variants_html
-    from railweave.simulation.question import background
-    from railweave.simulation.settings import by_name
-    from railweave.simulation.training.export import chakra_files
-    from railweave.simulation.training.question import predict_training
-    from railweave.simulation.training.seeds import training_over_seeds
-    from railweave.simulation.training.variants import compare_training
+    from railweave.outputs.report.prediction.training import training_html
+    from railweave.outputs.report.prediction.training_variants import variants_html
+    from railweave.prediction.simulation.question import background
+    from railweave.prediction.simulation.settings import by_name
+    from railweave.prediction.simulation.training.export import chakra_files
+    from railweave.prediction.simulation.training.question import predict_training
+    from railweave.prediction.simulation.training.seeds import training_over_seeds
+    from railweave.prediction.simulation.training.variants import compare_training
     from railweave.writing import write_below, write_file
 
     wrong = [f"--{name.replace('_', '-')}" for name in OF_COLLECTIVES if words.get(name)]

@@ -12,7 +12,7 @@ from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, telling
 
 if TYPE_CHECKING:
-    from railweave.tune.by_rule import Ruled
+    from railweave.operations.tune.by_rule import Ruled
 
 app = typer.Typer(
     no_args_is_help=True, help="Find better values for fields of the fabric file, and give them as a patch."
@@ -64,8 +64,8 @@ def run(
     fresh seeds: where they do not differ by more than chance, it says so and proposes nothing.
     """
     from railweave.api.tuning import PATCH, folder_of, tune_run
-    from railweave.tune.page.page import tuning_html
-    from railweave.tune.run import StoppedError
+    from railweave.operations.tune.page.page import tuning_html
+    from railweave.operations.tune.run import StoppedError
     from railweave.writing import write_file
 
     folder = folder_of(study) if output is None else output
@@ -167,7 +167,7 @@ def diagnose(
 ) -> None:
     """Read what counters of lossless classes rose by, and propose one next step: drops first, then PFC, then ECN. Exits 1 where --apply was not done."""
     from railweave.api.tuning import tune_diagnose
-    from railweave.collectives.sizes import size_of
+    from railweave.prediction.collectives.sizes import size_of
 
     with telling(quiet=quiet or as_json) as say:
         found = tune_diagnose(

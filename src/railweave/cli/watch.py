@@ -17,9 +17,9 @@ from railweave.counting import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from railweave.watch.anomalies import Anomaly, Change
-    from railweave.watch.standing import Standing
-    from railweave.watch.watching import Watching
+    from railweave.operations.watch.anomalies import Anomaly, Change
+    from railweave.operations.watch.standing import Standing
+    from railweave.operations.watch.watching import Watching
 
 
 def watch(
@@ -70,7 +70,7 @@ def watch(
     """
     from railweave.api.living import lines_of
     from railweave.api.sites import asking_of
-    from railweave.watch.starting import Serving, Wanted, password_of, proxy_of, serve, watching_of
+    from railweave.operations.watch.starting import Serving, Wanted, password_of, proxy_of, serve, watching_of
 
     where = _listening(listen, guarded=password is not None or proxy is not None)
     secret = None if password is None else password_of(password)

@@ -1,6 +1,8 @@
 """From a fabric file to a ``Network``: one module per decision.
 
 ``design(source)`` is a pure function of fabric file, inventory and lock: the same three give the same bytes.
+
+Imports: ``host``, ``model``, ``nics``.
 """
 
 from __future__ import annotations
@@ -47,25 +49,25 @@ from railweave.design.tenancy.external import with_external
 from railweave.design.tenancy.on_leaves import with_leaves
 from railweave.design.tenancy.slices import with_slices
 from railweave.design.tenancy.tenants import tenants
-from railweave.network.devices import Server
-from railweave.network.fabric import Fabric, RoleIntent
-from railweave.network.model import Network
-from railweave.network.overlay import Overlay
+from railweave.model.network.devices import Server
+from railweave.model.network.fabric import Fabric, RoleIntent
+from railweave.model.network.model import Network
+from railweave.model.network.overlay import Overlay
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.design.shape.topology import Layout
     from railweave.errors import FileLine
-    from railweave.intent.fabric import Fabric as FabricSpec
-    from railweave.intent.fabric import ServerGroup
-    from railweave.intent.lock import Lock
-    from railweave.intent.reading.source import Source
-    from railweave.intent.tenants import Overlay as OverlayIntent
-    from railweave.intent.topology import Role
-    from railweave.network.devices import Cable, Nic, Segment, Switch
-    from railweave.network.fabric import Color, RoleName
-    from railweave.network.overlay import Tenant
+    from railweave.model.intent.fabric import Fabric as FabricSpec
+    from railweave.model.intent.fabric import ServerGroup
+    from railweave.model.intent.lock import Lock
+    from railweave.model.intent.reading.source import Source
+    from railweave.model.intent.tenants import Overlay as OverlayIntent
+    from railweave.model.intent.topology import Role
+    from railweave.model.network.devices import Cable, Nic, Segment, Switch
+    from railweave.model.network.fabric import Color, RoleName
+    from railweave.model.network.overlay import Tenant
 
 __all__ = ["Network", "design"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import Rule
-from railweave.network.fabric import Color
+from railweave.model.findings.registry import Rule
+from railweave.model.network.fabric import Color
 
 if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.lock import Lock
+    from railweave.model.intent.lock import Lock
 
 
 COLORS_UNBALANCED = Rule(

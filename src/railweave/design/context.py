@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
 from railweave.errors import DesignError, FileLine, Problem
-from railweave.findings import Finding
+from railweave.model.catalog import catalog
+from railweave.model.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.catalog.models import Catalog
-    from railweave.findings import Severity
-    from railweave.findings.registry import Rule
-    from railweave.intent.lock import Lock
-    from railweave.intent.reading.document import Key
-    from railweave.intent.reading.source import Source
+    from railweave.model.catalog.models import Catalog
+    from railweave.model.findings import Severity
+    from railweave.model.findings.registry import Rule
+    from railweave.model.intent.lock import Lock
+    from railweave.model.intent.reading.document import Key
+    from railweave.model.intent.reading.source import Source
 
 
 @dataclass

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.errors import Problem
-    from railweave.intent.faults import Fault
-    from railweave.intent.scenario import ScenarioFile
-    from railweave.network.model import Network
+    from railweave.model.intent.faults import Fault
+    from railweave.model.intent.scenario import ScenarioFile
+    from railweave.model.network.model import Network
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import Rule
+from railweave.model.findings.registry import Rule
 from railweave.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from railweave.design.context import Context
-    from railweave.network.devices import Cable, Server, Switch
+    from railweave.model.network.devices import Cable, Server, Switch
 
 
 DEVICE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")

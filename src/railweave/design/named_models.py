@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog.words import servers_named, switches_named
-from railweave.findings.registry import Rule
+from railweave.model.catalog.words import servers_named, switches_named
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.catalog.models import Catalog
     from railweave.design.context import Context
-    from railweave.intent.fabric import FabricFile
-    from railweave.intent.reading.document import Location
-    from railweave.intent.topology import Role
+    from railweave.model.catalog.models import Catalog
+    from railweave.model.intent.fabric import FabricFile
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.intent.topology import Role
 
 MODEL_BY_WORD = Rule(
     id="model-by-word",

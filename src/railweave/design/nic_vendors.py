@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog.definitions import vendor_files
+from railweave.model.catalog.definitions import vendor_files
 from railweave.nics.protocol import ONLY_WITH_FIRMWARE, PARTS, missing_parts
 
 if TYPE_CHECKING:
-    from railweave.catalog.hardware import NicModel
     from railweave.design.context import Context
+    from railweave.model.catalog.hardware import NicModel
 
 HOW = "docs/howto/add-a-nic-vendor.md says how to add it; or choose another server model"
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog.hardware import Hardware
-from railweave.findings.registry import Rule
+from railweave.model.catalog.hardware import Hardware
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from railweave.design.context import Context
     from railweave.errors import FileLine
-    from railweave.network.devices import Cable, Server, Switch
+    from railweave.model.network.devices import Cable, Server, Switch
 
 OUTSIDE = Rule(
     "hardware-outside",

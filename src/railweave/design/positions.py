@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from railweave.intent.names import expand
-from railweave.network.devices import Position
+from railweave.model.intent.names import expand
+from railweave.model.network.devices import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.racks import Racks
+    from railweave.model.intent.racks import Racks
 
 UNIT_M = 0.04445
 """Height of a rack unit (EIA-310)."""

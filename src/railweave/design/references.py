@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.design.context import Context
-    from railweave.intent.reading.document import Location
-    from railweave.network.fabric import Fabric
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.network.fabric import Fabric
 
 
 def check_references(context: Context) -> None:

@@ -10,25 +10,25 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from railweave.catalog import catalog
-from railweave.catalog.words import switches_named, unknown_switch
 from railweave.counting import several
 from railweave.design.cabling.panels import ports_of
 from railweave.design.named_models import with_catalog_names
 from railweave.errors import InputError, Option, Problem
-from railweave.intent.names import expand
+from railweave.model.catalog import catalog
+from railweave.model.catalog.words import switches_named, unknown_switch
+from railweave.model.intent.names import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from railweave.catalog.hardware import SwitchModel
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.fabric import Fabric, FabricFile
-    from railweave.intent.networks import ExternalRouter
-    from railweave.intent.reading.source import Source
-    from railweave.intent.topology import Role
-    from railweave.network.fabric import RoleName
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.intent.fabric import Fabric, FabricFile
+    from railweave.model.intent.networks import ExternalRouter
+    from railweave.model.intent.reading.source import Source
+    from railweave.model.intent.topology import Role
+    from railweave.model.network.fabric import RoleName
 
 ROLES: dict[str, RoleName] = {"leaf": "leaf", "spine": "spine", "super-spine": "super-spine", "dci": "dci"}
 _FORM = re.compile(

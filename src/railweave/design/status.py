@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import Rule
-from railweave.intent.names import expand
-from railweave.intent.status import matcher
+from railweave.model.findings.registry import Rule
+from railweave.model.intent.names import expand
+from railweave.model.intent.status import matcher
+from railweave.model.network.devices import NotActive
+from railweave.model.network.status import SHOWN
 from railweave.nearest import nearest
-from railweave.network.devices import NotActive
-from railweave.network.status import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from railweave.design.context import Context
-    from railweave.intent.status import Status
-    from railweave.network.devices import Cable, End, Server, Switch
+    from railweave.model.intent.status import Status
+    from railweave.model.network.devices import Cable, End, Server, Switch
 
 TREATED_AS_ABSENT = Rule(
     id="treated-as-absent",

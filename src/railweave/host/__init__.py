@@ -6,6 +6,8 @@ else of railweave. ``python -m railweave.host`` and the zipapp that ``bundle`` w
 
 The way of a value: ``host_file`` reads the plan; ``kernel`` reads what is there; ``changes`` compares the two with what
 the ``journal`` says is ours; ``apply`` carries the difference out, or leaves everything as it was.
+
+Imports: no other wing.
 """
 
 __version__ = "0.1.0"

@@ -1,8 +1,8 @@
-"""Is the running network the designed one: compares expectations with what devices said, and gives findings with their causes."""
+"""A running network, real or a lab.
 
-from __future__ import annotations
+Takes: ``Network``, ``access.yaml``, answers of switches and servers.
+Gives: answers (``reach``), captures (``collect``), findings of the running network (``check``), verdicts of many servers (``fleet``), a
+lab of routers and servers in namespaces (``lab``), and one value for a network that is reached or a lab (``site``).
 
-from railweave.live.diagnosis import diagnose
-from railweave.live.living import Living
-
-__all__ = ["Living", "diagnose"]
+Imports: ``host``, ``model``, ``pages``, ``systems``, ``design``, ``analysis``, ``outputs``.
+"""

@@ -1,7 +1,9 @@
 """One folder per NIC vendor: all that railweave knows of its NICs, behind the protocol ``Vendor``.
 
-A folder that has a ``nics.yaml`` is one (``catalog.definitions``); its name is the vendor's in lower case. A vendor's code is
+A folder that has a ``nics.yaml`` is one (``model.catalog.definitions``); its name is the vendor's in lower case. A vendor's code is
 imported when ``vendor`` is first asked for it.
+
+Imports: ``model``.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import importlib
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, cast
 
-from railweave.catalog.definitions import vendor_files
+from railweave.model.catalog.definitions import vendor_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from railweave.catalog.definitions import VENDOR_FILES, vendor_files
+from railweave.model.catalog.definitions import VENDOR_FILES, vendor_files
 from railweave.nics import vendor
 from railweave.plugged import check_known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.device.host_model import HostConfig
+    from railweave.model.device.host_model import HostConfig
 
 PARTS = {
     "rdma_devices": "how the kernel names its RDMA devices",
@@ -45,7 +45,7 @@ class Vendor(Protocol):
     """A NIC vendor: its part of what servers are given, and how its NICs send. Nothing is decided.
 
     Scripts call a vendor's functions by its name in lower case, VENDOR below. What they may call themselves is in
-    ``render/host/scripts``: ``nic_common.sh``, ``nic_qos.sh``, ``nic_nvm.sh``.
+    ``outputs/rendering/host/scripts``: ``nic_common.sh``, ``nic_qos.sh``, ``nic_nvm.sh``.
     """
 
     modules: ClassVar[tuple[str, ...]] = ()
@@ -74,7 +74,7 @@ class Vendor(Protocol):
         """The functions ``apply_VENDOR`` and ``show_VENDOR`` of ``nic-qos.sh``.
 
         Both take interface, RDMA device and the device's port. The design of the NIC's fabric is in variables (PRIORITY,
-        DESIGNED and others, which ``render.host.nic_qos`` writes).
+        DESIGNED and others, which ``outputs.rendering.host.nic_qos`` writes).
         """
         ...
 

@@ -1,7 +1,9 @@
 """One folder per network operating system: all that railweave knows of it, behind the protocol ``System``.
 
-A folder that has a ``system.yaml`` is one (``catalog.definitions``). A system's code is imported when ``system`` is first asked
+A folder that has a ``system.yaml`` is one (``model.catalog.definitions``). A system's code is imported when ``system`` is first asked
 for it.
+
+Imports: ``model``.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import importlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
-from railweave.catalog.definitions import system_files
+from railweave.model.catalog.definitions import system_files
 
 if TYPE_CHECKING:
     from railweave.systems.protocol import System

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import Rule
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.device.model import DeviceConfig
-    from railweave.findings import Finding
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings import Finding
 
 
 STATEMENT = Rule(

@@ -25,7 +25,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, cast
 
 from railweave import systems
-from railweave.catalog.definitions import system_files
+from railweave.model.catalog.definitions import system_files
 from railweave.reading import packaged_yaml
 from railweave.systems.parts import FORMS
 

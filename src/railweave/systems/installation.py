@@ -1,6 +1,6 @@
 """How another release is put on a device: the verbs that a system's module ``upgrade`` offers, whatever the system.
 
-Nothing here knows when a device may be restarted: whoever calls these verbs has drained it, and has written down that it will (``deploy.upgrading``).
+Nothing here knows when a device may be restarted: whoever calls these verbs has drained it, and has written down that it will (``operations.deploy.upgrading``).
 """
 
 from __future__ import annotations

@@ -6,25 +6,25 @@ import importlib
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
-from railweave.catalog.definitions import system_files
 from railweave.errors import RenderError
+from railweave.model.catalog.definitions import system_files
 from railweave.systems.parts import missing_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from types import ModuleType
 
-    from railweave.config.tree import ConfigTree, Node
-    from railweave.device.expected import ExpectedRouting
-    from railweave.device.model import DeviceConfig
-    from railweave.device.reading import Reading
-    from railweave.findings import Finding
-    from railweave.findings.validators import Validator
-    from railweave.network.model import Network
-    from railweave.state.device_state import DeviceState
-    from railweave.state.question import Question
-    from railweave.state.telemetry import Column, Elements, Series, Subscription
-    from railweave.state.values import Answers
+    from railweave.model.config.tree import ConfigTree, Node
+    from railweave.model.device.expected import ExpectedRouting
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.device.reading import Reading
+    from railweave.model.findings import Finding
+    from railweave.model.findings.validators import Validator
+    from railweave.model.network.model import Network
+    from railweave.model.state.device_state import DeviceState
+    from railweave.model.state.question import Question
+    from railweave.model.state.telemetry import Column, Elements, Series, Subscription
+    from railweave.model.state.values import Answers
     from railweave.systems.first_boot import Options, Place, Says
     from railweave.systems.installation import Installation
     from railweave.systems.outage import Outage

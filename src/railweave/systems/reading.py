@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.state.device_state import DeviceState, Note
-from railweave.state.values import Answers
+from railweave.model.state.device_state import DeviceState, Note
+from railweave.model.state.values import Answers
 from railweave.systems import system, systems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.state.capture import Capture
+    from railweave.model.state.capture import Capture
 
 
 def read_state(device: str, nos: str, texts: Mapping[str, str]) -> DeviceState:

@@ -6,16 +6,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.catalog import catalog
 from railweave.counting import counted
-from railweave.device.expected import PAM4_GBPS
+from railweave.model.catalog import catalog
+from railweave.model.device.expected import PAM4_GBPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Sized
 
-    from railweave.device.expected import Route, Session, Tenant
-    from railweave.device.model import Bgp, DeviceConfig, QosConfig
-    from railweave.network.model import Network
+    from railweave.model.device.expected import Route, Session, Tenant
+    from railweave.model.device.model import Bgp, DeviceConfig, QosConfig
+    from railweave.model.network.model import Network
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """How a change is made on a running device: the verbs that a system's module ``transaction`` offers, whatever the system.
 
-Nothing here knows what is changed or why. Whoever calls these verbs has written down beforehand that it will (``deploy.journal``).
+Nothing here knows what is changed or why. Whoever calls these verbs has written down beforehand that it will (``operations.deploy.journal``).
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from railweave.config.gate import hidden
 from railweave.errors import RailweaveError
+from railweave.model.config.gate import hidden
 from railweave.reading import CONTROL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.config.tree import Command
+    from railweave.model.config.tree import Command
 
 
 Spoken = Literal["ssh", "netconf", "eapi"]

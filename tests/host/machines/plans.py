@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from railweave import api
-from railweave.device.host import host_config, host_configs
 from railweave.host.files import content, parsed
-from railweave.render.host.host_json import host_json
+from railweave.model.device.host import host_config, host_configs
+from railweave.outputs.rendering.host.host_json import host_json
 
 EXAMPLES = Path(__file__).parents[3] / "src" / "railweave" / "_examples"
 PLANS = ("h100-rlb", "mi300x-leaf-24", "evpn-gpu-isolation", "aidc-three-fabrics")

@@ -9,19 +9,19 @@ from functools import cache
 import pytest
 from hypothesis import given, settings
 
-from railweave.catalog import catalog
-from railweave.config.compare import compare
-from railweave.device.amend import amended
-from railweave.device.build import device_config
-from railweave.device.fields import differences
-from railweave.device.model import DeviceConfig
-from railweave.device.reading import Reading
 from railweave.errors import RenderError
-from railweave.network.model import Network
+from railweave.model.catalog import catalog
+from railweave.model.config.compare import compare
+from railweave.model.device.amend import amended
+from railweave.model.device.build import device_config
+from railweave.model.device.fields import differences
+from railweave.model.device.model import DeviceConfig
+from railweave.model.device.reading import Reading
+from railweave.model.network.model import Network
 from railweave.systems import system
+from tests.analysis.routing.fabrics import fabrics
 from tests.protection.test_sessions import guarded
 from tests.retarget import ON_DELL, retargeted
-from tests.routing.fabrics import fabrics
 from tests.systems.dell_sonic import fuzz
 
 SYSTEM = system("dell_sonic")

@@ -8,25 +8,25 @@ from typing import Literal
 
 import pytest
 
-from railweave.catalog import catalog
-from railweave.config.compare import compare
-from railweave.config.sections import Section, parse
-from railweave.device.build import device_config
-from railweave.device.config_file import from_document, to_document, to_json
-from railweave.device.fields import differences
-from railweave.device.model import DeviceConfig
-from railweave.device.reading import Reading
 from railweave.errors import RenderError
+from railweave.model.catalog import catalog
+from railweave.model.config.compare import compare
+from railweave.model.config.sections import Section, parse
+from railweave.model.device.build import device_config
+from railweave.model.device.config_file import from_document, to_document, to_json
+from railweave.model.device.fields import differences
+from railweave.model.device.model import DeviceConfig
+from railweave.model.device.reading import Reading
 from railweave.systems.eos import SYSTEM
 from railweave.systems.eos import read as eos
 from railweave.systems.eos.read.values import UNKNOWN_SECRET
 from tests.access import protected
-from tests.config.variants import TOTAL, networks
 from tests.conftest import SMALL
+from tests.model.config.variants import TOTAL, networks
+from tests.outputs.rendering.eos.networks import config, network, one_of_each_role
 from tests.protection.packets import designed, managed, of_servers
 from tests.protection.readers import typed
 from tests.protection.test_sessions import guarded
-from tests.render.eos.networks import config, network, one_of_each_role
 from tests.systems.eos.texts import GENERATED_LEAF, SHOWN_SPINE
 
 READS = catalog().systems["eos"].reads

@@ -9,11 +9,11 @@ import random
 import sys
 import time
 
-from railweave.device.config_file import from_document, to_document
 from railweave.errors import RenderError
+from railweave.model.device.config_file import from_document, to_document
 from railweave.systems.eos import SYSTEM
 from railweave.systems.eos import read as eos
-from tests.render.eos.networks import config
+from tests.outputs.rendering.eos.networks import config
 from tests.systems.eos.texts import GENERATED_LEAF, SHOWN_SPINE
 
 LARGEST = 4096

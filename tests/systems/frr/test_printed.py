@@ -9,10 +9,10 @@ from functools import cache
 
 import pytest
 
-from railweave.catalog import catalog
-from railweave.checks.causes import causes
-from railweave.config.compare import compare
-from railweave.device.fields import differences
+from railweave.analysis.checks.causes import causes
+from railweave.model.catalog import catalog
+from railweave.model.config.compare import compare
+from railweave.model.device.fields import differences
 from railweave.systems import system
 from railweave.systems.protocol import Reader
 from tests.conftest import ROOT

@@ -7,14 +7,14 @@ import re
 
 import pytest
 
-from railweave.device.build import device_config
-from railweave.device.timers import Bfd
 from railweave.errors import RenderError
+from railweave.model.device.build import device_config
+from railweave.model.device.timers import Bfd
 from railweave.systems import system
-from tests.config.variants import networks
 from tests.conftest import SMALL
-from tests.intent.asked import FABRICS
-from tests.intent.trial import trial, with_value
+from tests.model.config.variants import networks
+from tests.model.intent.asked import FABRICS
+from tests.model.intent.trial import trial, with_value
 from tests.retarget import retargeted
 from tests.systems.there_and_back import FUZZED, lost, mangled, one_of_each_role, reader, survives, unknown
 

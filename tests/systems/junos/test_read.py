@@ -8,19 +8,19 @@ from dataclasses import replace
 
 import pytest
 
-from railweave.catalog import catalog
-from railweave.config.compare import compare
-from railweave.device.build import device_config
-from railweave.device.fields import differences
-from railweave.device.model import DeviceConfig
 from railweave.errors import RenderError
-from railweave.network.model import Network
-from railweave.outputs.steps import design_file
+from railweave.model.catalog import catalog
+from railweave.model.config.compare import compare
+from railweave.model.device.build import device_config
+from railweave.model.device.fields import differences
+from railweave.model.device.model import DeviceConfig
+from railweave.model.network.model import Network
+from railweave.outputs.folder.steps import design_file
 from railweave.systems.junos import SYSTEM
 from railweave.systems.junos.read import parsed, printed, read
 from railweave.systems.junos.secrets import decoded
-from tests.config.variants import networks
 from tests.conftest import EXAMPLES, SMALL
+from tests.model.config.variants import networks
 from tests.retarget import LONG_HAUL, retargeted
 from tests.systems.junos import fuzz
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from railweave.catalog import catalog
-from railweave.config.compare import compare
-from railweave.config.sections import parse as parse_frr
-from railweave.deploy.changes import change
-from railweave.device.build import device_config
-from railweave.device.model import DeviceConfig
-from railweave.lab.frr.rootfs import Frr
-from railweave.lab.frr.routers import daemons_of, not_started
+from railweave.live.lab.frr.rootfs import Frr
+from railweave.live.lab.frr.routers import daemons_of, not_started
+from railweave.model.catalog import catalog
+from railweave.model.config.compare import compare
+from railweave.model.config.sections import parse as parse_frr
+from railweave.model.device.build import device_config
+from railweave.model.device.model import DeviceConfig
+from railweave.operations.deploy.changes import change
 from railweave.systems import system
 from railweave.systems.sonic import render as sonic
 from railweave.systems.sonic.branches import MASTER, NUMBERED, OLDEST, SINCE, branch, keep, lacking, newer
@@ -29,7 +29,7 @@ from railweave.systems.sonic.tables import Tables
 from railweave.systems.sonic.validator import Conversion, validate
 from railweave.systems.sonic.yang_models import SonicModels, load
 from tests.conftest import SMALL
-from tests.intent.trial import trial
+from tests.model.intent.trial import trial
 from tests.retarget import retargeted
 from tests.systems.sonic.test_read import SECURED, SECURITY
 

@@ -6,17 +6,17 @@ import ipaddress
 from typing import TYPE_CHECKING
 
 from railweave.design.cabling.panels import Owner, panels_of, port_named
-from railweave.network.devices import Segment, Subnet
-from railweave.network.overlay import EDGE, EdgePort
+from railweave.model.network.devices import Segment, Subnet
+from railweave.model.network.overlay import EDGE, EdgePort
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.edge import EdgePort as EdgePortIntent
-    from railweave.intent.reading.document import Location
-    from railweave.network.devices import Cable
+    from railweave.model.intent.edge import EdgePort as EdgePortIntent
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.network.devices import Cable
 
 
 def edge_segments(context: Context, layout: Layout) -> list[Segment]:

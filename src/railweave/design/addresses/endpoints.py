@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.design.addresses.identity import listed
-from railweave.network.overlay import Endpoint
+from railweave.model.network.overlay import Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.network.devices import Segment, Switch
-    from railweave.network.fabric import Color
+    from railweave.model.network.devices import Segment, Switch
+    from railweave.model.network.fabric import Color
 
 ENDPOINTS_PER_LEAF = 64
 """Room for the path colors of a leaf, so that one more moves no address (``paths_per_nic`` is at most this)."""

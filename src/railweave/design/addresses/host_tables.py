@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
-    from railweave.network.devices import Server
-    from railweave.network.fabric import Fabric
+    from railweave.model.network.devices import Server
+    from railweave.model.network.fabric import Fabric
 
 FIRST_TABLE = 10000
 """The first routing table on servers (RLB document, Table 8)."""

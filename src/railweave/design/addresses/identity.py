@@ -6,19 +6,19 @@ import ipaddress
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.limits.platform import own_marking
-from railweave.findings.registry import Rule
-from railweave.intent.names import expand
-from railweave.network.devices import PortQos, Switch
+from railweave.model.findings.registry import Rule
+from railweave.model.intent.names import expand
+from railweave.model.network.devices import PortQos, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.pools import AddressLists
-    from railweave.intent.reading.document import Location
-    from railweave.network.devices import Server
-    from railweave.network.fabric import RoleName
+    from railweave.model.intent.pools import AddressLists
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.network.devices import Server
+    from railweave.model.network.fabric import RoleName
 
 MANAGEMENT_ADDRESS_TAKEN = Rule(
     id="management-address-taken",

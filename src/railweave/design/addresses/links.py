@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.counting import counted
 from railweave.design.addresses.server_prefixes import inside
-from railweave.intent.formula import filled
+from railweave.model.intent.formula import filled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.reading.document import Location
-    from railweave.network.devices import Cable
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.network.devices import Cable
 
 
 class Pair(NamedTuple):

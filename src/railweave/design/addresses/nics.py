@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.counting import counted
 from railweave.design.addresses.server_pools import tenant_pools
 from railweave.design.addresses.server_prefixes import is_host
-from railweave.findings.registry import Rule
-from railweave.network.devices import Nic, NicAddress
+from railweave.model.findings.registry import Rule
+from railweave.model.network.devices import Nic, NicAddress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
     from railweave.design.tenancy.tenants import Owner
-    from railweave.intent.addressing import Addressing
-    from railweave.intent.reading.document import Location
-    from railweave.network.devices import Cable, Segment, Server, Subnet
-    from railweave.network.fabric import Color
+    from railweave.model.intent.addressing import Addressing
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.network.devices import Cable, Segment, Server, Subnet
+    from railweave.model.network.fabric import Color
 
 
 MAC_PLACEHOLDER = Rule(

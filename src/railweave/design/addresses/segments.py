@@ -7,7 +7,6 @@ import ipaddress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from railweave.config.naming import named
 from railweave.design.addresses.edge import edge_segments
 from railweave.design.addresses.server_pools import (
     ServerPool,
@@ -20,7 +19,8 @@ from railweave.design.addresses.server_pools import (
 )
 from railweave.design.addresses.server_prefixes import cutter, inside, is_host, stripes
 from railweave.design.addresses.tagged import check_tagged
-from railweave.network.devices import Segment, Subnet
+from railweave.model.config.naming import named
+from railweave.model.network.devices import Segment, Subnet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from railweave.design.shape.placing import PlacedServer
     from railweave.design.shape.topology import Layout, Leaf
     from railweave.design.tenancy.tenants import Owner
-    from railweave.network.fabric import Color
-    from railweave.network.overlay import Tenant, VirtualNetwork
+    from railweave.model.network.fabric import Color
+    from railweave.model.network.overlay import Tenant, VirtualNetwork
 
     Cutters = tuple[Callable[[Place], Subnet], ...]
     """What cuts a prefix of each address family."""

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.addressing import Addressing
-    from railweave.intent.reading.document import Location
+    from railweave.model.intent.addressing import Addressing
+    from railweave.model.intent.reading.document import Location
 
 LENGTHS = {4: 24, 6: 64}
 """Lengths of server prefixes of a tenant's own pool, where the fabric has no pool of that family; on routed links 31 for IPv4."""

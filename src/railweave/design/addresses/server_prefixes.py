@@ -5,9 +5,9 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Address
-from railweave.intent.formula import fields_of, fill
-from railweave.network.devices import Subnet
+from railweave.model.config.addresses import Address
+from railweave.model.intent.formula import fields_of, fill
+from railweave.model.network.devices import Subnet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from railweave.design.addresses.server_pools import ServerPool
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout, Leaf
-    from railweave.intent.addressing import Addressing, FieldBits
-    from railweave.network.fabric import Color
+    from railweave.model.intent.addressing import Addressing, FieldBits
+    from railweave.model.network.fabric import Color
 
     Prefix = ipaddress.IPv4Network | ipaddress.IPv6Network
     Place = tuple[Leaf, int, int, int, int | None]
@@ -160,7 +160,7 @@ def _routed_bits(free: int) -> FieldBits:
 
 def _capped(*, stripe: int, rail: int, color: int, server: int = 0, tenant: int = 0) -> FieldBits:
     """Fields of 32 bits at most: what is more goes to others that have room, as long prefixes of a short IPv6 pool need."""
-    from railweave.intent.addressing import FieldBits
+    from railweave.model.intent.addressing import FieldBits
 
     bits = {"rail": rail, "color": color, "server": server, "stripe": stripe, "tenant": tenant}
     more = sum(max(0, width - MOST_BITS) for width in bits.values())

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from railweave.design.context import Context
-    from railweave.intent.fabric import Fabric as FabricSpec
-    from railweave.intent.reading.document import Location
-    from railweave.network.devices import Cable, Segment, Switch
-    from railweave.network.fabric import Fabric
+    from railweave.model.intent.fabric import Fabric as FabricSpec
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.network.devices import Cable, Segment, Switch
+    from railweave.model.network.fabric import Fabric
 
     Prefix = ipaddress.IPv4Network | ipaddress.IPv6Network
     Held = tuple[Prefix, str, Location]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.network.devices import Segment
+    from railweave.model.network.devices import Segment
 
 
 def check_tagged(context: Context, layout: Layout, found: Iterable[Segment]) -> None:

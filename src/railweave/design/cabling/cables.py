@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from railweave.catalog.optics import Need
 from railweave.design.cabling.optic_pairs import settled
 from railweave.design.cabling.optics import UNKNOWN, choose
 from railweave.design.cabling.switch_ports import SwitchPorts
 from railweave.design.positions import cable_length
 from railweave.design.shape.interconnect import peers
 from railweave.design.shape.tiers import pod_number
-from railweave.network.devices import Cable, End
+from railweave.model.catalog.optics import Need
+from railweave.model.network.devices import Cable, End
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from railweave.design.shape.placing import PlacedServer
     from railweave.design.shape.tiers import Leaf
     from railweave.design.shape.topology import Layout
-    from railweave.intent.interconnect import Interconnect
-    from railweave.intent.topology import CableIntent
-    from railweave.network.devices import Position
-    from railweave.network.fabric import RoleName
+    from railweave.model.intent.interconnect import Interconnect
+    from railweave.model.intent.topology import CableIntent
+    from railweave.model.network.devices import Position
+    from railweave.model.network.fabric import RoleName
 
 
 class _Tier(NamedTuple):

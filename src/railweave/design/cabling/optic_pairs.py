@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.catalog.optics import joins, of_one_kind
-from railweave.findings.registry import Rule
+from railweave.model.catalog.optics import joins, of_one_kind
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.catalog.models import Catalog
-    from railweave.catalog.optics import Module, Need
     from railweave.design.context import Context
-    from railweave.network.devices import Cable, End
+    from railweave.model.catalog.models import Catalog
+    from railweave.model.catalog.optics import Module, Need
+    from railweave.model.network.devices import Cable, End
 
 OPTIC_MISMATCH = Rule(
     id="optic-mismatch",

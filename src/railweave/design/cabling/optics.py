@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog.optics import fitting
-from railweave.findings.registry import Rule
+from railweave.model.catalog.optics import fitting
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from railweave.design.context import Context
-    from railweave.intent.reading.document import Location
+    from railweave.model.intent.reading.document import Location
 
 UNKNOWN = "unlisted"
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from railweave.design.context import Context
-    from railweave.intent.overrides import CableOverride
-    from railweave.intent.reading.document import Location
+    from railweave.model.intent.overrides import CableOverride
+    from railweave.model.intent.reading.document import Location
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from railweave.design.cabling.ports import Port
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from railweave.catalog.hardware import SwitchModel
-    from railweave.catalog.systems import System
     from railweave.design.cabling.ports import PortKind
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.reading.document import Location
-    from railweave.network.devices import Cable
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.catalog.systems import System
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.network.devices import Cable
 
 
 class Owner(NamedTuple):

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from railweave.sizing.uplinks import default_server_first
+from railweave.design.sizing.uplinks import default_server_first
 
 if TYPE_CHECKING:
-    from railweave.catalog.hardware import Breakout, PortGroup, SwitchModel
-    from railweave.intent.topology import PortRange, Topology
+    from railweave.model.catalog.hardware import Breakout, PortGroup, SwitchModel
+    from railweave.model.intent.topology import PortRange, Topology
 
 
 PortKind = Literal["server_ports", "uplink_ports", "leaf_ports"]

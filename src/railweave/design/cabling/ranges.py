@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog.breakouts import breakout_of, link_breakout, parse_breakout
 from railweave.design.cabling.ports import resolve
-from railweave.findings.registry import Rule
-from railweave.sizing.uplinks import default_server_first
+from railweave.design.sizing.uplinks import default_server_first
+from railweave.model.catalog.breakouts import breakout_of, link_breakout, parse_breakout
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
-    from railweave.catalog.hardware import Breakout, SwitchModel
     from railweave.design.cabling.ports import PortKind, Range
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.topology import Layout
-    from railweave.intent.reading.document import Location
-    from railweave.intent.topology import PortRange, Role
+    from railweave.model.catalog.hardware import Breakout, SwitchModel
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.intent.topology import PortRange, Role
 
 
 LINK_SLOWER = Rule(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import Rule
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.network.devices import Cable
+    from railweave.model.network.devices import Cable
 
 MOST_LEAVES = 64
 """Leaves of a fabric with global load balancing (Juniper, Global Load Balancing: "Considerations")."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import Rule
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.qos import Qos
-    from railweave.intent.reading.document import Location
-    from railweave.network.fabric import RoleIntent, RoleName
+    from railweave.model.intent.qos import Qos
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.network.fabric import RoleIntent, RoleName
 
 LOSSLESS_NO_DSCP = Rule(
     id="lossless-no-dscp",

@@ -8,7 +8,7 @@ from railweave.design.limits.classes import check_lossless
 from railweave.design.limits.headroom import check_headroom
 from railweave.design.limits.queues import check_strict_queues
 from railweave.design.limits.refused import check_flowsets, check_qos_ranges, check_ranges, check_watchdog
-from railweave.findings.registry import Rule
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.topology import Layout
-    from railweave.intent.qos import Qos
-    from railweave.intent.reading.document import Location
-    from railweave.network.devices import Cable
-    from railweave.network.fabric import Color
+    from railweave.model.intent.qos import Qos
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.network.devices import Cable
+    from railweave.model.network.fabric import Color
 
 
 ETHERNET_HEADER = 14

@@ -8,19 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from railweave.catalog import catalog
 from railweave.design.limits.sized import size_of
-from railweave.findings.registry import Rule
-from railweave.sizing.growth_cost import growth_steps
-from railweave.sizing.words import growth_lines
+from railweave.design.sizing.growth_cost import growth_steps
+from railweave.design.sizing.words import growth_lines
+from railweave.model.catalog import catalog
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.network.devices import Cable, Switch
-    from railweave.network.fabric import Color, RoleName
+    from railweave.model.network.devices import Cable, Switch
+    from railweave.model.network.fabric import Color, RoleName
 
 Pinned = Literal["link", "color", "spine"]
 Shape = Literal["one-stripe", "two-tier", "rail-planes", "super-spines", "sites"]

@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from railweave.catalog.headroom import SMALLEST_BYTES, port_headroom
 from railweave.counting import counted
 from railweave.design.addresses.edge import edge_length
-from railweave.findings.registry import Rule
+from railweave.model.catalog.headroom import SMALLEST_BYTES, port_headroom
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.headroom import PortHeadroom
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.topology import Layout
-    from railweave.intent.reading.document import Location
-    from railweave.network.devices import Cable
+    from railweave.model.catalog.headroom import PortHeadroom
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.network.devices import Cable
 
 THIN_HEADROOM = 0.75
 """Share of the headroom partition from which on a design is near the limit, where nobody says how much of a model's packet

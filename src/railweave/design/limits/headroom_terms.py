@@ -9,16 +9,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.catalog.headroom import port_headroom
 from railweave.design.limits.headroom import THIN_HEADROOM
+from railweave.model.catalog import catalog
+from railweave.model.catalog.headroom import port_headroom
 
 if TYPE_CHECKING:
-    from railweave.catalog.hardware import SwitchModel
-    from railweave.catalog.headroom import PortHeadroom
-    from railweave.intent.buffers import Buffers
-    from railweave.network.fabric import Fabric, RoleName
-    from railweave.network.model import Network
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.catalog.headroom import PortHeadroom
+    from railweave.model.intent.buffers import Buffers
+    from railweave.model.network.fabric import Fabric, RoleName
+    from railweave.model.network.model import Network
 
 
 @dataclass(frozen=True, slots=True)

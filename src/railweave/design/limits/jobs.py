@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog.posting import COSTLY, QUEUE_PAIRS, SPLIT, split_cost
-from railweave.findings.registry import Rule
+from railweave.model.catalog.posting import COSTLY, QUEUE_PAIRS, SPLIT, split_cost
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.hardware import ServerModel
     from railweave.design.context import Context
-    from railweave.intent.reading.document import Key
-    from railweave.network.fabric import Fabric
+    from railweave.model.catalog.hardware import ServerModel
+    from railweave.model.intent.reading.document import Key
+    from railweave.model.network.fabric import Fabric
 
 JOB_TRAFFIC_CLASS = Rule(
     id="job-traffic-class",

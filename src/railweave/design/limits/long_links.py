@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog.headroom import port_headroom
-from railweave.catalog.rdma import ADAPTIVE_WINDOW
-from railweave.findings.registry import Rule
+from railweave.model.catalog.headroom import port_headroom
+from railweave.model.catalog.rdma import ADAPTIVE_WINDOW
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.network.devices import Cable
+    from railweave.model.network.devices import Cable
 
 
 INTERCONNECT_LOSSY = Rule(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import Rule
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.design.context import Context
-    from railweave.intent.management import Management
-    from railweave.intent.reading.document import Location
+    from railweave.model.intent.management import Management
+    from railweave.model.intent.reading.document import Location
 
 SHUT_OUT = Rule(
     id="management-shut-out",

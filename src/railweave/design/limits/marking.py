@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog.shares import port_share_bytes, ports_at
-from railweave.findings.registry import Rule
+from railweave.model.catalog.shares import port_share_bytes, ports_at
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from railweave.design.context import Context
-    from railweave.intent.qos import Qos
-    from railweave.intent.reading.document import Location
-    from railweave.intent.topology import Role
+    from railweave.model.intent.qos import Qos
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.intent.topology import Role
 
 ECN_BYTES = Rule(
     id="ecn-bytes",

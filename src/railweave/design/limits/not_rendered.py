@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from railweave.findings.registry import Rule
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.reading.document import Key, Location
+    from railweave.model.intent.reading.document import Key, Location
 
 NOT_RENDERED = Rule(
     id="not-rendered",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
+from railweave.model.catalog import catalog
 
 if TYPE_CHECKING:
-    from railweave.intent.qos import Qos
+    from railweave.model.intent.qos import Qos
 
 
 def with_platform_defaults(qos: Qos, device: str) -> Qos:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.network.devices import Cable, Switch
+    from railweave.model.network.devices import Cable, Switch
 
 
 def check_port_qos(context: Context, layout: Layout, switches: Sequence[Switch], cables: Sequence[Cable]) -> None:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.systems import System
     from railweave.design.context import Context
-    from railweave.intent.qos import Qos
-    from railweave.intent.reading.document import Location
-    from railweave.intent.traffic_class import TrafficClass
+    from railweave.model.catalog.systems import System
+    from railweave.model.intent.qos import Qos
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.intent.traffic_class import TrafficClass
 
 
 def check_strict_queues(context: Context, system: System, qos: Qos, base: Location) -> None:

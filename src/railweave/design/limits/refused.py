@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.catalog.systems import Range, System, WatchdogTimes
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.qos import Qos, Watchdog
-    from railweave.intent.reading.document import Location
+    from railweave.model.catalog.systems import Range, System, WatchdogTimes
+    from railweave.model.intent.qos import Qos, Watchdog
+    from railweave.model.intent.reading.document import Location
 
 
 def check_flowsets(context: Context, layout: Layout) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from railweave.intent.topology import PortRange
-from railweave.sizing.shapes import ports_of
-from railweave.sizing.size import Size, Wanted
+from railweave.design.sizing.shapes import ports_of
+from railweave.design.sizing.size import Size, Wanted
+from railweave.model.intent.topology import PortRange
 
 if TYPE_CHECKING:
-    from railweave.catalog.models import Catalog
     from railweave.design.shape.topology import Layout
-    from railweave.sizing.size import Shape
+    from railweave.design.sizing.size import Shape
+    from railweave.model.catalog.models import Catalog
 
 
 def size_of(catalog: Catalog, layout: Layout) -> Size | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import Rule
-from railweave.network.rank_order import crossings, fewest_crossings
+from railweave.model.findings.registry import Rule
+from railweave.model.network.rank_order import crossings, fewest_crossings
 
 if TYPE_CHECKING:
     from railweave.design.context import Context

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import Rule
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment
-    from railweave.intent.fabric import Fabric
+    from railweave.model.intent.fabric import Fabric
 
 DPF_RELEASE = Rule(
     id="dpf-release",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.design.limits.not_rendered import ROLES
-from railweave.findings.registry import Rule
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.reading.document import Location
-    from railweave.network.fabric import RoleName
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.network.fabric import RoleName
 
 PORTS_UNUSED = Rule(
     id="ports-unused",

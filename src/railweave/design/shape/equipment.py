@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.catalog.breakouts import link_breakout
-from railweave.catalog.words import unknown_switch
-from railweave.findings.registry import Rule
+from railweave.model.catalog.breakouts import link_breakout
+from railweave.model.catalog.words import unknown_switch
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.catalog.hardware import SwitchModel
     from railweave.design.cabling.ports import PortKind
     from railweave.design.context import Context
-    from railweave.intent.fabric import Fabric
-    from railweave.intent.reading.document import Location
-    from railweave.intent.topology import PortRange, Role
-    from railweave.network.fabric import RoleName
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.intent.fabric import Fabric
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.intent.topology import PortRange, Role
+    from railweave.model.network.fabric import RoleName
 
 
 OVERRIDE_LEFT_OUT = Rule(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from railweave.design.context import Context
-    from railweave.intent.fabric import Fabric
-    from railweave.intent.topology import Topology
+    from railweave.model.intent.fabric import Fabric
+    from railweave.model.intent.topology import Topology
 
 MOST_SWITCHES = 16_384
 """Of a fabric: twelve times those of 32,768 GPUs under super-spines."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from railweave.design.context import Context
     from railweave.design.shape.tiers import Leaf
-    from railweave.intent.fabric import Fabric
+    from railweave.model.intent.fabric import Fabric
 
 
 @dataclass(frozen=True, slots=True)

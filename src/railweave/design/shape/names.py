@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from railweave.config.naming import named
-from railweave.intent.names import LONGEST
+from railweave.model.config.naming import named
+from railweave.model.intent.names import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.topology import Naming
+    from railweave.model.intent.topology import Naming
 
 _FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{super_spine}", "dci": "{site} and {dci}"}
 """What tells the devices of a role apart in a naming pattern."""

@@ -6,17 +6,17 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.catalog.breakouts import breakout_of
 from railweave.design.cabling.ports import capacity
+from railweave.model.catalog.breakouts import breakout_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.catalog.hardware import NicGroup
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.tiers import Leaf
-    from railweave.intent.fabric import Fabric, ServerGroup
+    from railweave.model.catalog.hardware import NicGroup
+    from railweave.model.intent.fabric import Fabric, ServerGroup
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.hardware import NicGroup
     from railweave.design.context import Context
-    from railweave.intent.fabric import Fabric, ServerGroup
+    from railweave.model.catalog.hardware import NicGroup
+    from railweave.model.intent.fabric import Fabric, ServerGroup
 
 
 def check_ports(

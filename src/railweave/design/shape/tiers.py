@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
-    from railweave.intent.fabric import Fabric
-    from railweave.intent.topology import Topology
+    from railweave.model.intent.fabric import Fabric
+    from railweave.model.intent.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from railweave.catalog.words import unknown_server
 from railweave.design.limits.underlay import check_systems, check_underlay
 from railweave.design.shape.equipment import equipment_of, role_equipment
 from railweave.design.shape.extent import check_extent
@@ -16,18 +15,19 @@ from railweave.design.shape.oversubscription import check_oversubscription
 from railweave.design.shape.placing import PlacedServer, place, room_of
 from railweave.design.shape.ports import check_ports
 from railweave.design.shape.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
+from railweave.model.catalog.words import unknown_server
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.catalog.hardware import NicGroup
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.interconnect import Border
     from railweave.design.shape.tiers import Spine, SuperSpine
-    from railweave.intent.fabric import Fabric, ServerGroup
-    from railweave.intent.topology import Topology
-    from railweave.network.fabric import RoleName
+    from railweave.model.catalog.hardware import NicGroup
+    from railweave.model.intent.fabric import Fabric, ServerGroup
+    from railweave.model.intent.topology import Topology
+    from railweave.model.network.fabric import RoleName
 
 
 @dataclass(frozen=True)

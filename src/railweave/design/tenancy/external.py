@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.design.addresses.server_pools import tenant_pools
 from railweave.design.addresses.server_prefixes import inside
 from railweave.design.cabling.panels import Owner, panels_of, port_named
-from railweave.network.overlay import ExternalLink, ExternalRouter
+from railweave.model.network.overlay import ExternalLink, ExternalRouter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from railweave.design.cabling.panels import Conflict, Panel
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.networks import ExternalLink as LinkIntent
-    from railweave.intent.reading.document import Location
-    from railweave.network.devices import Cable, Segment, Switch
-    from railweave.network.overlay import Tenant
+    from railweave.model.intent.networks import ExternalLink as LinkIntent
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.network.devices import Cable, Segment, Switch
+    from railweave.model.network.overlay import Tenant
 
 Shared = dict[tuple[str, str], list[tuple[str, int, int | None]]]
 """By leaf and port: the router, the speed and the tag of each link that is on it."""

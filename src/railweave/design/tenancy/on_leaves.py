@@ -6,17 +6,17 @@ import ipaddress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.intent.formula import distinguisher_of, filled
-from railweave.network.overlay import TenantLeaf
+from railweave.model.intent.formula import distinguisher_of, filled
+from railweave.model.network.overlay import TenantLeaf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.reading.document import Location
-    from railweave.network.devices import Segment, Switch
-    from railweave.network.overlay import Tenant
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.network.devices import Segment, Switch
+    from railweave.model.network.overlay import Tenant
 
 FIRST_BRIDGED = 60_000
 """Second halves of route distinguishers from here on are those of bridged VLANs and their instance, beside a router id."""

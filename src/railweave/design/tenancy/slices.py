@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.naming import named
-from railweave.intent.names import check_name
-from railweave.intent.tenants import Tenant
+from railweave.model.config.naming import named
+from railweave.model.intent.names import check_name
+from railweave.model.intent.tenants import Tenant
 
 if TYPE_CHECKING:
     from railweave.design.context import Context
-    from railweave.intent.fabric import Fabric, FabricFile, ServerGroup
-    from railweave.intent.reading.document import Location
-    from railweave.intent.tenants import TenantSlices
+    from railweave.model.intent.fabric import Fabric, FabricFile, ServerGroup
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.intent.tenants import TenantSlices
 
 
 def with_slices(context: Context, spec: FabricFile) -> FabricFile:

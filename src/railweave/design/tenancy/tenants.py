@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.tenancy.virtual_networks import virtual_networks
-from railweave.intent.formula import filled, target_of
-from railweave.network.overlay import Tenant
+from railweave.model.intent.formula import filled, target_of
+from railweave.model.network.overlay import Tenant
 
 if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.reading.document import Location
-    from railweave.network.overlay import VirtualNetwork
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.network.overlay import VirtualNetwork
 
 
 class Owner(NamedTuple):

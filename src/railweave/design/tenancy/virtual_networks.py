@@ -5,16 +5,16 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from railweave.config.naming import named
 from railweave.design.addresses.server_prefixes import is_host
-from railweave.network.overlay import VirtualNetwork
+from railweave.model.config.naming import named
+from railweave.model.network.overlay import VirtualNetwork
 
 if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.intent.networks import VirtualNetwork as Intent
-    from railweave.intent.reading.document import Location
-    from railweave.intent.tenants import Overlay
+    from railweave.model.intent.networks import VirtualNetwork as Intent
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.intent.tenants import Overlay
 
 
 def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict[str, tuple[VirtualNetwork, ...]]:

@@ -11,7 +11,7 @@ from railweave.nics import script
 from railweave.nics.protocol import NicTransport, Vendor
 
 if TYPE_CHECKING:
-    from railweave.device.host_model import HostConfig
+    from railweave.model.device.host_model import HostConfig
 
 
 CUT_INTERVAL_US = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.device.host_model import HostConfig, HostQos
+    from railweave.model.device.host_model import HostConfig, HostQos
 
 PATH = "/etc/bnxt_re/bnxt_re.conf"
 

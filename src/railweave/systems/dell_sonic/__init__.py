@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from railweave.systems.protocol import System
 
 if TYPE_CHECKING:
-    from railweave.config.tree import ConfigTree
-    from railweave.device.model import DeviceConfig
-    from railweave.findings import Finding
+    from railweave.model.config.tree import ConfigTree
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings import Finding
 
 
 class DellSonic(System):

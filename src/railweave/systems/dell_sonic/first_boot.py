@@ -16,7 +16,7 @@ from railweave.systems.sonic import first_boot as sonic
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
 
 SAYS = sonic.SAYS
 HEADERS = sonic.HEADERS

@@ -28,9 +28,9 @@ from railweave.systems.sonic.render.qos import lossless
 from railweave.systems.sonic.runbook import port_mtus
 
 if TYPE_CHECKING:
-    from railweave.device.expected import ExpectedRouting
-    from railweave.device.model import DeviceConfig, QosConfig
-    from railweave.network.model import Network
+    from railweave.model.device.expected import ExpectedRouting
+    from railweave.model.device.model import DeviceConfig, QosConfig
+    from railweave.model.network.model import Network
 
 CONFIGURATION = "sonic.cli"
 PREPARATION = "prepare.cli"

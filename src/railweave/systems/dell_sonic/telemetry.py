@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from railweave.state.telemetry import Column, Subscription
+from railweave.model.state.telemetry import Column, Subscription
 
 PORT = 8080
 ENCODING = "json_ietf"

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.section_tree import LineRules, section_tree
-from railweave.config.tree import Disruption
+from railweave.model.config.section_tree import LineRules, section_tree
+from railweave.model.config.tree import Disruption
 from railweave.systems.eos.tree import INDENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.config.section_tree import SectionTree
-    from railweave.config.sections import Section
+    from railweave.model.config.section_tree import SectionTree
+    from railweave.model.config.sections import Section
 
 ONE_VALUE = (
     "hostname ...",

@@ -12,7 +12,7 @@ from railweave.systems.first_boot import Options, Place, Says, fetched, quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
 
 SAYS = (Says(60, ";", "Arista;"),)
 HEADERS = ("X-Arista-Serial", "X-Arista-Serialnum", "X-Arista-Serialnumber")

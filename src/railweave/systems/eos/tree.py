@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.config.sections import Section
+    from railweave.model.config.sections import Section
 
 INDENT = "   "
 

@@ -13,16 +13,16 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.config.sections import flat, parse
 from railweave.errors import RenderError
-from railweave.findings.registry import Rule
-from railweave.findings.validators import Validator, ValidatorReport
+from railweave.model.config.sections import flat, parse
+from railweave.model.findings.registry import Rule
+from railweave.model.findings.validators import Validator, ValidatorReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.findings import Finding
-    from railweave.findings.validators import Files
+    from railweave.model.findings import Finding
+    from railweave.model.findings.validators import Files
 
 NAME = "pyavd"
 EOS_CLI = "eos_cli"

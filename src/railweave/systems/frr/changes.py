@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.section_tree import LineRules, section_tree
-from railweave.config.tree import Disruption
+from railweave.model.config.section_tree import LineRules, section_tree
+from railweave.model.config.tree import Disruption
 from railweave.systems.frr.tree import closer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.config.section_tree import SectionTree
-    from railweave.config.sections import Section
+    from railweave.model.config.section_tree import SectionTree
+    from railweave.model.config.sections import Section
 
 _BGP = r"router bgp \d+( vrf \S+)? / "
 _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"

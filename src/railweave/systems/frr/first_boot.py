@@ -13,7 +13,7 @@ from railweave.systems.first_boot import Options, Place, Says, logins
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
 
 SAYS = (Says(60, ";", "railweave;"),)
 HEADERS = ("X-Serial-Number",)

@@ -23,9 +23,9 @@ from railweave.systems.runbook import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.device.expected import ExpectedRouting, Route
-    from railweave.device.model import DeviceConfig
-    from railweave.network.model import Network
+    from railweave.model.device.expected import ExpectedRouting, Route
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
 
 CONFIGURATION = "frr.conf"
 FILTERS = "nftables.conf"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.state.telemetry import Column, Elements, Series, Subscription
+    from railweave.model.state.telemetry import Column, Elements, Series, Subscription
 
 PORT = 0
 ENCODING = ""

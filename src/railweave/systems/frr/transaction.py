@@ -18,7 +18,7 @@ from railweave.systems.transaction import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from railweave.config.tree import Command
+    from railweave.model.config.tree import Command
     from railweave.systems.transaction import Given, Pending, Session
 
 PROTOCOL = "ssh"

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.findings.registry import Rule
-from railweave.findings.validators import Validator, ValidatorReport
+from railweave.model.findings.registry import Rule
+from railweave.model.findings.validators import Validator, ValidatorReport
 from railweave.tool_roots import untrusted
 
 if TYPE_CHECKING:
-    from railweave.findings import Finding
-    from railweave.findings.validators import Files
+    from railweave.model.findings import Finding
+    from railweave.model.findings.validators import Files
 
 NAME = "vtysh"
 FILE = "frr.conf"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from railweave.config.tree import Disruption, Node, Step
+from railweave.model.config.tree import Disruption, Node, Step
 from railweave.systems.junos import lists
 from railweave.systems.junos.tree import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from railweave.config.tree import Command, Name, Refusal
+    from railweave.model.config.tree import Command, Name, Refusal
     from railweave.systems.junos.tree import Statement
 
 _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"

@@ -3,7 +3,7 @@
 A list keeps what it has when ``set`` gives it one more value, also where a single value stands in it: only ``delete`` of a
 value takes it away. Whether a leaf is such a list (``leaf-list``) was read from Juniper's published 23.4R2 models
 (Juniper/yang, ``junos-qfx/conf-with-extensions``): every leaf of the rendered examples, and every place in the models
-where one of the words below stands. ``tests/config/test_junos_lists.py`` reads the models again where ``RAILWEAVE_YANG``
+where one of the words below stands. ``tests/model/config/test_junos_lists.py`` reads the models again where ``RAILWEAVE_YANG``
 names their folder. A place is the leaf's word and the word of the hierarchy around it; names of the user's choosing,
 as in ``vlans vn22``, are no hierarchy.
 """

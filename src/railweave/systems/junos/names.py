@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.config.addresses import Family
+    from railweave.model.config.addresses import Family
 
 FAMILIES: dict[Family, str] = {"ipv4": "inet", "ipv6": "inet6"}
 """How Junos calls address families."""

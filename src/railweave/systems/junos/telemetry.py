@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.state import openconfig
-from railweave.state.openconfig import LEAVES, schema
-from railweave.state.telemetry import Column, Series, Subscription
+from railweave.model.state import openconfig
+from railweave.model.state.openconfig import LEAVES, schema
+from railweave.model.state.telemetry import Column, Series, Subscription
 
 if TYPE_CHECKING:
-    from railweave.state.telemetry import Elements
+    from railweave.model.state.telemetry import Elements
 
 PORT = 32767
 ENCODING = "proto"

@@ -18,7 +18,7 @@ from railweave.systems.transaction import Pending, RefusedError, must_wait
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
-    from railweave.config.tree import Command
+    from railweave.model.config.tree import Command
     from railweave.systems.transaction import Given, Session
 
 PROTOCOL = "netconf"

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, tostring
 
 from railweave.errors import RenderError
-from railweave.findings.registry import Rule
-from railweave.findings.sample import MOST_VALIDATED, said, sample
-from railweave.findings.validators import Validator, ValidatorReport
+from railweave.model.findings.registry import Rule
+from railweave.model.findings.sample import MOST_VALIDATED, said, sample
+from railweave.model.findings.validators import Validator, ValidatorReport
 from railweave.systems.junos.parse import parse
 from railweave.systems.junos.tree import set_paths, to_curly
 from railweave.systems.junos.yang_models import ModelsError, load
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from railweave.findings import Finding
-    from railweave.findings.validators import Files
+    from railweave.model.findings import Finding
+    from railweave.model.findings.validators import Files
     from railweave.systems.junos.tree import Statement
     from railweave.systems.junos.yang_models import Models
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.config.tree import Disruption, Node, Refusal
+from railweave.model.config.tree import Disruption, Node, Refusal
 from railweave.systems.sonic.patch_gate import INSTEAD, SOURCE, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.config.tree import Command, Step
+    from railweave.model.config.tree import Command, Step
     from railweave.systems.sonic.tables import Row, Tables, Value
 
 _ANY = ("remove", "add", "replace")

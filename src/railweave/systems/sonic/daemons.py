@@ -17,8 +17,8 @@ from railweave.systems.sonic.tables import merge
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from railweave.config.sections import Section
-    from railweave.device.model import DeviceConfig
+    from railweave.model.config.sections import Section
+    from railweave.model.device.model import DeviceConfig
     from railweave.systems.sonic.tables import Tables
 
 ALWAYS = frozenset({"mgmtd", "zebra", "staticd", "bgpd"})

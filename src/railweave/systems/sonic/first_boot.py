@@ -14,7 +14,7 @@ from railweave.systems.first_boot import Options, Place, Says, fetched, logins, 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
 
 SAYS = (Says(61, "##"),)
 HEADERS = ("SERIAL-NUMBER",)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
 from railweave.counting import counted
+from railweave.model.catalog import catalog
 from railweave.systems.frr.runbook import routing_checks
 from railweave.systems.runbook import CLASS_HEADER, Check, class_rows, modules_check
 from railweave.systems.sonic.daemons import started
@@ -21,9 +21,9 @@ from railweave.systems.sonic.render.qos import lossless
 from railweave.systems.sonic.render.system import ecmp_fields
 
 if TYPE_CHECKING:
-    from railweave.device.expected import ExpectedRouting
-    from railweave.device.model import DeviceConfig, QosConfig
-    from railweave.network.model import Network
+    from railweave.model.device.expected import ExpectedRouting
+    from railweave.model.device.model import DeviceConfig, QosConfig
+    from railweave.model.network.model import Network
 
 CONFIGURATION = "config_db.json"
 ROUTING = "frr.conf"

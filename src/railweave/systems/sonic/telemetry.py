@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.state.telemetry import Column, Series, Subscription
+from railweave.model.state.telemetry import Column, Series, Subscription
 
 if TYPE_CHECKING:
-    from railweave.state.telemetry import Elements
+    from railweave.model.state.telemetry import Elements
 
 PORT = 8080
 ENCODING = "json_ietf"

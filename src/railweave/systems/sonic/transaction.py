@@ -14,7 +14,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from railweave.config.compare import compare
+from railweave.model.config.compare import compare
 from railweave.systems import machine_timer
 from railweave.systems.machine_timer import FUNCTIONS, put, script
 from railweave.systems.transaction import RefusedError
@@ -22,7 +22,7 @@ from railweave.systems.transaction import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.config.tree import Command
+    from railweave.model.config.tree import Command
     from railweave.systems.transaction import Given, Session
 
 PROTOCOL = "ssh"

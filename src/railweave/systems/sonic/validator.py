@@ -13,13 +13,13 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from railweave.catalog import catalog
-from railweave.config.secret import REFERENCE
 from railweave.counting import counted
 from railweave.errors import RenderError
-from railweave.findings.registry import Rule
-from railweave.findings.sample import MOST_VALIDATED, said, sample
-from railweave.findings.validators import Validator, ValidatorReport
+from railweave.model.catalog import catalog
+from railweave.model.config.secret import REFERENCE
+from railweave.model.findings.registry import Rule
+from railweave.model.findings.sample import MOST_VALIDATED, said, sample
+from railweave.model.findings.validators import Validator, ValidatorReport
 from railweave.systems.sonic.branches import branch
 from railweave.systems.sonic.tables import parse
 from railweave.systems.sonic.yang_models import INTEGERS, ModelsError, by_branch, load
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from railweave.findings import Finding
-    from railweave.findings.validators import Files
+    from railweave.model.findings import Finding
+    from railweave.model.findings.validators import Files
     from railweave.systems.sonic.tables import Row, Tables, Value
     from railweave.systems.sonic.yang_models import SonicModels
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import check
+from railweave.model.findings.registry import check
 from railweave.systems.dell_sonic.lint.grammar import GRAMMAR, TOP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.sections import Section
+    from railweave.model.config.sections import Section
     from railweave.systems.dell_sonic.lint.grammar import Command
 
 

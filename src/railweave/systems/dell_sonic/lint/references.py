@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.select import has, select
-from railweave.findings.registry import check
+from railweave.model.config.select import has, select
+from railweave.model.findings.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.sections import Section
+    from railweave.model.config.sections import Section
 
 Forms = tuple[str, ...]
 

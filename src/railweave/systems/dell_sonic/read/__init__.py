@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.config.section_tree import sections as as_sections
-from railweave.config.taking import Taking
-from railweave.device.model import DeviceConfig
-from railweave.device.reading import Reading, Said, said
+from railweave.model.catalog import catalog
+from railweave.model.config.section_tree import sections as as_sections
+from railweave.model.config.taking import Taking
+from railweave.model.device.model import DeviceConfig
+from railweave.model.device.reading import Reading, Said, said
 from railweave.systems.dell_sonic.changes import config_tree
 from railweave.systems.dell_sonic.read import balancing, bgp, devices, overlay, policy, ports, qos, qos_maps, routing
 from railweave.systems.dell_sonic.read.control_plane import protection
@@ -24,10 +24,10 @@ from railweave.systems.dell_sonic.tree import to_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.config.addresses import Prefix
-    from railweave.config.sections import Section
-    from railweave.config.tree import ConfigTree, Node
-    from railweave.device.model import Interface
+    from railweave.model.config.addresses import Prefix
+    from railweave.model.config.sections import Section
+    from railweave.model.config.tree import ConfigTree, Node
+    from railweave.model.device.model import Interface
 
 NOS = "dell_sonic"
 

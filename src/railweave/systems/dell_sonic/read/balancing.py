@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from railweave.device.balancing import BalancingConfig, Dlb, EgressQuantization, Hash
+from railweave.model.device.balancing import BalancingConfig, Dlb, EgressQuantization, Hash
 from railweave.systems.dell_sonic.read.ports import headers
 from railweave.systems.dell_sonic.read.words import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.config.addresses import Family
-    from railweave.config.taking import Taking
+    from railweave.model.config.addresses import Family
+    from railweave.model.config.taking import Taking
 
 _FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Address, Prefix
+from railweave.model.config.addresses import Address, Prefix
 from railweave.systems.dell_sonic.read.words import address, after, interface, number, prefix, secret
 
 if TYPE_CHECKING:
-    from railweave.config.sections import Section
-    from railweave.config.taking import Taking
+    from railweave.model.config.sections import Section
+    from railweave.model.config.taking import Taking
 
 UNICAST = {"ipv4 unicast": "ipv4", "ipv6 unicast": "ipv6", "l2vpn evpn": "evpn"}
 

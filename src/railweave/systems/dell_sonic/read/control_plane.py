@@ -10,20 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
-from railweave.config.addresses import BITS, Family, Prefix
-from railweave.device.control_plane import ControlPlane, ControlRule, PortRange, ServerPortRule, Sources
-from railweave.device.management import Services, Snmp
-from railweave.device.protection import control_plane
-from railweave.device.security import Security
+from railweave.model.config.addresses import BITS, Family, Prefix
+from railweave.model.device.control_plane import ControlPlane, ControlRule, PortRange, ServerPortRule, Sources
+from railweave.model.device.management import Services, Snmp
+from railweave.model.device.protection import control_plane
+from railweave.model.device.security import Security
 from railweave.systems.dell_sonic.read.words import address, number, prefix
 from railweave.systems.dell_sonic.render.control_plane import IP, discards, permits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from railweave.config.sections import Section
-    from railweave.config.taking import Taking
-    from railweave.device.model import DeviceConfig
+    from railweave.model.config.sections import Section
+    from railweave.model.config.taking import Taking
+    from railweave.model.device.model import DeviceConfig
     from railweave.systems.dell_sonic.read.ports import Lines
 
 _FAMILIES: dict[str, Family] = {word: family for family, word in IP.items()}

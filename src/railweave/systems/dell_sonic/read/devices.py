@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from railweave.catalog import catalog
-from railweave.config.addresses import BITS
-from railweave.device.model import Gateway, Interface, Split
-from railweave.device.port_model import with_parts
-from railweave.device.timers import RouterAdvertisements
+from railweave.model.catalog import catalog
+from railweave.model.config.addresses import BITS
+from railweave.model.device.model import Gateway, Interface, Split
+from railweave.model.device.port_model import with_parts
+from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.dell_sonic.read.overlay import tenant
 from railweave.systems.dell_sonic.read.ports import Lines
 from railweave.systems.dell_sonic.read.words import number
@@ -19,8 +19,8 @@ from railweave.systems.sonic.render.names import ETHERNET_HEADER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from railweave.catalog.hardware import SwitchModel
-    from railweave.config.taking import Taking
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.config.taking import Taking
     from railweave.systems.dell_sonic.read.bgp import Router
     from railweave.systems.dell_sonic.read.routing import Links
 

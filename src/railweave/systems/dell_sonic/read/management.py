@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import InterfaceAddress
-from railweave.device.access import Aaa, EdgePorts, Login, LoginServer
-from railweave.device.management import Management, Services, Snmp, Syslog, User
-from railweave.device.security import Security
+from railweave.model.config.addresses import InterfaceAddress
+from railweave.model.device.access import Aaa, EdgePorts, Login, LoginServer
+from railweave.model.device.management import Management, Services, Snmp, Syslog, User
+from railweave.model.device.security import Security
 from railweave.systems.dell_sonic.read.ports import fewest
 from railweave.systems.dell_sonic.read.routing import NOWHERE
 from railweave.systems.dell_sonic.read.words import after, number, options, secret
@@ -16,8 +16,8 @@ from railweave.systems.dell_sonic.read.words import after, number, options, secr
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.config.addresses import Address
-    from railweave.config.taking import Taking
+    from railweave.model.config.addresses import Address
+    from railweave.model.config.taking import Taking
     from railweave.systems.dell_sonic.read.ports import Lines
 
 _ROLES = {"admin": "super-user", "operator": "operator", "netadmin": "operator", "secadmin": "operator"}

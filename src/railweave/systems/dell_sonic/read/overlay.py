@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from railweave.device.model import (
+from railweave.model.device.model import (
     BridgedVlan,
     ExternalPeer,
     MacVrf,
@@ -14,7 +14,7 @@ from railweave.device.model import (
     TunnelEndpoint,
     Vrf,
 )
-from railweave.device.overlay import MAC_VRF, MAC_VRF_NUMBER
+from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.systems.dell_sonic.read.ports import headers
 from railweave.systems.dell_sonic.read.routing import NOWHERE
 from railweave.systems.dell_sonic.read.words import address, interface, number
@@ -22,10 +22,10 @@ from railweave.systems.dell_sonic.read.words import address, interface, number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from railweave.config.addresses import Address, Prefix
-    from railweave.config.taking import Taking
-    from railweave.device.model import Gateway, Interface
-    from railweave.device.timers import Bfd
+    from railweave.model.config.addresses import Address, Prefix
+    from railweave.model.config.taking import Taking
+    from railweave.model.device.model import Gateway, Interface
+    from railweave.model.device.timers import Bfd
     from railweave.systems.dell_sonic.read.bgp import Evpn, Peer, Router
     from railweave.systems.dell_sonic.read.policy import Lists
     from railweave.systems.dell_sonic.read.ports import Lines

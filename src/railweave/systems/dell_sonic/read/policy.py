@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import BITS, Family, Prefix
-from railweave.device.model import Action, Community, Match, Policy, Term
+from railweave.model.config.addresses import BITS, Family, Prefix
+from railweave.model.device.model import Action, Community, Match, Policy, Term
 from railweave.systems.dell_sonic.read.words import number, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from railweave.config.sections import Section
-    from railweave.config.taking import Taking
+    from railweave.model.config.sections import Section
+    from railweave.model.config.taking import Taking
 
 _FAMILIES: dict[str, Family] = {"ip": "ipv4", "ipv6": "ipv6"}
 

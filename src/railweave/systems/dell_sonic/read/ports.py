@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.systems.dell_sonic.read.words import (
     address,
     after,
@@ -20,8 +20,8 @@ from railweave.systems.dell_sonic.read.words import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from railweave.config.sections import Section
-    from railweave.config.taking import Taking
+    from railweave.model.config.sections import Section
+    from railweave.model.config.taking import Taking
 
 MOST_VLAN = 4094
 

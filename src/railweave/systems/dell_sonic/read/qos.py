@@ -6,11 +6,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.catalog import catalog
-from railweave.catalog.headroom import port_headroom
-from railweave.device.classes import Buffers, Ecn, TrafficClass, Watchdog
-from railweave.device.model import Marking, PfcProfile, QosConfig
-from railweave.device.qos_model import pfc_profiles
+from railweave.model.catalog import catalog
+from railweave.model.catalog.headroom import port_headroom
+from railweave.model.device.classes import Buffers, Ecn, TrafficClass, Watchdog
+from railweave.model.device.model import Marking, PfcProfile, QosConfig
+from railweave.model.device.qos_model import pfc_profiles
 from railweave.systems.dell_sonic.read.ports import fewest
 from railweave.systems.dell_sonic.read.words import number
 from railweave.systems.dell_sonic.render.qos import NAME, lossy_group
@@ -19,8 +19,8 @@ from railweave.systems.sonic.render.buffers import NO_OFFSET, reserve_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from railweave.catalog.hardware import SwitchModel
-    from railweave.device.model import Interface
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.device.model import Interface
     from railweave.systems.dell_sonic.read.ports import Lines, PortQos
     from railweave.systems.dell_sonic.read.qos_maps import Maps
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.device.model import Marking
+from railweave.model.device.model import Marking
 from railweave.systems.dell_sonic.read.words import number, numbers, signed
 from railweave.systems.sonic.render.buffers import LOSSLESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.config.sections import Section
-    from railweave.config.taking import Taking
+    from railweave.model.config.sections import Section
+    from railweave.model.config.taking import Taking
 
 MOST_DSCP, MOST_QUEUE = 63, 7
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import BITS, Address, Family, InterfaceAddress, Prefix
-from railweave.device.access import Authentication
-from railweave.device.bgp_model import of_one_family
-from railweave.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
-from railweave.device.timers import Bfd
+from railweave.model.config.addresses import BITS, Address, Family, InterfaceAddress, Prefix
+from railweave.model.device.access import Authentication
+from railweave.model.device.bgp_model import of_one_family
+from railweave.model.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
+from railweave.model.device.timers import Bfd
 from railweave.systems.dell_sonic.read.words import agreed, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from railweave.config.sections import Section
-    from railweave.config.taking import Taking
+    from railweave.model.config.sections import Section
+    from railweave.model.config.taking import Taking
     from railweave.systems.dell_sonic.read.bgp import Peer, Router
     from railweave.systems.dell_sonic.read.policy import Lists
     from railweave.systems.dell_sonic.read.ports import Lines

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from railweave.config.sections import CLOSERS, Section
 from railweave.errors import RenderError
+from railweave.model.config.sections import CLOSERS, Section
 
 SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("interface", r"interface (?!breakout |media-fec )", ()),

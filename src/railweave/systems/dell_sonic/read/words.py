@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Address, InterfaceAddress, Prefix
-from railweave.config.secret import REFERENCE
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.config.secret import REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

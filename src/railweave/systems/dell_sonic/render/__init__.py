@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import flat, line, merge
+from railweave.model.config.sections import flat, line, merge
 from railweave.systems.dell_sonic.render.access import spanning_tree
 from railweave.systems.dell_sonic.render.control_plane import control_plane
 from railweave.systems.dell_sonic.render.gaps import gaps
@@ -19,8 +19,8 @@ from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS, parse, to_text
 from railweave.systems.sonic.render.qos import lossless
 
 if TYPE_CHECKING:
-    from railweave.config.sections import Section
-    from railweave.device.model import DeviceConfig
+    from railweave.model.config.sections import Section
+    from railweave.model.device.model import DeviceConfig
 
 __all__ = ["check_extra", "files", "gaps", "lines", "tree"]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import line
+from railweave.model.config.sections import line
 from railweave.systems.sonic.render.access import STORMS, kbps
 from railweave.systems.sonic.render.system import secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.sections import Section
-    from railweave.device.management import Management
-    from railweave.device.model import DeviceConfig, Interface
+    from railweave.model.config.sections import Section
+    from railweave.model.device.management import Management
+    from railweave.model.device.model import DeviceConfig, Interface
 
 
 def logins(wanted: Management) -> Iterator[Section]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, section
+from railweave.model.config.sections import Section, section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from railweave.config.addresses import Family, Prefix
-    from railweave.device.control_plane import ControlPlane, ControlRule, PortRange, ServerPortRule
-    from railweave.device.model import DeviceConfig, Gateway
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.device.control_plane import ControlPlane, ControlRule, PortRange, ServerPortRule
+    from railweave.model.device.model import DeviceConfig, Gateway
 
 IP: dict[Family, str] = {"ipv4": "ip", "ipv6": "ipv6"}
 _NUMBER: dict[Family, str] = {"ipv4": "v4", "ipv6": "v6"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import flat
+from railweave.model.config.sections import flat
 from railweave.systems.common_gaps import extra_findings, left_out_findings
 from railweave.systems.dell_sonic.render import rules
 from railweave.systems.dell_sonic.render.qos import adaptive
@@ -15,8 +15,8 @@ from railweave.systems.sonic.render.gaps import sprayed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import DeviceConfig, QosConfig
-    from railweave.findings import Finding
+    from railweave.model.device.model import DeviceConfig, QosConfig
+    from railweave.model.findings import Finding
 
 ROUTING = ("router bgp", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
 """Commands that decide what ``routes`` computes."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.number_ranges import numbers, ranges
-from railweave.config.sections import line, section
+from railweave.model.config.number_ranges import numbers, ranges
+from railweave.model.config.sections import line, section
 from railweave.systems.dell_sonic.render.access import edge_port
 from railweave.systems.dell_sonic.render.control_plane import on_gateway
 from railweave.systems.dell_sonic.render.qos import bound
@@ -16,9 +16,9 @@ from railweave.systems.sonic.render.names import ETHERNET_HEADER, transit_vlan, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.addresses import Addressed
-    from railweave.config.sections import Section
-    from railweave.device.model import DeviceConfig, Gateway, Interface
+    from railweave.model.config.addresses import Addressed
+    from railweave.model.config.sections import Section
+    from railweave.model.device.model import DeviceConfig, Gateway, Interface
 
 FAMILIES = {"ipv4": "ip", "ipv6": "ipv6"}
 """The system's words for address families."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.config.sections import line, section
+from railweave.model.catalog import catalog
+from railweave.model.config.sections import line, section
 from railweave.systems.sonic.render.buffers import lossless_profile, profile_name
 from railweave.systems.sonic.render.qos import DSCPS, PRIORITIES, lossless, pauses, weight
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from railweave.config.sections import Section
-    from railweave.device.model import DeviceConfig, Interface, QosConfig
+    from railweave.model.config.sections import Section
+    from railweave.model.device.model import DeviceConfig, Interface, QosConfig
 
 NAME = "ROCE"
 LOSSY_GROUP = 7

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import BITS
-from railweave.config.sections import line, section
+from railweave.model.config.addresses import BITS
+from railweave.model.config.sections import line, section
 from railweave.systems.dell_sonic.render.interfaces import FAMILIES
 from railweave.systems.dell_sonic.render.qos import NAME, adaptive
 from railweave.systems.dell_sonic.tree import quoted
@@ -20,8 +20,8 @@ from railweave.systems.sonic.render.system import secret
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.sections import Section
-    from railweave.device.model import Bgp, BgpGroup, DeviceConfig, OverlayConfig, Session, Term, Vrf
+    from railweave.model.config.sections import Section
+    from railweave.model.device.model import Bgp, BgpGroup, DeviceConfig, OverlayConfig, Session, Term, Vrf
 
 
 def routing(config: DeviceConfig) -> Iterator[Section]:

@@ -3,7 +3,7 @@
 Ids ``dell_sonic-no-KEY`` are those that the support matrix asks for; the others are ``dell-KEY``.
 """
 
-from railweave.findings.registry import Rule
+from railweave.model.findings.registry import Rule
 
 UNKNOWN_COMMANDS = "no public document has the commands"
 NO_MODEL = Rule(

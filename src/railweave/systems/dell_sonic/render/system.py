@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import line, section
+from railweave.model.config.sections import line, section
 from railweave.systems.dell_sonic.render.access import logins
 from railweave.systems.dell_sonic.tree import quoted
 from railweave.systems.sonic.render.names import transit_vlan, vrf_names
@@ -13,8 +13,8 @@ from railweave.systems.sonic.render.system import secret
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.sections import Section
-    from railweave.device.model import DeviceConfig
+    from railweave.model.config.sections import Section
+    from railweave.model.device.model import DeviceConfig
 
 ROLES = {"super-user": "admin", "operator": "operator", "read-only": "operator"}
 SECURITY_PROFILE = "railweave"

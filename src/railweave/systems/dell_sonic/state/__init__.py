@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.state.device_state import DeviceState, Identity
-from railweave.state.ports import Errors, Fec, InterfaceState, PortQueues, Queue
-from railweave.state.protocols import BgpSession, FamilyState, LldpNeighbor, NextHop, Route
-from railweave.state.question import CONFIGURATION, DEFAULT_VRF, Question
+from railweave.model.state.device_state import DeviceState, Identity
+from railweave.model.state.ports import Errors, Fec, InterfaceState, PortQueues, Queue
+from railweave.model.state.protocols import BgpSession, FamilyState, LldpNeighbor, NextHop, Route
+from railweave.model.state.question import CONFIGURATION, DEFAULT_VRF, Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.device.model import DeviceConfig
-    from railweave.state.values import Answers, Value
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.state.values import Answers, Value
 
 NOT_READ = {
     "pfc": "no public document shows where PFC frames are counted",

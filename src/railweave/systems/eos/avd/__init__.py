@@ -16,7 +16,7 @@ from railweave.systems.eos.avd.qos import qos
 from railweave.systems.eos.avd.routing import routing
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
 
 
 def structured_config(config: DeviceConfig) -> dict[str, Any]:

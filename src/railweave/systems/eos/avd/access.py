@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_CLIENTS, secret
 
 if TYPE_CHECKING:
-    from railweave.device.access import LoginServer
-    from railweave.device.management import Management, Snmp
-    from railweave.device.model import DeviceConfig, Interface
+    from railweave.model.device.access import LoginServer
+    from railweave.model.device.management import Management, Snmp
+    from railweave.model.device.model import DeviceConfig, Interface
 
 
 def _server(one: LoginServer) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.config.addresses import Addressed
+    from railweave.model.config.addresses import Addressed
 
 
 def addressed(addresses: Sequence[Addressed]) -> dict[str, Any]:

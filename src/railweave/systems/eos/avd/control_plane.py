@@ -10,8 +10,8 @@ from railweave.systems.eos.names import CONTROL_PLANE_LISTS, MANAGEMENT_LISTS, M
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.device.control_plane import ControlRule
-    from railweave.device.model import DeviceConfig, Gateway
+    from railweave.model.device.control_plane import ControlRule
+    from railweave.model.device.model import DeviceConfig, Gateway
 
 
 def control_plane(config: DeviceConfig) -> dict[str, Any]:

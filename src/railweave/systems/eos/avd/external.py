@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.systems.eos.names import external_policy
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, ExternalPeer, Vrf
+    from railweave.model.device.model import DeviceConfig, ExternalPeer, Vrf
 
 
 def external_lists(config: DeviceConfig) -> dict[str, list[dict[str, Any]]]:

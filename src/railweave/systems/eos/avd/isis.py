@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.systems.eos.names import ISIS_INSTANCE, secret
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, Gateway
+    from railweave.model.device.model import DeviceConfig, Gateway
 
 PASSIVE: dict[str, Any] = {"isis_enable": ISIS_INSTANCE, "isis_passive": True}
 """An interface whose prefix is advertised, without IS-IS on it."""

@@ -9,8 +9,8 @@ from railweave.systems.eos.avd.isis import PASSIVE
 from railweave.systems.eos.names import ROUTER_LOOPBACK, TUNNEL_LOOPBACK
 
 if TYPE_CHECKING:
-    from railweave.config.addresses import Prefix
-    from railweave.device.model import DeviceConfig
+    from railweave.model.config.addresses import Prefix
+    from railweave.model.device.model import DeviceConfig
 
 FIRST_VRF_LOOPBACK = 100
 DESCRIPTIONS = {ROUTER_LOOPBACK: "router id", TUNNEL_LOOPBACK: "tunnels"}

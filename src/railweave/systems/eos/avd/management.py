@@ -9,8 +9,8 @@ from railweave.systems.eos.avd.sessions import key_profiles
 from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_CLIENTS, SNMP_GROUP, SSL_PROFILE, secret
 
 if TYPE_CHECKING:
-    from railweave.device.management import Management, Snmp
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.management import Management, Snmp
+    from railweave.model.device.model import DeviceConfig
 
 SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "any")
 LEVELS = ("emergencies", "alerts", "critical", "errors", "warnings", "notifications", "informational", "debugging")

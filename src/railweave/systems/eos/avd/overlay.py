@@ -11,7 +11,7 @@ from railweave.systems.eos.avd.sessions import bfd
 from railweave.systems.eos.names import FROM_SPINE, OVERLAY_GROUP, ROUTER_LOOPBACK, TO_NEIGHBORS
 
 if TYPE_CHECKING:
-    from railweave.device.model import Bgp, BridgedVlan, DeviceConfig, OverlayConfig, Vrf
+    from railweave.model.device.model import Bgp, BridgedVlan, DeviceConfig, OverlayConfig, Vrf
 
 VXLAN_PORT = 4789
 """RFC 7348."""

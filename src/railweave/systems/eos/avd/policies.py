@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.config.addresses import Family
-    from railweave.device.model import Action, Bgp, Match
+    from railweave.model.config.addresses import Family
+    from railweave.model.device.model import Action, Bgp, Match
 
 
 def community_kind(value: str) -> str:

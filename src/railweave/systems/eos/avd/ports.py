@@ -13,8 +13,8 @@ from railweave.systems.eos.avd.qos import service_profiles
 from railweave.systems.eos.names import MACSEC_PROFILE, secret
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, Gateway, Interface
-    from railweave.device.timers import RouterAdvertisements
+    from railweave.model.device.model import DeviceConfig, Gateway, Interface
+    from railweave.model.device.timers import RouterAdvertisements
 
 ETHERNET_HEADER_BYTES = 14
 

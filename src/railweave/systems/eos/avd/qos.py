@@ -6,12 +6,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from railweave.catalog import catalog
+from railweave.model.catalog import catalog
 from railweave.systems.eos.names import QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PROFILE
 
 if TYPE_CHECKING:
-    from railweave.device.classes import TrafficClass, Watchdog
-    from railweave.device.model import DeviceConfig, Marking, QosConfig
+    from railweave.model.device.classes import TrafficClass, Watchdog
+    from railweave.model.device.model import DeviceConfig, Marking, QosConfig
 
 LEAST_ALPHA, MOST_ALPHA = 0, 10
 """The lowest and the highest index of a dynamic threshold: alpha 1/128 and 8.

@@ -20,7 +20,7 @@ from railweave.systems.eos.avd.sessions import bfd, clear_keys, key_of, neighbor
 from railweave.systems.eos.names import FROM_SPINE, MANAGEMENT_VRF, OVERLAY_GROUP, TO_NEIGHBORS
 
 if TYPE_CHECKING:
-    from railweave.device.model import Bgp, BgpGroup, DeviceConfig
+    from railweave.model.device.model import Bgp, BgpGroup, DeviceConfig
 
 
 def routing(config: DeviceConfig) -> dict[str, Any]:

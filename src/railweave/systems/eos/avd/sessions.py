@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from railweave.systems.eos.names import KEY_PROFILE, secret
 
 if TYPE_CHECKING:
-    from railweave.device.model import Bgp, DeviceConfig, Session
-    from railweave.device.timers import Bfd
+    from railweave.model.device.model import Bgp, DeviceConfig, Session
+    from railweave.model.device.timers import Bfd
 
 
 def bfd(found: Bfd | None) -> dict[str, Any]:

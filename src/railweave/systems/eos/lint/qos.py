@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.config.select import has, select
-from railweave.findings.registry import check
+from railweave.model.catalog import catalog
+from railweave.model.config.select import has, select
+from railweave.model.findings.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.sections import Section
+    from railweave.model.config.sections import Section
 
 QUEUES = range(8)
 QUEUE = ("qos profile <profile>", "tx-queue|uc-tx-queue <queue>")

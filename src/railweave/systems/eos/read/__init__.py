@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.config.section_tree import sections
-from railweave.config.taking import Taking
-from railweave.device.reading import Reading, said
+from railweave.model.catalog import catalog
+from railweave.model.config.section_tree import sections
+from railweave.model.config.taking import Taking
+from railweave.model.device.reading import Reading, said
 from railweave.systems.eos.changes import config_tree
 from railweave.systems.eos.read.device import device
 from railweave.systems.eos.read.text import device_line, sections_of
@@ -21,7 +21,7 @@ from railweave.systems.eos.tree import to_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.config.tree import ConfigTree, Node
+    from railweave.model.config.tree import ConfigTree, Node
 
 __all__ = ["parsed", "printed", "read"]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.device.access import Aaa, EdgePorts, Login, LoginServer
-from railweave.device.security import Security
+from railweave.model.device.access import Aaa, EdgePorts, Login, LoginServer
+from railweave.model.device.security import Security
 from railweave.systems.eos.read.values import number, prefix, secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.addresses import Prefix
-    from railweave.config.select import Selected
-    from railweave.config.taking import Taking
+    from railweave.model.config.addresses import Prefix
+    from railweave.model.config.select import Selected
+    from railweave.model.config.taking import Taking
     from railweave.systems.eos.read.stanzas import Stanzas
 
 _METHODS = ("aaa authentication login default **", "aaa authorization exec default **")

@@ -6,9 +6,9 @@ import ipaddress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Address
-from railweave.device.bgp_model import of_one_family
-from railweave.device.model import Action, Bgp, BgpGroup, Match, Policy, Session, Term
+from railweave.model.config.addresses import Address
+from railweave.model.device.bgp_model import of_one_family
+from railweave.model.device.model import Action, Bgp, BgpGroup, Match, Policy, Session, Term
 from railweave.systems.eos.read.neighbors import Neighbors, neighbors
 from railweave.systems.eos.read.settings import usual_bfd
 from railweave.systems.eos.read.values import address, as_number, number, peer_of, prefix
@@ -16,10 +16,10 @@ from railweave.systems.eos.read.values import address, as_number, number, peer_o
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from railweave.config.addresses import Family, InterfaceAddress, Prefix
-    from railweave.config.select import Selected
-    from railweave.config.taking import Taking
-    from railweave.device.timers import Bfd
+    from railweave.model.config.addresses import Family, InterfaceAddress, Prefix
+    from railweave.model.config.select import Selected
+    from railweave.model.config.taking import Taking
+    from railweave.model.device.timers import Bfd
     from railweave.systems.eos.read.policies import Policies
     from railweave.systems.eos.read.ports import Port
     from railweave.systems.eos.read.settings import Settings

@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
-from railweave.device.control_plane import ControlPlane, ControlRule, ServerPortRule, Sources
+from railweave.model.device.control_plane import ControlPlane, ControlRule, ServerPortRule, Sources
 from railweave.systems.eos.read.values import number, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.addresses import Family, Prefix
-    from railweave.config.select import Selected
-    from railweave.config.taking import Taking
-    from railweave.device.control_plane import PortRange
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.config.select import Selected
+    from railweave.model.config.taking import Taking
+    from railweave.model.device.control_plane import PortRange
     from railweave.systems.eos.read.stanzas import Stanzas
 
 Plane = Literal["network", "management"]

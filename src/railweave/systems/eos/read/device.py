@@ -6,11 +6,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.catalog import catalog
-from railweave.config.addresses import Address, InterfaceAddress
-from railweave.config.number_ranges import numbers
-from railweave.device.model import DeviceConfig, Interface, Split
-from railweave.device.port_model import with_parts
+from railweave.model.catalog import catalog
+from railweave.model.config.addresses import Address, InterfaceAddress
+from railweave.model.config.number_ranges import numbers
+from railweave.model.device.model import DeviceConfig, Interface, Split
+from railweave.model.device.port_model import with_parts
 from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, bgp, is_underlay, other_end, process
 from railweave.systems.eos.read.control_plane import control_plane
 from railweave.systems.eos.read.gateways import VLAN, advertisements, gateway, shared_mac, vlans
@@ -27,9 +27,9 @@ from railweave.systems.eos.read.values import address, peer_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from railweave.config.addresses import Family, Prefix
-    from railweave.config.taking import Taking
-    from railweave.device.model import Gateway
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.config.taking import Taking
+    from railweave.model.device.model import Gateway
     from railweave.systems.eos.read.bgp import Process
     from railweave.systems.eos.read.ports import Port
     from railweave.systems.eos.read.qos import QosProfiles

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.device.model import Gateway
-from railweave.device.timers import RouterAdvertisements
+from railweave.model.device.model import Gateway
+from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.eos.read.values import number, numbers, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from railweave.config.select import Selected
-    from railweave.config.taking import Taking
+    from railweave.model.config.select import Selected
+    from railweave.model.config.taking import Taking
     from railweave.systems.eos.read.ports import Port
     from railweave.systems.eos.read.stanzas import Stanzas
 

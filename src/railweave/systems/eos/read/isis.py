@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.device.model import Isis, IsisPort
+from railweave.model.device.model import Isis, IsisPort
 from railweave.systems.eos.read.settings import EOS_BFD, bfd_of
 from railweave.systems.eos.read.values import address, number, peer_of, secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.config.addresses import Address, Family
-    from railweave.config.taking import Taking
-    from railweave.device.model import Gateway
-    from railweave.device.timers import Bfd
+    from railweave.model.config.addresses import Address, Family
+    from railweave.model.config.taking import Taking
+    from railweave.model.device.model import Gateway
+    from railweave.model.device.timers import Bfd
     from railweave.systems.eos.read.ports import Port
     from railweave.systems.eos.read.stanzas import Stanzas
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Literal
 
-from railweave.device.management import Management, Services, Snmp, SnmpUser, Syslog, User
+from railweave.model.device.management import Management, Services, Snmp, SnmpUser, Syslog, User
 from railweave.systems.eos.read.access import security, snmp_clients
 from railweave.systems.eos.read.values import UNKNOWN_SECRET, number, secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.taking import Taking
+    from railweave.model.config.taking import Taking
     from railweave.systems.eos.read.stanzas import Stanzas
 
 Severity = Literal["emergency", "alert", "critical", "error", "warning", "notice", "info", "any"]

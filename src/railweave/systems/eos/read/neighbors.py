@@ -10,9 +10,9 @@ from railweave.systems.eos.read.settings import Settings, forms, key_profiles
 from railweave.systems.eos.read.values import address, as_number, interface_names, prefix
 
 if TYPE_CHECKING:
-    from railweave.config.addresses import Address, Prefix
-    from railweave.config.select import Selected
-    from railweave.config.taking import Taking
+    from railweave.model.config.addresses import Address, Prefix
+    from railweave.model.config.select import Selected
+    from railweave.model.config.taking import Taking
 
 FAMILIES = ("ipv4", "ipv6", "evpn")
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.device.model import Ospf, OspfPort
+from railweave.model.catalog import catalog
+from railweave.model.device.model import Ospf, OspfPort
 from railweave.systems.eos.read.ports import PORT
 from railweave.systems.eos.read.values import address, number, peer_of, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.config.addresses import Address
-    from railweave.config.select import Selected
+    from railweave.model.config.addresses import Address
+    from railweave.model.config.select import Selected
     from railweave.systems.eos.read.ports import Port
     from railweave.systems.eos.read.stanzas import Stanzas
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Address
-from railweave.device.model import (
+from railweave.model.config.addresses import Address
+from railweave.model.device.model import (
     BridgedVlan,
     ExternalPeer,
     MacVrf,
@@ -24,9 +24,9 @@ from railweave.systems.eos.render.ports import FIRST_VRF_LOOPBACK
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from railweave.config.addresses import Prefix
-    from railweave.config.select import Selected
-    from railweave.config.taking import Taking
+    from railweave.model.config.addresses import Prefix
+    from railweave.model.config.select import Selected
+    from railweave.model.config.taking import Taking
     from railweave.systems.eos.read.bgp import Process
     from railweave.systems.eos.read.policies import Policies
     from railweave.systems.eos.read.ports import Port

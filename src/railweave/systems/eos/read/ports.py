@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
-from railweave.device.model import Macsec
+from railweave.model.device.model import Macsec
 from railweave.systems.eos.read.values import interface_address, number, numbers, secret
 from railweave.systems.eos.render.macsec import CIPHERS
 from railweave.systems.eos.render.ports import ETHERNET_HEADER
@@ -14,8 +14,8 @@ from railweave.systems.eos.render.ports import ETHERNET_HEADER
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from railweave.config.addresses import InterfaceAddress
-    from railweave.config.taking import Taking
+    from railweave.model.config.addresses import InterfaceAddress
+    from railweave.model.config.taking import Taking
     from railweave.systems.eos.read.stanzas import Stanzas
 
 _SPEED = re.compile(r"(?:forced |auto )?(\d{1,4})g(?:full|half)?(?:-(\d))?")

@@ -10,19 +10,19 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from railweave.catalog import catalog
-from railweave.device.balancing import BalancingConfig, Dlb
-from railweave.device.classes import Buffers, Ecn, TrafficClass, Watchdog
-from railweave.device.model import Marking, PfcProfile, QosConfig
+from railweave.model.catalog import catalog
+from railweave.model.device.balancing import BalancingConfig, Dlb
+from railweave.model.device.classes import Buffers, Ecn, TrafficClass, Watchdog
+from railweave.model.device.model import Marking, PfcProfile, QosConfig
 from railweave.systems.eos.read.values import number, numbers
 from railweave.systems.eos.render.qos import DEFAULT_THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from railweave.config.addresses import Family
-    from railweave.config.select import Selected
-    from railweave.config.taking import Taking
+    from railweave.model.config.addresses import Family
+    from railweave.model.config.select import Selected
+    from railweave.model.config.taking import Taking
 
 QUEUES = 7
 """The highest number of a queue, traffic class or priority."""

@@ -9,8 +9,8 @@ from railweave.systems.eos.read.values import interface_names, number
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.select import Selected
-    from railweave.config.taking import Taking
+    from railweave.model.config.select import Selected
+    from railweave.model.config.taking import Taking
 
 
 class Stanzas:

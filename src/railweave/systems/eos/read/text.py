@@ -10,8 +10,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.config.sections import Section
 from railweave.errors import RenderError
+from railweave.model.config.sections import Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from railweave.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 
 MOST_NAMES = 4096
 """No range of ports or VLANs is longer than this."""

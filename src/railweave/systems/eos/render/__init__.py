@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import flat, merge, parse
+from railweave.model.config.sections import flat, merge, parse
 from railweave.systems.eos.avd import structured_config
 from railweave.systems.eos.render.bridging import shared_gateways
 from railweave.systems.eos.render.control_plane import control_plane
@@ -24,8 +24,8 @@ from railweave.systems.eos.render.routing import policies, router_bgp, routing
 from railweave.systems.eos.tree import to_text
 
 if TYPE_CHECKING:
-    from railweave.config.sections import Section
-    from railweave.device.model import DeviceConfig
+    from railweave.model.config.sections import Section
+    from railweave.model.device.model import DeviceConfig
 
 __all__ = ["check_extra", "files", "gaps", "lines", "tree"]
 

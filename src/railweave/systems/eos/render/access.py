@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, line, section
+from railweave.model.config.sections import Section, line, section
 from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_CLIENTS, secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.access import LoginServer
-    from railweave.device.management import Management, Snmp
-    from railweave.device.model import DeviceConfig, Interface
+    from railweave.model.device.access import LoginServer
+    from railweave.model.device.management import Management, Snmp
+    from railweave.model.device.model import DeviceConfig, Interface
 
 REMOTE_ROLES = {"super-user": "network-admin", "operator": "network-operator", "read-only": "network-operator"}
 

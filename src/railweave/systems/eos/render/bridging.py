@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, line, section
+from railweave.model.config.sections import Section, line, section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import BridgedVlan, DeviceConfig
+    from railweave.model.device.model import BridgedVlan, DeviceConfig
 
 FIRST_BRIDGED = 60000
 """Second half of the route distinguishers of bridged VLANs, less the VLAN: tenants' own count from 1. As in FRR."""

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, section
+from railweave.model.config.sections import Section, section
 from railweave.systems.eos.names import CONTROL_PLANE_LISTS, MANAGEMENT_LISTS, MANAGEMENT_VRF, SERVER_LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from railweave.config.addresses import Family, Prefix
-    from railweave.device.control_plane import ControlPlane, ControlRule, PortRange
-    from railweave.device.model import DeviceConfig, Gateway
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.device.control_plane import ControlPlane, ControlRule, PortRange
+    from railweave.model.device.model import DeviceConfig, Gateway
 
 IP: dict[Family, str] = {"ipv4": "ip", "ipv6": "ipv6"}
 _ICMP: dict[Family, str] = {"ipv4": "icmp", "ipv6": "icmpv6"}

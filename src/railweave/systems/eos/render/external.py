@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, section
+from railweave.model.config.sections import Section, section
 from railweave.systems.eos.names import external_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import DeviceConfig, ExternalPeer, Vrf
+    from railweave.model.device.model import DeviceConfig, ExternalPeer, Vrf
 
 
 def _six(peer: ExternalPeer) -> bool:

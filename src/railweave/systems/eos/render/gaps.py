@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.catalog.headroom import port_headroom
-from railweave.config.sections import flat, parse
-from railweave.device.balancing import Dlb
+from railweave.model.catalog import catalog
+from railweave.model.catalog.headroom import port_headroom
+from railweave.model.config.sections import flat, parse
+from railweave.model.device.balancing import Dlb
 from railweave.systems.common_gaps import extra_findings, left_out_findings
 from railweave.systems.eos.render import rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import DeviceConfig, QosConfig
-    from railweave.findings import Finding
+    from railweave.model.device.model import DeviceConfig, QosConfig
+    from railweave.model.findings import Finding
 
 ROUTING = (
     "router bgp",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, section
+from railweave.model.config.sections import Section, section
 from railweave.systems.eos.names import ISIS_INSTANCE, secret
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, Gateway, IsisPort
+    from railweave.model.device.model import DeviceConfig, Gateway, IsisPort
 
 
 def link_of(config: DeviceConfig, port: str) -> IsisPort | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, section
+from railweave.model.config.sections import Section, section
 from railweave.systems.eos.names import KEY_PROFILE, secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import Bgp, DeviceConfig
+    from railweave.model.device.model import Bgp, DeviceConfig
 
 _AO = {"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sha1-96"}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, section
+from railweave.model.config.sections import Section, section
 from railweave.systems.eos.names import MACSEC_PROFILE, secret
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, Macsec
+    from railweave.model.device.model import DeviceConfig, Macsec
 
 CIPHERS = {
     "gcm-aes-128": "aes128-gcm",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, line, section
+from railweave.model.config.sections import Section, line, section
 from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_GROUP, SSL_PROFILE, secret
 from railweave.systems.eos.render.access import community, idle_timeout, logins, snmp_lists
 from railweave.systems.eos.render.keys import key_profile
@@ -12,8 +12,8 @@ from railweave.systems.eos.render.keys import key_profile
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.management import Management
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.management import Management
+    from railweave.model.device.model import DeviceConfig
 
 ROLES = {"super-user": (15, "network-admin"), "operator": (1, "network-operator"), "read-only": (1, "network-operator")}
 """Privilege and role of a login, by what its user may do. EOS has two roles of its own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, line, section
+from railweave.model.config.sections import Section, line, section
 from railweave.systems.eos.names import (
     FROM_SPINE,
     MANAGEMENT_VRF,
@@ -20,7 +20,7 @@ from railweave.systems.eos.render.keys import keyed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import DeviceConfig, Vrf
+    from railweave.model.device.model import DeviceConfig, Vrf
 
 HOPS = 2
 """Loopbacks of neighbors are one hop behind the link."""

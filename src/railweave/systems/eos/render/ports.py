@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.config.addresses import Address
-from railweave.config.number_ranges import numbers, ranges
-from railweave.config.sections import Section, section
+from railweave.model.config.addresses import Address
+from railweave.model.config.number_ranges import numbers, ranges
+from railweave.model.config.sections import Section, section
 from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
 from railweave.systems.eos.render.access import edge_port
 from railweave.systems.eos.render.control_plane import on_gateway
@@ -16,9 +16,9 @@ from railweave.systems.eos.render.qos import profile_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from railweave.config.addresses import Addressed, Prefix
-    from railweave.device.model import DeviceConfig, Gateway, Interface
-    from railweave.device.timers import RouterAdvertisements
+    from railweave.model.config.addresses import Addressed, Prefix
+    from railweave.model.device.model import DeviceConfig, Gateway, Interface
+    from railweave.model.device.timers import RouterAdvertisements
 
 FIRST_VRF_LOOPBACK = 100
 """Loopbacks of VRFs are numbered from here on."""

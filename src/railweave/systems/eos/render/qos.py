@@ -5,16 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.catalog.shares import alpha
-from railweave.config.sections import Section, line, section
+from railweave.model.catalog import catalog
+from railweave.model.catalog.shares import alpha
+from railweave.model.config.sections import Section, line, section
 from railweave.systems.eos.names import QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.classes import TrafficClass, Watchdog
-    from railweave.device.model import DeviceConfig, QosConfig
+    from railweave.model.device.classes import TrafficClass, Watchdog
+    from railweave.model.device.model import DeviceConfig, QosConfig
 
 ACTIONS = {"drop": "drop", "forward": "notify-only"}
 """The watchdog's action on packets of a stuck queue; ``notify-only`` lets them pass."""

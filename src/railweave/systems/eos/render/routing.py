@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, line, section
+from railweave.model.config.sections import Section, line, section
 from railweave.systems.eos.render.keys import keyed
 from railweave.systems.eos.render.overlay import community_word, overlay_family, overlay_neighbors, vrf_routers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import Bgp, BgpGroup, DeviceConfig, Term
+    from railweave.model.device.model import Bgp, BgpGroup, DeviceConfig, Term
 
 
 def used_lists(bgp: Bgp) -> list[tuple[str, bool]]:

@@ -1,6 +1,6 @@
 """What is said of a configuration that EOS cannot express, or does otherwise. Ids ``eos-no-KEY``: the support matrix."""
 
-from railweave.findings.registry import Rule
+from railweave.model.findings.registry import Rule
 
 HASHED = "no public document shows the statements; groups are shared by static hash instead"
 NO_COLOR_ENDPOINTS = Rule(

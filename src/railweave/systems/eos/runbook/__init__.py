@@ -25,10 +25,10 @@ from railweave.systems.runbook import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.device.classes import TrafficClass
-    from railweave.device.expected import ExpectedRouting, Route, Session
-    from railweave.device.model import DeviceConfig, QosConfig
-    from railweave.network.model import Network
+    from railweave.model.device.classes import TrafficClass
+    from railweave.model.device.expected import ExpectedRouting, Route, Session
+    from railweave.model.device.model import DeviceConfig, QosConfig
+    from railweave.model.network.model import Network
 
 CONFIGURATION = "eos.conf"
 

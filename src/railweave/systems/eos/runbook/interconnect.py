@@ -10,7 +10,7 @@ from railweave.systems.eos.render.macsec import CIPHERS
 from railweave.systems.runbook import Check, IsisWords
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
 
 
 ISIS = IsisWords(("show isis neighbors", "show isis interface", "show isis summary"), "show bfd peers", "Loopback0")

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.state.device_state import Alarm, Clock, Commit, DeviceState, Identity
-from railweave.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
+from railweave.model.state.device_state import Alarm, Clock, Commit, DeviceState, Identity
+from railweave.model.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
 from railweave.systems.eos.state.isis import adjacencies
 from railweave.systems.eos.state.ports import interfaces, optics, pfc, queues, watchdog
 from railweave.systems.eos.state.protocols import (
@@ -27,9 +27,9 @@ from railweave.systems.eos.state.protocols import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.device.model import DeviceConfig
-    from railweave.state.question import Form
-    from railweave.state.values import Answers
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.state.question import Form
+    from railweave.model.state.values import Answers
 
 NOT_READ = {
     "advertising": "`show ipv6 nd ra interface` has no documented JSON",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.state.protocols import IsisAdjacency
+from railweave.model.state.protocols import IsisAdjacency
 
 if TYPE_CHECKING:
-    from railweave.state.values import Value
+    from railweave.model.state.values import Value
 
 _LEVELS = {"level-1": 1, "level-2": 2, "level-1-2": 3}
 

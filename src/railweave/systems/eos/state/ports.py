@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.state.device_state import Watchdog
-from railweave.state.ports import Errors, Fec, InterfaceState, Lane, Optic, PfcCounters, PortQueues, Queue
+from railweave.model.state.device_state import Watchdog
+from railweave.model.state.ports import Errors, Fec, InterfaceState, Lane, Optic, PfcCounters, PortQueues, Queue
 
 if TYPE_CHECKING:
-    from railweave.state.values import Answers, Value
+    from railweave.model.state.values import Answers, Value
 
 
 def interfaces(answers: Answers) -> dict[str, InterfaceState] | None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.state.protocols import (
+from railweave.model.state.protocols import (
     BfdSession,
     BgpSession,
     EvpnRoutes,
@@ -19,12 +19,12 @@ from railweave.state.protocols import (
     VniState,
     VrfState,
 )
-from railweave.state.question import asked_about
+from railweave.model.state.question import asked_about
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.state.values import Answers, Value
+    from railweave.model.state.values import Answers, Value
 
 _ABBREVIATED = re.compile(r"(Et|Ma|Vl|Po|Lo|Vx)(\d.*)")
 _FULL = {"Et": "Ethernet", "Ma": "Management", "Vl": "Vlan", "Po": "Port-Channel", "Lo": "Loopback", "Vx": "Vxlan"}

@@ -6,15 +6,15 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.catalog import catalog
-from railweave.config.addresses import Family, InterfaceAddress, Prefix
-from railweave.config.section_tree import sections as tree_sections
-from railweave.config.taking import Taking
-from railweave.device.balancing import BalancingConfig
-from railweave.device.management import Management
-from railweave.device.model import DeviceConfig, Gateway, Interface
-from railweave.device.port_model import with_parts
-from railweave.device.reading import Reading, said
+from railweave.model.catalog import catalog
+from railweave.model.config.addresses import Family, InterfaceAddress, Prefix
+from railweave.model.config.section_tree import sections as tree_sections
+from railweave.model.config.taking import Taking
+from railweave.model.device.balancing import BalancingConfig
+from railweave.model.device.management import Management
+from railweave.model.device.model import DeviceConfig, Gateway, Interface
+from railweave.model.device.port_model import with_parts
+from railweave.model.device.reading import Reading, said
 from railweave.systems.frr.changes import config_tree
 from railweave.systems.frr.read import nftables
 from railweave.systems.frr.read.ports import ports
@@ -27,8 +27,8 @@ from railweave.systems.frr.tree import to_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.config.tree import ConfigTree, Node
-    from railweave.device.reading import Said
+    from railweave.model.config.tree import ConfigTree, Node
+    from railweave.model.device.reading import Said
     from railweave.systems.frr.read.ports import Port
 
 UNKNOWN = InterfaceAddress("0.0.0.0/0")

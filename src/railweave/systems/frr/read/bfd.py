@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.device.timers import Bfd
+from railweave.model.device.timers import Bfd
 from railweave.systems.frr.read.defaults import unprinted
 from railweave.systems.frr.read.values import number
 
 if TYPE_CHECKING:
-    from railweave.config.select import Selected
-    from railweave.config.taking import Taking
+    from railweave.model.config.select import Selected
+    from railweave.model.config.taking import Taking
 
 
 _INTERVALS = ("transmit-interval", "receive-interval")

@@ -10,8 +10,8 @@ from railweave.systems.frr.read.text import secret
 from railweave.systems.frr.read.values import address, as_number, prefix
 
 if TYPE_CHECKING:
-    from railweave.config.select import Selected
-    from railweave.config.taking import Taking
+    from railweave.model.config.select import Selected
+    from railweave.model.config.taking import Taking
 
 
 def instances(taking: Taking) -> list[Instance]:

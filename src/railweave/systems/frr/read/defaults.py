@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from railweave.catalog import catalog
+from railweave.model.catalog import catalog
 
 
 @cache

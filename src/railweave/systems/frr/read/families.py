@@ -8,9 +8,9 @@ from railweave.systems.frr.read.instance import EVPN, AddressFamily, Instance, I
 from railweave.systems.frr.read.values import number, prefix
 
 if TYPE_CHECKING:
-    from railweave.config.addresses import Family
-    from railweave.config.select import Selected
-    from railweave.config.taking import Taking
+    from railweave.model.config.addresses import Family
+    from railweave.model.config.select import Selected
+    from railweave.model.config.taking import Taking
 
 
 def family(taking: Taking, line: Selected, here: Instance, words: list[str]) -> None:

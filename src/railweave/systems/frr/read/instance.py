@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from railweave.config.addresses import Address, Family, Prefix
+from railweave.model.config.addresses import Address, Family, Prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.select import Selected
-    from railweave.device.timers import Bfd
+    from railweave.model.config.select import Selected
+    from railweave.model.device.timers import Bfd
 
 EVPN = "evpn"
 INTERNAL = -1

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.device.model import Isis, IsisPort
+from railweave.model.device.model import Isis, IsisPort
 from railweave.systems.frr.read.bfd import default
 from railweave.systems.frr.read.text import secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.config.addresses import Address, Family
-    from railweave.config.taking import Taking
-    from railweave.device.timers import Bfd
+    from railweave.model.config.addresses import Address, Family
+    from railweave.model.config.taking import Taking
+    from railweave.model.device.timers import Bfd
     from railweave.systems.frr.read.ports import Port
 
 _FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")

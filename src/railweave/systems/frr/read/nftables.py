@@ -6,17 +6,17 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from railweave.config.sections import Section
-from railweave.device.control_plane import ControlPlane, ControlRule, Policer, Sources
 from railweave.errors import RenderError
+from railweave.model.config.sections import Section
+from railweave.model.device.control_plane import ControlPlane, ControlRule, Policer, Sources
 from railweave.systems.frr.read.values import number, prefix
 from railweave.systems.frr.render.control_plane import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from railweave.config.addresses import Family, Prefix
-    from railweave.device.control_plane import PortRange
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.device.control_plane import PortRange
 
 __all__ = ["FILE", "blocks", "control_plane", "is_one", "to_text"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.device.model import Ospf, OspfPort
+from railweave.model.device.model import Ospf, OspfPort
 from railweave.systems.frr.read.defaults import unprinted
 from railweave.systems.frr.read.ports import OnOspf, area_id
 from railweave.systems.frr.read.values import address, number, prefix
@@ -12,9 +12,9 @@ from railweave.systems.frr.read.values import address, number, prefix
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.config.addresses import Address
-    from railweave.config.select import Selected
-    from railweave.config.taking import Taking
+    from railweave.model.config.addresses import Address
+    from railweave.model.config.select import Selected
+    from railweave.model.config.taking import Taking
     from railweave.systems.frr.read.ports import Port
 
 

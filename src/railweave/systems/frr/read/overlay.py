@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.select import has
-from railweave.device.model import (
+from railweave.model.config.select import has
+from railweave.model.device.model import (
     BridgedVlan,
     ExternalPeer,
     MacVrf,
@@ -14,7 +14,7 @@ from railweave.device.model import (
     TunnelEndpoint,
     Vrf,
 )
-from railweave.device.overlay import MAC_VRF, MAC_VRF_NUMBER
+from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.systems.frr.read.instance import EVPN, Instance
 from railweave.systems.frr.read.printout import PRINTED
 from railweave.systems.frr.read.sessions import UNKNOWN
@@ -24,9 +24,9 @@ from railweave.systems.frr.render.overlay import FIRST_BRIDGED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.config.addresses import Address, Family, Prefix
-    from railweave.config.taking import Taking
-    from railweave.device.model import Term
+    from railweave.model.config.addresses import Address, Family, Prefix
+    from railweave.model.config.taking import Taking
+    from railweave.model.device.model import Term
     from railweave.systems.frr.read.policy import Policies
     from railweave.systems.frr.read.sessions import Sessions
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.config.prefix_lengths import Lengths, lengths, of_list
-from railweave.device.model import Action, Community, Match, Policy, Term
+from railweave.model.config.prefix_lengths import Lengths, lengths, of_list
+from railweave.model.device.model import Action, Community, Match, Policy, Term
 from railweave.systems.frr.read.values import number, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from railweave.config.addresses import Prefix
-    from railweave.config.select import Selected
-    from railweave.config.taking import Taking
+    from railweave.model.config.addresses import Prefix
+    from railweave.model.config.select import Selected
+    from railweave.model.config.taking import Taking
     from railweave.systems.frr.read.ports import Port
 
 ANY, NOTHING = "(any)", "(nothing)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Address, Family, InterfaceAddress, Prefix
+from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
 from railweave.systems.frr.read.defaults import unprinted
 from railweave.systems.frr.read.text import secret
 from railweave.systems.frr.read.values import interface_address, number, prefix
@@ -13,8 +13,8 @@ from railweave.systems.frr.read.values import interface_address, number, prefix
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.config.select import Selected
-    from railweave.config.taking import Taking
+    from railweave.model.config.select import Selected
+    from railweave.model.config.taking import Taking
 
 
 @dataclass

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section
-from railweave.config.select import has, select
+from railweave.model.config.sections import Section
+from railweave.model.config.select import has, select
 from railweave.systems.frr.read.defaults import unprinted
 from railweave.systems.frr.read.ports import ISIS_METRIC
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.config.select import has
-from railweave.device.reading import said
-from railweave.device.timers import RouterAdvertisements
+from railweave.model.catalog import catalog
+from railweave.model.config.select import has
+from railweave.model.device.reading import said
+from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.frr.read import overlay as evpn
 from railweave.systems.frr.read.bfd import profiles
 from railweave.systems.frr.read.bgp import instances
@@ -24,11 +24,11 @@ from railweave.systems.frr.read.values import number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.config.addresses import Address, Prefix
-    from railweave.config.sections import Section
-    from railweave.config.taking import Taking
-    from railweave.device.model import Bgp, Isis, MacVrf, Ospf, OverlayConfig, Vrf
-    from railweave.device.reading import Said
+    from railweave.model.config.addresses import Address, Prefix
+    from railweave.model.config.sections import Section
+    from railweave.model.config.taking import Taking
+    from railweave.model.device.model import Bgp, Isis, MacVrf, Ospf, OverlayConfig, Vrf
+    from railweave.model.device.reading import Said
     from railweave.systems.frr.read.instance import Instance
     from railweave.systems.frr.read.ports import Port
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Address, Family
-from railweave.device.access import Authentication
-from railweave.device.bgp_model import of_one_family
-from railweave.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
+from railweave.model.config.addresses import Address, Family
+from railweave.model.device.access import Authentication
+from railweave.model.device.bgp_model import of_one_family
+from railweave.model.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
 from railweave.systems.frr.read.bfd import default
 from railweave.systems.frr.read.defaults import unprinted
 from railweave.systems.frr.read.instance import EVPN, INTERNAL, Instance, Neighbor
@@ -18,8 +18,8 @@ from railweave.systems.frr.read.values import address
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from railweave.config.taking import Taking
-    from railweave.device.timers import Bfd
+    from railweave.model.config.taking import Taking
+    from railweave.model.device.timers import Bfd
     from railweave.systems.frr.read.ports import Port, Subnets
 
 UNKNOWN = Address("0.0.0.0")  # noqa: S104 - nothing listens there: it stands for an address that is not said

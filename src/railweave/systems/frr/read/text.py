@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from railweave.config.secret import REFERENCE
-from railweave.config.sections import Section
+from railweave.model.config.secret import REFERENCE
+from railweave.model.config.sections import Section
 
 _OPENS = re.compile(
     r"(?:interface \S|router (?!id )\S|route-map \S+ (?:permit|deny) \d|vrf \S|bfd$|line vty|key chain|nexthop-group|"

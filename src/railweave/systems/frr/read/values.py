@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from railweave.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 
 _LONGEST = 20
 

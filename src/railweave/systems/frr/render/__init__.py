@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import flat, line, merge, parse, section
+from railweave.model.config.sections import flat, line, merge, parse, section
 from railweave.systems.common_gaps import extra_findings
 from railweave.systems.frr.render import control_plane, rules
 from railweave.systems.frr.render.isis import on_port, router_isis
@@ -19,12 +19,12 @@ from railweave.systems.frr.render.routing import bfd, lists, route_maps, router_
 from railweave.systems.frr.tree import to_text
 
 if TYPE_CHECKING:
-    from railweave.config.addresses import Addressed
-    from railweave.config.sections import Section
-    from railweave.device.balancing import Hash
-    from railweave.device.model import DeviceConfig, Gateway, Interface
-    from railweave.findings import Finding
-    from railweave.findings.registry import Rule
+    from railweave.model.config.addresses import Addressed
+    from railweave.model.config.sections import Section
+    from railweave.model.device.balancing import Hash
+    from railweave.model.device.model import DeviceConfig, Gateway, Interface
+    from railweave.model.findings import Finding
+    from railweave.model.findings.registry import Rule
 
 VERSIONS = {"local-preference": "8.4", "aigp": "10.3"}
 

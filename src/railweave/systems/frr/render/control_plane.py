@@ -12,9 +12,9 @@ from railweave.systems.frr.names import PROTECTION_TABLE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from railweave.config.addresses import Family
-    from railweave.device.control_plane import ControlPlane, ControlRule, PortRange
-    from railweave.device.model import DeviceConfig
+    from railweave.model.config.addresses import Family
+    from railweave.model.device.control_plane import ControlPlane, ControlRule, PortRange
+    from railweave.model.device.model import DeviceConfig
 
 FILE = "nftables.conf"
 

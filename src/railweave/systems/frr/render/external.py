@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, line, section
+from railweave.model.config.sections import Section, line, section
 from railweave.systems.frr.render.sessions import neighbor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import Vrf
+    from railweave.model.device.model import Vrf
 
 _WORDS = {"ipv4": ("ip", 32), "ipv6": ("ipv6", 128)}
 

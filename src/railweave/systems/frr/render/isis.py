@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, section
+from railweave.model.config.sections import Section, section
 from railweave.systems.frr.names import BFD_PROFILE
 from railweave.systems.frr.render.sessions import profile
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
 
 AREA = "underlay"
 _FAMILIES = {"ipv4": "ip", "ipv6": "ipv6"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, line, section
+from railweave.model.config.sections import Section, line, section
 from railweave.systems.frr.names import OVERLAY_BFD_PROFILE, OVERLAY_GROUP
 from railweave.systems.frr.render.external import external_family, external_maps, external_neighbors
 from railweave.systems.frr.render.sessions import community_word, keyed, neighbor, profile, watched
@@ -12,7 +12,7 @@ from railweave.systems.frr.render.sessions import community_word, keyed, neighbo
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import DeviceConfig, OverlayConfig, Vrf
+    from railweave.model.device.model import DeviceConfig, OverlayConfig, Vrf
 
 FROM_SPINE = "from-spine-evpn"
 FIRST_BRIDGED = 60000

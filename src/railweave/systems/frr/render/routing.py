@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, line, section
+from railweave.model.config.sections import Section, line, section
 from railweave.systems.frr.names import BFD_PROFILE
 from railweave.systems.frr.render.overlay import overlay_family, overlay_neighbors, overlay_profile
 from railweave.systems.frr.render.sessions import community_word, keyed, neighbor, profile, watched
@@ -12,7 +12,7 @@ from railweave.systems.frr.render.sessions import community_word, keyed, neighbo
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import Bgp, BgpGroup, DeviceConfig, Policy, Session, Term
+    from railweave.model.device.model import Bgp, BgpGroup, DeviceConfig, Policy, Session, Term
 
 _FAMILIES = {"ipv4": "ip", "ipv6": "ipv6"}
 

@@ -1,6 +1,6 @@
 """What is said of a configuration that has no place in ``frr.conf``."""
 
-from railweave.findings.registry import Rule
+from railweave.model.findings.registry import Rule
 
 HOST = "belongs to the Linux host under FRR"
 NO_PORTS = Rule(

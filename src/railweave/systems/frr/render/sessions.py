@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section, section
+from railweave.model.config.sections import Section, section
 
 if TYPE_CHECKING:
-    from railweave.device.model import Bgp, Session
-    from railweave.device.timers import Bfd
+    from railweave.model.device.model import Bgp, Session
+    from railweave.model.device.timers import Bfd
 
 
 def profile(name: str, bfd: Bfd | None) -> Section | None:

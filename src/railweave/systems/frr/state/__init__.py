@@ -6,11 +6,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.state.device_state import DeviceState, Identity
-from railweave.state.lldpd import lldp
-from railweave.state.ports import InterfaceState
-from railweave.state.protocols import RouterAdvertising
-from railweave.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
+from railweave.model.state.device_state import DeviceState, Identity
+from railweave.model.state.lldpd import lldp
+from railweave.model.state.ports import InterfaceState
+from railweave.model.state.protocols import RouterAdvertising
+from railweave.model.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
 from railweave.systems.frr.state.bgp import bfd_sessions, sessions
 from railweave.systems.frr.state.isis import adjacencies
 from railweave.systems.frr.state.linux import clock, forwarding_questions, ipv6_neighbors, links, not_forwarding
@@ -19,9 +19,9 @@ from railweave.systems.frr.state.routes import evpn, routes, vnis, vrfs
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.device.model import DeviceConfig
-    from railweave.state.question import Form
-    from railweave.state.values import Answers, Value
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.state.question import Form
+    from railweave.model.state.values import Answers, Value
 
 NOT_READ = {
     "optics": "FRRouting knows no optics: `ethtool -m` on the host has no form that all drivers share",

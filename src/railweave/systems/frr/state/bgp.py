@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.state.protocols import BfdSession, BgpSession, FamilyState, Path
-from railweave.state.question import DEFAULT_VRF
+from railweave.model.state.protocols import BfdSession, BgpSession, FamilyState, Path
+from railweave.model.state.question import DEFAULT_VRF
 
 if TYPE_CHECKING:
-    from railweave.state.values import Value
+    from railweave.model.state.values import Value
 
 _FAMILIES = {"ipv4Unicast": "ipv4", "ipv6Unicast": "ipv6", "l2VpnEvpn": "evpn"}
 

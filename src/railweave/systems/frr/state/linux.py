@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.state.device_state import Clock
-from railweave.state.ports import Errors, InterfaceState
-from railweave.state.protocols import Ipv6Neighbor
-from railweave.state.question import Question
+from railweave.model.state.device_state import Clock
+from railweave.model.state.ports import Errors, InterfaceState
+from railweave.model.state.protocols import Ipv6Neighbor
+from railweave.model.state.question import Question
 
 if TYPE_CHECKING:
-    from railweave.state.values import Answers, Value
+    from railweave.model.state.values import Answers, Value
 
 
 DROPPING = {"blackhole", "unreachable", "prohibit"}

@@ -6,12 +6,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.state.protocols import EvpnRoutes, NextHop, Route, VniState, VrfState
-from railweave.state.question import DEFAULT_VRF, asked_about
+from railweave.model.state.protocols import EvpnRoutes, NextHop, Route, VniState, VrfState
+from railweave.model.state.question import DEFAULT_VRF, asked_about
 from railweave.systems.frr.state.bgp import paths
 
 if TYPE_CHECKING:
-    from railweave.state.values import Answers, Value
+    from railweave.model.state.values import Answers, Value
 
 _TYPE_5 = re.compile(r"\[5\]:\[\d+\]:\[(\d+)\]:\[([^\]]+)\]")
 

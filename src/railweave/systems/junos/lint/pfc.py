@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import check
+from railweave.model.findings.registry import check
 from railweave.systems.junos.lint.cos import COS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from ipaddress import IPv4Network, IPv6Network, ip_interface
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import check
+from railweave.model.findings.registry import check
 from railweave.systems.junos.lint.words import vlans
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import check
+from railweave.model.findings.registry import check
 from railweave.systems.junos.lint.cos import COS
 from railweave.systems.junos.lint.words import vlans
 from railweave.systems.junos.names import BUILT_IN_CLASSES, MANAGEMENT_INSTANCE

@@ -13,9 +13,9 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.config.tree import Step
-from railweave.device.reading import Reading, Said, said
+from railweave.model.catalog import catalog
+from railweave.model.config.tree import Step
+from railweave.model.device.reading import Reading, Said, said
 from railweave.systems.junos.changes import JunosTree, config_tree
 from railweave.systems.junos.read.forms import Lines, lines
 from railweave.systems.junos.read.inheritance import inherit
@@ -27,8 +27,8 @@ from railweave.systems.junos.tree import Statement, quoted, to_curly
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.config.tree import ConfigTree, Node
-    from railweave.device.reading import Kind
+    from railweave.model.config.tree import ConfigTree, Node
+    from railweave.model.device.reading import Kind
 
 __all__ = ["parsed", "printed", "read"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from railweave.device.balancing import BalancingConfig, Dlb, EgressQuantization, Hash, Reassignment
+from railweave.model.device.balancing import BalancingConfig, Dlb, EgressQuantization, Hash, Reassignment
 from railweave.systems.junos.read.values import FAMILIES
 from railweave.systems.junos.read.words import Word, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from railweave.config.addresses import Family
+    from railweave.model.config.addresses import Family
     from railweave.systems.junos.read.ports import Port
 
 Mode = Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]

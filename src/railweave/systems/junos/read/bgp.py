@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Prefix
-from railweave.device.model import Bgp, BgpGroup, FabricAdvertise, Policy, Session
+from railweave.model.config.addresses import Prefix
+from railweave.model.device.model import Bgp, BgpGroup, FabricAdvertise, Policy, Session
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.sessions import agreed
 from railweave.systems.junos.read.values import unprinted
@@ -13,8 +13,8 @@ from railweave.systems.junos.read.values import unprinted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from railweave.config.addresses import Address, Family
-    from railweave.device.timers import Bfd
+    from railweave.model.config.addresses import Address, Family
+    from railweave.model.device.timers import Bfd
     from railweave.systems.junos.read.policies import PolicyOptions
     from railweave.systems.junos.read.ports import Owners, Port
     from railweave.systems.junos.read.sessions import Group

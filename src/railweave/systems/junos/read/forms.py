@@ -16,7 +16,7 @@ from railweave.systems.junos.read import json_form, xml_form
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.device.reading import Kind
+    from railweave.model.device.reading import Kind
     from railweave.systems.junos.tree import Statement
 
 Path = tuple[tuple[str, ...], int]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.device.model import Gateway
-from railweave.device.timers import RouterAdvertisements
+from railweave.model.device.model import Gateway
+from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.junos.read.values import network, prefix, unprinted
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from railweave.device.model import ExternalPeer, NumberedSession, Vrf
+from railweave.model.device.model import ExternalPeer, NumberedSession, Vrf
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.bgp import peer_of
 from railweave.systems.junos.read.sessions import groups
@@ -15,8 +15,8 @@ from railweave.systems.junos.read.words import Word
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from railweave.config.addresses import Prefix
-    from railweave.device.model import Gateway
+    from railweave.model.config.addresses import Prefix
+    from railweave.model.device.model import Gateway
     from railweave.systems.junos.read.policies import PolicyOptions
     from railweave.systems.junos.read.ports import Owners, Port
     from railweave.systems.junos.read.sessions import Group

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from railweave.device.model import Interface, Macsec, Split
-from railweave.device.port_model import with_parts
+from railweave.model.device.model import Interface, Macsec, Split
+from railweave.model.device.port_model import with_parts
 from railweave.systems.junos.read.bgp import peer_of
 from railweave.systems.junos.read.ports import PORT
 from railweave.systems.junos.read.values import gbps, secret, unprinted
@@ -15,7 +15,7 @@ from railweave.systems.junos.render.interfaces import port_order
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from railweave.config.addresses import InterfaceAddress
+    from railweave.model.config.addresses import InterfaceAddress
     from railweave.systems.junos.read.ports import Port, Unit
     from railweave.systems.junos.read.words import Word
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.device.model import Isis, IsisPort
+from railweave.model.device.model import Isis, IsisPort
 from railweave.systems.junos.read.bgp import peer_of
 from railweave.systems.junos.read.sessions import agreed, liveness
 from railweave.systems.junos.read.values import FAMILIES, secret, unprinted
@@ -12,8 +12,8 @@ from railweave.systems.junos.read.values import FAMILIES, secret, unprinted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from railweave.config.addresses import Address
-    from railweave.device.timers import Bfd
+    from railweave.model.config.addresses import Address
+    from railweave.model.device.timers import Bfd
     from railweave.systems.junos.read.ports import Port
     from railweave.systems.junos.read.words import Word
 

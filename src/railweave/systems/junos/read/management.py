@@ -5,10 +5,10 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING, Literal
 
-from railweave.config.addresses import InterfaceAddress
-from railweave.device.access import Aaa, EdgePorts, Login, LoginServer
-from railweave.device.management import Management, Services, Snmp, SnmpUser, Syslog, User
-from railweave.device.security import Security
+from railweave.model.config.addresses import InterfaceAddress
+from railweave.model.device.access import Aaa, EdgePorts, Login, LoginServer
+from railweave.model.device.management import Management, Services, Snmp, SnmpUser, Syslog, User
+from railweave.model.device.security import Security
 from railweave.systems.junos.names import MANAGEMENT_INSTANCE
 from railweave.systems.junos.read.ports import MANAGEMENT
 from railweave.systems.junos.read.values import NO_ADDRESS, address, prefix, secret, unprinted
@@ -17,7 +17,7 @@ from railweave.systems.junos.read.words import Word
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from railweave.config.addresses import Address, Prefix
+    from railweave.model.config.addresses import Address, Prefix
     from railweave.systems.junos.read.ports import Port
 
 REMOTE_USER = "remote"

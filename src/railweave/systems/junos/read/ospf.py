@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.device.model import Ospf, OspfPort
+from railweave.model.device.model import Ospf, OspfPort
 from railweave.systems.junos.read.bgp import peer_of
 from railweave.systems.junos.read.isis import LOOPBACK
 from railweave.systems.junos.read.values import unprinted
@@ -13,7 +13,7 @@ from railweave.systems.junos.read.words import Word
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.config.addresses import Address
+    from railweave.model.config.addresses import Address
     from railweave.systems.junos.read.ports import Port
 
 

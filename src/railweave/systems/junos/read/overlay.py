@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.device.model import (
+from railweave.model.device.model import (
     BridgedVlan,
     MacVrf,
     NumberedSession,
@@ -20,7 +20,7 @@ from railweave.systems.junos.read.words import Word
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from railweave.config.addresses import Prefix
+    from railweave.model.config.addresses import Prefix
     from railweave.systems.junos.read.instances import Instance
     from railweave.systems.junos.read.policies import PolicyOptions
     from railweave.systems.junos.read.ports import Port

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.device.classes import Watchdog
-from railweave.device.model import PfcProfile
+from railweave.model.device.classes import Watchdog
+from railweave.model.device.model import PfcProfile
 
 if TYPE_CHECKING:
-    from railweave.device.classes import TrafficClass
+    from railweave.model.device.classes import TrafficClass
     from railweave.systems.junos.read.words import Word
 
 _DSCPS = {

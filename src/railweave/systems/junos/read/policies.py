@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.config.addresses import BITS, Prefix
-from railweave.device.model import Action, Community, Match, Policy, Term
+from railweave.model.config.addresses import BITS, Prefix
+from railweave.model.device.model import Action, Community, Match, Policy, Term
 from railweave.systems.junos.read.values import asn, prefix
 from railweave.systems.junos.read.words import Word, statements
 

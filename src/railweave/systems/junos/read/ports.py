@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import BITS, InterfaceAddress
+from railweave.model.config.addresses import BITS, InterfaceAddress
 from railweave.systems.junos.read.values import FAMILIES, address, gbps, interface_address, network
 from railweave.systems.junos.read.words import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.config.addresses import Address, Family
+    from railweave.model.config.addresses import Address, Family
     from railweave.systems.junos.read.words import Word
 
 PORT = re.compile(r"(?:et|xe|ge|mge|fte|te|fe)-\d+/\d+/\d+(?::\d+)?|ae\d+")

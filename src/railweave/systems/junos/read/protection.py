@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.device.control_plane import ControlPlane, ControlRule, Policer, ServerPortRule, Sources
+from railweave.model.device.control_plane import ControlPlane, ControlRule, Policer, ServerPortRule, Sources
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.balancing import bind
 from railweave.systems.junos.read.ports import MANAGEMENT
@@ -15,8 +15,8 @@ from railweave.systems.junos.read.words import Word, whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from railweave.config.addresses import Family
-    from railweave.device.control_plane import PortRange
+    from railweave.model.config.addresses import Family
+    from railweave.model.device.control_plane import PortRange
     from railweave.systems.junos.read.policies import PolicyOptions
     from railweave.systems.junos.read.ports import Port
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal
 
-from railweave.device.classes import Buffers, Ecn, TrafficClass
-from railweave.device.model import QosConfig
+from railweave.model.device.classes import Buffers, Ecn, TrafficClass
+from railweave.model.device.model import QosConfig
 from railweave.systems.junos.names import BUILT_IN_CLASSES, EGRESS_PARTITION
 from railweave.systems.junos.read.pfc import code_point, profiles
 from railweave.systems.junos.read.ports import PORT

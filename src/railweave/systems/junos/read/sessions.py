@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from railweave.device.access import Authentication
-from railweave.device.timers import Bfd
+from railweave.model.device.access import Authentication
+from railweave.model.device.timers import Bfd
 from railweave.systems.junos.read.policies import AND
 from railweave.systems.junos.read.values import FAMILIES, address, asn, secret, unprinted
 from railweave.systems.junos.read.words import Word, statements
@@ -14,7 +14,7 @@ from railweave.systems.junos.read.words import Word, statements
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from railweave.config.addresses import Address, Family
+    from railweave.model.config.addresses import Address, Family
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.device.model import DeviceConfig
+from railweave.model.device.model import DeviceConfig
 from railweave.systems.junos.read import management, ospf, overlay
 from railweave.systems.junos.read.balancing import balancing, runs
 from railweave.systems.junos.read.bgp import underlay
@@ -24,7 +24,7 @@ from railweave.systems.junos.read.words import Word
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from railweave.config.addresses import InterfaceAddress
+    from railweave.model.config.addresses import InterfaceAddress
     from railweave.systems.junos.read.instances import Instance
     from railweave.systems.junos.read.interfaces import Kind
     from railweave.systems.junos.read.ports import Port

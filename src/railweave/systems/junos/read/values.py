@@ -6,12 +6,12 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.config.addresses import Address, InterfaceAddress, Prefix
-from railweave.config.secret import REFERENCE
+from railweave.model.catalog import catalog
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.config.secret import REFERENCE
 
 if TYPE_CHECKING:
-    from railweave.config.addresses import Family
+    from railweave.model.config.addresses import Family
 
 FAMILIES: dict[str, Family] = {"inet": "ipv4", "inet6": "ipv6"}
 

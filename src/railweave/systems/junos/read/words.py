@@ -13,7 +13,7 @@ from railweave.systems.junos.tree import quoted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from railweave.device.reading import Kind
+    from railweave.model.device.reading import Kind
 
 T = TypeVar("T")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.catalog.systems import release_key
-from railweave.device.classes import Ecn
+from railweave.model.catalog import catalog
+from railweave.model.catalog.systems import release_key
+from railweave.model.device.classes import Ecn
 from railweave.systems.common_gaps import extra_findings, left_out_findings
 from railweave.systems.junos.parse import merge, parse
 from railweave.systems.junos.render import rules
@@ -23,8 +23,8 @@ from railweave.systems.junos.render.system import chassis, lldp, management_inst
 from railweave.systems.junos.tree import block, leaf, set_paths, to_curly, to_set
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
-    from railweave.findings import Finding
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings import Finding
     from railweave.systems.junos.tree import Statement
 
 

@@ -8,9 +8,9 @@ from railweave.systems.junos.names import MANAGEMENT_INSTANCE
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.access import LoginServer
-    from railweave.device.management import Management, Snmp
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.access import LoginServer
+    from railweave.model.device.management import Management, Snmp
+    from railweave.model.device.model import DeviceConfig
     from railweave.systems.junos.tree import Statement
 
 REMOTE_USER = "remote"

@@ -17,9 +17,9 @@ from railweave.systems.junos.tree import block, choices, entry, leaf
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.config.addresses import Family
-    from railweave.device.control_plane import ControlRule, PortRange, ServerPortRule
-    from railweave.device.model import DeviceConfig
+    from railweave.model.config.addresses import Family
+    from railweave.model.device.control_plane import ControlRule, PortRange, ServerPortRule
+    from railweave.model.device.model import DeviceConfig
     from railweave.systems.junos.tree import Statement
 
 _NEXT_HEADER: dict[Family, str] = {"ipv4": "protocol", "ipv6": "next-header"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
+from railweave.model.catalog import catalog
 from railweave.systems.junos.names import BUILT_IN_CLASSES, CLASSIFIER, REWRITE_RULE, SCHEDULER_MAP, class_name
 from railweave.systems.junos.render.interfaces import port_order
 from railweave.systems.junos.tree import block, choices, entry, leaf
@@ -12,8 +12,8 @@ from railweave.systems.junos.tree import block, choices, entry, leaf
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from railweave.device.classes import TrafficClass
-    from railweave.device.model import DeviceConfig, PfcProfile, QosConfig
+    from railweave.model.device.classes import TrafficClass
+    from railweave.model.device.model import DeviceConfig, PfcProfile, QosConfig
     from railweave.systems.junos.tree import Statement
 
 

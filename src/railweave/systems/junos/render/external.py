@@ -8,7 +8,7 @@ from railweave.systems.junos.render.sessions import neighbor
 from railweave.systems.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, ExternalPeer, Vrf
+    from railweave.model.device.model import DeviceConfig, ExternalPeer, Vrf
     from railweave.systems.junos.tree import Statement
 
 

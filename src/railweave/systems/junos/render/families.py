@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.config.addresses import Family
-    from railweave.device.model import DeviceConfig, Interface
+    from railweave.model.config.addresses import Family
+    from railweave.model.device.model import DeviceConfig, Interface
 
 
 def of_link(config: DeviceConfig, port: Interface) -> list[Family]:

@@ -14,8 +14,8 @@ from railweave.systems.junos.render.spraying import spraying_filter
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.config.addresses import Addressed, Family
-    from railweave.device.model import DeviceConfig, Gateway, Interface, Split, Vrf
+    from railweave.model.config.addresses import Addressed, Family
+    from railweave.model.device.model import DeviceConfig, Gateway, Interface, Split, Vrf
     from railweave.systems.junos.tree import Statement
 
 MANAGEMENT_PORT = "re0:mgmt-0"

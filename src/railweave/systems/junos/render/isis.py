@@ -9,7 +9,7 @@ from railweave.systems.junos.render.sessions import liveness
 from railweave.systems.junos.tree import block, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, Isis, IsisPort
+    from railweave.model.device.model import DeviceConfig, Isis, IsisPort
     from railweave.systems.junos.tree import Statement
 
 _UNUSED = {"ipv4": "no-ipv4-routing", "ipv6": "no-ipv6-routing"}

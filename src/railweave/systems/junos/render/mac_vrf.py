@@ -8,7 +8,7 @@ from railweave.systems.junos.render.interfaces import vlan
 from railweave.systems.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
     from railweave.systems.junos.tree import Statement
 
 RECOVERY_MINUTES = 9

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.systems.junos.tree import block, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
     from railweave.systems.junos.tree import Statement
 
 ASSOCIATION = "interconnect"

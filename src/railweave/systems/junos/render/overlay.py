@@ -10,7 +10,7 @@ from railweave.systems.junos.render.sessions import keyed, liveness, neighbor
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, OverlayConfig, Vrf
+    from railweave.model.device.model import DeviceConfig, OverlayConfig, Vrf
     from railweave.systems.junos.tree import Statement
 
 GROUP = "overlay"

@@ -17,7 +17,7 @@ from railweave.systems.junos.render.spraying import exported, policies
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.model import Bgp, BgpGroup, DeviceConfig, FabricAdvertise, Match, Session, Term
+    from railweave.model.device.model import Bgp, BgpGroup, DeviceConfig, FabricAdvertise, Match, Session, Term
     from railweave.systems.junos.tree import Statement
 
 LOAD_BALANCE_POLICY = "load-balance"

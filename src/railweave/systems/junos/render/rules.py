@@ -1,6 +1,6 @@
 """What is said of a configuration that Junos cannot express, or that no public model confirms."""
 
-from railweave.findings.registry import Rule
+from railweave.model.findings.registry import Rule
 
 NO_SPRAY = Rule(
     "junos-no-spray",

@@ -14,7 +14,7 @@ from railweave.systems.junos.render.families import of_link
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig, Gateway, Interface
+    from railweave.model.device.model import DeviceConfig, Gateway, Interface
     from railweave.systems.junos.tree import Statement
 
 

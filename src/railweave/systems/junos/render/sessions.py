@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from railweave.systems.junos.tree import block, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.model import Bgp, DeviceConfig, Session
-    from railweave.device.timers import Bfd
+    from railweave.model.device.model import Bgp, DeviceConfig, Session
+    from railweave.model.device.timers import Bfd
     from railweave.systems.junos.tree import Statement
 
 KEY_CHAIN = "fabric"

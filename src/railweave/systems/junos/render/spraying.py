@@ -13,7 +13,7 @@ from railweave.systems.junos.names import FAMILIES, SPRAYING_FILTER, SPRAYING_IN
 from railweave.systems.junos.tree import block, choices, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
     from railweave.systems.junos.tree import Statement
 
 LB_POLICY = "lb-policy"

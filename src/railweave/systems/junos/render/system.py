@@ -12,7 +12,7 @@ from railweave.systems.junos.render.sessions import key_chain
 from railweave.systems.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
     from railweave.systems.junos.tree import Statement
 
 GRPC_CERTIFICATE = "railweave-grpc"

@@ -17,9 +17,9 @@ from railweave.systems.junos.runbook.routing import discovery_check, route_check
 from railweave.systems.runbook import Check, isis_checks, modules_check
 
 if TYPE_CHECKING:
-    from railweave.device.expected import ExpectedRouting
-    from railweave.device.model import DeviceConfig
-    from railweave.network.model import Network
+    from railweave.model.device.expected import ExpectedRouting
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
 
 CONFIGURATION = "junos.conf"
 

@@ -9,7 +9,7 @@ from railweave.systems.junos.names import SPRAYING_FILTER, SPRAYING_INSTANCE
 from railweave.systems.runbook import Check, IsisWords
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
 
 
 ISIS = IsisWords(

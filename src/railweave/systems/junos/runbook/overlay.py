@@ -10,9 +10,9 @@ from railweave.systems.runbook import Check, overlay_session_checks, prefixes_fr
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from railweave.device.expected import ExpectedRouting, SharedPrefix
-    from railweave.device.model import DeviceConfig
-    from railweave.network.model import Network
+    from railweave.model.device.expected import ExpectedRouting, SharedPrefix
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
 
 
 def tenant_checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:

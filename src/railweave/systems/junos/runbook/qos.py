@@ -6,15 +6,15 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.catalog.headroom import port_headroom
 from railweave.counting import counted
+from railweave.model.catalog import catalog
+from railweave.model.catalog.headroom import port_headroom
 from railweave.systems.junos.names import CLASSIFIER, SCHEDULER_MAP, class_name
 from railweave.systems.runbook import Check
 
 if TYPE_CHECKING:
-    from railweave.device.classes import TrafficClass
-    from railweave.device.model import DeviceConfig, QosConfig
+    from railweave.model.device.classes import TrafficClass
+    from railweave.model.device.model import DeviceConfig, QosConfig
 
 
 def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[Check]:

@@ -10,8 +10,8 @@ from railweave.systems.runbook import SESSION_HEADER, Check, other_timers, sessi
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.device.expected import Route, Session
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.expected import Route, Session
+    from railweave.model.device.model import DeviceConfig
 
 
 def discovery_check(config: DeviceConfig) -> Check:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.state.device_state import Alarm, Clock, Commit, DeviceState, Identity
-from railweave.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
+from railweave.model.state.device_state import Alarm, Clock, Commit, DeviceState, Identity
+from railweave.model.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
 from railweave.systems.junos.state.neighbors import advertising, ipv6_neighbors, lldp
 from railweave.systems.junos.state.ports import interfaces, optics, pfc, queues, watchdog
 from railweave.systems.junos.state.routes import evpn, routes, vnis, vrfs
@@ -18,9 +18,9 @@ from railweave.systems.junos.state.sessions import adjacencies, bfd_sessions, se
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.device.model import DeviceConfig
-    from railweave.state.question import Protocol
-    from railweave.state.values import Answers
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.state.question import Protocol
+    from railweave.model.state.values import Answers
 
 NOT_READ = {
     "pools": "`show class-of-service shared-buffer` and the buffer occupancy commands have no published form",

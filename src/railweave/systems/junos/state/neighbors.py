@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.state.protocols import (
+from railweave.model.state.protocols import (
     AdvertisedPrefix,
     HeardAdvertisement,
     Ipv6Neighbor,
@@ -14,7 +14,7 @@ from railweave.state.protocols import (
 )
 
 if TYPE_CHECKING:
-    from railweave.state.values import Value
+    from railweave.model.state.values import Value
 
 _INDEX = re.compile(r"\d+")
 

@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.state.device_state import Watchdog
-from railweave.state.ports import Errors, Fec, InterfaceState, Lane, Optic, PfcCounters, PortQueues, Queue
+from railweave.model.state.device_state import Watchdog
+from railweave.model.state.ports import Errors, Fec, InterfaceState, Lane, Optic, PfcCounters, PortQueues, Queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from railweave.state.values import Value
+    from railweave.model.state.values import Value
 
 _SPEED = re.compile(r"(\d{1,5})\s*([mMgG])bps")
 _PORT = re.compile(r"(?:et|xe|ge)-(\d{1,3})/(\d{1,3})/(\d{1,3})(?::\d{1,2})?")

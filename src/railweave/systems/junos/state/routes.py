@@ -6,12 +6,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.state.protocols import EvpnRoutes, NextHop, Path, Route, VniState, VrfState
-from railweave.state.question import asked_about
+from railweave.model.state.protocols import EvpnRoutes, NextHop, Path, Route, VniState, VrfState
+from railweave.model.state.question import asked_about
 from railweave.systems.junos.state.neighbors import port_of
 
 if TYPE_CHECKING:
-    from railweave.state.values import Answers, Value
+    from railweave.model.state.values import Answers, Value
 
 
 def routes(answers: Answers) -> tuple[Route, ...] | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.state.protocols import BfdSession, BgpSession, FamilyState, IsisAdjacency
+from railweave.model.state.protocols import BfdSession, BgpSession, FamilyState, IsisAdjacency
 from railweave.systems.junos.state.neighbors import port_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.state.values import Value
+    from railweave.model.state.values import Value
 
 _FAMILIES = {"inet.0": "ipv4", "inet6.0": "ipv6", "bgp.evpn.0": "evpn"}
 

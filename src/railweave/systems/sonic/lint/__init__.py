@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.findings import registry
+from railweave.model.findings import registry
 from railweave.systems.sonic.lint.files import Files
 
 if TYPE_CHECKING:
-    from railweave.config.sections import Section
-    from railweave.findings import Finding
+    from railweave.model.config.sections import Section
+    from railweave.model.findings import Finding
     from railweave.systems.sonic.tables import Tables
 
 

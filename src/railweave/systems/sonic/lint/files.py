@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.config.sections import Section
+    from railweave.model.config.sections import Section
     from railweave.systems.sonic.tables import Row, Tables
 
 

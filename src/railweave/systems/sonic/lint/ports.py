@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.findings.registry import check
+from railweave.model.findings.registry import check
 from railweave.systems.sonic.lint.files import number, text
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.config.section_tree import sections as tree_sections
-from railweave.config.taking import Taking
-from railweave.device.balancing import BalancingConfig, Hash
-from railweave.device.model import DeviceConfig, ExternalPeer, TunnelEndpoint
-from railweave.device.port_model import with_parts
-from railweave.device.reading import Reading, said
+from railweave.model.catalog import catalog
+from railweave.model.config.section_tree import sections as tree_sections
+from railweave.model.config.taking import Taking
+from railweave.model.device.balancing import BalancingConfig, Hash
+from railweave.model.device.model import DeviceConfig, ExternalPeer, TunnelEndpoint
+from railweave.model.device.port_model import with_parts
+from railweave.model.device.reading import Reading, said
 from railweave.systems.frr.changes import config_tree as frr_tree
 from railweave.systems.frr.read.ports import ports as frr_ports
 from railweave.systems.frr.read.printout import as_given
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Literal
 
-    from railweave.config.addresses import Family, Prefix
-    from railweave.config.sections import Section
-    from railweave.config.tree import ConfigTree, Node
-    from railweave.device.model import Interface, OverlayConfig, Vrf
-    from railweave.device.reading import Said
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.config.sections import Section
+    from railweave.model.config.tree import ConfigTree, Node
+    from railweave.model.device.model import Interface, OverlayConfig, Vrf
+    from railweave.model.device.reading import Said
     from railweave.systems.sonic.tables import Tables
 
 _TABLES = "config_db.json"

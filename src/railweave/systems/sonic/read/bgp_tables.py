@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section
+from railweave.model.config.sections import Section
 from railweave.systems.frr.read.values import address
 from railweave.systems.sonic.read.lines import Lines, peek
 from railweave.systems.sonic.read.policy_tables import policies

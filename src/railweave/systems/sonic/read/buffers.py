@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.catalog.headroom import port_headroom
-from railweave.device.classes import Buffers
-from railweave.device.qos_model import PfcProfile, pfc_profiles
+from railweave.model.catalog import catalog
+from railweave.model.catalog.headroom import port_headroom
+from railweave.model.device.classes import Buffers
+from railweave.model.device.qos_model import PfcProfile, pfc_profiles
 from railweave.systems.sonic.render.buffers import (
     EGRESS_LOSSLESS,
     EGRESS_LOSSY,
@@ -22,8 +22,8 @@ from railweave.systems.sonic.render.buffers import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.catalog.hardware import SwitchModel
-    from railweave.device.model import Interface
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.device.model import Interface
     from railweave.systems.sonic.read.rows import Row, Rows
 
 _PROFILE = re.compile(r"pg_lossless_(\d{1,7})_(\d{1,7})m(?:_(\d{1,6}))?_profile")

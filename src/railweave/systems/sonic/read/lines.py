@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import Section
+from railweave.model.config.sections import Section
 
 if TYPE_CHECKING:
-    from railweave.config.taking import Taking
+    from railweave.model.config.taking import Taking
     from railweave.systems.sonic.read.rows import Row
 
 

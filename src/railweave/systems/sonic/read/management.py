@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.addresses import Address, InterfaceAddress
-from railweave.device.access import Aaa, EdgePorts, Login, LoginServer
-from railweave.device.management import Management, Services, Snmp, SnmpUser, Syslog
-from railweave.device.security import Security
+from railweave.model.config.addresses import Address, InterfaceAddress
+from railweave.model.device.access import Aaa, EdgePorts, Login, LoginServer
+from railweave.model.device.management import Management, Services, Snmp, SnmpUser, Syslog
+from railweave.model.device.security import Security
 from railweave.systems.frr.read.text import secret
 from railweave.systems.frr.read.values import address, interface_address
 from railweave.systems.sonic.render.access import MOST_KBPS, STORMS
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Literal
 
-    from railweave.device.model import Interface
+    from railweave.model.device.model import Interface
     from railweave.systems.sonic.read.rows import Row, Rows
 
 UNKNOWN = InterfaceAddress("0.0.0.0/0")

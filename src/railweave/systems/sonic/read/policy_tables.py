@@ -8,7 +8,7 @@ from railweave.systems.frr.read.values import prefix
 from railweave.systems.sonic.read.lines import peek
 
 if TYPE_CHECKING:
-    from railweave.config.sections import Section
+    from railweave.model.config.sections import Section
     from railweave.systems.sonic.read.lines import Lines
     from railweave.systems.sonic.read.rows import Rows
 

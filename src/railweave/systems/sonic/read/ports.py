@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from railweave.catalog import catalog
-from railweave.device.model import Interface, Macsec, Split
+from railweave.model.catalog import catalog
+from railweave.model.device.model import Interface, Macsec, Split
 from railweave.systems.frr.read.ports import Port
 from railweave.systems.frr.read.text import secret
 from railweave.systems.frr.read.values import interface_address, number
@@ -16,7 +16,7 @@ from railweave.systems.sonic.render.names import ETHERNET_HEADER
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from railweave.catalog.hardware import SwitchModel
+    from railweave.model.catalog.hardware import SwitchModel
     from railweave.systems.sonic.read.rows import Row, Rows
 
 Cipher = Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"]

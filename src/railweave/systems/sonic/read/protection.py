@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.device import protection
+from railweave.model.device import protection
 from railweave.systems.frr.read.values import prefix
 from railweave.systems.sonic.render.control_plane import control_plane as rendered
 
 if TYPE_CHECKING:
-    from railweave.config.addresses import Prefix
-    from railweave.device.control_plane import ControlPlane
-    from railweave.device.model import DeviceConfig
+    from railweave.model.config.addresses import Prefix
+    from railweave.model.device.control_plane import ControlPlane
+    from railweave.model.device.model import DeviceConfig
     from railweave.systems.sonic.read.rows import Row, Rows
     from railweave.systems.sonic.tables import Row as Fields
 

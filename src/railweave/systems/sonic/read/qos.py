@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.device.classes import Ecn, TrafficClass, Watchdog
-from railweave.device.model import Marking, QosConfig
+from railweave.model.device.classes import Ecn, TrafficClass, Watchdog
+from railweave.model.device.model import Marking, QosConfig
 from railweave.systems.frr.read.values import number
 from railweave.systems.sonic.read.buffers import Buffering, buffering
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from railweave.catalog.hardware import SwitchModel
-    from railweave.device.model import Interface
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.device.model import Interface
     from railweave.systems.sonic.read.rows import Row, Rows
 
 _BOUND = {

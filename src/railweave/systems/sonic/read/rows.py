@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeGuard, cast
 
-from railweave.config.tree import Node
 from railweave.errors import RenderError
+from railweave.model.config.tree import Node
 from railweave.systems.frr.read.values import number
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from railweave.device.model import BridgedVlan, Gateway, MacVrf
-from railweave.device.overlay import MAC_VRF, MAC_VRF_NUMBER
+from railweave.model.device.model import BridgedVlan, Gateway, MacVrf
+from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.systems.frr.read.ports import Port
 from railweave.systems.frr.read.routing import advertisements, prefixes
 from railweave.systems.frr.read.values import address, number
@@ -15,8 +15,8 @@ from railweave.systems.sonic.read.ports import Member
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from railweave.config.addresses import Address
-    from railweave.device.model import Bgp, Interface
+    from railweave.model.config.addresses import Address
+    from railweave.model.device.model import Bgp, Interface
     from railweave.systems.sonic.read.rows import Rows
 
 _TRANSIT = "VNI of "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import flat
+from railweave.model.config.sections import flat
 from railweave.systems.frr.tree import to_text as to_frr
 from railweave.systems.sonic.branches import branch, keep
 from railweave.systems.sonic.render import by_release, frr
@@ -23,7 +23,7 @@ from railweave.systems.sonic.tables import lines as flat_tables
 from railweave.systems.sonic.tables import merge, to_text
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
     from railweave.systems.sonic.tables import Tables
 
 __all__ = ["check_extra", "files", "gaps", "lines", "tables"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from railweave.systems.sonic.render.names import MANAGEMENT_PORT
 
 if TYPE_CHECKING:
-    from railweave.device.access import LoginServer
-    from railweave.device.model import DeviceConfig, Interface
+    from railweave.model.device.access import LoginServer
+    from railweave.model.device.model import DeviceConfig, Interface
     from railweave.systems.sonic.tables import Row, Tables
 
 STORMS = ("broadcast", "unknown-unicast", "unknown-multicast")

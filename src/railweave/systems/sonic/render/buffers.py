@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
+from railweave.model.catalog import catalog
 from railweave.systems.sonic.render.ports import used
 from railweave.systems.sonic.render.qos import LOSSY_GROUP, lossless
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.catalog.hardware import SwitchModel
-    from railweave.device.model import DeviceConfig, Interface, PfcProfile, QosConfig
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.device.model import DeviceConfig, Interface, PfcProfile, QosConfig
     from railweave.systems.sonic.tables import Row, Tables
 
 NO_OFFSET = 7

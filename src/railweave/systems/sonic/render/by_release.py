@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
+from railweave.model.catalog import catalog
 from railweave.systems.sonic.branches import FRR, MASTER, NEWEST, OLDEST, branch, known, lacking, newer
 from railweave.systems.sonic.render import rules, system
 from railweave.systems.sonic.render.access import access
@@ -15,8 +15,8 @@ from railweave.systems.sonic.tables import Tables, merge
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import DeviceConfig
-    from railweave.findings import Finding
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings import Finding
 
 _TRIED_FRR = (10, 3)
 """The oldest FRRouting that has read rendered files (docs/validators.md)."""

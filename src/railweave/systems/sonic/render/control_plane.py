@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.config.number_ranges import numbers
-from railweave.device.protection import LINK_LOCAL
+from railweave.model.config.number_ranges import numbers
+from railweave.model.device.protection import LINK_LOCAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from railweave.config.addresses import Family, Prefix
-    from railweave.device.control_plane import ControlPlane, ControlRule, Sources
-    from railweave.device.model import DeviceConfig
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.device.control_plane import ControlPlane, ControlRule, Sources
+    from railweave.model.device.model import DeviceConfig
     from railweave.systems.sonic.tables import Row, Tables
 
 SERVICES = {"ssh": "SSH", "snmp": "SNMP", "ntp-replies": "NTP", "grpc": "EXTERNAL_CLIENT"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from railweave.config.sections import Section
-from railweave.config.sections import parse as parse_frr
 from railweave.errors import RenderError
+from railweave.model.config.sections import Section
+from railweave.model.config.sections import parse as parse_frr
 from railweave.systems.sonic.tables import Tables
 from railweave.systems.sonic.tables import parse as parse_tables
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.config.sections import line, merge, section
+from railweave.model.config.sections import line, merge, section
 from railweave.systems.frr.render import advertisements, discovery, general, routing
 from railweave.systems.frr.render.isis import on_port
 from railweave.systems.sonic.branches import branch, newer
@@ -16,8 +16,8 @@ from railweave.systems.sonic.render.extra import parts
 from railweave.systems.sonic.render.names import LOOPBACK, routed_name, vrf_names
 
 if TYPE_CHECKING:
-    from railweave.config.sections import Section
-    from railweave.device.model import DeviceConfig
+    from railweave.model.config.sections import Section
+    from railweave.model.device.model import DeviceConfig
 
 
 _KEEPS = "202505"

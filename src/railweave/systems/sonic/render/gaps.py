@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.config.sections import flat
+from railweave.model.catalog import catalog
+from railweave.model.config.sections import flat
 from railweave.systems.common_gaps import extra_findings, left_out_findings
 from railweave.systems.frr.render import no_ao
 from railweave.systems.sonic.render import by_release, rules
@@ -18,8 +18,8 @@ from railweave.systems.sonic.tables import lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import DeviceConfig, QosConfig
-    from railweave.findings import Finding
+    from railweave.model.device.model import DeviceConfig, QosConfig
+    from railweave.model.findings import Finding
 
 _TWO_POOLS = frozenset({"Tomahawk 4", "Tomahawk 5"})
 """Chips whose published platforms have one pool at ingress and one at egress."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.systems.sonic.render.names import transit_vlan, vrf_names
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
     from railweave.systems.sonic.tables import Row, Tables
 
 TUNNEL, NVO = "vtep", "nvo"

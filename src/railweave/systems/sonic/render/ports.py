@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
-from railweave.config.number_ranges import numbers
+from railweave.model.catalog import catalog
+from railweave.model.config.number_ranges import numbers
 from railweave.systems.sonic.render.macsec import PROFILE
 from railweave.systems.sonic.render.names import ETHERNET_HEADER, LOOPBACK, routed_name, vrf_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.device.model import DeviceConfig, Gateway, Interface
+    from railweave.model.device.model import DeviceConfig, Gateway, Interface
     from railweave.systems.sonic.tables import Row, Tables
 
 

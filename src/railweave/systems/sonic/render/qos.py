@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from railweave.systems.sonic.render.ports import used
 
 if TYPE_CHECKING:
-    from railweave.device.classes import TrafficClass
-    from railweave.device.model import DeviceConfig, Interface, Marking, QosConfig
+    from railweave.model.device.classes import TrafficClass
+    from railweave.model.device.model import DeviceConfig, Interface, Marking, QosConfig
     from railweave.systems.sonic.tables import Row, Tables
 
 MAP = "roce"

@@ -1,6 +1,6 @@
 """What is said of a configuration that SONiC has no place for, or does otherwise. Ids ``sonic-no-KEY``: the support matrix."""
 
-from railweave.findings.registry import Rule
+from railweave.model.findings.registry import Rule
 from railweave.systems.sonic.render.macsec import KEY_NAME_DIGITS
 
 RELEASE = Rule(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.catalog import catalog
+from railweave.model.catalog import catalog
 from railweave.systems.sonic.render.names import MANAGEMENT_PORT, MANAGEMENT_VRF
 
 if TYPE_CHECKING:
-    from railweave.device.model import DeviceConfig
+    from railweave.model.device.model import DeviceConfig
     from railweave.systems.sonic.tables import Row, Tables
 
 TYPES = {"leaf": "LeafRouter", "spine": "SpineRouter", "super-spine": "UpperSpineRouter", "dci": "UpperSpineRouter"}

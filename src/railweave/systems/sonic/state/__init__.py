@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.state.device_state import Alarm, DeviceState, Identity
-from railweave.state.lldpd import lldp
-from railweave.state.question import CONFIGURATION, Question
+from railweave.model.state.device_state import Alarm, DeviceState, Identity
+from railweave.model.state.lldpd import lldp
+from railweave.model.state.question import CONFIGURATION, Question
 from railweave.systems.frr.state import routing_questions, vtysh
 from railweave.systems.frr.state.bgp import bfd_sessions, sessions
 from railweave.systems.frr.state.isis import adjacencies
@@ -23,8 +23,8 @@ from railweave.systems.sonic.state.ports import interfaces, optics, with_address
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.device.model import DeviceConfig
-    from railweave.state.values import Answers
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.state.values import Answers
 
 NOT_READ = {
     "advertising": "`show ipv6 nd ra-interfaces` of FRRouting is text without numbers",

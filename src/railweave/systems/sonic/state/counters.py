@@ -9,8 +9,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.state.device_state import Pool, Watchdog
-from railweave.state.ports import PfcCounters, PortQueues, PriorityGroup, Queue
+from railweave.model.state.device_state import Pool, Watchdog
+from railweave.model.state.ports import PfcCounters, PortQueues, PriorityGroup, Queue
 from railweave.systems.sonic.state.database import numbered, objects
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.state.values import Value
+    from railweave.model.state.values import Value
 
 Tables = dict[str, "Value"]
 """Fields by key, as ``PORT_TABLE:Ethernet0``."""

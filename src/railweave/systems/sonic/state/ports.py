@@ -6,11 +6,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.state.ports import Errors, Fec, InterfaceState, Lane, Optic
+from railweave.model.state.ports import Errors, Fec, InterfaceState, Lane, Optic
 from railweave.systems.sonic.state.database import objects, under
 
 if TYPE_CHECKING:
-    from railweave.state.values import Value
+    from railweave.model.state.values import Value
     from railweave.systems.sonic.state.database import Tables
 
 

@@ -1,0 +1,196 @@
+"""Switch models, guessed from names of ports and how they are split, and the place of a port on its switch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from railweave.design.retarget import ROLES, parse_target
+from railweave.errors import InputError, Option, Problem
+from railweave.model.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from railweave.model.catalog.hardware import PortGroup
+    from railweave.model.device.model import DeviceConfig
+
+
+USUAL_GBPS = 400
+"""What a NIC does of which no port is said, and a port of a stand-in where no neighbor's model says better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A port on a switch: the physical port, its channel where it is split (of how many), and what each does."""
+
+    physical: int
+    channel: int | None
+    channels: int
+    speed_gbps: int
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """The order of ports on the panel."""
+        return self.physical, self.channel or 0
+
+
+def _places(nos: str, model: str) -> dict[str, tuple[Place, ...]]:
+    """What each name of a port may mean on a model."""
+    hardware = catalog().switches[model]
+    return _places_on(nos, hardware.ports, hardware.cards)
+
+
+@lru_cache(maxsize=256)
+def _places_on(nos: str, ports: tuple[PortGroup, ...], cards: int | None) -> dict[str, tuple[Place, ...]]:
+    system = catalog().systems[nos]
+    found: dict[str, tuple[Place, ...]] = {}
+    for group in ports:
+        for physical in range(group.first, group.last + 1):
+            for mode in group.modes():
+                width = group.lanes // mode.channels
+                for channel in range(mode.channels):
+                    part = channel if mode.channels > 1 else None
+                    name = system.name_of(physical, part, channel * width + 1, group.lanes, cards)
+                    place = Place(physical, part, mode.channels, mode.speed_gbps)
+                    found[name] = (*found.get(name, ()), place)
+    return found
+
+
+def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
+    """The place of each port of a switch, by its name. A port that there is not has none.
+
+    Where one name stands for ports that are split otherwise, the split decides, else lanes, else whether other channels are in use.
+    """
+    known = _places(config.nos, model)
+    used = Counter(there[0].physical for port in config.interfaces if (there := known.get(port.name)))
+    splits = {there[0].physical: one.channels for one in config.splits if (there := known.get(one.port))}
+    found: dict[str, Place] = {}
+    for port in config.interfaces:
+        fitting = [one for one in known.get(port.name, ()) if not port.speed_gbps or one.speed_gbps == port.speed_gbps]
+        if not fitting:
+            fitting = list(known.get(port.name, ()))
+        if not fitting:
+            continue
+        group = catalog().switches[model].group_of(fitting[0].physical)
+        lanes = group.lanes if group else 8
+        alone = used[fitting[0].physical] == 1
+        found[port.name] = min(
+            fitting,
+            key=lambda one: (
+                splits.get(one.physical, one.channels) != one.channels,
+                port.lanes not in {0, lanes // one.channels},
+                alone != (one.channels == 1),
+            ),
+        )
+    for name in (one.port for one in config.gateways):
+        if name and name not in found and name in known:
+            found[name] = next((one for one in known[name] if one.speed_gbps == USUAL_GBPS), known[name][0])
+    return found
+
+
+def whole_ports(nos: str, model: str) -> dict[str, int]:
+    """The ports of a model's first kind that are not split, by name, with their numbers on the panel."""
+    group = catalog().switches[model].ports[0]
+    return {
+        name: one.physical
+        for name, there in _places(nos, model).items()
+        for one in there
+        if one.channels == 1
+        and group.first <= one.physical < group.first + group.count
+        and one.speed_gbps == group.speed_gbps
+    }
+
+
+def free_ports(config: DeviceConfig, model: str, taken: set[int]) -> Iterator[str]:
+    """Names of ports for NICs of the usual speed that stand at none of the physical ports ``taken``, the last of the panel first."""
+    names: dict[int, str] = {}
+    for name, there in _places(config.nos, model).items():
+        for one in there:
+            if one.physical not in taken and one.speed_gbps == USUAL_GBPS and not one.channel:
+                names.setdefault(one.physical, name)
+    yield from (names[one] for one in sorted(names, reverse=True))
+
+
+def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
+    """The model of each of a role's switches: as few models as have all their ports. Switches that no model fits are left out.
+
+    What tells models apart besides ports is what their configurations must have, or leave out; some say their model themselves.
+    """
+    said = {
+        name: one.model
+        for name, one in configs.items()
+        if one.model in catalog().switches and has_ports(one.model, one)
+    }
+    fits = {
+        name: [said[name]] if name in said else [model for model in catalog().switches if has_ports(model, one)]
+        for name, one in configs.items()
+    }
+    unlike = {name: {model: _unlike(model, configs[name]) for model in fit} for name, fit in fits.items()}
+    found: dict[str, str] = {}
+    left: dict[str, list[str]] = {
+        name: [model for model in fit if unlike[name][model] == min(unlike[name].values())]
+        for name, fit in fits.items()
+        if fit
+    }
+    while left:
+        counts = Counter(model for fit in left.values() for model in fit)
+        there = {model: [name for name, fit in left.items() if model in fit] for model in counts}
+        best = min(
+            counts,
+            key=lambda model: (
+                -counts[model],
+                sum(group.count * group.speed_gbps for group in catalog().switches[model].ports),
+            ),
+        )
+        taken = there[best]
+        found |= dict.fromkeys(taken, best)
+        left = {name: fit for name, fit in left.items() if name not in taken}
+    return found
+
+
+def _unlike(model: str, config: DeviceConfig) -> int:
+    """How many things of a configuration speak against a model that has its ports."""
+    known = catalog().switches[model]
+    whole = {one.physical: one.speed_gbps for one in config.splits if one.channels == 1}
+    marks = [any((group := known.group_of(port)) and group.speed_gbps == speed for port, speed in whole.items())]
+    marks += [known.cards is not None and not any(one.physical >= (known.cards or 0) for one in config.splits)]
+    if config.overlay and config.overlay.endpoints:
+        marks += [config.overlay.tunnel_dscp != ("tunnel-dscp" in known.needs), not known.tunnels]
+    if config.qos:
+        marks += [config.qos.ipv6_classifiers and "dscp-ipv6" in known.platform.lacks]
+        marks += [config.qos.shared_buffer == ("shared-buffer" in known.platform.lacks)] * 2
+    marks.append(
+        config.balancing.random != ("random-spray" in known.platform.has and config.balancing.group_mode == "spray")
+    )
+    return sum(marks)
+
+
+def has_ports(model: str, config: DeviceConfig) -> bool:
+    """Whether a model runs the switch's system and has all its ports, at the speed that is said of each."""
+    system = catalog().systems.get(config.nos)
+    if system is None or (config.nos not in catalog().switches[model].systems and model not in system.runs_on):
+        return False
+    known = _places(config.nos, model)
+    speeds = {one.port: 0 for one in config.gateways if one.port} | {
+        one.name: one.speed_gbps for one in config.interfaces
+    }
+    for port, speed in speeds.items():
+        there = known.get(port, ())
+        if not there or (speed and all(one.speed_gbps != speed for one in there)):
+            return False
+    return True
+
+
+def asked_models(words: Iterable[str]) -> dict[str, str]:
+    """Models by role, from words as ``leaf=MODEL``. Raises ``InputError`` for a word of another form, or an unknown model."""
+    found: dict[str, str] = {}
+    for word in words:
+        target = parse_target(word)
+        if target.fabric or target.nos or target.release or not target.model:
+            what = f"{word!r} says more than a role's model, or none"
+            raise InputError([Problem(Option("--device", word), what, "write it as leaf=qfx5240-64od")])
+        found |= dict.fromkeys([target.role] if target.role else ROLES, target.model)
+    return found

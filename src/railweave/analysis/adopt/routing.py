@@ -1,0 +1,190 @@
+"""The underlay, path colors and router advertisements of a fabric."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from railweave.analysis.adopt.colors import Colors, color_name, colors
+from railweave.analysis.adopt.parts import common, given, plain
+from railweave.model.intent.topology import Naming
+from railweave.model.intent.underlay import Bfd, Isis, RouterAdvertisements
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.analysis.adopt.draft import Draft
+    from railweave.analysis.adopt.shape import Shape
+    from railweave.model.config.addresses import Prefix
+    from railweave.model.device.model import Bgp, DeviceConfig
+    from railweave.model.device.model import Isis as IsisConfig
+    from railweave.model.network.fabric import RoleName
+
+
+def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
+    """``underlay``, as most switches have it."""
+    made: list[dict[str, Any]] = []
+    for name in draft.switches:
+        bgp, isis = configs[name].bgp, configs[name].isis
+        if bgp is None and isis is None:
+            continue
+        own = _of_bgp(bgp) if bgp is not None else _of_isis(isis) if isis is not None else {}
+        bfd = bgp.bfd if bgp is not None else isis.bfd if isis is not None else None
+        timers = {"enabled": False} if bfd is None else given(bfd, Bfd())
+        if timers:
+            own["bfd"] = timers
+        made.append(own)
+    if not made:
+        return
+    most, others = common(made)
+    if most:
+        draft.fabric["underlay"] = most
+    if others:
+        draft.note(
+            f"{others} switches have other BFD, keys or timers in the underlay than the rest, whose they get", "bgp"
+        )
+
+
+def _of_bgp(bgp: Bgp) -> dict[str, Any]:
+    own: dict[str, Any] = {}
+    if bgp.groups and not bgp.found_neighbors():
+        own["peering"] = "numbered"
+    own |= {key: True for key in ("graceful_restart", "ttl_security") if getattr(bgp, key)}
+    if bgp.authentication:
+        own["authentication"] = plain(bgp.authentication)
+    return own
+
+
+def _of_isis(isis: IsisConfig) -> dict[str, Any]:
+    own: dict[str, Any] = {"protocol": "isis", "peering": "numbered"}
+    area, usual = isis.net.rsplit(".", 4)[0], Isis()
+    knobs = {"area": area, "metric": next((one.metric for one in isis.ports), usual.metric), "key": isis.key}
+    knobs = {key: value for key, value in knobs.items() if value != getattr(usual, key)}
+    return own | ({"isis": knobs} if knobs else {})
+
+
+def path_colors(
+    draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], spine_keys: Mapping[str, str]
+) -> dict[str, Colors]:
+    """Path colors: their names, how many, and which uplink has which. The colors of each leaf, empty where paths have none."""
+    own = {leaf: one for leaf in found.leaves if (one := colors(configs[leaf]))}
+    if not own:
+        return {}
+    first = next(iter(own.values()))
+    order = sorted(first.numbers, key=lambda name: first.numbers[name])
+    slots = draft.slots("uplinks", own=True)
+    votes: dict[str, list[str]] = {}
+    for leaf, one in own.items():
+        parallel: dict[str, int] = {}
+        ends = sorted(
+            found.wiring.between([leaf], spine_keys),
+            key=lambda pair: found.places[leaf, pair[0].port].key,
+        )
+        for end, there in ends:
+            key = spine_keys[there.device]
+            parallel[key] = parallel.get(key, 0) + 1
+            if end.port in one.of_port:
+                votes.setdefault(f"{key}#{parallel[key]}", []).append(one.of_port[end.port])
+    taken: dict[str, str] = {uplink: common(list(names))[0] for uplink, names in votes.items()}
+    if sum(common(list(names))[1] for names in votes.values()):
+        draft.note("leaves give the same uplink different path colors; the file has those of most")
+    many = len(taken) != len(order)
+    used: dict[str, int] = {}
+    for uplink, name in taken.items():
+        turn = used[name] = used.get(name, 0) + 1
+        slots[uplink] = (turn - 1) * len(order) + order.index(name) + 1
+    if many:
+        draft.fabric["paths_per_nic"] = len(order)
+    names = [color_name(one) for one in order]
+    numbers = [first.numbers[one] for one in order]
+    usual = names == [f"color{at}" for at in range(1, len(order) + 1)]
+    if not usual or numbers != list(range(1, len(order) + 1)):
+        draft.fabric["colors"] = [
+            {"name": name} | ({"number": number} if number != at else {})
+            for at, (name, number) in enumerate(zip(names, numbers, strict=True), 1)
+        ]
+        draft.slots("colors", own=True).update({name: at for at, name in enumerate(names, 1)})
+    return own
+
+
+def color_order(own: Mapping[str, Colors]) -> dict[str, int]:
+    """The index of each color, from 1."""
+    first = next(iter(own.values()), None)
+    names = sorted(first.numbers, key=lambda name: first.numbers[name]) if first else []
+    return {name: at for at, name in enumerate(names, 1)}
+
+
+_ADDRESS = re.compile(r"[0-9.]+|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")
+
+
+def group_names(
+    draft: Draft, own: Mapping[str, Colors], configs: Mapping[str, DeviceConfig], tiers: Mapping[RoleName, list[str]]
+) -> None:
+    """``naming.bgp_group``, where groups are called by a pattern of role and color."""
+    role_of = {name: role for role, names in tiers.items() for name in names}
+    seen: list[tuple[str, str, str]] = []
+    for name in draft.switches:
+        bgp = configs[name].bgp
+        for group in bgp.groups if bgp else ():
+            far = {role_of[one.peer] for one in group.sessions if one.peer in role_of}
+            far = far or {"spine" if role_of[name] == "leaf" else "leaf"}
+            if len(far) == 1 and not _ADDRESS.fullmatch(
+                group.name
+            ):  # without groups, sessions are called by their peers
+                tag = _color_of(group.name, own)
+                seen.append((group.name, far.pop(), tag or "underlay"))
+    if not seen:
+        return
+    usual = Naming().bgp_group
+    patterns = dict.fromkeys([usual, *(_pattern(*one) for one in seen[:4])])
+    best = max(
+        patterns,
+        key=lambda pattern: sum(pattern.format(role=role, color=color) == group for group, role, color in seen),
+    )
+    if best != usual:
+        draft.at("naming")["bgp_group"] = best
+
+
+def _color_of(group: str, own: Mapping[str, Colors]) -> str:
+    names = [color_name(one) for colors in own.values() for one in colors.numbers]
+    return next((one for one in dict.fromkeys(names) if group.endswith(one)), "")
+
+
+def _pattern(group: str, role: str, color: str) -> str:
+    return group.replace(color, "{color}").replace(role, "{role}")
+
+
+def advertisements(draft: Draft, configs: Mapping[str, DeviceConfig]) -> bool:
+    """``router_advertisements``, as most gateways have them. Whether servers form addresses by them."""
+    found = [
+        one.advertisements
+        for name in draft.switches
+        for one in configs[name].gateways
+        if one.advertisements and any(prefix.family == "ipv6" for prefix in one.prefixes)
+    ]
+    if not found:
+        return False
+    most, others = common([given(one, RouterAdvertisements()) for one in found])
+    if most:
+        draft.fabric["router_advertisements"] = most
+    if others:
+        draft.note(f"{others} gateways have other router advertisements than the rest, whose they get")
+    return True
+
+
+def local_prefixes(draft: Draft, configs: Mapping[str, DeviceConfig]) -> list[str]:
+    """The prefixes that most switches of the fabric let through, by the list that most of their policies' terms ask for."""
+    votes: list[tuple[Prefix, ...]] = []
+    for name in draft.switches:
+        bgp = configs[name].bgp
+        asked = [
+            term.match.prefix_list
+            for policy in (bgp.policies if bgp else ())
+            for term in policy.terms
+            if term.match.prefix_list and term.match.orlonger
+        ]
+        if bgp and asked:
+            votes.append(bgp.prefix_lists.get(max(dict.fromkeys(asked), key=asked.count), ()))
+    if not votes:
+        return []
+    return [str(one) for one in common(list(votes))[0]]

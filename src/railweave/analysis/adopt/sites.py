@@ -1,0 +1,130 @@
+"""A fabric that spans sites: the routers, or single leaves, that have links to those of every other site."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from railweave.analysis.adopt.order import common_start
+from railweave.analysis.adopt.parts import common, plain
+from railweave.model.intent.interconnect import Interconnect
+from railweave.model.intent.names import NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from railweave.analysis.adopt.draft import Draft
+    from railweave.analysis.adopt.equipment import Place
+    from railweave.analysis.adopt.shape import Shape
+    from railweave.analysis.adopt.stripes import Stripe
+    from railweave.analysis.adopt.wiring import End, Wiring
+    from railweave.model.device.model import DeviceConfig, Interface
+
+USUAL = Interconnect(sites={"a": ("a",), "b": ("b",)})
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """What joins sites: ``borders`` are the switches with long links, each with its site (from 0) and its number there (from 1).
+
+    They are in the order of their numbers. ``links`` are the parallel links of each pair of them at two sites.
+    """
+
+    borders: dict[str, tuple[int, int]]
+    links: int
+    speed_gbps: int
+
+    def place(self, own: str, far: str) -> int:
+        """The place of a border of another site among the neighbors of a border, which decides its ports."""
+        each = max(number for _, number in self.borders.values())
+        (here, _), (there, number) = self.borders[own], self.borders[far]
+        return (there - (there > here)) * each + number
+
+    def ends(self, wiring: Wiring) -> list[tuple[End, End]]:
+        """The long links, each from the site of the lower number."""
+        site = {name: at for name, (at, _) in self.borders.items()}
+        return [(one, other) for one, other in wiring.between(site, site) if site[one.device] < site[other.device]]
+
+
+def across_sites(
+    stripes: Sequence[Stripe],
+    pods: Sequence[Sequence[str]],
+    routers: Sequence[str],
+    wiring: Wiring,
+    places: Mapping[tuple[str, str], Place],
+) -> Across | None:
+    """What joins the sites of a fabric: ``routers`` above the spines of each pod, or leaves where there are no spines.
+
+    None where nothing does, or not every site has a link to every other.
+    """
+    found: list[list[str]]
+    if routers:
+        above = [{near.device for near, _ in wiring.between(routers, pod)} for pod in pods]
+        found = [[one for one in routers if one in here] for here in above]
+    else:
+        found = [one.leaves for one in stripes]
+        if pods or any(len(here) > 1 for here in found):
+            return None
+    borders = {name: (at, number) for at, here in enumerate(found) for number, name in enumerate(here, 1)}
+    made = Across(borders, 1, 0)
+    ends = made.ends(wiring)
+    joined = Counter((one.device, other.device) for one, other in ends)
+    if len(found) < 2 or any((one, other) not in joined for a, b in combinations(found, 2) for one in a for other in b):
+        return None
+    speeds = Counter(place.speed_gbps for end, _ in ends if (place := places.get((end.device, end.port))) is not None)
+    return Across(borders, joined.most_common(1)[0][1], speeds.most_common(1)[0][0] if speeds else USUAL.link_speed)
+
+
+def site_names(found: Shape) -> list[str]:
+    """Names of the sites: what the names of the switches there begin with, where that tells them apart."""
+    if found.across is None:
+        return []
+    whole: list[list[str]] = [[] for _ in range(len({at for at, _ in found.across.borders.values()}))]
+    for name, (at, _) in found.across.borders.items():
+        whole[at].append(name)
+    if found.spines:
+        for at, name in enumerate(found.spines):
+            whole[at * len(whole) // len(found.spines)].append(name)
+    heads = [names[0] if len(names) == 1 else common_start(names).rstrip("-_.") for names in whole]
+    good = len({one.casefold() for one in heads}) == len(heads) and all(re.fullmatch(NAME, one) for one in heads)
+    return heads if good else [f"site{at}" for at in range(1, len(heads) + 1)]
+
+
+def interconnect(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig]) -> None:
+    """Write the sites of a fabric, and what joins them."""
+    across = found.across
+    if across is None:
+        return
+    names = site_names(found)
+    ports = {(name, one.name): one for name in across.borders for one in configs[name].interfaces}
+    long = [ports[end.device, end.port] for pair in across.ends(found.wiring) for end in pair]
+    part: dict[str, Any] = {
+        "sites": {
+            site: [one.name for one in found.stripes if (one.pod if found.spines else one.slot - 1) == at]
+            for at, site in enumerate(names)
+        }
+    }
+    if found.spines:
+        part["routers"] = max(number for _, number in across.borders.values())
+        if found.super_links != USUAL.links_per_router:
+            part["links_per_router"] = found.super_links
+    if across.links != USUAL.links:
+        part["links"] = across.links
+    if across.speed_gbps != USUAL.link_speed:
+        part["link_speed"] = f"{across.speed_gbps}G"
+    part |= _as_ports_have_it(draft, long)
+    draft.at("topology")["interconnect"] = part
+    draft.whole.setdefault("sites", {}).update({site: {} for site in names})
+    draft.slots("sites", own=True).update({site: at for at, site in enumerate(names, 1)})
+
+
+def _as_ports_have_it(draft: Draft, ports: Iterable[Interface]) -> dict[str, Any]:
+    """How long links are encrypted and whether they pause, as most of them have it."""
+    key, others = common([plain(one.macsec) if one.macsec else None for one in ports])
+    pauses, unlike = common([one.pauses for one in ports])
+    if others + unlike:
+        draft.note("links between sites differ in MACsec or PFC: all get what most have", "interfaces")
+    return ({"macsec": key} if key else {}) | ({"pfc": True} if pauses else {})

@@ -1,0 +1,240 @@
+"""Hardware that the catalog lacks: another model stands in, and its ports for those that it has not.
+
+Public labs run virtual switches (``Ethernet1``, ``eth1``) and models of other vendors. A stand-in takes the place of such a
+switch, so that the network can be designed; what the ports are called in the design is said, and scored as another name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.analysis.adopt.equipment import USUAL_GBPS, has_ports, models, whole_ports
+from railweave.analysis.adopt.order import natural
+from railweave.analysis.adopt.wiring import End, Wiring
+from railweave.counting import counted
+from railweave.errors import InputError, NetworkPart, Problem
+from railweave.model.catalog import catalog
+from railweave.model.device.model import Interface
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.fabric import RoleName
+
+_NOT_A_PORT = re.compile(
+    r"(ae|bond|port-?channel|vxlan|vtep|lo|loopback|vlan|irb|br|dummy)\d*.*|.*\.\d+", re.IGNORECASE
+)
+"""Names of what is no port on a panel: aggregates, loopbacks, bridges, tagged parts of a port."""
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """The model of each switch, with configurations and wiring that name the model's ports.
+
+    ``names`` has, by switch, what a stand-in calls each port that its configuration calls otherwise.
+    """
+
+    models: dict[str, str]
+    configs: dict[str, DeviceConfig]
+    wiring: Wiring
+    names: dict[str, dict[str, str]]
+    notes: tuple[str, ...]
+
+
+def in_use(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> tuple[dict[str, DeviceConfig], tuple[str, ...]]:
+    """The configurations without ports that are joined with nothing, and what was left out that says something."""
+    joined = {end for pair in wiring.links for end in pair} | set(wiring.servers)
+    found: dict[str, DeviceConfig] = {}
+    notes: list[str] = []
+    for name, config in configs.items():
+        kept = [
+            one
+            for one in config.interfaces
+            if one.kind == "external" or (End(name, one.name) in joined and not _NOT_A_PORT.fullmatch(one.name))
+        ]
+        left = [one for one in config.interfaces if one not in kept and (one.description or one.addresses or one.vlan)]
+        if left:
+            shown = ", ".join(one.name for one in left[:4])
+            notes.append(
+                f"{name}: {counted(len(left), 'port')} with no known neighbor, or of an aggregate, left out ({shown}{', …' if len(left) > 4 else ''})"
+            )
+        found[name] = replace(config, interfaces=tuple(kept))
+    return found, tuple(notes)
+
+
+def hardware(
+    configs: Mapping[str, DeviceConfig],
+    wiring: Wiring,
+    role: Mapping[str, RoleName],
+    fabrics: Sequence[Sequence[str]],
+    given: Mapping[str, str],
+) -> Hardware:
+    """The model of each switch: as ``given`` by role, one that has its ports, else a stand-in with as many.
+
+    Raises ``InputError`` where a switch has more ports than any model of the catalog that runs its system.
+    """
+    used, notes = in_use(configs, wiring)
+    told = _as_far_ends_say(used, wiring)
+    model: dict[str, str] = {}
+    names: dict[str, dict[str, str]] = {}
+    said = list(notes)
+    for members in fabrics:
+        known: dict[str, str] = {}
+        for one in dict.fromkeys(role[name] for name in members):
+            own = {name: told[name] for name in members if role[name] == one}
+            known |= dict.fromkeys(own, given[one]) if one in given else _likeliest(own)
+        lacking = [name for name in members if name not in known or not has_ports(known[name], told[name])]
+        if not lacking:
+            model |= known
+            continue
+        speeds = Counter(catalog().switches[one].ports[0].speed_gbps for one in known.values())
+        speed = speeds.most_common(1)[0][0] if speeds else USUAL_GBPS
+        for one in dict.fromkeys(role[name] for name in members):
+            own = [name for name in members if role[name] == one]
+            most = max(len(used[name].interfaces) for name in own)
+            for name in own:
+                model[name] = known.get(name) or _stand_in(used[name], most, speed)
+                names[name] = _named(used[name], model[name])
+            for kind in dict.fromkeys(model[name] for name in own):
+                said.extend(_said([name for name in own if model[name] == kind], kind, names))
+    renamed = {name: _renamed(used[name], own) for name, own in names.items()}
+    return Hardware(model, used | renamed, _rewired(wiring, names), names, tuple(said))
+
+
+def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, DeviceConfig]:
+    """The configurations with the speed of ports that say none, where the far end of their link says it."""
+    said = {End(name, one.name): one.speed_gbps for name, config in configs.items() for one in config.interfaces}
+    far = wiring.far()
+
+    def speed(end: End) -> int:
+        return said[end] or (said.get(far[end], 0) if end in far else 0)
+
+    return {
+        name: replace(
+            config,
+            interfaces=tuple(replace(one, speed_gbps=speed(End(name, one.name))) for one in config.interfaces),
+        )
+        for name, config in configs.items()
+    }
+
+
+def _likeliest(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
+    """The model of each switch of a role. Where texts of its system never say a speed, NICs and links are of the usual one, if a model has such ports."""
+    found = models(configs)
+    if any("interfaces.speed_gbps" not in catalog().systems[one.nos].reads.unsaid for one in configs.values()):
+        return found
+    for of_links in (0, USUAL_GBPS):
+        guessed = {
+            name: replace(
+                one,
+                interfaces=(
+                    *(replace(port, speed_gbps=of_links) for port in one.interfaces),
+                    *(_nic_port(gateway.port) for gateway in one.gateways if gateway.port),
+                ),
+            )
+            for name, one in configs.items()
+        }
+        found |= models(guessed)
+    return found
+
+
+def _nic_port(name: str) -> Interface:
+    return Interface(
+        name=name,
+        link="",
+        kind="server",
+        description="",
+        peer="",
+        peer_port="",
+        speed_gbps=USUAL_GBPS,
+        lanes=0,
+        mtu=0,
+        length_m=0,
+    )
+
+
+def _stand_in(config: DeviceConfig, ports: int, speed: int) -> str:
+    """The smallest model that runs a switch's system and has so many ports of one speed."""
+    enough = [
+        (group.speed_gbps != speed, group.count, name)
+        for name, one in catalog().switches.items()
+        if config.nos in one.systems or name in catalog().systems[config.nos].runs_on
+        for group in one.ports[:1]
+        if group.count >= ports
+    ]
+    if not enough:
+        what = f"no switch model of the catalog that runs {config.nos} has {ports} ports"
+        raise InputError([Problem(NetworkPart(config.name), what, "add the model to the catalog")])
+    return min(enough)[2]
+
+
+def _named(config: DeviceConfig, model: str) -> dict[str, str]:
+    """The port of a model for each port in use: the one of its name, else of its number, else the first that is free."""
+    there = whole_ports(config.nos, model)
+    free = dict(sorted(there.items(), key=lambda item: item[1]))
+    numbers = {number: name for name, number in there.items()}
+    wanted = sorted((one.name for one in config.interfaces), key=natural)
+    found = {name: name for name in wanted if free.pop(name, None) is not None}
+    for name in wanted:
+        if name in found:
+            continue
+        digits = re.findall(r"\d+", name)
+        near = numbers.get(int(digits[-1]), "") if digits else ""
+        taken = near if near in free else next(iter(free), "")
+        if not taken:
+            what = f"{model} has {len(there)} ports, and the switch uses {len(wanted)}"
+            raise InputError([Problem(NetworkPart(config.name), what, "say another model with --device ROLE=MODEL")])
+        del free[taken]
+        found[name] = taken
+    return found
+
+
+def _said(own: Sequence[str], model: str, names: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    other = [(old, new) for name in own for old, new in names[name].items() if old != new]
+    shown = ", ".join(f"{old} is {new}" for old, new in dict.fromkeys(other[:2]))
+    what = f"; ports have other names there ({shown}, …)" if other else ""
+    speed = catalog().switches[model].ports[0].speed_gbps
+    yield (
+        f"{', '.join(own[:4])}{' and others' if len(own) > 4 else ''}: no model of the catalog has these ports at their speed: {model} stands in, "
+        f"each port whole, of {speed}G{what}"
+    )
+
+
+def _rewired(wiring: Wiring, names: Mapping[str, Mapping[str, str]]) -> Wiring:
+    def end(one: End) -> End:
+        return End(one.device, names.get(one.device, {}).get(one.port, one.port))
+
+    links = tuple(
+        (end(one), end(other))
+        for one, other in wiring.links
+        if not any(_NOT_A_PORT.fullmatch(each.port) for each in (one, other))
+    )
+    servers = {end(one): nic for one, nic in wiring.servers.items() if not _NOT_A_PORT.fullmatch(one.port)}
+    return Wiring(links, servers, wiring.notes)
+
+
+def _renamed(config: DeviceConfig, names: Mapping[str, str]) -> DeviceConfig:
+    """A configuration with its ports under other names, each whole: of the speed that the model has."""
+    made = cast("DeviceConfig", _other(config, names))
+    return replace(made, splits=(), interfaces=tuple(replace(one, speed_gbps=0, lanes=0) for one in made.interfaces))
+
+
+def _other(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - the fields of a configuration
+    if isinstance(value, str):
+        head, dot, unit = value.rpartition(".")
+        if value in names:
+            return type(value)(names[value])
+        return type(value)(f"{names[head]}.{unit}") if dot and head in names else value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value) if one.init}
+        return replace(value, **{key: _other(one, names) for key, one in fields.items()})
+    if isinstance(value, tuple):
+        return tuple(_other(one, names) for one in cast("tuple[Any, ...]", value))
+    if isinstance(value, dict):
+        return {key: _other(one, names) for key, one in cast("dict[Any, Any]", value).items()}
+    return value

@@ -1,0 +1,262 @@
+"""Tenants of a fabric, from the VRFs and VLANs of its leaves."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from railweave.analysis.adopt import vrfs
+from railweave.analysis.adopt.names import as_name
+from railweave.analysis.adopt.overlay import USUAL
+from railweave.analysis.adopt.servers import host_lists
+from railweave.analysis.adopt.vrfs import slots_of
+from railweave.analysis.adopt.wiring import End
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from railweave.analysis.adopt.draft import Draft
+    from railweave.analysis.adopt.shape import Shape
+    from railweave.model.device.model import BridgedVlan, DeviceConfig, Interface, Vrf
+
+DEFAULT_ROUTES = {"ipv4": ("0.0.0.0/0",), "ipv6": ("::/0",)}
+_PURPOSE = "network "
+"""What descriptions of gateways begin with, where they are ours."""
+
+
+def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, int]:
+    """The slot of each tenant by the name of its VRF: the number in its route distinguishers, else by VNI."""
+    numbers: dict[str, set[str]] = defaultdict(set)
+    vnis: dict[str, int] = {}
+    for name in draft.switches:
+        for one in configs[name].vrfs:
+            numbers[one.name].add(one.route_distinguisher.rpartition(":")[2])
+            vnis[one.name] = one.vni
+    said = {
+        name: int(next(iter(own))) for name, own in numbers.items() if len(own) == 1 and next(iter(own)).isdecimal()
+    }
+    slots = slots_of(said, draft) if len(said) == len(numbers) else said
+    if (
+        len(slots) < len(vnis)
+        or len(set(slots.values())) < len(slots)
+        or any(not 1 <= one <= 4096 for one in slots.values())
+    ):
+        slots = {name: at for at, name in enumerate(sorted(vnis, key=lambda name: (vnis[name], name)), 1)}
+        if vnis:
+            draft.note("route distinguishers of VRFs are not numbered alike: they get other ones")
+    if slots:
+        draft.slots("tenants", own=True).update(dict(sorted(slots.items(), key=lambda item: item[1])))
+    return slots
+
+
+def tenants(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], slots: Mapping[str, int]) -> None:
+    """``tenants`` with members, networks and external routers, and the pools of VNIs."""
+    if not slots:
+        return
+    made: dict[str, dict[str, Any]] = {name: {} for name in sorted(slots, key=lambda one: slots[one])}
+    nics_of: dict[str, list[End]] = defaultdict(list)
+    on_network: dict[tuple[str, str], list[End]] = defaultdict(list)
+    networks: dict[tuple[str, str], dict[str, Any]] = {}
+    vnis: dict[str, int] = {}
+    routers: dict[tuple[str, str], str] = {}
+    for leaf in found.leaves:
+        config = configs[leaf]
+        by_vlan = {one.vlan_name: one for one in config.gateways if one.vlan_name}
+        by_port = {one.port: one for one in config.gateways if one.port}
+        bridged = {one.vlan: one for one in config.mac_vrf.vlans} if config.mac_vrf else {}
+        for vrf in config.vrfs:
+            vnis[vrf.name] = vrf.vni
+            _external(draft, made[vrf.name], leaf, vrf, config, routers)
+        ports = {one.name: by_port.get(one.name) or by_vlan.get(one.vlan or "") for one in config.interfaces}
+        for one in config.gateways:  # of whose ports nothing else may be said
+            ports.setdefault(one.port or one.name, one)
+        for port, gateway in ports.items():
+            nic = found.wiring.servers.get(End(leaf, port))
+            if nic is None or gateway is None or gateway.vrf not in made or not nic.device:
+                continue
+            if gateway.vlan in bridged:
+                name = _network_name(gateway.description, gateway.vlan or 0)
+                networks.setdefault((gateway.vrf, name), _network(gateway, bridged[gateway.vlan]))
+                on_network[gateway.vrf, name].append(nic)
+            else:
+                nics_of[gateway.vrf].append(nic)
+    whole: dict[str, set[str]] = defaultdict(set)
+    for nic in found.wiring.servers.values():
+        whole[nic.device].add(nic.port)
+    for name, part in made.items():
+        if nics_of[name]:
+            part["members"] = members(nics_of[name], whole)
+    order = {key: at for at, key in enumerate(_in_order(networks, found, configs), 1)}
+    for (tenant, name), network in sorted(networks.items(), key=lambda item: order[item[0]]):
+        nics = on_network[tenant, name]
+        made[tenant].setdefault("networks", {})[name] = {"members": members(nics, whole), **network}
+    _targets(draft, made, vnis, configs, found.leaves)
+    vrfs.loopbacks(draft, made, found.leaves, configs)
+    _vnis(draft, made, vnis, slots)
+    _network_vnis(draft, made, {name: at for (_, name), at in order.items()})
+    draft.fabric["tenants"] = _with_members(draft, made)
+
+
+def _targets(
+    draft: Draft,
+    made: Mapping[str, dict[str, Any]],
+    vnis: Mapping[str, int],
+    configs: Mapping[str, DeviceConfig],
+    leaves: Iterable[str],
+) -> None:
+    """The route targets of tenants that do not follow from the VNI, where a VRF takes what it sends."""
+    head = draft.at("overlay").get("route_target_as", USUAL.route_target_as)
+    leaves = list(leaves)
+    every = [vrf for leaf in leaves for vrf in configs[leaf].vrfs if len(vrf.export_targets) == 1]
+    senders = {vrf.export_targets[0]: vrf for vrf in every}
+    for leaf in leaves:
+        for vrf in configs[leaf].vrfs:
+            taken = set(vrf.import_targets)
+            if len(vrf.export_targets) == 1 and taken >= set(vrf.export_targets) and vrf.name in made:
+                _leaks(made, vrf, senders)
+                own = vrf.export_targets[0].removeprefix("target:")
+                if own != f"{head}:{vnis[vrf.name]}" and own.count(":") == 1:
+                    made[vrf.name].setdefault("route_target", own)
+
+
+def _leaks(made: Mapping[str, dict[str, Any]], vrf: Vrf, senders: Mapping[str, Vrf]) -> None:
+    """The tenants that one shares prefixes with, where both take the other's: said at the one with fewer such."""
+    own = vrf.export_targets[0]
+    for target in vrf.import_targets:
+        other = senders.get(target)
+        if other is None or other.name == vrf.name or own not in other.import_targets or other.name not in made:
+            continue
+        if (len(vrf.import_targets), vrf.name) < (len(other.import_targets), other.name):
+            there = made[vrf.name].setdefault("leaks", [])
+            there += [] if other.name in there else [other.name]
+
+
+def _with_members(draft: Draft, made: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    for name, part in made.items():
+        if "members" not in part and "networks" not in part:
+            draft.note(f"VRF {name} has no servers, and is left out")
+    return {
+        name: {
+            key: part[key]
+            for key in ("members", "networks", "external", "vni", "route_target", "loopbacks", "leaks")
+            if key in part
+        }
+        for name, part in made.items()
+        if "members" in part or "networks" in part
+    }
+
+
+def _network_name(description: str, vlan: int) -> str:
+    name = description.removeprefix(_PURPOSE)
+    return name if name != description and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", name) else f"vlan{vlan}"
+
+
+def _network(gateway: Any, bridged: BridgedVlan) -> dict[str, Any]:  # noqa: ANN401 - a Gateway
+    prefix = gateway.prefixes[0]
+    host = int(ipaddress.ip_address(str(gateway.addresses[0].address))) - int(
+        ipaddress.ip_network(str(prefix)).network_address
+    )
+    return {
+        "prefix": str(prefix),
+        **({"gateway_host": host} if host != 1 else {}),
+        "vlan": gateway.vlan,
+        "vni": bridged.vni,
+    }
+
+
+def _in_order(
+    networks: Mapping[tuple[str, str], dict[str, Any]], found: Shape, configs: Mapping[str, DeviceConfig]
+) -> list[tuple[str, str]]:
+    """Networks in the order in which bridging instances have their VLANs."""
+    place: dict[int, int] = {}
+    for leaf in found.leaves:
+        instance = configs[leaf].mac_vrf
+        for one in instance.vlans if instance else ():
+            place.setdefault(one.vlan, len(place))
+    return sorted(networks, key=lambda key: place[networks[key]["vlan"]])
+
+
+def _vnis(draft: Draft, made: dict[str, dict[str, Any]], vnis: Mapping[str, int], slots: Mapping[str, int]) -> None:
+    starts = [vni - slots[name] + 1 for name, vni in vnis.items()]
+    first = USUAL.vni[0] if USUAL.vni[0] in starts else max(dict.fromkeys(starts), key=starts.count)
+    if first < 1:
+        first = USUAL.vni[0]
+    if first != USUAL.vni[0]:
+        draft.at("overlay")["vni"] = f"{first}-{first + 9998}"
+    for name, vni in vnis.items():
+        if vni != first + slots[name] - 1:
+            made[name]["vni"] = vni
+
+
+def _network_vnis(draft: Draft, made: Mapping[str, dict[str, Any]], order: Mapping[str, int]) -> None:
+    """Leave the VNIs of networks to the overlay's pool, where that gives them."""
+    if order:
+        draft.slots("networks", own=True).update(order)
+    for part in made.values():
+        for name, network in part.get("networks", {}).items():
+            if network["vni"] == USUAL.network_vni[0] + order[name] - 1:
+                del network["vni"]
+
+
+def _external(
+    draft: Draft, part: dict[str, Any], leaf: str, vrf: Vrf, config: DeviceConfig, routers: dict[tuple[str, str], str]
+) -> None:
+    """The external routers of a tenant at one leaf. ``routers`` are their names by leaf and port, which all tenants share."""
+    ports: dict[str, Interface] = {one.name: one for one in config.interfaces}
+    for one in vrf.external:
+        name = as_name(one.router or one.session.peer or f"as{one.session.peer_as}")
+        interface, _, unit = one.session.interface.partition(".")
+        port = ports.get(interface) or ports.get(one.session.interface)
+        if port is None or not port.addresses:
+            draft.note(f"{leaf}: the port of external router {name} is not known: it is left out")
+            continue
+        # A port with several tags is one port of each: the session's is the one with its address.
+        local = one.session.local_address
+        port = next((each for each in port.parts() if any(own.address == local for own in each.addresses)), port)
+        name = routers.setdefault((leaf, port.name), name)
+        router = part.setdefault("external", {}).setdefault(name, {"asn": one.session.peer_as, "links": []})
+        link: dict[str, Any] = {"leaf": leaf, "port": port.name, "prefix": str(port.addresses[0].prefix)}
+        if port.speed_gbps:
+            link["speed"] = f"{port.speed_gbps}G"
+        vlan = port.unit_vlan or (int(unit) if unit.isdecimal() and int(unit) else None)
+        router["links"].append(link | ({"vlan": vlan} if vlan else {}))
+        if tuple(map(str, one.accept)) != DEFAULT_ROUTES[one.session.local_address.family]:
+            router["accept"] = [str(prefix) for prefix in one.accept]
+        router["advertise"] = [str(prefix) for prefix in one.advertise]
+
+
+def members(nics: Iterable[End], whole: Mapping[str, set[str]]) -> list[str]:
+    """NICs as a tenant's members: servers of which all NICs are there by name, others with their NICs."""
+    own: dict[str, list[str]] = defaultdict(list)
+    for one in nics:
+        own[one.device].append(one.port)
+    alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for server, ports in own.items():
+        alike[() if set(ports) == whole[server] else tuple(ports)].append(server)
+    return [
+        f"{servers}:{ports}" if ports else servers
+        for names, group in alike.items()
+        for servers in host_lists(group)
+        for ports in (_nic_lists(names) or [""])
+    ]
+
+
+_NIC = re.compile(r"(\D*)(\d+)(\D*)")
+
+
+def _nic_lists(names: Sequence[str]) -> list[str]:
+    """NICs such as gpu0_eth and gpu1_eth as gpu[0-1]_eth."""
+    found = [_NIC.fullmatch(one) for one in names]
+    if len(names) > 1 and all(found):
+        parts = [match for match in found if match]
+        numbers = [int(match[2]) for match in parts]
+        same = len({(match[1], match[3]) for match in parts}) == 1
+        if (
+            same
+            and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+            and all(str(int(m[2])) == m[2] for m in parts)
+        ):
+            return [f"{parts[0][1]}[{numbers[0]}-{numbers[-1]}]{parts[0][3]}"]
+    return list(names)

@@ -1,0 +1,230 @@
+"""Saved configurations to ``DeviceConfig``s: which operating system a text is of, and what of it was not understood."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.errors import FileLine, InputError, Problem, RenderError
+from railweave.host.port_names import announced, by_names
+from railweave.model.catalog import catalog
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.config.gate import Gate
+from railweave.model.device.balancing import BalancingConfig
+from railweave.model.device.management import Management
+from railweave.model.device.model import DeviceConfig
+from railweave.model.state.lldpd import lldp
+from railweave.model.state.protocols import LldpNeighbor
+from railweave.model.state.values import Answers
+from railweave.reading import read_json
+from railweave.systems import system, systems
+from railweave.systems.reading import read_state
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from railweave.analysis.adopt.wiring import Lldp
+    from railweave.model.config.tree import ConfigTree
+    from railweave.model.device.reading import Reading, Said
+    from railweave.model.state.capture import Capture
+
+_NEIGHBORS = "lldp-neighbors"
+"""The question that every system answers with its LLDP neighbors."""
+
+GOOD = 80
+"""Percent of statements that are known, from which on a text is taken to be of the system that its neighbors were of."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """A device's configuration as it was read: ``folder`` is what the capture calls the device, ``texts`` are by file name."""
+
+    folder: str
+    nos: str
+    reading: Reading
+    texts: dict[str, str]
+    paths: dict[str, Path]
+
+    @property
+    def name(self) -> str:
+        """The device's own name, else the capture's for it."""
+        return self.reading.config.name or self.folder
+
+    @property
+    def not_understood(self) -> tuple[Said, ...]:
+        """Statements that mean nothing to the reader."""
+        return self.reading.not_understood
+
+    def trees(self) -> dict[str, ConfigTree]:
+        """Its texts as trees, by the file that its system prints them to."""
+        reader = system(self.nos).reader
+        assert reader is not None  # noqa: S101 - it has read them
+        return {file: reader.parsed(file, text) for file, text in by_file(self.nos, self.texts).items()}
+
+
+def read_devices(capture: Capture) -> list[Read]:
+    """The configuration of every device of a capture, without its secrets, each read as of the system that knows most of it.
+
+    Raises ``InputError`` with file and line of a text that no system can read.
+    """
+    found: list[Read] = []
+    likely: list[str] = []
+    gate = Gate()
+    for device in capture.devices:
+        one = _read(capture, device, likely, gate)
+        if one is not None:
+            likely = [one.nos, *(nos for nos in likely if nos != one.nos)]
+            found.append(one)
+    if not found:
+        fix = "it should hold DEVICE/configuration.txt for each device, or DEVICE.txt"
+        raise InputError([Problem(FileLine(str(capture.folder)), "no device's configuration is here", fix)])
+    return found
+
+
+def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> Read | None:
+    best: tuple[int, Read] | None = None
+    wrong: list[tuple[bool, int, Problem]] = []
+    empty: list[Path] = []
+    for nos in (*likely, *(one for one in systems() if one not in likely)):
+        reader = system(nos).reader
+        if reader is None:
+            continue
+        paths = capture.configurations(device, _files(nos)) or _any(capture, device)
+        texts = {path.name: gate.text(device, text) for path, text in paths.items() if text.strip()}
+        if not texts:
+            empty += paths
+            continue
+        try:
+            reading = reader.read(texts)
+        except RenderError as error:
+            path = next(iter(paths))
+            problem = Problem(FileLine(str(path), error.line or 1), f"it cannot be read: {error.what}", "save it again")
+            wrong.append((_has_form(nos, path.name, texts.get(path.name, "")), error.line or 1, problem))
+            continue
+        known = sum(one.kind == "understood" for one in reading.statements)
+        if not known:
+            path = next(iter(paths))
+            nothing = Problem(FileLine(str(path), 1), "nothing in it is known", "save the switch's configuration")
+            wrong.append((_has_form(nos, path.name, texts.get(path.name, "")), 0, nothing))
+        one = Read(device, nos, reading, texts, {path.name: path for path in paths})
+        if (
+            nos in likely
+            and known
+            and 100 * (len(reading.statements) - len(one.not_understood)) >= GOOD * len(reading.statements)
+        ):
+            return one
+        if known and (best is None or known > best[0]):
+            best = (known, one)
+    if best is None and wrong:  # as the system says it whose form the text has, or that reads most of it
+        raise InputError([max(wrong, key=lambda one: one[:2])[2]])
+    if best is None and empty:
+        raise InputError([Problem(FileLine(str(empty[0]), 1), "it is empty", "save it again, or remove it")])
+    return best[1] if best else None
+
+
+def _has_form(nos: str, name: str, text: str) -> bool:
+    """Whether a file is named as a system's own is, or is JSON as it prints."""
+    is_json = text.lstrip()[:1] in {"{", "["}
+    return name in _files(nos) or (is_json and any(one.endswith(".json") for one in _files(nos)))
+
+
+def _any(capture: Capture, device: str) -> dict[Path, str]:
+    """Every file of a device's folder that may be a configuration."""
+    names = tuple(
+        name for name in capture.saved.get(device, {}) if name not in {"meta.json", "lldp.json", "config.json"}
+    )
+    return capture.configurations(device, names)
+
+
+def by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
+    """Texts by the file of the system that each stands for: of its own name, else a JSON document or lines, which a device may show in parts."""
+    files = _files(nos)
+    made = {name: text for name, text in texts.items() if name in files}
+    documents = [one for one in files if one.endswith(".json")]
+    lines = [one for one in files if not one.endswith(".json")]
+    for name, text in texts.items():
+        if name not in made:
+            kind = documents if documents and text.lstrip().startswith("{") else lines or documents
+            made[kind[-1]] = made.get(kind[-1], "") + text
+    return made
+
+
+@lru_cache(maxsize=32)
+def _files(nos: str) -> tuple[str, ...]:
+    """What a system calls its configuration files."""
+    return tuple(system(nos).trees(_bare(nos)))
+
+
+def _bare(nos: str) -> DeviceConfig:
+    """A switch of which nothing is configured."""
+    return DeviceConfig(
+        name="switch",
+        role="leaf",
+        model=next(name for name, one in catalog().switches.items() if nos in one.systems),
+        nos=nos,
+        release=catalog().systems[nos].release,
+        management=Management(),
+        management_address=InterfaceAddress("192.0.2.1/24"),
+        management_gateway=Address("192.0.2.254"),
+        loopback=Prefix("192.0.2.2/32"),
+        splits=(),
+        interfaces=(),
+        gateways=(),
+        bgp=None,
+        qos=None,
+        balancing=BalancingConfig("ecmp", ()),
+        extra="",
+    )
+
+
+def read_lldp(capture: Capture, devices: Sequence[Read]) -> Lldp:
+    """Return what LLDP heard: the neighbor of each port and its port, by the name that its configuration has.
+
+    ``lldp.json`` of a device has ``{"PORT": {"device": NAME, "port": PORT}}``, or what lldpd prints; without one what the device
+    itself answered is read (``lldp-neighbors``). Raises ``InputError`` for a file of another form.
+    """
+    ports = {one.name.partition(".")[0].lower(): (one.name, _ports(one)) for one in devices}
+    found: Lldp = {}
+    for one in devices:
+        path = capture.saved.get(one.folder, {}).get("lldp.json")
+        answer = {name: text for name, text in capture.texts(one.folder).items() if name == _NEIGHBORS}
+        if path is not None:
+            heard = _neighbors(path, read_json(path, "not JSON", "save it again"))
+        else:
+            heard = read_state(one.folder, one.nos, answer).neighbors or {}
+        found[one.name] = {port: _end(ports, said[0]) for port, said in heard.items() if said}
+    return {name: heard for name, heard in found.items() if heard}
+
+
+def _ports(device: Read) -> dict[str, str]:
+    """A device's ports by all their names."""
+    aliases = device.reading.port_aliases
+    return by_names(
+        {one.name: (one.name, aliases.get(one.name, ""), one.description) for one in device.reading.config.interfaces}
+    )
+
+
+def _end(devices: Mapping[str, tuple[str, Mapping[str, str]]], said: LldpNeighbor) -> tuple[str, str]:
+    """A neighbor's name and port as configurations have them, else as it says them: of a MAC address, the description."""
+    name, ports = devices.get((said.system or "").partition(".")[0].lower(), (said.system or "", {}))
+    clear, port = announced(ports, said.port, said.port_kind, said.port_description)
+    spoken = said.port if clear else said.port_description or said.port
+    return name, port or spoken or ""
+
+
+def _neighbors(path: Path, found: Any) -> Mapping[str, tuple[LldpNeighbor, ...]]:  # noqa: ANN401 - JSON values
+    ports = cast("dict[str, Any]", found) if isinstance(found, dict) else {"": found}
+    if ports.keys() == {"lldp"}:
+        return lldp(Answers("", {_NEIGHBORS: path.read_text(encoding="utf-8-sig")}).tree(_NEIGHBORS)) or {}
+    read: dict[str, tuple[LldpNeighbor, ...]] = {}
+    for port, heard in ports.items():
+        far = cast("dict[str, Any]", heard) if isinstance(heard, dict) else {}
+        if not {"device", "port"} <= far.keys():
+            what = f"a neighbor is written as {json.dumps(heard)[:60]}"
+            fix = 'write {"et-0/0/0": {"device": "spine1", "port": "et-0/0/1"}}, or save what `lldpcli -f json show neighbors` prints'
+            raise InputError([Problem(FileLine(str(path)), what, fix)])
+        read[str(port)] = (LldpNeighbor(str(far["device"]), str(far["port"])),)
+    return read

@@ -1,0 +1,273 @@
+"""Classes, buffers, PFC, load balancing and MTUs of a fabric, from what its switches have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.analysis.adopt.parts import common, given, plain
+from railweave.analysis.adopt.pausing import exceptions, kinds_of_ports, only_lossy, pfc_ports, ports_that_pause
+from railweave.design.limits.devices import tunnel_overhead_bytes
+from railweave.model.catalog import catalog
+from railweave.model.device.classes import TrafficClass, Watchdog
+from railweave.model.device.qos import on_queues
+from railweave.model.intent.balancing import LoadBalancing
+from railweave.model.intent.buffers import SYSTEM_EGRESS
+from railweave.model.intent.qos import DEFAULT_CLASSES, Qos
+from railweave.model.intent.qos import Watchdog as WatchdogIntent
+from railweave.model.intent.tenants import Overlay
+from railweave.model.intent.topology import Mtu
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.analysis.adopt.draft import Draft
+    from railweave.analysis.adopt.shape import Shape
+    from railweave.analysis.adopt.wiring import Wiring
+    from railweave.model.catalog.systems import System
+    from railweave.model.device.model import DeviceConfig, QosConfig
+    from railweave.model.network.fabric import RoleName
+
+_USUAL = Qos()
+
+NO_QOS: dict[str, Any] = {
+    "classes": {name: None for name in DEFAULT_CLASSES if name != "best-effort"},
+    "buffer_monitor": False,
+}
+"""Of switches that have none: everything is in the one class that a fabric needs."""
+
+_SAME_MTU = (0, 14, 18)
+"""What a frame has more than its packet: nothing, where a system counts packets; an Ethernet header; and its check sequence."""
+
+
+def qos(
+    draft: Draft,
+    tiers: Mapping[RoleName, Sequence[str]],
+    configs: Mapping[str, DeviceConfig],
+    model: Mapping[str, str],
+    wiring: Wiring,
+) -> None:
+    """``qos`` of the fabric, of roles that differ, buffers of single switches, and ports that are exceptions."""
+    by_role: dict[str, dict[str, Any]] = {}
+    kinds = kinds_of_ports(wiring, {name: role for role, names in tiers.items() for name in names})
+    usual = pfc_ports(ports_that_pause((configs[name] for name in tiers.get("leaf", ())), kinds), "all")
+    for role, names in tiers.items():
+        found = {name: _qos(config.qos, config, model[name]) for name in names if (config := configs[name]).qos}
+        if not found and all(
+            catalog().systems[configs[name].nos].has("qos", configs[name].release or None) for name in names
+        ):
+            found = dict.fromkeys(names, NO_QOS)
+        if not found:
+            continue
+        ports = pfc_ports(ports_that_pause((configs[name] for name in names), kinds), usual)
+        if ports != "all":
+            found = {name: _pausing(own, ports, configs[name]) for name, own in found.items()}
+        most, others = common(list(found.values()))
+        by_role[role] = most
+        for name, own in found.items() if others else ():
+            if own == most:
+                continue
+            if {**own, "buffers": None} == {**most, "buffers": None}:
+                draft.override(name)["buffers"] = own.get("buffers", {})
+            else:
+                draft.note(
+                    f"{name}: its classes, PFC or ECN differ from those of the other {role} switches, which it gets",
+                    "qos",
+                )
+    if not by_role:
+        return
+    whole, others = common(list(by_role.values()))
+    if "leaf" in by_role:
+        whole = by_role["leaf"]
+    if whole:
+        draft.fabric["qos"] = whole
+    given_to = {name: whole for names in tiers.values() for name in names}
+    for role, own in by_role.items() if others else ():
+        names = tiers[cast("RoleName", role)]
+        if own != whole and not all(only_lossy(whole, own, configs[name]) for name in names):
+            draft.at(role.replace("-", "_"))["qos"] = own
+            given_to |= dict.fromkeys(names, own)
+    exceptions(draft, given_to, configs, kinds, wiring.far())
+
+
+def _pausing(own: dict[str, Any], ports: str, config: DeviceConfig) -> dict[str, Any]:
+    """A switch's ``qos`` with the ports that pause; where no class is lossless, none does."""
+    lossless = config.qos is not None and any(one.lossless for one in config.qos.classes.values())
+    return {**own, "pfc": {**own.get("pfc", {}), "ports": ports}} if lossless else own
+
+
+def _qos(found: QosConfig, config: DeviceConfig, model: str) -> dict[str, Any]:
+    system = catalog().systems[config.nos]
+    if not found.classes:
+        return NO_QOS
+    made: dict[str, Any] = {}
+    classes = _classes(found, system)
+    if classes:
+        made["classes"] = classes
+    buffers = given(found.buffers, _USUAL.buffers) if found.shared_buffer else {}
+    for pool, others in (
+        ("lossless", ("headroom", "lossy")),
+        ("egress_lossless", ("egress_lossy", "egress_multicast")),
+    ):
+        rest = 100 - sum(getattr(found.buffers, one) for one in others)
+        if getattr(found.buffers, pool) > rest:  # the text says the others only
+            buffers[pool] = rest
+    if found.buffers.egress == "system":
+        buffers = {key: value for key, value in buffers.items() if key not in SYSTEM_EGRESS}
+    if buffers:
+        made["buffers"] = buffers
+    pfc: dict[str, Any] = {}
+    if found.xon_offset_cells is not None:
+        pfc["xon_offset"] = found.xon_offset_cells * catalog().switches[model].buffer.cell_bytes
+    if system.has("pfc-watchdog", config.release or None) and any(one.lossless for one in found.classes.values()):
+        if found.watchdog is None:
+            pfc["watchdog"] = None
+        elif found.watchdog != Watchdog():
+            pfc["watchdog"] = given(found.watchdog, WatchdogIntent())
+    mtus = {one.name: one.mtu for one in config.interfaces}
+    rooms = {one.mru_bytes for one in found.profiles} - {0}
+    if len(rooms) == 1 and rooms - {mtus.get(port) for one in found.profiles for port in one.ports}:
+        pfc["mru"] = rooms.pop()
+    if pfc:
+        made["pfc"] = pfc
+    if not found.buffer_monitor:
+        made["buffer_monitor"] = False
+    return made
+
+
+def _classes(found: QosConfig, system: System) -> dict[str, Any]:
+    """The classes that differ from those a fabric has by itself; one that is not there is null."""
+    usual = {name: TrafficClass(**_of_class(name)) for name in DEFAULT_CLASSES}
+    placed = on_queues(usual, system)
+    made: dict[str, Any] = {name: None for name in usual if name not in found.classes}
+    for name, one in found.classes.items():
+        base = usual.get(name)
+        keys: dict[str, Any] = {}
+        for key in ("queue", "dscp", "lossless", "pfc_priority", "priority", "buffer_percent", "dynamic_threshold"):
+            expected = getattr(placed[name] if key == "queue" and name in placed else base or TrafficClass(-1), key)
+            if getattr(one, key) != expected:
+                keys[key] = plain(getattr(one, key))
+        if one.transmit_percent != (base.transmit_percent if base else None):
+            share = one.transmit_percent
+            keys |= {"bandwidth": share} if share is not None and share < 100 else {"transmit_percent": share}
+        ecn = _ecn(found, name, one, system)
+        usual_ecn = ecn == {} if base is not None and base.ecn else ecn is None
+        if not usual_ecn:
+            keys["ecn"] = ecn
+        if keys or base is None:
+            made[name] = keys
+    wanted = {
+        name: made.get(name, {}).get("queue", usual[name].queue if name in usual else one.queue)
+        for name, one in found.classes.items()
+    }
+    if len(set(wanted.values())) < len(wanted):  # queues that the system moved, and those of our defaults
+        for name, one in found.classes.items():
+            made.setdefault(name, {})["queue"] = one.queue
+    return made
+
+
+def _of_class(name: str) -> dict[str, Any]:
+    from railweave.model.device.classes import Ecn
+
+    known = dict(DEFAULT_CLASSES[name])
+    share = known.pop("bandwidth")
+    ecn = known.pop("ecn", None)
+    return {**known, "transmit_percent": share, "ecn": None if ecn is None else Ecn(**ecn)}
+
+
+def _ecn(found: QosConfig, name: str, one: TrafficClass, system: System) -> dict[str, Any] | None:
+    marking = found.marking.get(name)
+    if marking is not None and system.marking is not None:
+        usual = (system.marking.min_bytes, system.marking.max_bytes, system.marking.max_probability)
+        if (marking.first, marking.last, marking.probability) == usual:
+            return {}
+        own: dict[str, Any] = {"min_bytes": marking.first, "max_bytes": marking.last}
+        return own | ({"max_probability": marking.probability} if marking.probability != 100 else {})
+    if one.ecn is None:
+        return None
+    from railweave.model.intent.traffic_class import Ecn
+
+    return given(one.ecn, Ecn())
+
+
+def load_balancing(draft: Draft, configs: Mapping[str, DeviceConfig], leaves: Sequence[str], *, colored: bool) -> None:
+    """``load_balancing`` of the fabric, as most leaves have it."""
+    usual = LoadBalancing()
+    made: list[dict[str, Any]] = []
+    for name in draft.switches:
+        one = configs[name].balancing
+        own: dict[str, Any] = {}
+        if colored:
+            if one.group_mode != usual.within_color:
+                own["within_color"] = one.group_mode
+        else:
+            own["mode"] = one.group_mode
+        dlb = given(one.dlb, usual.dlb)
+        if dlb and one.group_mode.startswith("dlb"):
+            own["dlb"] = dlb
+        hashed = given(one.hash, usual.hash)
+        if hashed:
+            own["hash"] = hashed
+        if not one.fast_reroute:
+            own["fast_reroute"] = False
+        opcodes = one.spray_opcodes or one.opcodes
+        if opcodes and one.group_mode == "spray":
+            own["spray_opcodes"] = list(opcodes)
+        if one.selective:
+            own["selective"] = {"opcodes": list(one.selective)}
+        if one.global_role:
+            own["global_balancing"] = True
+        made.append(own)
+    most, _ = common([own for own, name in zip(made, draft.switches, strict=True) if name in leaves] or made)
+    others = [name for own, name in zip(made, draft.switches, strict=True) if own != most]
+    if most:
+        draft.fabric["load_balancing"] = most
+    if others:
+        draft.note(
+            f"load balancing of {', '.join(others[:5])}{' and others' if len(others) > 5 else ''} differs from that of most leaves, which they get",
+            "balancing",
+        )
+
+
+def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], found: Shape) -> None:
+    """``mtu`` of the fabric, and lengths of cables as PFC profiles have them."""
+    far = found.wiring.far()
+    between, to_servers, gateways = Counter[int](), Counter[int](), Counter[int]()
+    lengths: dict[str, Counter[int]] = {"fabric": Counter(), "server": Counter()}
+    for name in draft.switches:
+        config = configs[name]
+        ports = {one.port for one in far if one.device == name}
+        own = {one.port for one in found.wiring.servers if one.device == name}
+        routed = {one.port: one.mtu for one in config.gateways if one.port}
+        for one in config.interfaces:
+            if one.mtu - routed.get(one.name, one.mtu - 1) in _SAME_MTU:
+                continue  # a routed port has one MTU, that of its packets
+            (between if one.name in ports else to_servers if one.name in own else Counter[int]())[one.mtu] += 1
+        gateways.update(one.mtu for one in config.gateways)
+        for profile in config.qos.profiles if config.qos else ():
+            for port in profile.ports:
+                kind = "fabric" if port in ports else "server" if port in own else ""
+                if kind and profile.cable_length_m:
+                    lengths[kind][profile.cable_length_m] += 1
+    usual = Mtu()
+    made: dict[str, int] = {
+        key: counts.most_common(1)[0][0]
+        for key, counts in (("fabric", between), ("server_port", to_servers), ("irb", gateways))
+        if counts and counts.most_common(1)[0][0] not in {0, getattr(usual, key)}
+    }
+    if "irb" in made:
+        made["server"] = made["irb"]
+    evpn = draft.fabric.get("overlay")
+    tunnel = 0 if evpn is None else tunnel_overhead_bytes(evpn.get("vtep", Overlay().vtep))
+    for key, outer in (("fabric", tunnel), ("server_port", 0)):
+        least = made.get("irb", usual.irb) + 14 + outer
+        if made.get(key, least) < least:
+            made[key] = least
+            draft.note(
+                f"ports carry frames that are too short for packets of {least - 14 - outer} bytes: the file has {key} {least}"
+            )
+    if made:
+        draft.fabric["mtu"] = made
+    for kind, counts in lengths.items():
+        if counts and counts.most_common(1)[0][0] != {"fabric": 50, "server": 10}[kind]:
+            draft.at("cabling")[kind] = {"length": f"{counts.most_common(1)[0][0]}m"}

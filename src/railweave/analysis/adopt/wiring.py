@@ -1,0 +1,183 @@
+"""Who is joined with whom: links between switches, and the ports of servers.
+
+Evidence in order: what LLDP heard, the peer that a description of our own form names, an address pair, and any word of a
+description that is the name of a switch. Links of which both ends name only the switch are paired in the order of ports.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from railweave.analysis.adopt.order import natural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from railweave.model.device.model import DeviceConfig, Interface
+
+Lldp = dict[str, dict[str, tuple[str, str]]]
+"""The neighbor that each port of a device hears: its name, and its port."""
+
+_TOLD = re.compile(r"(?:server|host|to|facing)[_.-]+(?P<server>[^_]+)(?:_(?P<nic>\w+))?", re.IGNORECASE)
+_WORDS = re.compile(r"[^\s,;|=<>()\[\]\"']+")
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A port of a switch, or a NIC of a server."""
+
+    device: str
+    port: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """``links`` join switches, each once; ``servers`` are the NICs at ports of switches. ``notes`` say what was not worked out."""
+
+    links: tuple[tuple[End, End], ...]
+    servers: dict[End, End]
+    notes: tuple[str, ...] = ()
+
+    def far(self) -> dict[End, End]:
+        """The far end of each port between switches."""
+        return {near: far for one, other in self.links for near, far in ((one, other), (other, one))}
+
+    def between(self, lower: Iterable[str], upper: Iterable[str]) -> Iterator[tuple[End, End]]:
+        """The links from one set of switches to another: the end on the first, and that on the second."""
+        below, above = set(lower), set(upper)
+        for one, other in self.links:
+            if one.device in below and other.device in above:
+                yield one, other
+            if other.device in below and one.device in above:
+                yield other, one
+
+
+@dataclass
+class _Evidence:
+    joined: dict[End, End] = field(default_factory=dict[End, End])
+    halves: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
+    """Ports of a switch whose other end is on a switch, and nobody knows at which port."""
+
+    def join(self, one: End, other: End) -> None:
+        if one not in self.joined and other not in self.joined and one != other:
+            self.joined[one], self.joined[other] = other, one
+
+
+def wiring(configs: Mapping[str, DeviceConfig], lldp: Lldp) -> Wiring:
+    """Links and servers of a set of switches."""
+    ports = {
+        name: {one.name: one for one in config.interfaces if one.kind != "external"} for name, config in configs.items()
+    }
+    found = _Evidence()
+    for device, heard in lldp.items():
+        for port, (far, far_port) in heard.items():
+            if far in ports and port in ports.get(device, {}) and far_port in ports[far]:
+                found.join(End(device, port), End(far, far_port))
+    for device, own in ports.items():
+        for one in own.values():
+            if one.peer in ports and one.peer_port in ports[one.peer]:
+                found.join(End(device, one.name), End(one.peer, one.peer_port))
+    _by_subnet(ports, found)
+    _by_description(ports, found)
+    notes = list(_pair_halves(found))
+    links = tuple((one, other) for one, other in found.joined.items() if one.device < other.device)
+    servers = {
+        End(device, one.name): _nic(device, one, lldp)
+        for device, own in ports.items()
+        for one in own.values()
+        if End(device, one.name) not in found.joined and _is_server_port(one)
+    }
+    for device, config in configs.items():  # a routed port of which nothing but its gateway is said
+        for one in config.gateways:
+            end = End(device, one.port)
+            if one.port and end not in found.joined and end not in servers:
+                servers[end] = _described(one.description)
+    return Wiring(links, servers, tuple(notes))
+
+
+def _is_server_port(port: Interface) -> bool:
+    return port.kind == "server" or bool(port.vlan)
+
+
+def _by_subnet(ports: Mapping[str, Mapping[str, Interface]], found: _Evidence) -> None:
+    """Two ports whose addresses are of one subnet, which no third has."""
+    owners: dict[str, list[End]] = defaultdict(list)
+    for device, own in ports.items():
+        for one in own.values():
+            for address in one.addresses:
+                owners[str(address.prefix)].append(End(device, one.name))
+    for ends in owners.values():
+        if len(ends) == 2 and ends[0].device != ends[1].device:
+            found.join(*ends)
+
+
+def _by_description(ports: Mapping[str, Mapping[str, Interface]], found: _Evidence) -> None:
+    names = _any_of(ports)
+    of_device: dict[str, Callable[[str], Iterator[str]]] = {}
+    for device, own in ports.items():
+        for one in own.values():
+            here = End(device, one.name)
+            if here in found.joined:
+                continue
+            far = one.peer if one.peer in ports else next((name for name in names(one.description)), "")
+            if not far or far == device:
+                continue
+            if far not in of_device:
+                of_device[far] = _any_of(ports[far])
+            far_port = one.peer_port if one.peer_port in ports[far] else next(of_device[far](one.description), "")
+            if far_port:
+                found.join(here, End(far, far_port))
+            else:
+                found.halves.setdefault((device, far), []).append(one.name)
+
+
+def _any_of(names: Iterable[str]) -> Callable[[str], Iterator[str]]:
+    """What finds these names in a text, whatever their capitals: the longest at each place, and no part of a longer word."""
+    known = {name.casefold(): name for name in names}
+    either = "|".join(re.escape(one) for one in sorted(known, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![a-z0-9])(?:{either})(?![a-z0-9])" if known else r"(?!)")
+
+    def find(text: str) -> Iterator[str]:
+        return (known[match[0]] for match in pattern.finditer(text.casefold()))
+
+    return find
+
+
+def _pair_halves(found: _Evidence) -> Iterator[str]:
+    for (device, far), mine in found.halves.items():
+        theirs = found.halves.get((far, device), [])
+        if device < far or not theirs:
+            if len(mine) != len(theirs):
+                yield f"{device} names {far} on {len(mine)} ports, {far} names {device} on {len(theirs)}"
+            for one, other in zip(sorted(mine, key=natural), sorted(theirs, key=natural), strict=False):
+                found.join(End(device, one), End(far, other))
+
+
+def _nic(device: str, port: Interface, lldp: Lldp) -> End:
+    """The server and NIC at a port: as LLDP or the description says; empty where neither does."""
+    heard = lldp.get(device, {}).get(port.name)
+    if heard:
+        return End(*heard)
+    if port.peer:
+        return End(port.peer, port.peer_port)
+    return _described(port.description)
+
+
+def _described(text: str) -> End:
+    """The server and NIC that a description names; empty where it names none."""
+    words = _WORDS.findall(text)
+    if len(words) == 1:
+        head, colon, tail = words[0].partition(":")
+        told = _TOLD.fullmatch(head)
+        if told and not colon:  # SERVER_web1_eth2, to.web1
+            return End(told["server"], told["nic"] or "")
+        return End(head, tail)
+    if len(words) > 2:  # more than a name: what stands behind "to", else the last word with a number
+        behind = [after for word, after in pairwise(words) if word.casefold() in {"to", "server", "host"}]
+        numbered = [word for word in words if any(map(str.isdecimal, word))]
+        return End((behind or numbered or [""])[-1], "")
+    return End(words[0], words[1]) if len(words) == 2 else End("", "")

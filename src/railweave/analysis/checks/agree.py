@@ -1,0 +1,163 @@
+"""What both ends of a server's link must have alike: the NIC, and the port of its leaf.
+
+Broadcom's guide to Thor2 NICs, section 2.5: "the settings on the NIC and the Ethernet switches match each other". Numbers of
+queues and traffic classes are local to each end, so they are not compared: DSCPs, priorities on the wire and shares are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.model.device.host import host_config
+from railweave.model.findings.registry import Found, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.analysis.checks.subject import Subject
+    from railweave.model.device.classes import TrafficClass
+    from railweave.model.device.host_model import HostQos
+    from railweave.model.device.model import DeviceConfig, Interface, QosConfig
+
+ETHERNET_HEADER = 14
+
+
+@dataclass(frozen=True, slots=True)
+class _NicEnd:
+    """The NIC's end of a link: its QoS, and the longest IP packet it sends."""
+
+    qos: HostQos
+    mtu: int
+
+
+@dataclass(frozen=True, slots=True)
+class _PortEnd:
+    """The leaf's end: its QoS, whether PFC is on the port, the port's frame and its gateway's IP packet (0: it has none).
+
+    ``excepted``: the fabric file has an exception for this port, of which qos-port-exception tells.
+    """
+
+    qos: QosConfig | None
+    pauses: bool
+    frame: int
+    gateway: int
+    excepted: bool = False
+
+
+@check(
+    "qos-disagree",
+    "error",
+    applies="network",
+    sometimes="warning",
+    why="one end protects, marks or guarantees bandwidth to traffic that the other does not: packets are dropped, or senders do not slow down",
+    fix="set `dscp`, `pfc_priority`, `ecn` and `bandwidth` of `qos.classes`, and `mtu`, which hold for both ends; leave out `transmit_percent` "
+    "and `hosts.roce_bandwidth`, which hold for one end only",
+)
+def qos_disagree(subject: Subject) -> Iterator[Found]:
+    """A server's NIC and its leaf's port agree on DSCP, priority, PFC, share of the port, congestion notification, MTU and ECN.
+
+    The share is a warning: it holds only while both kinds of traffic wait. Links that are alike are said once.
+    """
+    nics: dict[tuple[str, str, bool], _NicEnd] = {}
+    found: dict[tuple[str, bool], list[str]] = {}
+    alike: dict[tuple[object, ...], list[tuple[str, bool]]] = {}
+    servers = {one.name: one for one in subject.network.servers}
+    for config in subject.configs.values():
+        excepted = {each.port for each in subject.network.switch(config.name).port_qos}
+        for port, end in _ports(config, excepted):
+            server = servers.get(port.peer)  # a switch may have more ports in use than are designed
+            nic = server.nic(port.peer_port) if server else None
+            if server is None or nic is None:
+                continue
+            key = (server.model, nic.fabric, bool(nic.network))
+            if key not in nics:
+                host = host_config(subject.network, server.name)
+                nics[key] = _NicEnd(host.qos_of(nic.fabric), next(one.mtu for one in host.nics if one.name == nic.name))
+            both = (*key, id(end.qos), end.pauses, end.frame, end.gateway, end.excepted)
+            if both not in alike:
+                alike[both] = list(_differences(nics[key], end))
+            for what, share in alike[both]:
+                found.setdefault((what, share), []).append(f"{server.name}:{nic.name} at {config.name} {port.name}")
+    for (what, share), places in found.items():
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        yield Found(f"{places[0]}{more}", what, severity="warning" if share else None)
+
+
+def _ports(config: DeviceConfig, excepted: set[str]) -> Iterator[tuple[Interface, _PortEnd]]:
+    """The server ports of a switch, and what is at this end of each."""
+    paused = {port for profile in config.qos.profiles for port in profile.ports} if config.qos else set[str]()
+    of_vlan = {one.vlan_name: one.mtu for one in config.gateways if one.vlan_name}
+    of_port = {one.port: one.mtu for one in config.gateways if one.port}
+    for port in config.interfaces:
+        if port.kind == "server":
+            gateway = of_port.get(port.name) or of_vlan.get(port.vlan or "", 0)
+            yield port, _PortEnd(config.qos, port.name in paused, port.mtu, gateway, port.name in excepted)
+
+
+def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
+    """What the ends of a link have otherwise, and whether it is the share of the port."""
+    if port.gateway and nic.mtu > port.gateway:
+        yield f"MTU: the NIC sends packets of {nic.mtu} bytes, the gateway takes {port.gateway}", False
+    if nic.mtu + ETHERNET_HEADER > port.frame:
+        yield f"MTU: packets of {nic.mtu} bytes do not fit the port's frames of {port.frame}", False
+    if port.qos is None or port.excepted:  # the system has none, as FRR: a finding of its own says so
+        return
+    qos, data = nic.qos, _class_of(port.qos, nic.qos.dscp)
+    yield from _others(qos, port.qos, pauses=port.pauses)
+    if data is None:
+        yield f"DSCP: the NIC's data has DSCP {qos.dscp}, which is in no class of the leaf", False
+        return
+    if qos.lossless and not data.lossless:
+        yield f"DSCP: the NIC's data has DSCP {qos.dscp}, which is in no lossless class of the leaf", False
+    elif qos.lossless and data.pfc_priority != qos.priority:
+        yield f"priority: the NIC is paused for {qos.priority}, the leaf pauses {data.pfc_priority}", False
+    elif qos.lossless and not port.pauses:
+        yield f"PFC: the NIC takes pauses for priority {qos.priority}, and PFC is off at the leaf's port", False
+    elif data.lossless and port.pauses and not qos.lossless:
+        yield f"PFC: the leaf pauses priority {data.pfc_priority}, which the NIC does not take", False
+    if (qos.lossless or data.lossless or qos.ecn) and qos.ecn != (data.ecn is not None):
+        marks = "marks" if data.ecn is not None else "does not mark"
+        yield f"ECN: the leaf {marks} DSCP {qos.dscp}, and congestion control of the NIC is {_on(qos.ecn)}", False
+    if _class_of(port.qos, qos.cnp_dscp) is data and data.lossless:
+        yield f"CNP: the leaf has congestion notification (DSCP {qos.cnp_dscp}) in the class of the data", False
+    share = data.transmit_percent
+    if qos.lossless and data.lossless and share is not None and min(share, 99) != qos.bandwidth_percent:
+        yield f"ETS share: the NIC guarantees its data {qos.bandwidth_percent} %, the leaf {share} %", True
+
+
+def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[str, bool]]:
+    """What the ends have otherwise for the lossless classes beside RDMA data."""
+    for one in qos.other_lossless:
+        for dscp in one.dscp[:1]:
+            leaf = _class_of(port, dscp)
+            if leaf is None:
+                yield f"DSCP: class {one.name} of the NIC has DSCP {dscp}, which is in no class of the leaf", False
+                continue
+            if leaf.pfc_priority != one.priority:
+                has = "does not pause it" if leaf.pfc_priority is None else f"pauses {leaf.pfc_priority}"
+                yield (
+                    f"priority: the NIC is paused for {one.priority} (class {one.name}, DSCP {dscp}), the leaf {has}",
+                    False,
+                )
+            elif not pauses and not qos.lossless:
+                yield f"PFC: the NIC takes pauses for priority {one.priority}, and PFC is off at the leaf's port", False
+            if one.ecn != (leaf.ecn is not None):
+                marks = "marks" if leaf.ecn is not None else "does not mark"
+                yield f"ECN: the leaf {marks} DSCP {dscp}, and congestion control of the NIC is {_on(one.ecn)}", False
+            share = leaf.transmit_percent
+            if leaf.lossless and share is not None and min(share, 99) != one.bandwidth_percent:
+                yield (
+                    f"ETS share: the NIC guarantees class {one.name} {one.bandwidth_percent} %, the leaf {share} %",
+                    True,
+                )
+
+
+def _class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
+    """The class that a leaf puts a DSCP into; None where a text has lost the class of all others."""
+    named = next((one for one in qos.classes.values() if dscp in one.dscp), None)
+    return named or qos.classes.get(qos.default_class)
+
+
+def _on(value: bool) -> str:
+    return "on" if value else "off"

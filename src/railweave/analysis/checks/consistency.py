@@ -1,0 +1,184 @@
+"""Rules about values that must agree between devices and files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.analysis.routing.isis import adjacencies
+from railweave.model.catalog import catalog
+from railweave.model.findings.registry import Found, Rule, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.analysis.checks.subject import Subject
+    from railweave.model.config.addresses import Prefix
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings import Finding
+    from railweave.model.network.model import Network
+
+
+@check(
+    "duplicate-address",
+    "error",
+    applies="network",
+    why="two devices answer for one address, and neither can be reached reliably",
+    fix="change the override or the MAC address from which the address follows",
+)
+def duplicate_address(subject: Subject) -> Iterator[Found]:
+    """No address is given twice."""
+    network = subject.network
+    owners: dict[str, str] = {}
+    given = [
+        (f"network {one.network} of {one.fabric}" if one.network else one.leaf, subnet.gateway)
+        for one in network.segments
+        for subnet in one.subnets
+    ]
+    given += [
+        (f"{server.name}:{nic.name}", one.address)
+        for server in network.servers
+        for nic in server.nics
+        for one in nic.addresses
+    ]
+    given += [(end.device, end.address) for cable in network.cables for end in (cable.a, cable.b) if end.address]
+    for owner, address in given:
+        other = owners.setdefault(address, owner)
+        if other != owner:
+            yield Found(owner, f"address {address} is also on {other}")
+
+
+@check(
+    "mtu-mismatch",
+    "error",
+    applies="network",
+    why="large packets are dropped in one direction",
+    fix="give both roles the same fabric MTU",
+)
+def mtu_mismatch(subject: Subject) -> Iterator[Found]:
+    """Both ends of a leaf-spine link carry frames of one size."""
+    ends: dict[str, tuple[str, int]] = {}
+    for config in subject.configs.values():
+        for port in config.fabric_interfaces():
+            other, mtu = ends.setdefault(port.link, (config.name, port.mtu))
+            if mtu != port.mtu:
+                yield Found(port.link, f"MTU {port.mtu} on {config.name}, {mtu} on {other}")
+
+
+@check(
+    "qos-mismatch",
+    "error",
+    applies="network",
+    why="packets that one switch protects are dropped by the next",
+    fix="use the same dscp and pfc_priority in every role",
+)
+def qos_mismatch(subject: Subject) -> Iterator[Found]:
+    """What is lossless on one switch is lossless on its neighbors: same DSCP, same PFC priority on the wire.
+
+    Queue numbers are local and may differ.
+    """
+    shapes: dict[str, dict[frozenset[tuple[int, int | None]], str]] = {}
+    for config in subject.configs.values():
+        if config.qos is not None:
+            lossless = frozenset(
+                (d, one.pfc_priority) for one in config.qos.classes.values() if one.lossless for d in one.dscp
+            )
+            fabric = subject.network.switch(config.name).fabric
+            if not lossless and _pauses_nowhere(subject.network, config.name):
+                continue
+            shapes.setdefault(fabric, {}).setdefault(lossless, config.name)
+    for fabric, found in shapes.items():
+        if len(found) > 1:
+            shown = "; ".join(
+                f"{name}: {', '.join(f'DSCP {d} on priority {p}' for d, p in sorted(shape, key=str)) or 'none'}"
+                for shape, name in found.items()
+            )
+            yield Found(fabric, f"lossless traffic differs between switches ({shown})")
+
+
+ADJACENCY_DOWN = Rule(
+    id="adjacency-down",
+    severity="error",
+    applies="network",
+    holds="If one end of a link runs IS-IS, the other end runs IS-IS too, with an address of the same subnet.",
+    why="no route uses the link: its other end does not run IS-IS there, or has an address of another subnet",
+    fix="compare the configuration of both ends of the link",
+)
+
+
+def _pauses_nowhere(network: Network, device: str) -> bool:
+    """Whether no port of a switch is to pause: one without servers, where the file has PFC on their ports only."""
+    switch = network.switch(device)
+    wanted = network.fabric(switch.fabric).intent(switch).qos.pfc
+    return switch.role != "leaf" and not wanted.pauses("fabric")
+
+
+def _adjacency_down(subject: Subject) -> Iterator[Finding]:
+    """Every link that one end runs IS-IS on comes up at both, in one subnet."""
+    up = adjacencies(subject.configs, frozenset())
+    for config in subject.configs.values():
+        there = {adjacency.link for adjacency in up.get(config.name, ())}
+        for port in config.isis.ports if config.isis else ():
+            here, others = _networks(config, port.link), _networks(subject.configs.get(port.peer), port.link)
+            if port.link not in there or here != others:
+                yield ADJACENCY_DOWN.finding(
+                    config.name, f"IS-IS on {port.interface} towards {port.peer} cannot come up"
+                )
+
+
+def _networks(config: DeviceConfig | None, link: str) -> list[Prefix]:
+    """The prefixes of a device's port on a link. A text may name a port or a peer that does not exist: that has none."""
+    ports = config.interfaces if config else ()
+    return [address.prefix for port in ports if port.link == link for address in port.addresses]
+
+
+@check(
+    "session-down",
+    "error",
+    applies="network",
+    why="no routes are exchanged over the link: one end has no session on it, or does not expect the AS number of the other",
+    fix="compare the AS numbers and AS lists of both ends",
+)
+def session_down(subject: Subject) -> Iterator[Found | Finding]:
+    """Every leaf-spine link has a BGP session that both ends accept, or an adjacency of IS-IS."""
+    yield from _adjacency_down(subject)
+    routes, absent = subject.routes, subject.network.absent
+    for config in subject.configs.values():
+        for group in config.bgp.groups if config.bgp else ():
+            for session in group.sessions:
+                if session.link not in absent and (config.name, session.link) not in routes.received:
+                    yield Found(config.name, f"the session to {session.peer} on {session.interface} cannot come up")
+
+
+@check(
+    "no-login",
+    "warning",
+    applies="network",
+    why="nobody can log in, or everybody can: without users a system keeps an account whose password is public, or none",
+    fix="set `management: {root_password: secret:root-hash, users: …}`",
+)
+def no_login(subject: Subject) -> Iterator[Found]:
+    """Switches have a user, and a root password where their system needs one."""
+    systems = (catalog().systems[nos].login for nos in dict.fromkeys(one.nos for one in subject.configs.values()))
+    logins = [one for one in systems if one is not None]
+    management = subject.network.management
+    root = [one.without_root for one in logins if one.without_root]
+    if root and not management.root_password:
+        yield Found(subject.network.name, "the switches have no root password", why="; ".join(root))
+    if logins and not management.users:
+        why = "; ".join(dict.fromkeys(one.without_user for one in logins))
+        yield Found(subject.network.name, "the switches have no user", why=why)
+
+
+@check(
+    "no-ntp",
+    "info",
+    applies="network",
+    why="their clocks drift apart: logs and telemetry of different switches cannot be put in order, and certificates "
+    "may seem not yet valid",
+    fix="set `management: {ntp: [ADDRESS]}`",
+)
+def no_ntp(subject: Subject) -> Iterator[Found]:
+    """Switches whose configuration holds management have a time server."""
+    managed = any(catalog().systems[config.nos].management for config in subject.configs.values())
+    if managed and not subject.network.management.ntp:
+        yield Found(subject.network.name, "the switches have no NTP server")

@@ -1,0 +1,306 @@
+"""Configurations of switches as texts have them, in place of the designed ones, and what is wrong with the texts.
+
+The texts are the files of a build folder as they stand, or what devices have. One that is what the design renders to is
+not read: reading it gives the designed configuration, by the law that tests hold readers to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from railweave.analysis.checks import differs
+from railweave.analysis.checks.causes import causes
+from railweave.analysis.checks.differ_rules import EXTRA, TEXT
+from railweave.analysis.checks.file_rules import FILE_UNREADABLE
+from railweave.errors import InputError, NetworkPart, Problem, RenderError
+from railweave.model.catalog import catalog
+from railweave.model.config.gate import Gate
+from railweave.model.config.secret import alike
+from railweave.model.device.amend import amended
+from railweave.model.device.unprinted_names import NAMES
+from railweave.systems import system
+from railweave.workers import spread
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.analysis.checks.causes import Cause
+    from railweave.model.device.fields import FieldDifference
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings import Finding
+    from railweave.systems.protocol import Reader
+
+AS_LISTS = "bgp.groups.peer_as_list"
+"""How a system's ``unsaid`` says that it has none."""
+
+Texts = dict[str, str]
+"""Texts of one device's configuration by the path that they came from."""
+
+
+@dataclass(frozen=True)
+class Stands:
+    """A device's configuration as its texts have it.
+
+    ``config`` is None where a text cannot be read, which ``unreadable`` says. ``causes`` are the statements that are not as designed, each with what
+    is wrong with it; ``not_compared`` those in which a value stands for a secret.
+    """
+
+    config: DeviceConfig | None
+    causes: tuple[tuple[Cause, Finding], ...] = ()
+    not_compared: tuple[str, ...] = ()
+    unreadable: tuple[Finding, ...] = ()
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Everything that is wrong with the texts."""
+        return [*self.unreadable, *(finding for _, finding in self.causes)]
+
+
+def stands(
+    config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str, tuple[str, str]], *, why: bool = True
+) -> Stands:
+    """The configuration of a device whose ``designed`` texts are otherwise ``found``: by file, with the path that findings name.
+
+    Without ``why`` it is not worked out which statement changes what, which takes most of the time: there are no causes then.
+    """
+    reader = system(config.nos).reader
+    if reader is None:
+        what = f"nothing reads configurations of {config.nos}: {system(config.nos).without['read']}"
+        wrong = [path for file, (path, text) in found.items() if not _same(designed[file], text)]
+        return Stands(None, unreadable=tuple(FILE_UNREADABLE.finding(config.name, what, file=path) for path in wrong))
+    reads = catalog().systems[config.nos].reads
+    without = reads.unsaid
+    unsaid = tuple(one for one in without if one in NAMES)
+    made: list[tuple[Cause, Finding]] = []
+    not_compared: list[str] = []
+    unreadable: list[Finding] = []
+    texts, differs_at_all = dict(designed), False
+    for file, (path, text) in found.items():
+        if _same(designed[file], text):
+            not_compared += _unlike(designed[file], text)
+            continue
+        try:
+            some, secret = (
+                causes(reader, file, designed, _whole(text), unsaid, reads.by_itself) if why else _unasked(text)
+            )
+        except RenderError as error:
+            unreadable.append(_unreadable(config.name, path, error))
+            continue
+        texts[file] = text
+        made += [(one, _finding(config.name, one, path)) for one in some]
+        not_compared += secret
+        differs_at_all |= bool(some) or not why
+    read = config
+    if differs_at_all and not unreadable:
+        own = _without_lists(config) if AS_LISTS in without else config
+        try:
+            read = _cabled(amended(own, reader.read(designed).config, reader.read(texts).config, unsaid), config)
+        except RenderError as error:  # where it was asked why, every text has been read before
+            unreadable.append(_unreadable(config.name, _broken(reader, found), error))
+    return Stands(None if unreadable else read, tuple(made), tuple(not_compared), tuple(unreadable))
+
+
+def _unasked(text: str) -> tuple[list[Cause], tuple[str, ...]]:
+    """No causes, of a text in which something stands. Raises ``RenderError`` of an empty one."""
+    _whole(text)
+    return [], ()
+
+
+def _unreadable(device: str, path: str, error: RenderError) -> Finding:
+    return FILE_UNREADABLE.finding(device, f"{path} cannot be read: {error.what}", file=path, line=error.line or 0)
+
+
+def _broken(reader: Reader, found: Mapping[str, tuple[str, str]]) -> str:
+    """The path of the first text that cannot be read."""
+    for file, (path, text) in found.items():
+        try:
+            reader.parsed(file, _whole(text))
+        except RenderError:
+            return path
+    return next(path for path, _ in found.values())
+
+
+def _without_lists(config: DeviceConfig) -> DeviceConfig:
+    """The configuration of a system without lists of AS numbers: each neighbor's own decides."""
+    bgp = config.bgp and replace(
+        config.bgp, as_lists={}, groups=tuple(replace(one, peer_as_list=None) for one in config.bgp.groups)
+    )
+    return replace(config, bgp=bgp)
+
+
+def _cabled(found: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
+    """What was found as the switch that it was found on, on the designed cables: a description may name another peer, which moves none."""
+    cables = {one.name: (one.link, one.peer, one.peer_port) for one in designed.interfaces}
+    nothing = ("", "", "")
+    interfaces = (
+        replace(one, link=link, peer=peer, peer_port=port)
+        for one in found.interfaces
+        for link, peer, port in [cables.get(one.name, nothing)]
+    )
+    bgp = found.bgp and replace(
+        found.bgp,
+        groups=tuple(
+            replace(
+                group,
+                sessions=tuple(replace(one, link=cables.get(one.interface, nothing)[0]) for one in group.sessions),
+            )
+            for group in found.bgp.groups
+        ),
+    )
+    isis, ospf = found.isis, found.ospf
+    if ospf is not None:  # no design has it: its links are those of its ports
+        links = {one.name: one.link for one in designed.interfaces}
+        ospf = replace(ospf, ports=tuple(replace(one, link=links.get(one.interface, "")) for one in ospf.ports))
+    if bgp is None and designed.bgp is not None:  # its routing is gone: it is then a switch without neighbors
+        bgp = replace(designed.bgp, groups=(), redistribute_connected=None, fabric_advertise=())
+    if isis is None and designed.isis is not None:
+        isis = replace(designed.isis, ports=(), passive=())
+    # A text may have lost the line that names the hardware, which is then still what it is.
+    found = replace(found, name=designed.name, model=found.model or designed.model)
+    return replace(found, interfaces=tuple(interfaces), bgp=bgp, isis=isis, ospf=ospf)
+
+
+def stand(
+    configs: Mapping[str, DeviceConfig], designed: Mapping[str, str], texts: Mapping[str, Mapping[str, tuple[str, str]]]
+) -> dict[str, Stands]:
+    """How each device stands of which there are texts: its file name to the path that findings name, and the text.
+
+    ``configs`` and ``designed`` (text by ``devices/NAME/FILE``) are the designed ones. Long work is spread over the machine's processors.
+    """
+
+    def one(name: str) -> Stands:
+        own = {
+            file: designed[f"devices/{name}/{file}"] for file in system(configs[name].nos).configurations(configs[name])
+        }
+        return stands(configs[name], own, texts[name])
+
+    return dict(zip(texts, spread(one, list(texts)), strict=True))
+
+
+def saved(
+    designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts], *, why: bool = True
+) -> dict[str, Stands]:
+    """How each switch stands of which there are texts; those of other devices are left alone. ``why``: see ``stands``.
+
+    Texts are read without their secrets (``model.config.gate``), and so are designed ones, in which ``extra`` may hold a value.
+
+    Raises ``InputError`` where all texts are of other devices: nothing would be compared, and everything seem to be well.
+    """
+    gate = Gate()
+
+    def one(name: str) -> Stands:
+        config = designed[name]
+        rendered = system(config.nos).files(config)
+        own = {file: gate.text(name, rendered[file]) for file in system(config.nos).configurations(config)}
+        return stands(config, *_matched(own, list(system(config.nos).trees(config)), texts[name]), why=why)
+
+    names = [name for name in designed if captured.get(name)]
+    texts = {name: {path: gate.text(name, text) for path, text in captured[name].items()} for name in names}
+    if captured and not names:
+        shown = f"{', '.join(list(captured)[:4])}{', …' if len(captured) > 4 else ''}"
+        what = f"no configuration of a switch of the design is here, only of {shown}"
+        raise InputError(
+            [Problem(NetworkPart(next(iter(captured))), what, "call each folder as the design calls the switch")]
+        )
+    return dict(zip(names, spread(one, names), strict=True))
+
+
+def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, str]]:
+    """The files of a build folder that hold switches' configurations: path to device and file name."""
+    return {
+        f"devices/{name}/{file}": (name, file)
+        for name, config in configs.items()
+        for file in system(config.nos).configurations(config)
+    }
+
+
+def _matched(
+    own: dict[str, str], shown: Sequence[str], texts: Texts
+) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+    """Designed texts, and those that were saved of the same: by file name as railweave writes them, else by their form.
+
+    ``shown`` are the files that a device shows when it is asked for its configuration; some are given in several what they show in one text.
+    """
+    found = {Path(path).name: (path, text) for path, text in texts.items() if Path(path).name in own}
+    if found:
+        return own, found
+    documents = [file for file in own if file.endswith(".json")]
+    lines = [file for file in shown if file not in documents]
+    for path, text in texts.items():
+        if documents and text.lstrip().startswith("{"):
+            found[documents[-1]] = (path, text)
+        elif lines:
+            own = {**{file: own[file] for file in documents}, lines[-1]: "".join(own[file] for file in lines)}
+            found[lines[-1]] = (path, text)
+    return own, found
+
+
+def _same(designed: str, found: str) -> bool:
+    """Whether a text is the designed one, but for values in the place of secrets."""
+    if designed == found:
+        return True
+    one, other = designed.splitlines(), found.splitlines()
+    return len(one) == len(other) and all(
+        line == there or ("<secret:" in line and alike(line, there) is None)
+        for line, there in zip(one, other, strict=True)
+    )
+
+
+def _unlike(designed: str, found: str) -> list[str]:
+    """The designed lines with a secret in whose place a value stands, of texts that are the same but for those."""
+    if designed == found:
+        return []
+    pairs = zip(designed.splitlines(), found.splitlines(), strict=True)
+    return [line.strip() for line, there in pairs if line != there]
+
+
+def _whole(text: str) -> str:
+    """The text, which has something in it. Raises ``RenderError`` for an empty one."""
+    if not text.strip():
+        raise RenderError("it is empty", 1)
+    return text
+
+
+def _finding(device: str, cause: Cause, path: str) -> Finding:
+    fields = differs.foremost(cause.fields)
+    statement = cause.designed or cause.found
+    by_words = differs.of_statement(statement)
+    rule = differs.of_field(fields[0]) if fields else by_words
+    if by_words is TEXT:  # names of terms stand in descriptions on some systems
+        rule = by_words
+    elif not fields and cause.kind == "add":
+        rule = by_words if differs.lets_in(statement) else EXTRA
+    what = f"{_said(cause)}{_changes(fields)}"
+    return rule.finding(device, what, file=path, line=cause.line)
+
+
+def _said(cause: Cause) -> str:
+    if cause.kind == "remove" or cause.designed.startswith(f"{cause.found} / "):
+        return f"`{_short(cause.designed)}` is missing"
+    if cause.kind == "add" or cause.found.startswith(f"{cause.designed} / "):
+        return f"`{_short(cause.found)}` is not designed"
+    if cause.kind == "move":
+        return f"`{_short(cause.found)}` stands in another place than in the design"
+    return f"`{_short(cause.found)}`, and the design has `{_short(cause.designed.rpartition(' / ')[2])}`"
+
+
+def _changes(fields: list[FieldDifference]) -> str:
+    if not fields:
+        return ""
+    one = fields[0]
+    more = f" and {len(fields) - 1} more" if len(fields) > 1 else ""
+    return f" ({' '.join(one.place).replace('_', ' ')}: {_value(one.old)} becomes {_value(one.new)}{more})"
+
+
+def _value(value: object) -> str:
+    if value is None or value in ("", [], {}):
+        return "nothing"
+    if isinstance(value, dict):
+        return "an entry"
+    return _short(", ".join(map(str, cast("list[object]", value))) if isinstance(value, list) else str(value))
+
+
+def _short(text: str, most: int = 100) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

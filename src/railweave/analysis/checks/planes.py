@@ -1,0 +1,64 @@
+"""Rules about planes of NICs with several ports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from railweave.analysis.routing.ports import nic_number
+from railweave.counting import counted
+from railweave.model.findings.registry import Found, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.analysis.checks.subject import Subject
+
+
+@check(
+    "no-common-plane",
+    "error",
+    applies="network",
+    why="planes have no link between them, so these NICs cannot send to each other, and a job on both servers fails",
+    fix="bring up a port that `status:` names, or mark one of the two servers in `status:` as well",
+)
+def no_common_plane(subject: Subject) -> Iterator[Found]:
+    """Any two NICs of a fabric with planes, of two servers and one tenant, have ports in one plane that are not absent by `status:`."""
+    if not subject.network.absent:
+        return
+    for by_planes in _nics_by_planes(subject).values():
+        for (planes, nics), (others, far) in combinations(by_planes.items(), 2):
+            first = next(((a, b) for a in nics for b in far if a[0] != b[0]), None)
+            if first is None or not planes.isdisjoint(others):
+                continue
+            (here, near), (there, end) = first
+            own, theirs = (Counter(server for server, _ in side) for side in (nics, far))
+            more = len(nics) * len(far) - sum(own[server] * theirs[server] for server in own) - 1
+            yield Found(
+                f"{here}:{near}",
+                f"it has ports only in {_words(planes)}, and {there}:{end} only in {_words(others)}: no plane is alive at both"
+                + (f"; the same holds for {counted(more, 'more pair')} of NICs" if more else ""),
+            )
+
+
+def _nics_by_planes(subject: Subject) -> dict[tuple[str, str], dict[frozenset[str], list[tuple[str, str]]]]:
+    """By fabric and tenant, the NICs that are there by the planes that their ports are in: server, and name of the first port."""
+    network = subject.present
+    planes: dict[tuple[str, str, str, int], set[str]] = {}
+    first: dict[tuple[str, str, str, int], str] = {}
+    for server in network.servers:
+        for nic in server.nics:
+            if network.fabric(nic.fabric).adapters:
+                key = (server.name, nic.tenant, *nic_number(network, nic))
+                planes.setdefault(key, set()).add(network.plane_of(nic))
+                first.setdefault(key, nic.name)
+    found: dict[tuple[str, str], dict[frozenset[str], list[tuple[str, str]]]] = {}
+    for (server, tenant, fabric, number), own in planes.items():
+        group = found.setdefault((fabric, tenant), {})
+        group.setdefault(frozenset(own), []).append((server, first[server, tenant, fabric, number]))
+    return found
+
+
+def _words(planes: frozenset[str]) -> str:
+    return " and ".join(sorted(planes))

@@ -1,0 +1,240 @@
+"""Rules about what the control plane does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from railweave.analysis.routing.table import UNREACHABLE
+from railweave.model.config.addresses import Address, Prefix
+from railweave.model.findings.registry import Found, Rule, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from railweave.analysis.checks.subject import Subject
+    from railweave.analysis.routing.table import Routes
+    from railweave.model.findings import Finding
+
+EVERY_FAULT_UP_TO = 64
+"""Networks of up to this many switches have every single fault tried; of larger ones ``SAMPLED_FAULTS``, evenly spread."""
+
+SAMPLED_FAULTS = 24
+MOST_SHOWN = 20
+
+
+def _unreached(subject: Subject, routes: Routes) -> list[tuple[str, str]]:
+    """(leaf, prefix) without a route; leaves that are down themselves do not count."""
+    found: list[tuple[str, str]] = []
+    for leaf, remote in subject.remote.items():
+        if leaf not in routes.down:
+            lost = remote.places[routes.fibs[leaf].group[remote.places] == UNREACHABLE]
+            found += [(leaf, routes.prefixes[place]) for place in cast("list[int]", lost.tolist())]
+    return found
+
+
+@check(
+    "unreachable",
+    "error",
+    applies="network",
+    why="servers there cannot be reached from this leaf",
+    fix="compare policies and sessions of both leaves and the spines between them",
+)
+def unreachable(subject: Subject) -> Iterator[Found]:
+    """Every leaf reaches every server prefix of its fabric."""
+    by_leaf: dict[str, list[str]] = {}
+    for leaf, prefix in _unreached(subject, subject.routes):
+        by_leaf.setdefault(leaf, []).append(prefix)
+    for leaf, prefixes in list(by_leaf.items())[:MOST_SHOWN]:
+        yield Found(
+            leaf, f"no route to {prefixes[0]}" + (f" and {len(prefixes) - 1} more prefixes" if prefixes[1:] else "")
+        )
+
+
+@check(
+    "path-color",
+    "error",
+    applies="network",
+    why="queue pairs of different colors would share an uplink while another stays idle",
+    fix="check the color of the group, the community and fabric-advertise or the import policy, on both ends",
+)
+def path_color(subject: Subject) -> Iterator[Found]:
+    """A prefix of a path color leaves every other leaf by that color's uplinks, all of them and no others."""
+    network, routes = subject.present, subject.routes
+    cut, elsewhere = _cut_colors(subject)
+    apart = _Apart(subject) if subject.network.absent else None
+    for leaf, remote in subject.remote.items():
+        fabric = network.fabric(network.switch(leaf).fabric)
+        group = routes.fibs[leaf].group[remote.places]
+        checked = ~np.isin(remote.places, elsewhere)
+        for color in fabric.colors:
+            wanted = {c.name for c in network.cables_of(leaf) if c.kind == "fabric" and c.color == color.index}
+            if (leaf, color.index) in cut or (subject.network.absent and not wanted):
+                continue
+            mine = (remote.colors == color.index) & checked
+            if apart:
+                mine &= ~np.isin(remote.places, apart.places(leaf, color.index))
+            for number in cast("list[int]", np.unique(group[mine]).tolist()):
+                found = set(routes.groups[number]) if number >= 0 else wanted
+                if found == wanted:
+                    continue
+                places = cast("list[int]", remote.places[mine & (group == number)].tolist())
+                more = f" and {len(places) - 1} more prefixes" if places[1:] else ""
+                yield Found(
+                    leaf,
+                    f"{routes.prefixes[places[0]]}{more} ({color.name}) leave by {', '.join(sorted(found))} "
+                    f"instead of {', '.join(sorted(wanted))}",
+                )
+
+
+class _Apart:
+    """Which leaves a path color joins no more, while parts are absent by ``status:``: no spine of the color is above both, and no super-spine.
+
+    What joins sites counts as one.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        network, index = subject.present, subject.routes.index
+        links = [one for one in network.cables if one.kind == "fabric"]
+        above: dict[str, set[str]] = {}
+        for one in links:
+            if one.color is None:
+                top = one.b.device if network.switch(one.b.device).role == "super-spine" else "between sites"
+                above.setdefault(one.a.device, set()).add(top)
+        tops: dict[tuple[str, int], set[str]] = {}
+        for one in links:
+            if one.color is not None:
+                tops.setdefault((one.a.device, one.color), set()).update({one.b.device}, above.get(one.b.device, ()))
+        self._tops = {key: frozenset(found) for key, found in tops.items()}
+        self._places: dict[tuple[int, frozenset[str]], list[int]] = {}
+        for segment in network.segments:
+            for subnet in segment.subnets:
+                if subnet.color is not None and subnet.routed_by in index:
+                    found = self._tops.get((segment.leaf, subnet.color), frozenset())
+                    self._places.setdefault((subnet.color, found), []).append(index[subnet.routed_by])
+
+    def places(self, leaf: str, color: int) -> list[int]:
+        """The prefixes of a color to which it does not lead from a leaf."""
+        mine = self._tops.get((leaf, color), frozenset())
+        groups = (places for (other, tops), places in self._places.items() if other == color and mine.isdisjoint(tops))
+        return [one for places in groups for one in places]
+
+
+def _cut_colors(subject: Subject) -> tuple[set[tuple[str, int]], NDArray[np.int64]]:
+    """Path colors that have lost a link of a leaf by ``status:``, as leaf and color, and the prefixes that follow the color there.
+
+    Their traffic takes other colors in part, as it does after any fault. A spine that is absent is none of these: it leaves the same links of
+    a color everywhere.
+    """
+    whole, absent = subject.network, subject.network.absent
+    named = {one.name for one in whole.not_active}
+    cut = {
+        (cable.a.device, cable.color)
+        for cable in whole.cables
+        if cable.name in named and cable.color is not None and not {cable.a.device, cable.b.device} & absent
+    }
+    index = subject.routes.index
+    places = [
+        index[subnet.routed_by]
+        for segment in whole.segments
+        for subnet in segment.subnets
+        if (segment.leaf, subnet.color) in cut and subnet.routed_by in index
+    ]
+    return cut, np.array(places, dtype=np.int64)
+
+
+@check(
+    "leaf-transit",
+    "error",
+    applies="network",
+    why="the spine may send traffic of others through this leaf, whose uplinks are not made for it",
+    fix="restore the no-transit term of its export policy",
+)
+def leaf_transit(subject: Subject) -> Iterator[Found]:
+    """A leaf advertises to spines only the prefixes that it originates."""
+    network, routes = subject.network, subject.routes
+    own = {leaf: np.isin(np.arange(len(routes.prefixes)), _designed(subject, leaf)) for leaf in subject.remote}
+    for (spine, link), received in routes.received.items():
+        leaf = network.cable(link).a.device
+        if spine == leaf or leaf not in own:  # a leaf's own end, or a link between spine and super-spine
+            continue
+        foreign = np.flatnonzero(received & ~own[leaf]).tolist()
+        if foreign:
+            more = (
+                f" and {len(foreign) - 1} more prefixes it only learned" if foreign[1:] else ", which it only learned"
+            )
+            yield Found(leaf, f"advertises {routes.prefixes[foreign[0]]} to {spine}{more}")
+
+
+def _designed(subject: Subject, leaf: str) -> list[int]:
+    """The places of what a leaf originates by design: its server prefixes, its loopback and tunnel endpoints."""
+    switch, index = subject.network.switch(leaf), subject.routes.index
+    prefixes = [Prefix(subnet.prefix) for segment in subject.network.segments_of(leaf) for subnet in segment.subnets]
+    addresses = [switch.loopback, *(one.address for one in switch.endpoints)] if switch.loopback else []
+    prefixes += [Address(address).prefix for address in addresses]
+    return [index[prefix] for prefix in prefixes if prefix in index]
+
+
+SINGLE_FAULT_SAMPLED = Rule(
+    id="single-fault-sampled",
+    severity="info",
+    applies="network",
+    holds="Every single fault is tried.",
+    why="the faults that were left out differ from these only in the leaf or spine that they concern",
+)
+NO_REDUNDANCY = Rule(
+    id="no-redundancy",
+    severity="warning",
+    applies="network",
+    holds="Leaves have more than one uplink.",
+    why="when the uplink fails, there is no other path",
+    fix="add a spine or a second link",
+)
+ONE_MORE_FAULT = Rule(
+    id="one-more-fault",
+    severity="warning",
+    applies="network",
+    holds="While the parts that `status:` names are absent, no failure of one more link, spine or super-spine cuts servers off.",
+    why="until those parts are active, one failure cuts servers off",
+    fix="bring up the parts that `status:` names, or keep jobs away from these servers",
+)
+
+
+@check(
+    "single-fault",
+    "error",
+    applies="network",
+    why="one failure cuts servers off",
+    fix="give every prefix a backup color, or every leaf a second spine",
+    slow=True,
+)
+def single_fault(subject: Subject) -> Iterator[Found | Finding]:
+    """With any one link, spine or super-spine down, every leaf has a route to every prefix whose own leaf is up."""
+    network = subject.present
+    faults = [cable.name for cable in network.cables if cable.kind == "fabric"]
+    faults += [switch.name for switch in network.switches if switch.role != "leaf"]
+    step = max(1, len(faults) // SAMPLED_FAULTS) if len(network.switches) > EVERY_FAULT_UP_TO else 1
+    if step > 1:
+        yield SINGLE_FAULT_SAMPLED.finding(
+            network.name, f"{len(faults[::step])} of {len(faults)} single faults were tried"
+        )
+    single = {fabric.name for fabric in network.fabrics if _uplinks(subject, fabric.name) <= 1}
+    for fault in faults[::step]:
+        lost = _unreached(subject, subject.control_plane.routes([fault]))
+        lost = [(leaf, prefix) for leaf, prefix in lost if network.switch(leaf).fabric not in single]
+        if lost:
+            what = f"when it is down, {lost[0][0]} has no route to {lost[0][1]} ({len(lost)} lost routes in all)"
+            yield ONE_MORE_FAULT.finding(fault, what) if subject.network.absent else Found(fault, what)
+    for fabric in sorted(single):
+        if _uplinks(subject, fabric):
+            yield NO_REDUNDANCY.finding(fabric, "every leaf has one uplink: any fault on it cuts its servers off")
+
+
+def _uplinks(subject: Subject, fabric: str) -> int:
+    """The most uplinks that a leaf has: leaves are alike, but for links that are absent."""
+    network = subject.present
+    leaves = [one.name for one in network.switches if one.fabric == fabric and one.role == "leaf"]
+    return max((sum(cable.kind == "fabric" for cable in network.cables_of(leaf)) for leaf in leaves), default=0)

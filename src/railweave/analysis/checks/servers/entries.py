@@ -1,0 +1,231 @@
+"""What a file states, entry by entry, whatever its form; and two such lists compared.
+
+An entry is a route, a variable, a NIC: its fields by name, each on its line. Entries with a key are the same where the key
+is; others (routes, rules, addresses) are paired with the one that they have most in common with, so that a changed field
+is named as such.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from railweave.model.findings.registry import Rule
+
+MOST_PAIRED = 300
+"""Of entries without a key, so many are compared each with each; where there are more, they are missing or not designed."""
+
+MOST_ALIGNED = 5000
+"""Lines of a text in which the place of what is missing is looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """What an entry is: what it is called, the rule of its fields, and the rules of those that have another subject.
+
+    ``names`` are what fields are called in findings. ``ordered``: the order of entries counts.
+    """
+
+    called: str
+    rule: Rule
+    rules: Mapping[str, Rule] = field(default_factory=dict[str, "Rule"])
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    ordered: bool = False
+
+    def of(self, name: str) -> Rule:
+        """The rule of a field."""
+        return self.rules.get(name, self.rule)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a file. ``whose`` is what it belongs to (an interface, a section); ``lines`` are those of its fields."""
+
+    kind: Kind
+    fields: dict[str, str]
+    line: int
+    key: str | None = None
+    whose: str = ""
+    lines: dict[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def title(self) -> str:
+        """What it is called in a finding: without a key, by its fields."""
+        words = self.key if self.key is not None else " ".join(f"{name} {value}" for name, value in self.fields.items())
+        return f"{self.kind.called} {words}" + (f" of {self.whose}" if self.whose else "")
+
+    def line_of(self, name: str) -> int:
+        """The line of a field."""
+        return self.lines.get(name, self.line)
+
+
+class Difference(NamedTuple):
+    """Something that is not as designed: the rule it breaks, a sentence, the line.
+
+    ``gone`` is the line of the designed text that is missing: ``line`` is then a guess, and ``placed`` knows better.
+    """
+
+    rule: Rule
+    what: str
+    line: int
+    gone: int = 0
+
+
+def differences(designed: Sequence[Entry], found: Sequence[Entry]) -> list[Difference]:
+    """What is found otherwise than designed."""
+    there: dict[tuple[Kind, str], list[Entry]] = {}
+    for one in found:
+        there.setdefault((one.kind, one.whose), []).append(one)
+    groups: dict[tuple[Kind, str], list[Entry]] = {}
+    for one in designed:
+        groups.setdefault((one.kind, one.whose), []).append(one)
+    made: list[Difference] = []
+    last = 1
+    for group in dict.fromkeys([*groups, *there]):
+        wanted, has = groups.get(group, []), there.get(group, [])
+        pairs = _paired(wanted, has)
+        last = has[0].line if has else last  # where what is missing should stand, or as near to it as can be said
+        for one in wanted:
+            other = pairs.get(id(one))
+            if other is None:
+                made.append(Difference(_first_rule(one), f"{one.title}{_with(one)} is missing", last, one.line))
+            else:
+                last = other.line
+                made += _of_fields(one, other)
+        taken = {id(other) for other in pairs.values()}
+        for other in has:
+            if id(other) not in taken:
+                what = f"{other.title}{_with(other)} is not designed"
+                made.append(Difference(_first_rule(other), what, other.line))
+        if group[0].ordered:
+            made += _in_order(wanted, has, pairs)
+    return made
+
+
+def placed(made: Sequence[Difference], designed: str, found: str) -> list[Difference]:
+    """The same by line, what is missing on the line where it stood: that of what follows it now."""
+    if not any(one.gone for one in made):
+        return sorted(made, key=lambda one: one.line)
+    old, new = designed.splitlines(), found.splitlines()
+    if max(len(old), len(new)) > MOST_ALIGNED:
+        return sorted(made, key=lambda one: one.line)
+    match = SequenceMatcher(None, old, new, autojunk=False)
+    where: dict[int, int] = {}
+    for _, begin, end, at, to in match.get_opcodes():
+        where |= {begin + 1 + step: 1 + min(at + step, max(at, to - 1)) for step in range(end - begin)}
+    there = [one._replace(line=min(where.get(one.gone, 1), len(new))) if one.gone else one for one in made]
+    return sorted(there, key=lambda one: one.line)
+
+
+def in_sequence(
+    designed: Sequence[tuple[int, str]], found: Sequence[tuple[int, str]], rule: Callable[[str], Rule]
+) -> Iterator[Difference]:
+    """Commands (line, text) whose order counts: each stretch that differs, by the ``rule`` of what stands there."""
+    if max(len(designed), len(found)) > MOST_ALIGNED:
+        what = f"{len(found)} commands stand in place of {len(designed)}"
+        yield Difference(rule(""), what, found[0][0] if found else 1)
+        return
+    match = SequenceMatcher(None, [text for _, text in designed], [text for _, text in found], autojunk=False)
+    for tag, begin, end, at, to in match.get_opcodes():
+        if tag == "equal":
+            continue
+        old, new = [text for _, text in designed[begin:end]], [text for _, text in found[at:to]]
+        line = found[at][0] if at < to else found[max(0, at - 1)][0] if found else 1
+        if not new:
+            what = f"`{_short(old)}` is missing"
+        elif not old:
+            what = f"`{_short(new)}` is not designed"
+        else:
+            what = f"`{_short(new)}` stands in place of `{_short(old)}`"
+        yield Difference(rule(" ".join([*new, *old])), what, line, 0 if new else designed[begin][0])
+
+
+def _short(texts: Sequence[str]) -> str:
+    more = f" … ({len(texts)} lines)" if len(texts) > 1 else ""
+    return shown(texts[0]) + more
+
+
+def shown(text: str, most: int = 120) -> str:
+    """A value in a sentence, shortened where it is long."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _paired(designed: Sequence[Entry], found: Sequence[Entry]) -> dict[int, Entry]:
+    """Of entries of one kind, the one found for each designed one, by its identity."""
+    pairs: dict[int, Entry] = {}
+    for same in (_whole, _by_key):
+        taken = {id(one) for one in pairs.values()}
+        waiting: dict[object, list[Entry]] = {}
+        for one in reversed(found):
+            if id(one) not in taken and (word := same(one)) is not None:
+                waiting.setdefault(word, []).append(one)
+        for one in designed:
+            if id(one) not in pairs and (word := same(one)) is not None and waiting.get(word):
+                pairs[id(one)] = waiting[word].pop()
+    taken = {id(one) for one in pairs.values()}
+    left = [one for one in designed if id(one) not in pairs and len(one.fields) > 1]
+    right = [one for one in found if id(one) not in taken and len(one.fields) > 1]
+    if len(left) <= MOST_PAIRED and len(right) <= MOST_PAIRED:
+        ranked = sorted(
+            ((alike, -abs(place - at), place, at) for place, one in enumerate(left) for at, other in enumerate(right)
+             if 2 * (alike := len(one.fields.items() & other.fields.items())) >= len(one.fields)),
+            reverse=True,
+        )  # fmt: skip
+        used: set[tuple[str, int]] = set()
+        for _, _, place, at in ranked:
+            if ("left", place) not in used and ("right", at) not in used:
+                used |= {("left", place), ("right", at)}
+                pairs[id(left[place])] = right[at]
+    return pairs
+
+
+def _whole(one: Entry) -> object:
+    return one.key, tuple(sorted(one.fields.items()))
+
+
+def _by_key(one: Entry) -> object:
+    return one.key
+
+
+def _of_fields(one: Entry, other: Entry) -> Iterator[Difference]:
+    title = one.title
+    if one.key != other.key and one.fields == other.fields:
+        yield Difference(_first_rule(one), f"{title} is called {other.key}", other.line)
+    last = other.line
+    for name in dict.fromkeys([*one.fields, *other.fields]):
+        old, new = one.fields.get(name), other.fields.get(name)
+        last = other.line_of(name) if new is not None else last
+        if old == new:
+            continue
+        called = one.kind.names.get(name, name)
+        if new is None:
+            what = f"{title}: {called} {shown(old or '')} is missing"
+        elif old is None:
+            what = f"{title}: {called} {shown(new)} is not designed"
+        elif name == "value":
+            what = f"{title} is {shown(new) or 'empty'}, not {shown(old) or 'empty'}"
+        else:
+            what = f"{title}: {called} is {shown(new) or 'empty'}, not {shown(old) or 'empty'}"
+        yield Difference(one.kind.of(name), what, last, one.line_of(name) if new is None else 0)
+
+
+def _with(one: Entry) -> str:
+    """The value of an entry that has a key and nothing else."""
+    return f" ({shown(one.fields['value'])})" if one.key is not None and set(one.fields) == {"value"} else ""
+
+
+def _first_rule(one: Entry) -> Rule:
+    return one.kind.of("value") if "value" in one.fields else one.kind.rule
+
+
+def _in_order(designed: Iterable[Entry], found: Sequence[Entry], pairs: Mapping[int, Entry]) -> Iterator[Difference]:
+    wanted = [pairs[id(one)] for one in designed if id(one) in pairs]
+    places = {id(one): place for place, one in enumerate(wanted)}
+    has = [one for one in found if id(one) in places]
+    moved = next((other for one, other in zip(wanted, has, strict=True) if one is not other), None)
+    if moved is not None:
+        yield Difference(_first_rule(moved), f"{moved.title} stands in another place than designed", moved.line)

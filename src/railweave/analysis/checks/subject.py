@@ -1,0 +1,96 @@
+"""What a check of a network looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.errors import UnsettledError
+from railweave.model.device.build import device_config
+from railweave.model.network.status import present
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.analysis.routing.table import Routes
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
+
+
+@dataclass(frozen=True)
+class Remote:
+    """Prefixes of other leaves: their places in ``Routes.prefixes``, and their color indexes (0: not colored)."""
+
+    places: NDArray[np.int64]
+    colors: NDArray[np.int64]
+
+
+@dataclass
+class Subject:
+    """A network with everything derived from it, each worked out once when a check asks for it.
+
+    ``configs`` may be given in place of those that follow from the network: a running configuration, or a changed one.
+    """
+
+    network: Network
+    configs: dict[str, DeviceConfig]
+
+    @staticmethod
+    def of(network: Network) -> Subject:
+        """The subject whose configurations are the designed ones."""
+        return Subject(network, {switch.name: device_config(network, switch.name) for switch in network.switches})
+
+    @cached_property
+    def control_plane(self) -> ControlPlane:
+        """The control plane of the configurations."""
+        return ControlPlane(self.configs.values(), self.network.absent)
+
+    @property
+    def routes(self) -> Routes:
+        """The forwarding tables with nothing down but what is absent by `status:`. Raises ``UnsettledError``."""
+        if isinstance(self._settled, UnsettledError):
+            raise self._settled
+        return self._settled
+
+    @cached_property
+    def _settled(self) -> Routes | UnsettledError:
+        """The tables, or the reason why there are none: both take long to find."""
+        try:
+            return self.control_plane.routes()
+        except UnsettledError as error:
+            return error
+
+    @cached_property
+    def present(self) -> Network:
+        """The network without what is absent by ``status:``."""
+        return present(self.network)
+
+    @cached_property
+    def remote(self) -> dict[str, Remote]:
+        """What each leaf must reach: live prefixes of the other leaves of its fabric or rail plane, and of its tenants."""
+        network, index = self.present, self.routes.index
+        live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
+        rows: dict[tuple[str, str, str], list[tuple[int, int, str]]] = {}
+        for segment in network.segments:
+            if segment.key in live or segment.edge:
+                plane = network.switch(segment.leaf).plane
+                rows.setdefault((segment.fabric, plane, segment.tenant), []).extend(
+                    (index[subnet.routed_by], subnet.color or 0, segment.leaf)
+                    for subnet in segment.subnets
+                    if subnet.routed_by in index
+                )
+        result: dict[str, Remote] = {}
+        for leaf in network.switches:
+            if leaf.role == "leaf":
+                groups = dict.fromkeys(one.tenant for one in network.segments_of(leaf.name) if one.subnets) or {
+                    "": None
+                }
+                there = [row for tenant in groups for row in rows.get((leaf.fabric, leaf.plane, tenant), [])]
+                others = [(place, color) for place, color, owner in there if owner != leaf.name]
+                table = np.array(others, dtype=np.int64).reshape(-1, 2)
+                result[leaf.name] = Remote(table[:, 0], table[:, 1])
+        return result

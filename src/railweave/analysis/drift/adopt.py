@@ -1,0 +1,162 @@
+"""Take statements that only devices have into the fabric file: under ``extra:`` of their role, or of one switch under ``overrides``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import yaml
+
+from railweave.errors import FileLine, InputError, Problem, RenderError
+from railweave.model.config.apply import merged
+from railweave.model.config.gate import named
+from railweave.model.intent.names import expand
+from railweave.systems import system
+from railweave.writing import write_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from railweave.analysis.drift.drift import Drift
+    from railweave.model.config.tree import Node
+    from railweave.model.network.model import Network
+
+_KEYS = {"leaf": "leaf", "spine": "spine", "super-spine": "super_spine", "dci": "dci"}
+"""The key of a role in a fabric of the fabric file."""
+
+
+def adopt_into(file: Path, network: Network, found: Drift) -> list[str]:
+    """Write statements that switches have, and the design has not, into the fabric file; what was adopted, and what was not.
+
+    What every switch of a role has goes under ``extra`` of the role, what some have under ``overrides.devices`` of each. A switch
+    that has an ``extra`` of its own does not get its role's: where both would be needed nothing is adopted for it.
+
+    The file keeps its comments and its order; it is written whole or not at all. Raises ``InputError`` for a build folder, and
+    for a file whose ``extra:`` does not take them.
+    """
+    if not file.is_file():
+        fix = "name the fabric file that it was built from"
+        raise InputError([Problem(FileLine(str(file)), "--adopt writes a fabric file", fix)])
+    said: list[str] = []
+    wanted: dict[tuple[tuple[str, ...], str, str], list[Node]] = {}
+    text = file.read_text(encoding="utf-8")
+    bound, lists = _lose_an_extra(network, found), _in_lists(text)
+    for (nos, statement), devices in found.own.items():
+        shown = named(statement)
+        cause = next(one for device in found.devices for one in device.own if one.found == statement)
+        for fabric, role in sorted({(network.switch(name).fabric, network.switch(name).role) for name in devices}):
+            all_of = _alike(network, fabric, role, nos)
+            if cause.alone is None:
+                continue
+            if not all_of:  # a lab runs another system in the place of the role's
+                said.append(f"not adopted: {shown}: no {role} of fabric {fabric} runs {nos} by design")
+                continue
+            if all_of <= set(devices):
+                wanted.setdefault((("fabrics", fabric, _KEYS[role]), nos, cause.file), []).append(cause.alone)
+                for name in sorted(name for name in all_of if nos in dict(network.switch(name).extra)):
+                    wanted.setdefault((("overrides", "devices", name), nos, cause.file), []).append(cause.alone)
+                said.append(f"{shown} (extra of {role} in fabric {fabric})")
+                continue
+            for name in sorted(all_of & set(devices)):
+                if name in bound:
+                    lost = f"its role has `extra` for {nos}, which it would lose"
+                    said.append(f"not adopted: {shown} of {name}: {lost}")
+                elif name in lists:
+                    said.append(f"not adopted: {shown} of {name}, which `overrides` has in the list {lists[name]}")
+                else:
+                    wanted.setdefault((("overrides", "devices", name), nos, cause.file), []).append(cause.alone)
+                    said.append(f"{shown} (extra of {name})")
+    if wanted:
+        for (keys, nos, name), nodes in wanted.items():
+            reader = system(nos).reader
+            if reader is not None:
+                lines = named(reader.printed(name, merged(nodes))).strip("\n").split("\n")
+                text = with_extra(text, str(file), keys, nos, lines)
+        write_file(file, text)
+    return said
+
+
+def _lose_an_extra(network: Network, found: Drift) -> set[str]:
+    """Switches whose role has an ``extra`` for their system, or is about to get one: one of their own would take its place."""
+    roles = {
+        (one.fabric, one.role, one.nos)
+        for one in network.switches
+        if one.nos in network.fabric(one.fabric).role(one.role).extra
+    }
+    for (nos, _), devices in found.own.items():
+        for fabric, role in {(network.switch(name).fabric, network.switch(name).role) for name in devices}:
+            alike = _alike(network, fabric, role, nos)
+            if alike and alike <= set(devices):
+                roles.add((fabric, role, nos))
+    there = {one.name for one in network.switches if one.nos in dict(one.extra)}
+    return {one.name for one in network.switches if (one.fabric, one.role, one.nos) in roles} - there
+
+
+def _alike(network: Network, fabric: str, role: str, nos: str) -> set[str]:
+    """The switches of a role that run a system."""
+    return {one.name for one in network.switches if (one.fabric, one.role, one.nos) == (fabric, role, nos)}
+
+
+def _in_lists(text: str) -> dict[str, str]:
+    """Switches that ``overrides.devices`` has in a host list, with the list."""
+    overrides = _value(_value(yaml.compose(text, Loader=yaml.SafeLoader), "overrides"), "devices")
+    keys = [key.value for key, _ in overrides.value] if isinstance(overrides, yaml.MappingNode) else []
+    return {name: key for key in keys for name in expand(key) if name != key}
+
+
+def with_extra(text: str, file: str, keys: tuple[str, ...], nos: str, lines: list[str]) -> str:
+    """A fabric file with lines added to ``extra:`` for one system, below the keys of a role or a switch.
+
+    Raises ``InputError`` where it does not take them.
+    """
+    at = yaml.compose(text, Loader=yaml.SafeLoader)
+    wanted = [*keys, "extra", nos]
+    while wanted and (inner := _value(at, wanted[0])) is not None:
+        at = inner
+        wanted.pop(0)
+    rows = text.splitlines()
+    if isinstance(at, yaml.ScalarNode) and not wanted and at.style == "|":
+        return _in_block(rows, at, file, nos, lines)
+    if not isinstance(at, yaml.MappingNode) or at.flow_style or not wanted:
+        line = 1 if at is None else at.start_mark.line + 1
+        fix = "write it over several lines, `extra:` of a system as a block (`junos: |`), and adopt again"
+        raise InputError([Problem(FileLine(file, line), "nothing can be added to what stands here in one line", fix)])
+    column = at.start_mark.column
+    end = _end(rows, at.start_mark.line, column)
+    made = [
+        f"{' ' * (column + 2 * depth)}{key}:{' |' if depth == len(wanted) - 1 else ''}"
+        for depth, key in enumerate(wanted)
+    ]
+    indent = " " * (column + 2 * len(wanted))
+    return "\n".join([*rows[:end], *made, *(indent + line for line in lines), *rows[end:]]) + "\n"
+
+
+def _in_block(rows: list[str], at: yaml.ScalarNode, file: str, nos: str, lines: list[str]) -> str:
+    """The lines behind those of a block that stands."""
+    first = at.start_mark.line + 1
+    try:
+        system(nos).check_extra("\n".join([at.value.rstrip("\n"), *lines]))
+    except RenderError as error:
+        what = f"the statements that stand here and the new ones are not of one form: {error.what}"
+        fix = "write them all as the switch prints them, and adopt again"
+        raise InputError([Problem(FileLine(file, first), what, fix)]) from None
+    indent = len(rows[first]) - len(rows[first].lstrip())
+    end = _end(rows, first, indent)
+    return "\n".join([*rows[:end], *(" " * indent + line for line in lines), *rows[end:]]) + "\n"
+
+
+def _end(rows: list[str], start: int, column: int) -> int:
+    """The row after the last of a block that begins in a row, indented by at least so many columns."""
+    end = start + 1
+    for place in range(start + 1, len(rows)):
+        row = rows[place]
+        if row.strip() and not row.lstrip().startswith("#"):
+            if len(row) - len(row.lstrip()) < column:
+                break
+            end = place + 1
+    return end
+
+
+def _value(node: yaml.Node | None, key: str) -> yaml.Node | None:
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    return next((value for name, value in node.value if name.value == key), None)

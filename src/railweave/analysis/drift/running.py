@@ -1,0 +1,33 @@
+"""Running configurations in place of designed ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.analysis.checks.devices import saved
+from railweave.analysis.checks.subject import Subject
+from railweave.errors import FileLine, InputError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.analysis.checks.devices import Texts
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
+
+
+def running_configs(
+    network: Network, captured: Mapping[str, Texts], configs: dict[str, DeviceConfig] | None = None
+) -> dict[str, DeviceConfig]:
+    """The configuration of every switch: as it was captured, else as designed.
+
+    ``configs`` are designed configurations in place of the network's own, where those of a lab stand for them. Raises ``InputError`` for what cannot be read.
+    """
+    designed = Subject.of(network).configs if configs is None else configs
+    found = saved(designed, captured, why=False)
+    unreadable = [one for stands in found.values() for one in stands.unreadable]
+    if unreadable:
+        raise InputError(
+            [Problem(FileLine(one.file, one.line), one.what, "save it from the device again") for one in unreadable]
+        )
+    return designed | {name: one.config for name, one in found.items() if one.config}

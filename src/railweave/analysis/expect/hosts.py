@@ -1,0 +1,106 @@
+"""What must hold on a server: its NICs with their addresses and GIDs, and the rules and routes that keep paths apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from railweave.model.device.expected import Expectation
+from railweave.model.device.host import host_config
+
+if TYPE_CHECKING:
+    from railweave.model.config.addresses import Address, Prefix
+    from railweave.model.device.host_model import HostNic, HostRoute, HostRule
+    from railweave.model.network.model import Network
+
+
+@dataclass(frozen=True, slots=True)
+class PathAddress:
+    """An address of a NIC, and the routing table of its packets. By SLAAC any in ``prefix`` will do: then ``address`` is None."""
+
+    prefix: Prefix
+    address: Address | None
+    path: int
+    color: str
+    table: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nic(Expectation):
+    """A NIC that is up, with ``peer_port`` of ``peer`` at the other end of its cable. ``mtu`` is that of IP.
+
+    ``name`` is the design's, ``netdev`` its Linux interface, ``mac`` empty where it is not known yet. Each address stands as
+    a RoCE v2 GID of ``rdma``.
+    """
+
+    name: str
+    netdev: str
+    link: str
+    peer: str
+    peer_port: str
+    rdma: str
+    rdma_port: int
+    mac: str
+    speed_gbps: int
+    mtu: int
+    addresses: tuple[PathAddress, ...]
+    kind: Literal["server"] = "server"
+
+    @property
+    def said_as(self) -> str:
+        """What the server itself calls it."""
+        return self.netdev
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedHost:
+    """What must hold on one server. ``rules`` and ``routes`` are those of NICs that are there."""
+
+    device: str
+    because: tuple[str, ...]
+    nics: tuple[Nic, ...]
+    rules: tuple[HostRule, ...]
+    routes: tuple[HostRoute, ...]
+
+
+def expected_host(network: Network, name: str) -> ExpectedHost:
+    """What must hold on a server, without NICs whose cable or leaf is absent. Raises ``KeyError`` where there is no such server."""
+    config = host_config(network, name)
+    links = {end.port: cable.name for cable in network.cables for end in (cable.a, cable.b) if end.device == name}
+    because = ("servers",)
+    nics = [one for one in config.nics if not network.absent & {one.leaf, links.get(one.name, "")}]
+    there = {one.netdev for one in nics}
+    return ExpectedHost(
+        name,
+        because,
+        tuple(_nic(name, because, one, links.get(one.name, "")) for one in nics),
+        tuple(one for one in config.rules if one.dev in there),
+        tuple(one for one in config.routes if one.dev in there),
+    )
+
+
+def _nic(device: str, because: tuple[str, ...], nic: HostNic, link: str) -> Nic:
+    return Nic(
+        device=device,
+        because=because,
+        name=nic.name,
+        netdev=nic.netdev,
+        link=link,
+        peer=nic.leaf,
+        peer_port=nic.leaf_port,
+        rdma=nic.rdma,
+        rdma_port=nic.rdma_port,
+        mac="" if nic.mac_is_placeholder else nic.mac,
+        speed_gbps=nic.speed_gbps,
+        mtu=nic.mtu,
+        addresses=tuple(
+            PathAddress(
+                one.prefix,
+                None if one.origin == "slaac" else one.address,
+                one.path,
+                one.color_name,
+                one.table,
+            )
+            for one in nic.addresses
+        ),
+    )

@@ -1,0 +1,157 @@
+"""What forwarding tables show: routes with their ports, gateways with what they advertise, and the VRFs of tenants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.model.config.addresses import Address, Prefix
+from railweave.model.device.expected import Gateway, Route, SharedPrefix, Tenant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from railweave.analysis.routing.table import Routes
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.devices import Segment
+    from railweave.model.network.model import Network
+
+
+def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
+    """The segments of other leaves, in the order in which the prefixes of one serve as examples on a switch.
+
+    Leaves of the same rails come first, each kind in its order. A tenant's are there where the switch has its VRF.
+    """
+    switch = network.switch(config.name)
+    vrfs = {"", *(one.name for one in config.vrfs)}
+    away = [
+        one
+        for one in network.segments
+        if one.fabric == switch.fabric and one.leaf not in {config.name, *network.absent} and one.tenant in vrfs
+    ]
+    return sorted(away, key=lambda one: bool(switch.rails) and one.rail not in switch.rails)  # sorting is stable
+
+
+def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
+    """The prefixes of the first leaf that is reached over another switch: one per path color.
+
+    A leaf of the same rails comes first; where there is none, as in a fabric of one stripe, another leaf of the stripe.
+    """
+    for segment in example_segments(network, config):
+        found = list(_routes(network, config, routes, [segment]))
+        if any(one.ports for one in found):
+            return found
+    return []
+
+
+def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]) -> list[Route]:
+    """Return the examples as the default VRF has them: with an overlay, the tunnel endpoints of their leaf, whose paths its tenants' prefixes take."""
+    if not examples or config.overlay is None:
+        return list(examples)
+    fabric, ports = (
+        network.fabric(network.switch(config.name).fabric),
+        {one.link: one.name for one in config.interfaces},
+    )
+    return [
+        replace(
+            examples[0],
+            prefix=prefix,
+            color=fabric.color_name(one.color),
+            ports=tuple(ports[link] for link in routes.next_hops(config.name, prefix)),
+        )
+        for one in network.switch(examples[0].leaf).endpoints
+        for prefix in [Address(one.address).prefix]
+    ]
+
+
+def every_route(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
+    """The prefixes of all other leaves that a switch has a way to."""
+    fabric = network.switch(config.name).fabric
+    away = [one for one in network.segments if one.fabric == fabric and one.leaf != config.name]
+    found = {one.prefix: one for one in _routes(network, config, routes, away) if one.ports}
+    return list(found.values())
+
+
+def _routes(network: Network, config: DeviceConfig, routes: Routes, segments: list[Segment]) -> Iterator[Route]:
+    fabric = network.fabric(network.switch(config.name).fabric)
+    ports = {one.link: one.name for one in config.interfaces}
+    because = ("fabrics", fabric.name, "colors" if fabric.colors else "addressing")
+    for segment in segments:
+        for subnet in segment.subnets:
+            if subnet.routed_by in routes.index:
+                yield Route(
+                    device=config.name,
+                    because=because,
+                    prefix=subnet.routed_by,
+                    color=fabric.color_name(subnet.color),
+                    leaf=segment.leaf,
+                    ports=tuple(ports[link] for link in routes.next_hops(config.name, subnet.routed_by)),
+                )
+
+
+def gateways(network: Network, config: DeviceConfig) -> list[Gateway]:
+    """Every server-facing interface."""
+    because = ("fabrics", network.switch(config.name).fabric)
+    return [
+        Gateway(
+            device=config.name,
+            because=(*because, "router_advertisements" if one.advertisements else "addressing"),
+            name=one.name,
+            addresses=one.addresses,
+            prefixes=one.prefixes,
+            advertisements=one.advertisements,
+            vrf=one.vrf,
+        )
+        for one in config.gateways
+    ]
+
+
+def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tenant]:
+    """Every VRF with its own prefixes and those that come from other leaves."""
+    because = ("fabrics", network.switch(config.name).fabric, "tenants")
+    found: list[Tenant] = []
+    for vrf in config.vrfs:
+        own = vrf.own()
+        away = [
+            Prefix(one)
+            for one in routes.of_vrf(config.name, vrf.name)
+            if routes.shared.leaves(config.name, vrf.name, one) != (config.name,)
+        ]
+        found.append(
+            Tenant(
+                device=config.name,
+                because=because,
+                vrf=vrf.name,
+                vni=vrf.vni,
+                route_distinguisher=vrf.route_distinguisher,
+                import_targets=vrf.import_targets,
+                export_targets=vrf.export_targets,
+                own=own,
+                learned=tuple(one for one in away if one not in own),
+            )
+        )
+    return found
+
+
+def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> list[SharedPrefix]:
+    """Return the prefixes of VRFs that leaves share, but for those of gateways here, with the leaves that lead to each."""
+    because = ("fabrics", network.switch(config.name).fabric, "tenants")
+    subnets = {prefix for gateway in config.gateways for prefix in gateway.prefixes}
+    return [
+        SharedPrefix(
+            device=config.name,
+            because=because,
+            vrf=vrf.name,
+            prefix=Prefix(prefix),
+            leaves=routes.shared.leaves(config.name, vrf.name, prefix),
+        )
+        for vrf in config.vrfs
+        for prefix in sorted(routes.shared.exits.get((config.name, vrf.name), {}))
+        if prefix not in subnets
+    ]
+
+
+def bridged(config: DeviceConfig, routes: Routes) -> dict[int, tuple[str, ...]]:
+    """Return the leaves of each layer-2 network of a switch, by VNI; the switch is among them."""
+    vlans = config.mac_vrf.vlans if config.mac_vrf else ()
+    return {one.vni: routes.shared.bridged.get((config.name, one.vni), ()) for one in vlans}

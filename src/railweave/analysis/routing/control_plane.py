@@ -1,0 +1,194 @@
+"""What the control plane settles on, computed from the configurations of the devices: BGP here, IS-IS in ``isis``.
+
+A synchronous path-vector computation: devices exchange whole tables until nothing changes. Tables, and decisions that
+follow from equal ones, are kept in a memo, so that work grows with what differs. It follows the decision
+process of RFC 4271 section 9.1 with AIGP (RFC 7311) after local preference, multipath over different AS paths of equal
+length (``multipath multiple-as``, ``bestpath as-path multipath-relax``), and the rules of BGP deterministic path
+forwarding (docs/path-colors.md). Where several best routes are equal, the first session in configuration order is the
+one passed on; real routers go by router ids and addresses, which changes no preferred next hop in these fabrics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from railweave.analysis.routing.as_paths import AsPaths
+from railweave.analysis.routing.attributes import AttributeTable
+from railweave.analysis.routing.candidates import NOWHERE, Candidate, InboundSessions, candidates
+from railweave.analysis.routing.decisions import Decisions, rules_of
+from railweave.analysis.routing.forwarding import Groups, forwarding
+from railweave.analysis.routing.isis import isis_fibs
+from railweave.analysis.routing.memo import Memo
+from railweave.analysis.routing.origins import Origins, originated
+from railweave.analysis.routing.overlay import OverlayPlane, tenant_prefixes
+from railweave.analysis.routing.policy import PolicyEngine
+from railweave.analysis.routing.sessions import pair_sessions
+from railweave.analysis.routing.table import Received, Routes, empty_fib
+from railweave.errors import UnsettledError
+from railweave.model.device.bgp_model import by_policy
+from railweave.model.device.shut import without_shut_ports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from railweave.analysis.routing.advertised import Advertised
+    from railweave.analysis.routing.attributes import Mask
+    from railweave.analysis.routing.candidates import Candidates
+    from railweave.analysis.routing.forwarding import Pattern
+    from railweave.analysis.routing.table import Fib
+    from railweave.model.device.model import DeviceConfig
+
+MAXIMUM_ROUNDS = 64
+
+
+class _State(NamedTuple):
+    """What everything settled on: what groups advertise, by device and place in its configuration, and forwarding tables."""
+
+    advertised: dict[tuple[str, int], Advertised]
+    fibs: dict[str, Fib]
+
+
+class ControlPlane:
+    """The control plane of a network, given by its device configurations.
+
+    ``routes(down)`` is what it settles on with a set of links and devices down. The state without failures is kept, and
+    every other is computed from it, by the devices that lose a session or receive something else. ``absent`` are links
+    and devices that are down in every state: what the fabric file has under ``status:`` (``Network.absent``).
+    """
+
+    def __init__(self, configs: Iterable[DeviceConfig], absent: Iterable[str] = ()) -> None:
+        self.configs = {config.name: _by_policy(without_shut_ports(config)) for config in configs}
+        self.absent = frozenset(absent)
+        self.prefixes = [prefix for config in self.configs.values() for prefix in originated(config)]
+        self.prefixes += tenant_prefixes(self.configs.values())
+        self.table = AttributeTable()
+        self.groups = Groups()
+        self._place = {prefix: place for place, prefix in enumerate(self.prefixes)}
+        self._peers = pair_sessions(self.configs)
+        self._ends = {(name, peer.session.link): peer for name, peers in self._peers.items() for peer in peers}
+        self._links = {name: [peer.session.link for peer in peers] for name, peers in self._peers.items()}
+        self._receivers: dict[tuple[str, int], dict[str, None]] = {}
+        self._on_link: dict[str, list[str]] = {}
+        for name, peers in self._peers.items():
+            for peer in peers:
+                self._receivers.setdefault(peer.sender, {})[name] = None
+                self._on_link.setdefault(peer.session.link, []).append(name)
+        policies = PolicyEngine(self.prefixes, self.table)
+        memo = Memo()
+        self._rules = {name: rules_of(config, policies, memo) for name, config in self.configs.items()}
+        self._inbound = {name: InboundSessions(peers, memo) for name, peers in self._peers.items()}
+        self._origins = Origins(self.configs, self._place, len(self.prefixes))
+        self._overlay = OverlayPlane(self.configs, self.prefixes)
+        self._decisions = Decisions(self.table, policies, AsPaths(), self._place, memo)
+        self._start: _State | None = None
+
+    def routes(self, down: Iterable[str] = ()) -> Routes:
+        """The forwarding tables with ``down`` links (by name) and devices gone, besides what is absent."""
+        failed = self.absent | frozenset(down)
+        if self._start is None:
+            self._start = self._from_nothing(self.absent)
+        if failed == self.absent:
+            return self._collect(self._start, failed)
+        advertised, fibs = self._start
+        state = _State(dict(advertised), {name: fib for name, fib in fibs.items() if name not in failed})
+        lost = self._lost(failed)
+        noticing = [
+            name for name in self.configs if name in lost or not failed.isdisjoint(self._origins.server_ports[name])
+        ]
+        self._settle(state, noticing, failed, lost, self._decisions.further())
+        return self._collect(state, failed)
+
+    def _from_nothing(self, down: frozenset[str]) -> _State:
+        """What everything settles on without knowing any other state."""
+        nothing = self._decisions.nothing
+        advertised = {
+            (name, place): nothing
+            for name, config in self.configs.items()
+            for place in range(len(config.bgp.groups) if config.bgp else 0)
+        }
+        state = _State(advertised, {})
+        self._settle(state, list(self.configs), down, self._lost(down), self._decisions)
+        return state
+
+    def _lost(self, down: frozenset[str]) -> dict[str, set[int]]:
+        """The places of the sessions that each device loses."""
+        ends = [(name, link) for link in down for name in self._on_link.get(link, ())]
+        for name in down:
+            for peer in self._peers.get(name, ()):
+                ends += [(name, peer.session.link), (peer.device, peer.session.link)]
+        lost: dict[str, set[int]] = {}
+        for name, link in ends:
+            lost.setdefault(name, set()).add(self._ends[name, link].row)
+        return lost
+
+    def _settle(
+        self,
+        state: _State,
+        dirty: Iterable[str],
+        down: frozenset[str],
+        lost: Mapping[str, set[int]],
+        decisions: Decisions,
+    ) -> None:
+        """Let devices advertise to their neighbors what changed, until nothing does; then work out tables that may have."""
+        chosen: dict[str, tuple[Pattern, Candidates]] = {}
+        for _ in range(MAXIMUM_ROUNDS):
+            changed: dict[tuple[str, int], Advertised] = {}
+            for name in dirty:
+                if name in down:
+                    continue
+                choice = candidates(self._inbound[name], state.advertised, lost.get(name, ()), decisions.memo)
+                local = self._origins.local(self.configs[name], down)
+                outcome = decisions.decide(self._rules[name], local, choice)
+                chosen[name] = outcome.pattern, choice
+                for place, one in enumerate(decisions.advertised_by_group(outcome, choice)):
+                    if one is not state.advertised[name, place]:
+                        changed[name, place] = one
+            if not changed:
+                break
+            state.advertised.update(changed)
+            dirty = {name: None for sender in changed for name in self._receivers.get(sender, ())}
+        else:
+            names = ", ".join(sorted(dirty)[:4])
+            raise UnsettledError(
+                f"routes do not settle after {MAXIMUM_ROUNDS} rounds: policies of {names} contradict each other"
+            )
+        for name, (pattern, choice) in chosen.items():
+            bgp = self.configs[name].bgp
+            width = bgp.maximum_ecmp if bgp else 1
+            state.fibs[name] = forwarding(name, pattern, choice.rows, self._links[name], width, self.groups)
+
+    def _collect(self, state: _State, down: frozenset[str]) -> Routes:
+        lost = self._lost(down)
+
+        def sender(key: tuple[str, str]) -> tuple[str, int] | None:
+            end = self._ends[key]
+            return None if end.row in lost.get(key[0], ()) else end.sender
+
+        def let_in(key: tuple[str, str]) -> Mask:
+            end = self._ends[key]
+            sent = state.advertised[end.sender]
+            refused = sent.paths.loops.get(end.own_as, NOWHERE)
+            candidate = Candidate(end.via.place, sent.routes, end.via.aigp, end.via.looped, refused)
+            return self._decisions.let_in(self._rules[key[0]], candidate)
+
+        fibs = state.fibs | isis_fibs(self.configs, len(self.prefixes), down, self._origins.local, self.groups)
+
+        def live(name: str) -> Mask:
+            return self._origins.live(self.configs[name], down)
+
+        composed, holds, shared = self._overlay.compose(fibs, live, down)
+        for name in self.absent & self.configs.keys():
+            composed[name] = empty_fib(name, len(self.prefixes))
+            holds |= {(name, vrf.name): np.zeros(len(self.prefixes), np.bool_) for vrf in self.configs[name].vrfs}
+        received = Received(state.advertised, self._ends.keys(), sender, let_in)
+        return Routes(self.prefixes, self._place, composed, self.groups.members, down, received, holds, shared)
+
+
+def _by_policy(config: DeviceConfig) -> DeviceConfig:
+    """The same with groups of which all sessions have the same policies."""
+    if config.bgp is None or (bgp := by_policy(config.bgp)) is config.bgp:
+        return config
+    return replace(config, bgp=bgp)

@@ -1,0 +1,271 @@
+"""What devices decide: the best of what they receive, what they pass on, and where packets go.
+
+A decision depends on a device's rules, on what it originates, and on what it receives. Devices with equal ones, as the
+spines of a path color have, decide alike: every decision is taken once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from railweave.analysis.routing.advertised import Interned
+from railweave.analysis.routing.as_paths import EMPTY
+from railweave.analysis.routing.attributes import ALL, NONE, Attributes, as_sent
+from railweave.analysis.routing.candidates import NOWHERE
+from railweave.analysis.routing.colors import advertised, color_value, foreign_color
+from railweave.analysis.routing.forwarding import pattern
+from railweave.analysis.routing.memo import Memo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from railweave.analysis.routing.advertised import Advertised, PathColumn, RouteColumn
+    from railweave.analysis.routing.as_paths import AsPaths
+    from railweave.analysis.routing.attributes import AttributeTable, Ids, Mask, Places
+    from railweave.analysis.routing.candidates import Candidate, Candidates
+    from railweave.analysis.routing.forwarding import Pattern
+    from railweave.analysis.routing.policy import PolicyEngine, Resolved
+    from railweave.model.device.model import BgpGroup, DeviceConfig, FabricAdvertise
+
+
+_MANY = 4096
+"""Of so many routes received, those that are alike are looked for."""
+
+_FACTOR = 0x1E3779B97F4A7C15
+"""Spreads hashes: 2^64 over the golden ratio, less than a sign bit."""
+
+
+class GroupRules(NamedTuple):
+    """What a group takes and passes on; ``color`` is the value of its ``fabric_color``."""
+
+    imports: Resolved
+    exports: Resolved
+    fabric_color: str | None
+    color: str
+
+
+class CommonRules(NamedTuple):
+    """How a device decides about prefixes of others."""
+
+    groups: tuple[GroupRules, ...]
+    compare_aigp: bool
+
+
+class Rules(NamedTuple):
+    """How a device decides, apart from its name, its AS numbers and its neighbors.
+
+    ``exports_connected``: export policies see its own prefixes in the routing table; else BGP has those that ``redistribute`` lets in.
+    """
+
+    common: CommonRules
+    exports_connected: bool
+    redistribute: Resolved | None
+    advertise: tuple[FabricAdvertise, ...]
+
+
+class Decision(NamedTuple):
+    """What a device decided about some prefixes, or all: by group the routes passed on, and the candidates packets go to.
+
+    ``winner`` is the candidate that each prefix's best route is of.
+    """
+
+    passed: tuple[Ids, ...]
+    winner: NDArray[np.intp]
+    pattern: Pattern
+
+
+class Outcome(NamedTuple):
+    """What follows for all prefixes. ``learned`` are the places of those passed on from others."""
+
+    routes: tuple[RouteColumn, ...]
+    learned: NDArray[np.intp]
+    winner: NDArray[np.intp]
+    pattern: Pattern
+
+
+def rules_of(config: DeviceConfig, policies: PolicyEngine, memo: Memo) -> Rules:
+    """The rules of a device; equal ones are one object."""
+    bgp = config.bgp
+    if bgp is None:
+        return memo("no rules", lambda: Rules(CommonRules((), compare_aigp=False), False, None, ()))
+
+    def of_group(group: BgpGroup) -> GroupRules:
+        imports, exports = policies.resolved(bgp, group.import_policy), policies.resolved(bgp, group.export_policy)
+        return GroupRules(imports, exports, group.fabric_color, color_value(config, group))
+
+    common = CommonRules(tuple(map(of_group, bgp.groups)), bgp.compare_aigp)
+    connected = bgp.redistribute_connected
+    rules = Rules(
+        memo(("common rules", common), lambda: common),
+        bgp.default_accept,
+        None if connected is None else policies.resolved(bgp, connected),
+        bgp.fabric_advertise,
+    )
+    return memo(("rules", rules), lambda: rules)
+
+
+class Decisions:
+    """Decisions taken so far."""
+
+    def __init__(
+        self, table: AttributeTable, policies: PolicyEngine, paths: AsPaths, place: Mapping[str, int], memo: Memo
+    ) -> None:
+        self._table, self._policies, self._paths, self._place, self.memo = table, policies, paths, place, memo
+        self._count = policies.count
+        self._columns = Interned(paths, memo)
+        self._direct_id = np.int32(table.id_of(Attributes("direct")))
+        self._no_paths = self._columns.paths(np.full(self._count, EMPTY, dtype=np.int32))
+        self._no_prefixes = np.zeros(self._count, dtype=np.bool_)
+        no_routes = self._columns.routes(np.full(self._count, NONE, dtype=np.int32))
+        self.nothing = self._columns.advertised(no_routes, self._no_paths)
+
+    def further(self) -> Decisions:
+        """A place for more decisions beside these, which go when it is no longer used."""
+        return Decisions(self._table, self._policies, self._paths, self._place, Memo(self.memo))
+
+    def decide(self, rules: Rules, local: Mask, choice: Candidates) -> Outcome:
+        """What a device decides that originates the ``local`` prefixes."""
+        weights = tuple(map(len, choice.rows))
+        key = ("outcome", id(rules), local.tobytes(), choice.received, weights)
+        return self.memo(key, lambda: self._decide(rules, local, choice.received, weights))
+
+    def let_in(self, rules: Rules, one: Candidate) -> Mask:
+        """Which prefixes a device keeps of what it receives over a session."""
+        common = rules.common
+        return self.memo(("let in", id(common), one), lambda: self._accepted(common, (one,))[0] != NONE)
+
+    def advertised_by_group(self, outcome: Outcome, choice: Candidates) -> list[Advertised]:
+        """What a device advertises to the neighbors of each of its groups."""
+        paths = self._no_paths
+        if len(outcome.learned):
+            key = ("paths", id(outcome), choice.senders)
+            paths = self.memo(key, lambda: self._extended(outcome, choice.senders))
+        return [self._columns.advertised(routes, paths) for routes in outcome.routes]
+
+    def _decide(self, rules: Rules, local: Mask, received: tuple[Candidate, ...], weights: tuple[int, ...]) -> Outcome:
+        """Leaves of a stripe decide alike about prefixes of others: their own, and what they refuse, they do alone."""
+        common = rules.common
+        alike = tuple(one._replace(refused=NOWHERE) for one in received)
+        shared = self.memo(
+            ("shared", id(common), alike, weights),
+            lambda: self._decided(common, None, self._no_prefixes, self._accepted(common, alike), weights, ALL),
+        )
+        special = local.copy()
+        for one in received:
+            special[np.frombuffer(one.refused, np.int32)] = True
+        places = np.flatnonzero(special)
+        passed, winner, pattern = shared
+        if len(places):
+            rows, mine = self._accepted(common, received, places), local[places]
+            key = ("own", id(rules), places.tobytes(), mine.tobytes(), rows.tobytes(), weights)
+            own = self.memo(key, lambda: self._decided(common, rules, mine, rows, weights, places))
+            passed = tuple(_patched(one, places, other) for one, other in zip(passed, own.passed, strict=True))
+            winner, pattern = _patched(winner, places, own.winner), pattern.patched(places, own.pattern)
+        learned = np.zeros(self._count, dtype=np.bool_)
+        for one in passed:
+            learned |= one != NONE
+        return Outcome(tuple(map(self._columns.routes, passed)), np.flatnonzero(learned & ~local), winner, pattern)
+
+    def _decided(
+        self, common: CommonRules, rules: Rules | None, local: Mask, rows: Ids, weights: tuple[int, ...], places: Places
+    ) -> Decision:
+        """What follows for the prefixes at ``places`` from what a device accepted about them; ``local`` are its own."""
+        different = None if local.any() else _different(rows)
+        keys = self._table.keys(rows if different is None else rows[:, different[0]])
+        best, winner = np.full(len(local), NONE, dtype=np.int32), np.zeros(len(local), dtype=np.intp)
+        if len(rows):
+            winner = keys.argmin(axis=0)
+            winner = winner if different is None else winner[different[1]]
+            best = rows[winner, np.arange(len(local))]
+        if rules is not None:
+            own = np.where(local, self._direct_id, np.int32(NONE)).astype(np.int32)
+            if rules.redistribute is not None:
+                own = self._policies.apply(rules.redistribute, own, local, places)
+            elif not rules.exports_connected:
+                own[:] = NONE
+            best = np.where(local, own, best).astype(np.int32)
+        own = () if isinstance(places, slice) else (id(rules), places.tobytes(), local.tobytes())
+        key = ("passed", id(common), own, best.tobytes())
+        passed = self.memo(key, lambda: self._passed(common, rules, local, best, places))
+        found = pattern(keys, local if different is None else local[different[0]], weights)
+        return Decision(passed, winner, found if different is None else found.spread(different[1]))
+
+    def _passed(
+        self, common: CommonRules, rules: Rules | None, local: Mask, best: Ids, places: Places
+    ) -> tuple[Ids, ...]:
+        """What each group's policy lets pass, by the rules of its color if it has one."""
+        after = {
+            one: self._policies.apply(one, best, local, places) for one in {group.exports for group in common.groups}
+        }
+        own = local & (best >= 0)
+        found: list[Ids] = []
+        for group in common.groups:
+            passed = after[group.exports]
+            name, value = group.fabric_color, group.color
+            if name is not None and (passed != NONE).any():
+                kept = np.where(foreign_color(self._table, passed, value), np.int32(NONE), passed).astype(np.int32)
+                if rules is not None and not isinstance(places, slice):
+                    kept = advertised(
+                        self._table, self._place, rules.advertise, (name, value), own, kept, passed, places
+                    )
+                passed = kept
+            found.append(passed)
+        return tuple(found)
+
+    def _extended(self, outcome: Outcome, senders: tuple[tuple[int, PathColumn], ...]) -> PathColumn:
+        """The AS paths of what is passed on: those that the winners sent, with their own numbers in front."""
+        paths = np.full(self._count, EMPTY, dtype=np.int32)
+        at = outcome.learned
+        winner = outcome.winner[at]
+        sent = np.stack([column.ids for _, column in senders])[winner, at]
+        paths[at] = self._paths.extended(np.array([asn for asn, _ in senders], dtype=np.int64)[winner], sent)
+        return self._columns.paths(paths)
+
+    def _accepted(self, common: CommonRules, received: tuple[Candidate, ...], places: Places = ALL) -> Ids:
+        """What a device keeps of what it receives, a row for each candidate: loops and other colors out, then policy.
+
+        Whatever is refused is among ``places``.
+        """
+        count = self._count if isinstance(places, slice) else len(places)
+        rows = np.full((len(received), count), NONE, dtype=np.int32)
+        for row, one in zip(rows, received, strict=True):
+            if not one.looped:
+                row[:] = self._imported(common.groups[one.group], one, ignore_aigp=not common.compare_aigp)[places]
+                refused = np.frombuffer(one.refused, np.int32)
+                row[refused if isinstance(places, slice) else np.searchsorted(places, refused)] = NONE
+        return rows
+
+    def _imported(self, group: GroupRules, one: Candidate, *, ignore_aigp: bool) -> Ids:
+        def decide() -> Ids:
+            ids = self._table.map(("send", one.aigp), one.routes.ids, lambda old: as_sent(old, aigp=one.aigp))
+            if group.fabric_color is not None:
+                ids = np.where(foreign_color(self._table, ids, group.color), np.int32(NONE), ids).astype(np.int32)
+            ids = self._policies.apply(group.imports, ids, self._no_prefixes)
+            return self._table.map("ignore AIGP", ids, lambda old: replace(old, aigp=None)) if ignore_aigp else ids
+
+        color = None if group.fabric_color is None else group.color
+        return self.memo(("import", one.routes, one.aigp, group.imports, color, ignore_aigp), decide)
+
+
+def _different(rows: Ids) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """Columns that differ, and for each column its like among them: prefixes of which the same was received are decided alike.
+
+    None where hashes of columns do not tell, or there are few.
+    """
+    if rows.size < _MANY:
+        return None
+    factors = np.arange(1, len(rows) + 1, dtype=np.int64) * _FACTOR | 1
+    _, first, like = np.unique(factors @ rows.astype(np.int64), return_index=True, return_inverse=True)
+    return (first, like) if (rows[:, first][:, like] == rows).all() else None
+
+
+def _patched(column: NDArray[Any], places: NDArray[np.intp], values: NDArray[Any]) -> NDArray[Any]:
+    """A column with other values at some places."""
+    patched = column.copy()
+    patched[places] = values
+    return patched

@@ -1,0 +1,138 @@
+"""From decision keys to a forwarding table: next-hop groups, backups and reasons."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+
+from railweave.analysis.routing.attributes import NO_ROUTE, REASONS, reasons
+from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from numpy.typing import NDArray
+
+    from railweave.analysis.routing.attributes import Mask
+
+    Rows = tuple[tuple[int, ...], ...]
+    """The places of the sessions of each candidate."""
+
+    Sets = tuple[tuple[int, ...], ...]
+    """Sets of candidates, by their places."""
+
+
+_BITS = 63
+"""Rows up to this many make a number of 64 bits of each column."""
+
+
+class Groups:
+    """Next-hop groups by id; equal groups have one id."""
+
+    def __init__(self) -> None:
+        self.members: list[tuple[str, ...]] = []
+        self._ids: dict[tuple[str, ...], int] = {}
+        self._of_choices: dict[Hashable, NDArray[np.int32]] = {}
+
+    def id_of(self, links: tuple[str, ...]) -> int:
+        """The id of a group, given now if it is new."""
+        found = self._ids.get(links)
+        if found is None:
+            found = self._ids[links] = len(self.members)
+            self.members.append(links)
+        return found
+
+    def of_choice(self, device: str, width: int, sets: Sets, rows: Rows, links: Sequence[str]) -> NDArray[np.int32]:
+        """The ids of sets of candidates whose sessions are in these ``rows`` of a device, each at most ``width`` of them.
+
+        ``links`` are those of the device's sessions. Two more ids follow, for places below 0, which count from the end.
+        """
+        key = (device, width, sets, rows)
+        found = self._of_choices.get(key)
+        if found is None:
+            ids = [0] * (len(sets) + 2)
+            ids[LOCAL], ids[UNREACHABLE] = LOCAL, UNREACHABLE
+            for place, one in enumerate(sets):
+                members = rows[one[0]] if len(one) == 1 else sorted(row for candidate in one for row in rows[candidate])
+                ids[place] = self.id_of(tuple(links[row] for row in members[:width]))
+            found = self._of_choices[key] = np.array(ids, dtype=np.int32)
+        return found
+
+
+class Pattern(NamedTuple):
+    """A forwarding table by candidates: ``best`` and ``second`` have for each prefix the place of a set in ``sets``.
+
+    Places below 0 are ``UNREACHABLE`` and ``LOCAL``; ``reason`` is a code of ``REASONS``.
+    """
+
+    sets: Sets
+    best: NDArray[np.int32]
+    second: NDArray[np.int32]
+    reason: NDArray[np.uint8]
+
+    def patched(self, places: NDArray[np.intp], part: Pattern) -> Pattern:
+        """The same with a part of it anew."""
+        best, second, reason = self.best.copy(), self.second.copy(), self.reason.copy()
+        more = len(self.sets)
+        best[places] = np.where(part.best < 0, part.best, part.best + more)
+        second[places] = np.where(part.second < 0, part.second, part.second + more)
+        reason[places] = part.reason
+        return Pattern(self.sets + part.sets, best, second, reason)
+
+    def spread(self, places: NDArray[np.intp]) -> Pattern:
+        """The table of prefixes that are each like one of these."""
+        return Pattern(self.sets, self.best[places], self.second[places], self.reason[places])
+
+
+def pattern(keys: NDArray[np.int64], local: Mask, weights: tuple[int, ...]) -> Pattern:
+    """From the decision key of each candidate's route: ``keys`` has a row a candidate of ``weights`` sessions.
+
+    A prefix goes to every candidate with the best key, its backup is every candidate with the next best.
+    """
+    if local.all():
+        there, nowhere = np.full(len(local), LOCAL, np.int32), np.full(len(local), UNREACHABLE, np.int32)
+        return Pattern((), there, nowhere, np.full(len(local), REASONS.index("local"), np.uint8))
+    if not len(keys):
+        keys, weights = np.full((1, len(local)), NO_ROUTE, dtype=np.int64), (1,)
+    best = keys.min(axis=0)
+    members = (keys == best) & (best != NO_ROUTE)
+    rest = np.where(members, NO_ROUTE, keys)
+    second = rest.min(axis=0)
+    backups = (rest == second) & (second != NO_ROUTE)
+    sets, places = _sets(np.concatenate([members, backups], axis=1))
+    first, other = np.split(places, 2)
+    reason = reasons(best, second, np.array(weights) @ members)
+    return Pattern(
+        sets,
+        np.where(local, np.int32(LOCAL), first).astype(np.int32),
+        np.where(local, np.int32(UNREACHABLE), other).astype(np.int32),
+        np.where(local, np.uint8(REASONS.index("local")), reason).astype(np.uint8),
+    )
+
+
+def forwarding(name: str, found: Pattern, rows: Rows, links: Sequence[str], width: int, groups: Groups) -> Fib:
+    """One device's table: ``rows`` are the sessions of each candidate, ``links`` those of all sessions.
+
+    A next-hop group is every link of a set of candidates in the order of sessions, at most ``width``.
+    """
+    ids = groups.of_choice(name, width, found.sets, rows, links)
+    return Fib(name, ids[found.best], ids[found.second], found.reason)
+
+
+def _sets(members: Mask) -> tuple[Sets, NDArray[np.int32]]:
+    """The sets of rows that columns hold, and for each column the place of its set; columns alike are looked at once."""
+    if len(members) < _BITS:
+        columns = (np.int64(1) << np.arange(len(members))) @ members
+    else:
+        packed = np.packbits(members, axis=0).T
+        columns = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).reshape(-1)
+    _, first, inverse = np.unique(columns, return_index=True, return_inverse=True)
+    which, rows = np.nonzero(members[:, first].T)
+    bounds = cast("list[int]", np.searchsorted(which, np.arange(len(first) + 1)).tolist())
+    held = rows.tolist()
+    sets = [tuple(held[start:end]) for start, end in itertools.pairwise(bounds)]
+    empty = np.array([not one for one in sets], dtype=np.bool_)
+    places = np.where(empty, UNREACHABLE, np.cumsum(~empty) - 1).astype(np.int32)
+    return tuple(one for one in sets if one), places[inverse.reshape(-1)]

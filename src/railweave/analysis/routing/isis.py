@@ -1,0 +1,123 @@
+"""What IS-IS or OSPF settles on: shortest paths over the links that both ends run it on (ISO 10589; RFC 1195, RFC 5305; RFC 2328).
+
+Every device knows every link: one level-2 area of IS-IS; areas of OSPF are taken as one, in which a link joins those of the same area. A device sends a prefix by every link that begins a shortest path to
+one that holds it, at most as many as its next-hop groups take. Prefixes are advertised without a metric of their own.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from railweave.analysis.routing.attributes import REASONS
+from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib
+from railweave.model.device.model import OspfPort
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from railweave.analysis.routing.attributes import Mask
+    from railweave.analysis.routing.forwarding import Groups
+    from railweave.model.device.model import DeviceConfig, Isis, Ospf
+
+NO_WAY = 1 << 60
+"""Farther than any path."""
+
+
+class Adjacency(NamedTuple):
+    """A link as one end sees it: its name, who is there, and its metric in this direction."""
+
+    link: str
+    neighbor: str
+    metric: int
+
+
+def adjacencies(configs: Mapping[str, DeviceConfig], down: frozenset[str]) -> dict[str, list[Adjacency]]:
+    """The adjacencies that come up: one protocol on both ends of a link that is not down, in one area."""
+    ends: dict[str, list[tuple[str, str, int]]] = {}
+    for name, config in configs.items():
+        running = _running(config)
+        for port in running.ports if running is not None and name not in down else ():
+            if port.link and port.link not in down:
+                area = f"OSPF {port.area}" if isinstance(port, OspfPort) else "IS-IS"
+                ends.setdefault(port.link, []).append((name, area, port.metric))
+    found: dict[str, list[Adjacency]] = {name: [] for name, config in configs.items() if _running(config)}
+    for link, both in ends.items():
+        if len(both) == 2 and both[0][1] == both[1][1]:
+            (one, _, out), (other, _, back) = both
+            found[one].append(Adjacency(link, other, out))
+            found[other].append(Adjacency(link, one, back))
+    return found
+
+
+def _running(config: DeviceConfig) -> Isis | Ospf | None:
+    """What finds a device's routes by link state."""
+    return config.isis or config.ospf
+
+
+def shortest(near: Mapping[str, list[Adjacency]], root: str) -> dict[str, tuple[int, frozenset[str]]]:
+    """Distance from ``root`` to every device it reaches, and its own links that begin shortest paths there (Dijkstra)."""
+    distance: dict[str, int] = {root: 0}
+    first: dict[str, set[str]] = {root: set()}
+    queue = [(0, root)]
+    while queue:
+        far, name = heapq.heappop(queue)
+        if far > distance[name]:
+            continue
+        for link, neighbor, metric in near.get(name, ()):
+            begins = {link} if name == root else first[name]
+            total = far + metric
+            known = distance.get(neighbor, NO_WAY)
+            if total < known:
+                distance[neighbor], first[neighbor] = total, set(begins)
+                heapq.heappush(queue, (total, neighbor))
+            elif total == known:
+                first[neighbor] |= begins
+    return {name: (far, frozenset(first[name])) for name, far in distance.items()}
+
+
+def isis_fibs(
+    configs: Mapping[str, DeviceConfig],
+    count: int,
+    down: frozenset[str],
+    local: Callable[[DeviceConfig, frozenset[str]], Mask],
+    groups: Groups,
+) -> dict[str, Fib]:
+    """The forwarding tables of the devices that run IS-IS or OSPF and are up. ``local`` says what each of them holds."""
+    running = {name: config for name, config in configs.items() if _running(config) is not None and name not in down}
+    near = adjacencies(configs, down)
+    holds = {name: local(config, down) for name, config in running.items()}
+    return {name: _fib(config, count, near, holds, groups) for name, config in running.items()}
+
+
+def _fib(
+    config: DeviceConfig,
+    count: int,
+    near: Mapping[str, list[Adjacency]],
+    holds: Mapping[str, Mask],
+    groups: Groups,
+) -> Fib:
+    running = _running(config)
+    assert running is not None  # noqa: S101 - only devices that run it are asked for
+    order = {adjacency.link: place for place, adjacency in enumerate(near[config.name])}
+    best = np.full(count, NO_WAY, dtype=np.int64)
+    ways: list[frozenset[str]] = [frozenset()] * count
+    for name, (far, links) in shortest(near, config.name).items():
+        if name == config.name:
+            continue
+        for place in np.flatnonzero(holds.get(name, np.zeros(count, dtype=np.bool_)) & (best >= far)).tolist():
+            ways[place] = links | ways[place] if far == best[place] else links
+            best[place] = far
+    group = np.full(count, UNREACHABLE, dtype=np.int32)
+    reason = np.zeros(count, dtype=np.uint8)
+    for place, links in enumerate(ways):
+        if links:
+            kept = tuple(sorted(links, key=order.__getitem__)[: running.maximum_ecmp])
+            group[place] = groups.id_of(kept)
+            everything = len(links) == len(order)
+            reason[place] = REASONS.index("metric" if not everything else "multipath" if len(links) > 1 else "only")
+    own = holds[config.name]
+    group[own], reason[own] = LOCAL, REASONS.index("local")
+    return Fib(config.name, group, np.full(count, UNREACHABLE, dtype=np.int32), reason)

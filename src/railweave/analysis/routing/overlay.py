@@ -1,0 +1,196 @@
+"""Tenants' prefixes over the underlay: what EVPN type-5 routes do, and the forwarding tables that follow.
+
+A leaf advertises the prefixes of a VRF with its route targets and, as next hop, the tunnel endpoint of the prefix's path
+color; spines pass that on with the next hop unchanged (RFC 9136, section 4.4.1; RFC 7432, section 7). A leaf takes it
+into every VRF that imports one of the targets. In the fabric a packet goes by its outer address, so a switch sends a
+tenant's prefix where it sends the tunnel endpoint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.analysis.routing.shared import Shared, shared
+from railweave.analysis.routing.table import LOCAL, UNREACHABLE
+from railweave.model.device.overlay import forwards_leaks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from railweave.analysis.routing.attributes import Mask
+    from railweave.analysis.routing.table import Fib
+    from railweave.model.device.model import DeviceConfig, Vrf
+
+    Holds = dict[tuple[str, str], Mask]
+    """What each VRF holds, by device and VRF: a mask over the prefixes."""
+
+_NO_ENDPOINT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """A VRF of a leaf and the places of the prefixes that it tells others."""
+
+    leaf: str
+    vrf: Vrf
+    places: NDArray[np.int64]
+
+
+class OverlayPlane:
+    """The overlay of a network: who originates which tenants' prefixes, by which tunnel endpoint."""
+
+    def __init__(self, configs: Mapping[str, DeviceConfig], prefixes: list[str]) -> None:
+        place = {prefix: number for number, prefix in enumerate(prefixes)}
+        self._configs = {name: config for name, config in configs.items() if config.overlay is not None}
+        self._size = len(prefixes)
+        self._leaks = {name: forwards_leaks(one) for name, one in self._configs.items()}
+        self._loopback = {
+            name: place[config.overlay.loopback.prefix] for name, config in self._configs.items() if config.overlay
+        }
+        self._endpoint = np.full(self._size, _NO_ENDPOINT, dtype=np.int64)
+        self._origins: list[_Origin] = []
+        for name, config in self._configs.items():
+            endpoints = [place[one.address.prefix] for one in config.overlay.endpoints] if config.overlay else []
+            for gateway in config.gateways if endpoints else ():
+                if gateway.vrf and not gateway.mac:
+                    for number, prefix in enumerate(gateway.prefixes):
+                        self._endpoint[place[prefix]] = endpoints[number % len(endpoints)]
+            for vrf in config.vrfs:
+                for prefix in vrf.loopbacks if endpoints else ():
+                    self._endpoint[place[prefix]] = endpoints[0]
+                told = np.array([place[prefix] for prefix in placed(config, vrf)], dtype=np.int64)
+                self._origins.append(_Origin(name, vrf, told))
+        self._tenant = np.flatnonzero(self._endpoint != _NO_ENDPOINT)
+        self._told = self._endpoint == _NO_ENDPOINT
+        for origin in self._origins:
+            self._told[origin.places] = True
+
+    def compose(
+        self, fibs: Mapping[str, Fib], local: Callable[[str], Mask], down: frozenset[str]
+    ) -> tuple[dict[str, Fib], Holds, Shared]:
+        """Forwarding tables with tenants' prefixes in them, what each VRF holds, and what several leaves share.
+
+        ``local`` gives the prefixes of a device whose gateways have a port up.
+        """
+        if not self._origins:
+            return dict(fibs), {}, Shared()
+        live = {name: local(name) for name in self._configs if name in fibs}
+        reflectors = self._joined({name: self._reflecting(name, fibs) for name in live})
+        holds: Holds = {}
+        result: dict[str, Fib] = {}
+        received_from: dict[str, set[str]] = {}
+        for name, fib in fibs.items():
+            config = self._configs.get(name)
+            if config is None or config.overlay is None:
+                result[name] = fib
+                continue
+            known = self._told.copy()
+            if config.overlay.endpoints:
+                known[self._tenant] = False
+                senders = {leaf for leaf in live if leaf != name and not reflectors[leaf].isdisjoint(reflectors[name])}
+                received_from[name] = senders
+                for vrf in config.vrfs:
+                    held = self._held(name, vrf, live, senders)
+                    holds[name, vrf.name] = held
+                    known |= held
+            result[name] = self._with_tenants(fib, known, live[name])
+        return result, holds, shared(self._configs, received_from, down)
+
+    def _reflecting(self, name: str, fibs: Mapping[str, Fib]) -> set[str]:
+        return {one for one in self._neighbors(name, fibs) if self._reflects(one)}
+
+    def _joined(self, reflecting: Mapping[str, set[str]]) -> dict[str, set[str]]:
+        """By device, one of each set of reflecting switches that its routes get to: they pass them on to each other, over all tiers."""
+        first: dict[str, str] = {}
+        for name in reflecting:
+            if self._reflects(name) and name not in first:
+                todo = [name]
+                while todo:
+                    one = todo.pop()
+                    if first.setdefault(one, name) == name:
+                        todo += [far for far in reflecting.get(one, ()) if far not in first]
+        return {name: {first[one] for one in near if one in first} for name, near in reflecting.items()}
+
+    def _neighbors(self, name: str, fibs: Mapping[str, Fib]) -> set[str]:
+        """The devices that overlay sessions of one are up to: configured on both ends, loopbacks reachable both ways."""
+        overlay = self._configs[name].overlay
+        found: set[str] = set()
+        for session in overlay.neighbors if overlay else ():
+            far = self._configs.get(session.peer)
+            if far is None or far.overlay is None or session.peer not in fibs:
+                continue
+            back = next((one for one in far.overlay.neighbors if one.peer == name), None)
+            if (
+                back is not None
+                and session.peer_address == far.overlay.loopback
+                and back.peer_address == session.local_address
+                and int(fibs[name].group[self._loopback[session.peer]]) != UNREACHABLE
+                and int(fibs[session.peer].group[self._loopback[name]]) != UNREACHABLE
+            ):
+                found.add(session.peer)
+        return found
+
+    def _held(self, name: str, vrf: Vrf, live: Mapping[str, Mask], senders: set[str]) -> Mask:
+        """What a VRF holds: its own live prefixes, and those with a target it imports of the leaves whose routes it gets (``senders``)."""
+        held = np.zeros(self._size, dtype=np.bool_)
+        for origin in self._origins:
+            mine = origin.leaf == name and origin.vrf.name == vrf.name
+            here = origin.leaf == name and self._leaks[name]
+            wanted = not set(origin.vrf.export_targets).isdisjoint(vrf.import_targets)
+            if mine or (wanted and (here or (origin.leaf in senders and self._takes(name, vrf, origin.vrf)))):
+                held[origin.places] |= live[origin.leaf][origin.places]
+        return held
+
+    def _takes(self, name: str, vrf: Vrf, other: Vrf) -> bool:
+        """Whether a device forwards by routes of another VRF that it imports: some do where the VNI is the same only."""
+        return self._leaks[name] or vrf.vni == other.vni
+
+    def _reflects(self, name: str) -> bool:
+        overlay = self._configs[name].overlay
+        return overlay is not None and overlay.reflects
+
+    def _with_tenants(self, fib: Fib, known: Mask, live: Mask) -> Fib:
+        """A table in which tenants' prefixes go where their tunnel endpoints go."""
+        places, by = self._tenant, self._endpoint[self._tenant]
+        group, backup, reason = fib.group.copy(), fib.backup.copy(), fib.reason.copy()
+        own = group[by] == LOCAL
+        there = known[places] & ~own | (own & live[places])
+        group[places] = np.where(there, np.where(own, LOCAL, group[by]), UNREACHABLE)
+        backup[places] = np.where(there & ~own, backup[by], UNREACHABLE)
+        reason[places] = reason[by]
+        return replace(fib, group=group, backup=backup, reason=reason)
+
+
+def overlay_loopbacks(config: DeviceConfig) -> list[str]:
+    """The prefixes of the addresses that a device's overlay stands on: of its sessions, and of its tunnels."""
+    if config.overlay is None:
+        return []
+    return list(config.overlay.prefixes())
+
+
+def placed(config: DeviceConfig, vrf: Vrf) -> list[str]:
+    """The prefixes of a VRF that lead to one leaf: those of layer-2 networks are on several (``routes.shared``)."""
+    anycast = {prefix for gateway in config.gateways if gateway.mac for prefix in gateway.prefixes}
+    return [prefix for prefix in vrf.own() if prefix not in anycast]
+
+
+def in_vrfs(config: DeviceConfig) -> list[str]:
+    """Every prefix that a device has in a VRF and that leads to it alone, also those that it has connected and tells nobody."""
+    told = [prefix for vrf in config.vrfs for prefix in placed(config, vrf)]
+    known = set(told)
+    return told + [prefix for prefix in _connected(config) if prefix not in known]
+
+
+def tenant_prefixes(configs: Iterable[DeviceConfig]) -> list[str]:
+    """Every prefix that is in a VRF of one leaf."""
+    return [prefix for config in configs for prefix in in_vrfs(config)]
+
+
+def _connected(config: DeviceConfig) -> list[str]:
+    """The prefixes of gateways in VRFs, whether or not BGP tells others of them: a line of its own does that."""
+    return [p for gateway in config.gateways if gateway.vrf and not gateway.mac for p in gateway.prefixes]

@@ -1,0 +1,302 @@
+"""The path of each queue pair: its GIDs, and every link it may cross with what share.
+
+Queue pair i of a connection takes path color i mod P (docs/path-colors.md), so its source and destination address
+both lie in prefixes of that color, and so does its way back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from railweave.analysis.routing.ports import find_ports, port_pairs
+from railweave.errors import InputError, NetworkPart, Option, Problem
+from railweave.model.config.addresses import WORDS
+
+if TYPE_CHECKING:
+    from railweave.analysis.routing.table import Routes
+    from railweave.model.config.addresses import Family
+    from railweave.model.network.devices import Nic, NicAddress
+    from railweave.model.network.model import Network
+
+    _State = tuple[str, tuple[str, ...]]
+    """Where packets are, and the prefixes that they still go by, in order."""
+
+SHARE_DIGITS = 6
+MAXIMUM_HOPS = 32
+MOST_QUEUE_PAIRS = 16_384
+"""Of one connection: what perftest opens at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkShare:
+    """A link, in the direction travelled, and the share of the queue pair's traffic that it is expected to carry."""
+
+    link: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePairPath:
+    """The path of one queue pair. ``hops`` is empty where the destination cannot be reached.
+
+    A hop with several links is a choice by hash or DLB: each link's share is an expectation, not a promise, and
+    ``pinned`` is False. ``pinned_to`` says how far the path is held: to its ``links``; to its ``switches``, where links of a
+    hop are parallel, between the same two of them; or to nothing, an empty text.
+    """
+
+    qp: int
+    src_gid: str
+    dst_gid: str
+    color: str
+    hops: tuple[tuple[LinkShare, ...], ...]
+    pinned: bool
+
+    @property
+    def pinned_to(self) -> Literal["links", "switches", ""]:
+        """How far the path is held: no hash and no load takes it elsewhere while its links are up."""
+        if self.pinned:
+            return "links"
+        return "switches" if self.hops and all(len(by_ends(hop)) == 1 for hop in self.hops) else ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {
+            "qp": self.qp,
+            "src_gid": self.src_gid,
+            "dst_gid": self.dst_gid,
+            "color": self.color,
+            "hops": [[{"link": one.link, "share": one.share} for one in hop] for hop in self.hops],
+            "pinned": self.pinned,
+            "pinned_to": self.pinned_to,
+        }
+
+
+def by_ends(hop: tuple[LinkShare, ...]) -> dict[str, list[LinkShare]]:
+    """The links of a hop by the two devices that they join, as ``A--B``: parallel links together."""
+    found: dict[str, list[LinkShare]] = {}
+    for one in hop:
+        ends = "--".join(end.partition(":")[0] for end in one.link.split("--"))
+        found.setdefault(ends, []).append(one)
+    return found
+
+
+def queue_pair_paths(
+    network: Network, routes: Routes, src: str, dst: str, qps: int, family: Family | None = None
+) -> list[QueuePairPath]:
+    """The path of each of ``qps`` queue pairs from NIC ``src`` to NIC ``dst`` (``SERVER:NIC``).
+
+    Of NICs with several ports ``SERVER:PORT+PORT`` names those that are one device to the job: queue pair q takes port q mod
+    N, and there path color q div N. Those of a port that has no path go by the ports that are left, on the same path color, as
+    port failover has it; N is without ports that are absent by ``status:``.
+
+    ``family`` is the address family of their GIDs; None: the one that jobs use. Raises ``InputError`` for an unknown or
+    unconnected NIC, one without an address of the family, and two without a family in common.
+    """
+    if not 1 <= qps <= MOST_QUEUE_PAIRS:
+        raise InputError([Problem(Option("--qps"), f"{qps} queue pairs", f"give 1 to {MOST_QUEUE_PAIRS:,}")])
+    source_host, sources = find_ports(network, src)
+    target_host, targets = find_ports(network, dst)
+    if (source_host, sources) == (target_host, targets):
+        what = "source and destination are the same NIC, so no packet goes over the network"
+        raise InputError([Problem(NetworkPart(dst), what, "name two NICs")])
+    source, target = sources[0], targets[0]
+    if source.fabric != target.fabric:
+        raise InputError(
+            [
+                Problem(
+                    NetworkPart(dst),
+                    f"{src} is on fabric {source.fabric}, {dst} on {target.fabric}",
+                    "choose NICs of one fabric",
+                )
+            ]
+        )
+    both = port_pairs(network, sources, targets)
+    if not both:
+        what = f"no port of {src} is of a plane of {dst}: planes have no link between them"
+        raise InputError([Problem(NetworkPart(dst), what, "name ports of one plane, or all ports of both NICs")])
+    for name, nic in [(src, one) for one in sources] + [(dst, one) for one in targets]:
+        if not nic.addresses:
+            raise InputError(
+                [Problem(NetworkPart(name), "the NIC has no address: it waits for a tenant", "make it a member of one")]
+            )
+        if family is not None and all(one.family != family for one in nic.addresses):
+            what = f"the NIC has no {WORDS[family]} address, only {_families(nic)}"
+            raise InputError([Problem(NetworkPart(name), what, f"choose the other family, or {_second(network, nic)}")])
+    fabric = network.fabric(source.fabric)
+    result: list[QueuePairPath] = []
+    wanted = family or network.job_family(source.fabric, source.tenant)
+    own: set[Family] = {one.family for one in sources[0].addresses}
+    shared = own.intersection(one.family for one in targets[0].addresses)
+    if not shared:
+        what = f"{src} has {_families(sources[0])} addresses, {dst} {_families(targets[0])}"
+        fix = "queue pairs need one address family at both ends: choose other NICs, or give both NICs both families"
+        raise InputError([Problem(NetworkPart(dst), what, fix)])
+    if len(shared) == 1:
+        wanted = next(iter(shared))
+    lanes = _Lanes(network, routes, (source_host, target_host), both, wanted)
+    for qp in range(qps):
+        turn, (source, target) = lanes.of(qp)
+        sending = source.addresses_of(wanted)
+        answering = target.addresses_of(sending[0].family)
+        here = sending[turn % len(sending)]
+        there = next((one for one in answering if one.color == here.color), answering[turn % len(answering)])
+        hops = _hops(network, routes, (source_host, source), (target_host, target), there)
+        result.append(
+            QueuePairPath(
+                qp,
+                here.address,
+                there.address,
+                fabric.color_name(here.color),
+                hops,
+                bool(hops) and all(len(hop) == 1 for hop in hops),
+            )
+        )
+    return result
+
+
+def ports_without_path(network: Network, routes: Routes, src: str, dst: str, family: Family | None = None) -> list[str]:
+    """The ports of ``src`` (``SERVER:PORT``) whose queue pairs go by other ports of the NIC: absent, or without a path."""
+    (source, sources), (target, targets) = find_ports(network, src), find_ports(network, dst)
+    both = port_pairs(network, sources, targets)
+    wanted = family or network.job_family(sources[0].fabric, sources[0].tenant)
+    lanes = _Lanes(network, routes, (source, target), both, wanted)
+    return [f"{source}:{here.name}" for here, there in both if (here, there) not in lanes.pairs]
+
+
+class _Lanes:
+    """Which ports the queue pairs of a connection take, of those that it has on both NICs: what is without a path takes none.
+
+    So the simulator has it too (``prediction.simulation.model.addresses``). Where no port has a path all stand as they were named.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        routes: Routes,
+        servers: tuple[str, str],
+        both: list[tuple[Nic, Nic]],
+        family: Family | None,
+    ) -> None:
+        self.pairs, self._ports = both, len(both)
+        if len(both) > 1:
+            self.pairs = [pair for pair in both if _reaches(network, routes, servers, pair, family)] or both
+            counts = [
+                sum(_link(one, pair[side]) not in network.absent for pair in both) for side, one in enumerate(servers)
+            ]
+            self._ports = max(counts) or len(both)  # as NCCL has it: the number of the NIC that has more of them
+
+    def of(self, qp: int) -> tuple[int, tuple[Nic, Nic]]:
+        """A queue pair's path color, as the turn that it takes among those of the port, and its ports at both ends."""
+        turn, lane = divmod(qp, self._ports)
+        return turn, self.pairs[lane % len(self.pairs)]
+
+
+def _reaches(
+    network: Network, routes: Routes, servers: tuple[str, str], pair: tuple[Nic, Nic], family: Family | None
+) -> bool:
+    source, target = pair
+    there = target.addresses_of(source.addresses_of(family)[0].family)[0]
+    return bool(_hops(network, routes, (servers[0], source), (servers[1], target), there))
+
+
+def _link(server: str, nic: Nic) -> str:
+    """The link of a NIC to its leaf."""
+    return f"{server}:{nic.name}--{nic.leaf}:{nic.leaf_port}"
+
+
+def _families(nic: Nic) -> str:
+    """The address families of a NIC, in words."""
+    return " and ".join(word for known, word in WORDS.items() if any(one.family == known for one in nic.addresses))
+
+
+def _second(network: Network, nic: Nic) -> str:
+    """How a NIC of one address family gets the other: what keeps it from it is its network, its tenant's pools or the fabric's."""
+    fabric = network.fabric(nic.fabric)
+    if nic.network:
+        return "make it a routed member of its tenant: a layer-2 network has one prefix"
+    if any(one.server_pools for one in fabric.tenants if one.name == nic.tenant):
+        return "give its tenant a pool of it in `server_pools:`"
+    if len(network.families_of(nic.fabric)) > 1:
+        return "give its server's entry of `other_links:` a `dual_stack:`"
+    return "give the fabric `dual_stack:`"
+
+
+def ways(
+    network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], address: str
+) -> tuple[tuple[LinkShare, ...], ...]:
+    """The hops from one NIC, with its server's name, to an address of another; empty where there is no way."""
+    there = next(one for one in target[1].addresses if one.address == address)
+    return _hops(network, routes, source, target, there)
+
+
+def _hops(
+    network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], there: NicAddress
+) -> tuple[tuple[LinkShare, ...], ...]:
+    """Follow the forwarding tables from the source's leaf to the destination's, splitting evenly over each group."""
+    first, last = _link(*source), _link(*target)
+    gone = {source[1].leaf, target[1].leaf, first, last, source[0], target[0]} & routes.down
+    if gone or source == target:
+        return ()
+    at = _start(network, routes, source, target, there)
+    hops: list[tuple[LinkShare, ...]] = [(LinkShare(first, 1.0),)]
+    while at and any(left for _, left in at):
+        links: dict[str, float] = {}
+        following: dict[_State, float] = {}
+        for (device, left), share in at.items():
+            group = routes.next_hops(device, left[0]) if left else ()
+            if left and not group:
+                return ()
+            for link in group:
+                part = share / len(group)
+                links[link] = links.get(link, 0.0) + part
+                state = _arrived(routes, _far_end(network, device, link), left)
+                following[state] = following.get(state, 0.0) + part
+            if not left:  # it waits for the other ways
+                following[device, left] = following.get((device, left), 0.0) + share
+        hops.append(tuple(LinkShare(link, round(share, SHARE_DIGITS)) for link, share in links.items()))
+        at = following
+        if len(hops) > MAXIMUM_HOPS:
+            return ()
+    if set(at) != {(target[1].leaf, ())}:
+        return ()
+    hops.append((LinkShare(last, 1.0),))
+    return tuple(hops)
+
+
+def _start(
+    network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], there: NicAddress
+) -> dict[_State, float]:
+    """Where packets are at first, and the prefixes they go by; empty where the source's leaf has no route.
+
+    To a routed NIC they go by its own prefix, on a layer-2 network by the tunnel endpoint of the leaf that has it. A leaf
+    without that network sends to any leaf with it (type 5), and that one on.
+
+    Between tenants the same tables decide: the source's VRF has a route where the file lets one leak, or a mistake does.
+    """
+    leaf, nic = source[1].leaf, target[1]
+    segment = network.segment_of(*target)
+    subnet = segment.subnet_of(there)
+    if not nic.network:
+        here = routes.held(leaf, source[1].tenant, subnet.prefix)
+        return {_arrived(routes, leaf, (subnet.prefix,)): 1.0} if here else {}
+    bridged = (source[1].tenant, source[1].network) == (nic.tenant, nic.network)
+    exits = (leaf,) if bridged else routes.shared.leaves(leaf, source[1].tenant, subnet.prefix)
+    tenant = next(one for one in network.fabric(nic.fabric).tenants if one.name == nic.tenant)
+    vni = next(one.vni for one in tenant.networks if one.name == nic.network)
+    if any(nic.leaf not in routes.shared.bridged.get((one, vni), ()) for one in exits):
+        return {}
+    ways = [(routes.shared.endpoints[one], subnet.routed_by) for one in exits]
+    return {_arrived(routes, leaf, tuple(dict.fromkeys(way))): 1 / len(ways) for way in ways}
+
+
+def _arrived(routes: Routes, device: str, left: tuple[str, ...]) -> _State:
+    """A device, and the prefixes still to go by there: without those that it has itself."""
+    while left and routes.is_local(device, left[0]):
+        left = left[1:]
+    return device, left
+
+
+def _far_end(network: Network, device: str, link: str) -> str:
+    cable = network.cable(link)
+    return cable.b.device if cable.a.device == device else cable.a.device

@@ -1,0 +1,178 @@
+"""Apply routing policies to whole tables of routes at once."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from railweave.analysis.routing.attributes import ALL, NONE
+from railweave.model.config.addresses import Prefix
+
+if TYPE_CHECKING:
+    from railweave.analysis.routing.attributes import Attributes, AttributeTable, Ids, Mask, Places
+    from railweave.model.config.addresses import Family
+    from railweave.model.device.model import Bgp, Term
+
+_UNDEFINED = ""
+"""A community that no route carries."""
+
+
+class ResolvedTerm(NamedTuple):
+    """A term of a policy with its lists and communities as values."""
+
+    protocol: Literal["direct", "bgp"] | None
+    prefixes: tuple[str, ...] | None
+    orlonger: bool
+    lengths: tuple[int, int] | None
+    community: str | None
+    accept: bool
+    local_preference: int | None
+    aigp: int | None
+    added: frozenset[str]
+    prepended: int
+    replaces: bool
+
+
+_EVERY: dict[Family, Prefix] = {"ipv4": Prefix("0.0.0.0/0"), "ipv6": Prefix("::/0")}
+"""The prefix that all others of a family are in."""
+
+_REFUSE = ResolvedTerm(None, (), True, None, None, False, None, None, frozenset(), 0, False)
+
+
+@dataclass(frozen=True, eq=False)
+class Resolved:
+    """A policy as a device applies it; those of one engine that do the same are one object."""
+
+    terms: tuple[ResolvedTerm, ...]
+    default_accept: bool
+
+
+class PolicyEngine:
+    """Policies of all devices over one list of prefixes. Equal lists and actions are worked out once."""
+
+    def __init__(self, prefixes: list[str], table: AttributeTable) -> None:
+        self.table = table
+        networks = [ipaddress.ip_network(prefix) for prefix in prefixes]
+        self.count = len(networks)
+        self._versions = np.array([network.version for network in networks], dtype=np.uint8)
+        self._lengths = np.array([network.prefixlen for network in networks], dtype=np.int64)
+        high = [int(n.network_address) << (128 - n.max_prefixlen) for n in networks]
+        self._high = np.array([value >> 64 for value in high], dtype=np.uint64)
+        self._low = np.array([value & (1 << 64) - 1 for value in high], dtype=np.uint64)
+        self._lists: dict[tuple[tuple[str, ...], bool, tuple[int, int] | None], Mask] = {}
+        self._resolved: dict[tuple[tuple[ResolvedTerm, ...], bool], Resolved] = {}
+
+    def listed(self, entries: tuple[str, ...], *, orlonger: bool, lengths: tuple[int, int] | None = None) -> Mask:
+        """Which prefixes a prefix list matches, exactly or as equal-or-longer, of any length or of some."""
+        found = self._lists.get((entries, orlonger, lengths))
+        if found is None:
+            found = np.zeros(self.count, dtype=np.bool_)
+            for entry in entries:
+                found |= self._matches(entry, orlonger=orlonger)
+            if lengths is not None:
+                found &= (self._lengths >= lengths[0]) & (self._lengths <= lengths[1])
+            self._lists[entries, orlonger, lengths] = found
+        return found
+
+    def _matches(self, entry: str, *, orlonger: bool) -> Mask:
+        network = ipaddress.ip_network(entry)
+        value = int(network.network_address) << (128 - network.max_prefixlen)
+        mask = ((1 << network.prefixlen) - 1) << (128 - network.prefixlen)
+        high, low = np.uint64(mask >> 64), np.uint64(mask & (1 << 64) - 1)
+        inside = (self._high & high == np.uint64(value >> 64)) & (self._low & low == np.uint64(value & (1 << 64) - 1))
+        same = self._lengths >= network.prefixlen if orlonger else self._lengths == network.prefixlen
+        return inside & same & (self._versions == network.version)
+
+    def resolved(self, bgp: Bgp, name: str) -> Resolved:
+        """A policy with what it names looked up. One that does not exist has no terms: the system's default decides."""
+        policy = next((one for one in bgp.policies if one.name == name), None)
+        values = {community.name: community.value for community in bgp.communities}
+        terms = tuple(_resolved(bgp, values, term) for term in (policy.terms if policy else ()))
+        terms = (*self._refused(bgp), *terms)
+        return self._resolved.setdefault((terms, bgp.default_accept), Resolved(terms, bgp.default_accept))
+
+    def _refused(self, bgp: Bgp) -> list[ResolvedTerm]:
+        """Terms that refuse routes of families that no session is active for: neither end sends such a route."""
+        off = [every for family, every in _EVERY.items() if family not in bgp.families]
+        return [_REFUSE._replace(prefixes=(every,)) for every in off]
+
+    def apply(self, policy: Resolved, ids: Ids, direct: Mask, places: Places = ALL) -> Ids:
+        """Routes after a policy; those it rejects become "no route". ``direct`` marks connected ones.
+
+        Both are of the prefixes at ``places``.
+        """
+        result = np.full(ids.shape, NONE, dtype=np.int32)
+        left = ids >= 0
+        for term in policy.terms:
+            hit = left & self._hits(term, ids, direct, places)
+            if not hit.any():
+                continue
+            left &= ~hit
+            if term.accept:
+                result[hit] = self._change(term, ids[hit])
+        if policy.default_accept:
+            rest = left & ~direct
+            result[rest] = ids[rest]
+        return result
+
+    def _hits(self, term: ResolvedTerm, ids: Ids, direct: Mask, places: Places) -> Mask:
+        hit = np.ones(len(ids), dtype=np.bool_)
+        if term.prefixes is not None:
+            hit &= self.listed(term.prefixes, orlonger=term.orlonger, lengths=term.lengths)[places]
+        if term.protocol is not None:
+            hit &= direct if term.protocol == "direct" else ~direct
+        wanted = term.community
+        if wanted is not None:
+            return hit & self.table.having(ids, ("carries", wanted), lambda held: wanted in held)
+        return hit
+
+    def _change(self, term: ResolvedTerm, ids: Ids) -> Ids:
+        if not (term.local_preference is not None or term.aigp is not None or term.added or term.prepended):
+            return ids
+
+        def change(old: Attributes) -> Attributes:
+            return replace(
+                old,
+                local_preference=old.local_preference if term.local_preference is None else term.local_preference,
+                aigp=old.aigp if term.aigp is None else term.aigp,
+                path_length=old.path_length + term.prepended,
+                communities=_others(old.communities, term) | term.added,
+            )
+
+        memo = ("action", term.local_preference, term.aigp, term.added, term.prepended, term.replaces)
+        return self.table.map(memo, ids, change)
+
+
+def _others(held: frozenset[str], term: ResolvedTerm) -> frozenset[str]:
+    """What a route keeps of its communities: those of other kinds than the ones that take their place."""
+    kinds = {_kind(one) for one in term.added} if term.replaces else set[str]()
+    return frozenset(one for one in held if _kind(one) not in kinds)
+
+
+def _kind(value: str) -> str:
+    return "color" if value.startswith("color:") else str(value.count(":"))
+
+
+def _asked_for(prefixes: tuple[Prefix, ...], family: Family | None) -> tuple[Prefix, ...]:
+    """The prefixes of a list that a term looks at."""
+    return prefixes if family is None else tuple(one for one in prefixes if one.family == family)
+
+
+def _resolved(bgp: Bgp, values: dict[str, str], term: Term) -> ResolvedTerm:
+    match, action = term.match, term.action
+    return ResolvedTerm(
+        match.protocol,
+        None if match.prefix_list is None else _asked_for(bgp.prefix_lists.get(match.prefix_list, ()), match.family),
+        match.orlonger,
+        match.lengths,
+        None if match.community is None else values.get(match.community, _UNDEFINED),
+        action.accept,
+        action.local_preference,
+        action.aigp,
+        frozenset(values[name] for name in action.add_communities if name in values),
+        len(action.prepend),
+        action.replace_communities,
+    )

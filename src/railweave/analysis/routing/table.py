@@ -1,0 +1,162 @@
+"""What the control plane leaves behind: forwarding tables as flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.analysis.routing.attributes import REASONS
+from railweave.analysis.routing.shared import Shared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from numpy.typing import NDArray
+
+    from railweave.analysis.routing.candidates import AdvertisedByGroup
+
+UNREACHABLE, LOCAL = -1, -2
+"""Group ids that are no next-hop group: no route; the prefix is on the device itself."""
+
+
+@dataclass(frozen=True)
+class Fib:
+    """One device's forwarding table. All arrays run over ``Routes.prefixes``.
+
+    ``group`` and ``backup`` are ids of next-hop groups (``Routes.groups``), or ``UNREACHABLE`` or ``LOCAL``; ``backup``
+    is the group that takes over when every member of ``group`` is gone, as far as the routes now held tell.
+    ``reason`` is a code of ``railweave.analysis.routing.attributes.REASONS``.
+    """
+
+    device: str
+    group: NDArray[np.int32]
+    backup: NDArray[np.int32]
+    reason: NDArray[np.uint8]
+
+
+def empty_fib(device: str, prefixes: int) -> Fib:
+    """The table of a device that is absent: it reaches none of so many prefixes, its own neither."""
+    nowhere = np.full(prefixes, UNREACHABLE, np.int32)
+    return Fib(device, nowhere, nowhere, np.full(prefixes, REASONS.index("none"), np.uint8))
+
+
+class Received(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
+    """What each session that is up received before policy: (device, link) to a mask over the prefixes.
+
+    ``advertised`` is what groups of devices send, and ``sender`` which of them is at the far end; None where the session is gone. ``let_in`` says
+    what a session's own end lets in of it.
+    """
+
+    def __init__(
+        self,
+        advertised: AdvertisedByGroup,
+        sessions: Collection[tuple[str, str]],
+        sender: Callable[[tuple[str, str]], tuple[str, int] | None],
+        let_in: Callable[[tuple[str, str]], NDArray[np.bool_]] | None = None,
+    ) -> None:
+        self._advertised, self._sessions, self._sender, self._let_in = advertised, sessions, sender, let_in
+
+    def __getitem__(self, key: tuple[str, str]) -> NDArray[np.bool_]:
+        sender = self._sender(key)
+        if sender is None:
+            raise KeyError(key)
+        return self._advertised[sender].routes.present
+
+    def accepted(self, key: tuple[str, str]) -> NDArray[np.bool_]:
+        """What of it is left after the policy of the receiver. Raises ``KeyError`` as the mapping does."""
+        received = self[key]
+        return received if self._let_in is None else self._let_in(key)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return (key for key in self._sessions if self._sender(key) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@dataclass
+class Routes:
+    """Forwarding tables of all devices for one set of failures.
+
+    ``groups`` holds link names, all of equal weight; one ``ControlPlane`` gives the same groups the same ids, whatever
+    is down. ``index`` is the place of each prefix. ``down`` is everything that is gone; of devices that are absent by the
+    fabric file ``fibs`` has empty tables, of others that are down none.
+    """
+
+    prefixes: list[str]
+    index: dict[str, int] = field(repr=False)
+    fibs: dict[str, Fib] = field(repr=False)
+    groups: list[tuple[str, ...]] = field(repr=False)
+    down: frozenset[str]
+    received: Received = field(repr=False)
+    holds: dict[tuple[str, str], NDArray[np.bool_]] = field(default_factory=dict[tuple[str, str], "NDArray[np.bool_]"])
+    shared: Shared = field(default_factory=Shared)
+    _locals: dict[str, NDArray[np.intp]] = field(
+        default_factory=dict[str, "NDArray[np.intp]"], repr=False, compare=False, init=False
+    )
+    _sums: dict[int, tuple[NDArray[np.bool_], int]] = field(
+        default_factory=dict[int, "tuple[NDArray[np.bool_], int]"], repr=False, compare=False, init=False
+    )
+
+    def counted(self, device: str, mask: NDArray[np.bool_]) -> tuple[int, int]:
+        """The numbers of a mask's prefixes that are others' and that are on the device itself.
+
+        Many sessions carry the same mask, so each mask is summed once; the few prefixes of each device are looked up in it.
+        """
+        if device not in self._locals:
+            self._locals[device] = np.flatnonzero(self.fibs[device].group == LOCAL)
+        if id(mask) not in self._sums:
+            self._sums[id(mask)] = mask, int(np.count_nonzero(mask))  # the mask is kept, so that its id stays its own
+        mine = int(np.count_nonzero(mask[self._locals[device]]))
+        return self._sums[id(mask)][1] - mine, mine
+
+    def held(self, device: str, vrf: str, prefix: str) -> bool:
+        """Whether a VRF of a device holds a prefix; the table without a name (no tenant) holds all that is in no VRF."""
+        mask = self.holds.get((device, vrf))
+        if mask is None:
+            return not vrf
+        place = self.index.get(prefix)
+        return bool(self.shared.leaves(device, vrf, prefix)) if place is None else bool(mask[place])
+
+    def of_vrf(self, device: str, vrf: str) -> tuple[str, ...]:
+        """Every prefix that a VRF of a device holds: those that lead to one leaf, then those that several share."""
+        mask = self.holds.get((device, vrf))
+        places = () if mask is None else np.flatnonzero(mask).tolist()
+        several = [one for one in self.shared.exits.get((device, vrf), {}) if one not in self.index]
+        return (*(self.prefixes[one] for one in places), *several)
+
+    def next_hops(self, device: str, prefix: str) -> tuple[str, ...]:
+        """The links a device sends a prefix to; empty if it is local, unreachable, or on no device."""
+        group = int(self.fibs[device].group[self.index[prefix]]) if prefix in self.index else UNREACHABLE
+        return self.groups[group] if group >= 0 else ()
+
+    def backup(self, device: str, prefix: str) -> tuple[str, ...]:
+        """The links that take over when all next hops are gone."""
+        group = int(self.fibs[device].backup[self.index[prefix]]) if prefix in self.index else UNREACHABLE
+        return self.groups[group] if group >= 0 else ()
+
+    def reason(self, device: str, prefix: str) -> str:
+        """Why the route won: one of ``REASONS``."""
+        return REASONS[int(self.fibs[device].reason[self.index[prefix]])]
+
+    def is_local(self, device: str, prefix: str) -> bool:
+        """Whether the prefix is on the device itself."""
+        return prefix in self.index and int(self.fibs[device].group[self.index[prefix]]) == LOCAL
+
+    def equal(self, other: Routes) -> bool:
+        """Whether both send every prefix everywhere to the same links, with the same backups and reasons."""
+        return (
+            self.prefixes == other.prefixes
+            and self.fibs.keys() == other.fibs.keys()
+            and all(self._same(other, device, prefix) for device in self.fibs for prefix in self.prefixes)
+        )
+
+    def _same(self, other: Routes, device: str, prefix: str) -> bool:
+        return (
+            self.next_hops(device, prefix) == other.next_hops(device, prefix)
+            and self.backup(device, prefix) == other.backup(device, prefix)
+            and self.reason(device, prefix) == other.reason(device, prefix)
+        )

@@ -1,0 +1,134 @@
+"""A request for a fabric, with the models it means and the shape taken for it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.design.sizing.fabric_file import fabric_text, inventory_text
+from railweave.design.sizing.report import Sized
+from railweave.design.sizing.shapes import choose, sizes
+from railweave.design.sizing.size import SHAPES, Size, Wanted
+from railweave.errors import InputError, Option, Problem
+from railweave.model.catalog.hardware import Hardware
+from railweave.model.catalog.server_shapes import with_shape
+from railweave.model.catalog.words import servers_named, switches_named, unknown_server, unknown_switch
+from railweave.model.intent.pools import Pools
+
+if TYPE_CHECKING:
+    from railweave.design.sizing.size import Refused, Shape
+    from railweave.model.catalog.models import Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What ``init --gpus`` is asked for; the fields are its options.
+
+    ``nic`` and ``switch`` are models, or what their names contain or begin with. ``stripes``, ``qps`` and ``tenants`` are 0 where
+    nothing is said of them; ``gpus_per_server`` and ``nics_per_server`` are None where a server has as many as its model.
+    """
+
+    gpus: int
+    nic: str
+    switch: str
+    oversubscription: float = 1.0
+    growth: float = 1.0
+    shape: str | None = None
+    gpus_per_server: int | None = None
+    nics_per_server: int | None = None
+    stripes: int = 0
+    qps: int = 0
+    tenants: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a request found, with the catalog that knows its server, and the words for that server in a fabric file."""
+
+    request: Request
+    catalog: Catalog
+    sized: Sized
+    server: str
+
+    @property
+    def name(self) -> str:
+        """The name of the network."""
+        return f"rail-{self.request.gpus}"
+
+    def fabric(self) -> str:
+        """The fabric file of the shape taken."""
+        asked = self.request
+        return fabric_text(self.catalog, self.sized.best, asked.qps, asked.tenants, self.server)
+
+    def fabrics(self) -> dict[Shape, str]:
+        """The fabric file of each shape that fits, as it is without tenants."""
+        shapes = self.sized.shapes.items()
+        return {
+            shape: fabric_text(self.catalog, one, server=self.server) for shape, one in shapes if isinstance(one, Size)
+        }
+
+    def inventory(self) -> str:
+        """The inventory to fill in."""
+        return inventory_text(self.catalog, self.sized.best)
+
+
+def answer(known: Catalog, request: Request) -> Answer:
+    """Size what is asked for. Raises ``InputError`` for models that ``known`` lacks, and where nothing fits."""
+    servers, switches = servers_named(known, request.nic), switches_named(known, request.switch)
+    if not servers:
+        raise InputError([Problem(Option("--nic"), *unknown_server(known, request.nic))])
+    if not switches:
+        raise InputError([Problem(Option("--switch"), *unknown_switch(known, request.switch))])
+    known, server, words = _server(known, servers[0], request)
+    try:
+        wanted = Wanted(request.gpus, server, switches[0], request.oversubscription, request.growth, request.stripes)
+        found = sizes(known, wanted)
+    except ValueError as error:
+        raise InputError([Problem(Option("--switch"), str(error), "choose another switch or NIC")]) from None
+    shape = request.shape
+    if shape is not None and shape not in found:
+        what = f"there is no shape {shape!r}" if shape not in SHAPES else f"the NICs of {server} have one port each"
+        raise InputError([Problem(Option("--shape"), what, f"shapes are {', '.join(found)}")])
+    asked = found if shape is None else dict(item for item in found.items() if item[0] == shape)
+    best = choose(asked)
+    if not isinstance(best, Size):
+        servers = math.ceil(request.gpus / known.servers[server].gpus)
+        if request.stripes > servers:
+            what = f"{request.stripes} stripes of {counted(servers, 'server')}"
+            raise InputError([Problem(Option("--stripes"), what, "a stripe has at least a server: ask for fewer")])
+        raise InputError([_nothing_fits(known, wanted, found, asked)])
+    if request.tenants > best.servers:
+        what = f"{request.tenants} tenants of {best.servers} servers"
+        raise InputError([Problem(Option("--tenants"), what, "a tenant has at least a server: ask for fewer")])
+    rails, (first, last) = best.ports.rails, Pools().vlan
+    if request.tenants * rails > last - first + 1:
+        what = f"{request.tenants} tenants of {counted(rails, 'rail')} take {request.tenants * rails:,} VLANs, and there are {last - first + 1:,}"
+        fix = f"ask for at most {(last - first + 1) // rails}"
+        raise InputError([Problem(Option("--tenants"), what, fix)])
+    return Answer(request, known, Sized(asked, best, servers[1:], switches[1:], request.nic, request.switch), words)
+
+
+def _server(known: Catalog, model: str, request: Request) -> tuple[Catalog, str, str]:
+    """The catalog with the server as it is asked for, its name there, and the words for it in a fabric file."""
+    counts = {"gpus": request.gpus_per_server, "gpu_nics": request.nics_per_server}
+    said = {key: count for key, count in counts.items() if count is not None}
+    words = ", ".join([f"model: {model}", *(f"{key}: {count}" for key, count in said.items())])
+    if not said:
+        return known, model, words
+    name, shaped = with_shape(model, known.servers[model], counts["gpus"], counts["gpu_nics"])
+    return known.with_hardware(Hardware(servers={name: shaped})), name, words
+
+
+def _nothing_fits(
+    known: Catalog, wanted: Wanted, found: dict[Shape, Size | Refused], asked: dict[Shape, Size | Refused]
+) -> Problem:
+    """Why no shape asked for fits, with the way out."""
+    why = "; ".join(f"{name}: {one.why}" for name, one in asked.items() if not isinstance(one, Size))
+    fix = "take a larger switch, or fewer GPUs"
+    if wanted.stripes and choose(sizes(known, replace(wanted, stripes=0))):
+        fix = "leave --stripes out, or give another number"
+    if len(asked) < len(found) and (other := choose(found)):
+        fix = f"{other.shape} takes them: leave --shape out"
+    return Problem(Option("--gpus"), f"{wanted.gpus} GPUs fit no shape ({why})", fix)

@@ -1,0 +1,103 @@
+"""A size and its growth in words: what `init` prints and findings say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.design.sizing.size import Refused, Size
+
+if TYPE_CHECKING:
+    from railweave.design.sizing.growth_cost import Step
+    from railweave.design.sizing.size import Shape
+
+TITLES: dict[Shape, str] = {
+    "port-planes": "planes of NIC ports",
+    "one-leaf": "one leaf",
+    "two-tier": "two tiers",
+    "rail-planes": "rail planes",
+    "super-spine": "super-spines",
+}
+
+
+def reason(found: Size) -> str:
+    """What a shape promises at this size, and what it does not."""
+    if found.shape == "port-planes":
+        return _of_port_planes(found)
+    if found.shape == "one-leaf":
+        return "every NIC reaches every other through one switch; if that fails, all stop"
+    if found.shape == "super-spine":
+        return "every NIC reaches every other; inside a pod " + _pinned(found) + ", between pods only up to the spine"
+    if found.shape == "two-tier":
+        return "every NIC reaches every other through at most three switches; " + _pinned(found)
+    inside = "through one switch, the rail's only one" if not found.spines else "through at most three switches"
+    pinned = f"; {_pinned(found)}" if found.spines else ""
+    return (
+        f"NICs of a rail reach each other {inside}{pinned}; between rails traffic goes through the servers (NCCL: PXN)"
+    )
+
+
+def _of_port_planes(found: Size) -> str:
+    planes = found.ports.nic_ports
+    through = f"at most three switches of each; {_pinned(found)}" if found.spines else "one switch of each"
+    left = "half" if planes == 2 else f"{planes - 1} of {planes} parts"
+    return (
+        f"{planes} networks without a link between them, one for each port of a NIC: if one fails, jobs with port failover go on with {left} of "
+        f"the bandwidth; every NIC reaches every other through {through}"
+    )
+
+
+def _pinned(found: Size) -> str:
+    links = found.uplinks // found.colors
+    to = "one uplink of its leaf" if links == 1 else f"{links} of the {found.uplinks} uplinks of its leaf"
+    return f"a queue pair's path color pins it to {to}"
+
+
+def switches(leaves: int, spines: int, super_spines: int) -> str:
+    """So many of each, those that are none left out: ``8 leaves, 4 spines``."""
+    counts = ((leaves, "leaf", "leaves"), (spines, "spine", ""), (super_spines, "super-spine", ""))
+    return ", ".join(counted(count, *nouns) for count, *nouns in counts if count)
+
+
+def cost(step: Step) -> str:
+    """What a step of growth costs, where its shape takes it."""
+    before, after = step.before, step.size
+    if isinstance(after, Refused):
+        raise TypeError(after.why)
+    more = switches(
+        after.leaf_switches - before.leaf_switches,
+        after.spine_switches - before.spine_switches,
+        after.super_spine_switches - before.super_spine_switches,
+    )
+    text = f"{more or 'no switches'}, {counted(step.server_cables, 'server cable')}, "
+    text += f"{counted(step.cables, 'cable')} between switches and {counted(step.modules, 'optic')} more, {_laid(step)}"
+    if before.spines and after.spines and before.colors != after.colors:
+        text += f", {after.colors} path colors in place of {before.colors} (NICs get other addresses)"
+    return text
+
+
+def _laid(step: Step) -> str:
+    if not step.moved:
+        return "no cable moves"
+    if step.servers_laid:
+        return f"{counted(step.servers_laid, 'server cable')} laid anew to other ports"
+    if step.laid.elsewhere == step.before.fabric_cables:
+        return f"all {counted(step.laid.elsewhere, 'cable')} between switches laid anew"
+    moves = ((step.laid.elsewhere, "to another switch"), (step.laid.ports, "to another port of the same switches"))
+    between = " and ".join(f"{count:,} {where}" for count, where in moves if count)
+    return (
+        f"of the {counted(step.before.fabric_cables, 'cable')} between switches that there are, these move: {between}"
+    )
+
+
+def growth_lines(steps: list[Step], factor: float) -> list[str]:
+    """What growth costs: in the shape there is, the first step, then by changing to others."""
+    first, *others = steps
+    head = f"growth {factor:g}x, to {first.gpus:,} GPUs: "
+    if isinstance(first.size, Size):
+        lines = [head + cost(first)]
+    elif others:
+        lines = [f"{head}not in this shape ({first.size.why})"]
+    else:
+        return [f"{head}not in this shape ({first.size.why}), nor in another with these switches"]
+    return lines + [f"as {TITLES[one.size.shape]}: {cost(one)}" for one in others]

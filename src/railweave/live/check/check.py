@@ -1,0 +1,197 @@
+"""A network beside a capture of it: what must hold on every device that should be there, and what the devices said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from railweave.analysis.expect import expected
+from railweave.analysis.expect.hosts import expected_host
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.counting import counted
+from railweave.errors import FileLine, InputError, Option, Problem
+from railweave.live.check.counters import ORDER, STATES
+from railweave.live.check.diagnosis import diagnose
+from railweave.live.check.identity import NOT_ASKED
+from railweave.live.check.living import Living
+from railweave.live.check.punch_list import punch_list
+from railweave.live.check.servers import RETRANSMITTED
+from railweave.model.device.build import device_config
+from railweave.model.findings.registry import Rule, rules_of
+from railweave.model.state.host_state import HOST, read_hosts
+from railweave.systems.reading import read_states
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from railweave.live.check.punch_list import Task
+    from railweave.model.device.expected import Keys
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings import Finding
+    from railweave.model.network.model import Network
+    from railweave.model.state.capture import Capture
+    from railweave.model.state.device_state import DeviceState
+    from railweave.model.state.host_state import HostState
+
+UNKNOWN = Rule(
+    "capture-device-unknown",
+    "warning",
+    "living",
+    "The capture has answers of a device that the design does not have.",
+    why="they were compared with nothing",
+    fix="give its folder the device's name in the design, or check against the fabric file that has the device",
+)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found. ``devices`` are those that should answer, ``answered`` those that did.
+
+    ``rules`` are the ids of the rules that were applied; ``since`` says whether counters were compared with an earlier capture.
+    """
+
+    network: Network
+    findings: list[Finding]
+    devices: tuple[str, ...]
+    answered: frozenset[str]
+    rules: tuple[str, ...]
+    since: bool
+
+    @property
+    def good(self) -> bool:
+        """Whether no finding is an error."""
+        return all(one.severity != "error" for one in self.findings)
+
+    @property
+    def tasks(self) -> list[Task]:
+        """What a technician has to do at racks and ports."""
+        return punch_list(self.network, self.findings)
+
+    def to_json(self) -> dict[str, object]:
+        """The whole as the documented JSON object."""
+        return {
+            "good": self.good,
+            "devices": len(self.devices),
+            "answered": len(self.answered),
+            "silent": [one for one in self.devices if one not in self.answered],
+            "since": self.since,
+            "rules": list(self.rules),
+            "findings": [one.to_json() for one in self.findings],
+            "punch_list": [one.to_json() for one in self.tasks],
+        }
+
+
+def check(
+    network: Network,
+    capture: Capture,
+    *,
+    before: Capture | None = None,
+    only: Sequence[str] = (),
+    all_routes: bool = False,
+    configs: Mapping[str, DeviceConfig] | None = None,
+    devices: Collection[str] | None = None,
+    seen: Callable[[DeviceState], DeviceState] = lambda state: state,
+    host_seen: Callable[[HostState], HostState] = lambda state: state,
+    line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
+    progress: Callable[[str], None],
+) -> Checked:
+    """Compare what devices said with what must hold, without what ``status:`` of the fabric file makes absent.
+
+    Servers are expected to answer where they were asked. ``before`` is an earlier capture, for counters. ``only`` are ids of findings to keep. ``configs`` are what switches run in
+    place of the designed configurations, ``devices`` those that are compared where not all are; ``seen`` and ``host_seen`` take out of a state what it cannot say there: as in a lab. Raises
+    ``InputError`` for an id that there is not, and for a capture that has no answer of any switch of the network.
+    """
+    rules = _rules(only, since=before is not None)
+    progress("reading the capture")
+    configs = configs or {one.name: device_config(network, one.name) for one in network.switches}
+    systems = {name: one.nos for name, one in configs.items()}
+    states = {name: seen(one) for name, one in read(network, capture, systems).items()}
+    progress("working out what must hold")
+    routes = ControlPlane(configs.values(), network.absent).routes()
+    wanted = {
+        name: expected(network, config, routes, all_routes=all_routes)
+        for name, config in configs.items()
+        if name not in network.absent and (devices is None or name in devices)
+    }
+    hosts = {name: host_seen(one) for name, one in read_hosts(capture, _servers(network)).items()}
+    asked = [name for name in _servers(network) if name in hosts or name in capture.meta.devices]
+    answered = {*states, *hosts}
+    living = Living(
+        network,
+        wanted,
+        states,
+        {name: seen(one) for name, one in read(network, before, systems).items()} if before is not None else {},
+        {name: why for name in (*wanted, *asked) if name not in answered and (why := _why(capture, name))},
+        {name: dict(one.failed) for name, one in capture.meta.devices.items() if name in answered and one.failed},
+        {name: expected_host(network, name) for name in asked},
+        hosts,
+        read_hosts(before, _servers(network)) if before is not None else {},
+    )
+    compared = (*wanted, *asked)
+    progress(f"comparing {counted(len(compared), 'device')}")
+    found = [*diagnose(living, line), *_unknown(network, capture)]
+    return Checked(
+        network,
+        [one for one in found if one.id in rules],
+        compared,
+        frozenset(answered.intersection(compared)),
+        rules,
+        before is not None,
+    )
+
+
+def _servers(network: Network) -> list[str]:
+    """The servers that should be there."""
+    return [one.name for one in network.servers if one.name not in network.absent]
+
+
+def read(network: Network, capture: Capture, systems: Mapping[str, str] | None = None) -> dict[str, DeviceState]:
+    """The state of every switch that said more than its configuration; ``systems`` are what they run, by default as designed.
+
+    Raises ``InputError`` where none did, and no server either.
+    """
+    states = read_states(capture, systems or {one.name: one.nos for one in network.switches})
+    states = {name: one for name, one in states.items() if _said_something(one)}
+    known = [one.name for one in (*network.switches, *network.servers)]
+    answered = any(HOST.name in capture.answers.get(one.name, {}) for one in network.servers)
+    if not states and not answered and not any(name in capture.meta.devices for name in known):
+        what = "it has no answer of any switch of this network about its state"
+        fix = "collect them: `railweave collect FABRIC -o CAPTURE`; what to ask by hand: `railweave collect FABRIC --questions`"
+        raise InputError([Problem(FileLine(str(capture.folder)), what, fix)])
+    return states
+
+
+def _said_something(state: DeviceState) -> bool:
+    """Whether any answer was understood: a capture of configurations alone says nothing of this kind."""
+    about = {"device", "system", "answered", "notes"}
+    return bool(state.notes) or any(
+        getattr(state, one.name) is not None for one in fields(state) if one.name not in about
+    )
+
+
+def _why(capture: Capture, device: str) -> str:
+    """Why a device has no state, as far as the capture tells."""
+    asked = capture.meta.devices.get(device)
+    if asked is not None:
+        return asked.error or next((f"{name}: {why}" for name, why in asked.failed.items()), "")
+    if capture.meta.devices:
+        return NOT_ASKED
+    return "the capture has its configuration alone" if device in capture.devices else "the capture has nothing of it"
+
+
+def _unknown(network: Network, capture: Capture) -> Iterator[Finding]:
+    known = {one.name for one in (*network.switches, *network.servers)}
+    for name in capture.devices:
+        if name not in known:
+            yield UNKNOWN.finding(name, f"the design has no device {name}", file=str(capture.folder))
+
+
+def _rules(only: Sequence[str], *, since: bool) -> tuple[str, ...]:
+    """The ids of the rules that are applied, in the order of their modules."""
+    rules = {id_: one for id_, one in rules_of("railweave.live.check").items() if one.applies == "living"}
+    unknown = [one for one in only if one not in rules]
+    if unknown:
+        fix = "ids are those of docs/findings.md, under `Running network`"
+        raise InputError([Problem(Option("--only", one), "there is no such finding", fix) for one in unknown])
+    counted = set[str]() if since else {one.id for one in (*ORDER, RETRANSMITTED) if one not in STATES}
+    return tuple(id_ for id_ in rules if (not only or id_ in only) and id_ not in counted)

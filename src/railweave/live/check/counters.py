@@ -1,0 +1,231 @@
+"""Counters that rose between two captures: drops first, then PFC, then ECN, as the EVPN test report has it (Table 9).
+
+A counter that fell was cleared or its device restarted: it says nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.live.check.interfaces import of_port
+from railweave.live.check.living import Seen
+from railweave.model.findings.registry import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.analysis.expect import Expected
+    from railweave.live.check.living import Living
+    from railweave.model.device.expected import Port, Queues
+    from railweave.model.state.device_state import DeviceState
+    from railweave.model.state.ports import PortQueues
+
+UNEQUAL = 1.5
+"""Path colors whose busiest carries this many times the packets of the idlest are unequally loaded."""
+LEAST_PACKETS = 100_000
+"""Fewer packets between two captures are no load."""
+
+DROPS = Rule(
+    "lossless-drops",
+    "error",
+    "living",
+    "A lossless queue dropped packets between two captures.",
+    why="RDMA sends a lost packet again together with all that followed it",
+    fix="lower the fill level at which ECN marking begins, until senders slow down before PFC and before drops",
+)
+INPUT_DROPS = Rule(
+    "lossless-input-drops",
+    "error",
+    "living",
+    "Packets of a lossless class found no buffer at ingress between two captures.",
+    why="the ingress buffer is exceeded, which PFC should prevent",
+    fix="raise the lossless share of the buffer; if it is as designed, lower the fill level at which ECN begins",
+)
+RESOURCE = Rule(
+    "resource-errors",
+    "error",
+    "living",
+    "A port counted resource errors between two captures.",
+    why="the headroom for packets that are in flight when PFC is sent is too small for the real cables",
+    fix="raise the headroom share of the buffer, or measure the cables and write their lengths into the inventory",
+)
+STORM = Rule(
+    "watchdog-storm",
+    "error",
+    "living",
+    "The PFC watchdog found a queue that a neighbor paused without end.",
+    why="a neighbor that sends PFC without end, as a hung server or a broken NIC does, stops the traffic behind it",
+    fix="look at the neighbor of the port: restart its NIC or take it out",
+)
+PFC = Rule(
+    "pfc-without-ecn",
+    "warning",
+    "living",
+    "A port paused or was paused, and marked nothing with ECN.",
+    why="ECN should slow senders down before PFC stops them, for PFC spreads congestion to traffic that has no part in it",
+    fix="lower the fill level at which ECN begins, until PFC no longer occurs",
+)
+SERVER = Rule(
+    "server-pauses",
+    "warning",
+    "living",
+    "A server paused its leaf.",
+    why="its NIC or PCIe bus cannot take what arrives, and the whole job waits for this server",
+    fix="run `railweave host check` there: PCIe width and speed, and whether GPU memory is read directly",
+)
+ECN = Rule(
+    "ecn-without-pfc",
+    "info",
+    "living",
+    "A port marked packets with ECN, and nobody paused.",
+    why="senders slow down before the buffer is full, as designed; marking later may give more throughput",
+    fix="if jobs are slower than predicted, raise the fill level until PFC occurs, then lower it by 5 until it stops",
+)
+ERRORS = Rule(
+    "bit-errors",
+    "warning",
+    "living",
+    "A port counted bit errors that were not corrected between two captures.",
+    why="each such error loses a packet, and RDMA sends it again together with all that followed it",
+    fix="clean the connectors, then swap the module or the cable",
+)
+FLAPS = Rule(
+    "link-flaps",
+    "warning",
+    "living",
+    "A link went down and came back between two captures.",
+    why="every flap moves queue pairs to other links, and a job may run into a timeout",
+    fix="clean the connectors, then swap the module or the cable; look whether the other end restarted",
+)
+COLORS = Rule(
+    "colors-unequal",
+    "warning",
+    "living",
+    "The path colors of a leaf carry unequal load.",
+    why="a collective ends when its busiest path color has sent everything",
+    fix="compare the queue pairs of the job with `railweave paths`, and the number of queue pairs per connection",
+)
+
+STATES = (STORM,)
+"""Rules of these that one capture alone can tell."""
+ORDER = (DROPS, INPUT_DROPS, RESOURCE, STORM, PFC, SERVER, ECN, ERRORS, FLAPS, COLORS)
+"""What is mended first: marking later against PFC, and earlier against drops, would contradict each other."""
+
+
+def counters(living: Living) -> Iterator[Seen]:
+    """What rose on every port since the earlier capture, in the order in which it is to be mended."""
+    yield from sorted(_counters(living), key=lambda one: ORDER.index(one.rule))
+
+
+def _counters(living: Living) -> Iterator[Seen]:
+    for one, now in living.pairs():
+        then = living.before.get(one.device)
+        queues = {each.port: each for each in one.queues}
+        for port in one.ports:
+            found = [] if then is None else [*_wires(port, then, now)]
+            if port.name in queues:
+                found += [] if then is None else _congestion(port, queues[port.name], then, now)
+                found += _storms(port.name, then, now)
+            for rule, what in found:
+                yield Seen(rule, one.device, f"{port.name}: {what}", port.because, port.name)
+        if then is not None:
+            yield from _colors(one, then, now)
+
+
+def _rise(then: int | None, now: int | None) -> int | None:
+    """By how much a counter rose; None where one of the two is not known, or it was cleared."""
+    return None if then is None or now is None or now < then else now - then
+
+
+def _wires(port: Port, then: DeviceState, now: DeviceState) -> Iterator[tuple[Rule, str]]:
+    was, has = (of_port(one.interfaces or {}, port.name) for one in (then, now))
+    if was is None or has is None:
+        return
+    if flaps := _rise(was.flaps, has.flaps):
+        yield FLAPS, f"changed {counted(flaps, 'time')} between up and down"
+    bad = {
+        "CRC errors": _rise(was.errors.in_crc, has.errors.in_crc),
+        # Some systems count CRC errors among all that arrived damaged, and not by themselves.
+        "input errors": _rise(was.errors.in_errors, has.errors.in_errors) if has.errors.in_crc is None else None,
+        "codewords that were not corrected": _rise(was.fec.uncorrected, has.fec.uncorrected),
+    }
+    told = [f"{count:,} {name}" for name, count in bad.items() if count]
+    if told:
+        yield ERRORS, " and ".join(told)
+    if count := _rise(was.errors.in_resource, has.errors.in_resource):
+        yield RESOURCE, f"{count:,} resource errors"
+
+
+def _congestion(port: Port, wanted: Queues, then: DeviceState, now: DeviceState) -> Iterator[tuple[Rule, str]]:
+    was, has = (of_port(one.queues or {}, port.name) for one in (then, now))
+    paused = {number: _pauses(port.name, priority, then, now) for number, priority in wanted.lossless.items()}
+    for number, priority in wanted.lossless.items():
+        fills = wanted.marked.get(number)
+        level = f"; ECN begins at {fills.min_fill} % here" if fills else ""
+        dropped, marked, input_dropped = _queue(was, has, number, priority)
+        received, sent = paused[number]
+        if dropped:
+            yield DROPS, f"queue {number} dropped {counted(dropped, 'packet')}{level}"
+        if input_dropped:
+            share = f"; the lossless share is {wanted.buffers.lossless} % here"
+            yield INPUT_DROPS, f"priority {priority} dropped {counted(input_dropped, 'packet')} on input{share}"
+        if received and port.kind == "server":
+            yield SERVER, f"the server sent {counted(received, 'PFC frame')} of priority {priority}"
+        elif (received or sent) and marked == 0:
+            yield (
+                PFC,
+                f"{received or 0:,} PFC frames received and {sent or 0:,} sent of priority {priority}, nothing marked{level}",
+            )
+        elif marked and not received and not sent and not dropped:
+            yield ECN, f"queue {number} marked {counted(marked, 'packet')}, no PFC{level}"
+
+
+def _storms(port: str, then: DeviceState | None, now: DeviceState) -> Iterator[tuple[Rule, str]]:
+    """Storms that were counted since then, and one that lasts, which needs no earlier capture."""
+    before = of_port((then.watchdog if then else None) or {}, port) or {}
+    for queue, dog in (of_port(now.watchdog or {}, port) or {}).items():
+        storms = _rise(before[queue].detected if queue in before else None, dog.detected)
+        if storms or dog.storming:
+            yield STORM, f"queue {queue}: " + (f"{counted(storms, 'storm')}" if storms else "a storm lasts")
+
+
+def _queue(
+    was: PortQueues | None, has: PortQueues | None, number: int, priority: int
+) -> tuple[int | None, int | None, int | None]:
+    """Of a lossless queue what rose: packets dropped, packets marked, packets of its priority dropped on input."""
+    if was is None or has is None:
+        return None, None, None
+    then, now = was.egress.get(number), has.egress.get(number)
+    before, after = was.ingress.get(priority), has.ingress.get(priority)
+    return (
+        _rise(then.dropped, now.dropped) if then and now else None,
+        _rise(then.ecn_marked, now.ecn_marked) if then and now else None,
+        _rise(before.dropped, after.dropped) if before and after else None,
+    )
+
+
+def _pauses(port: str, priority: int, then: DeviceState, now: DeviceState) -> tuple[int | None, int | None]:
+    was, has = ((of_port(one.pfc or {}, port) or {}).get(priority) for one in (then, now))
+    if was is None or has is None:
+        return None, None
+    return _rise(was.received, has.received), _rise(was.sent, has.sent)
+
+
+def _colors(one: Expected, then: DeviceState, now: DeviceState) -> Iterator[Seen]:
+    lossless = {each.port: each.lossless for each in one.queues}
+    loads: dict[str, int] = {}
+    for session in one.sessions:
+        port = session.session.interface
+        was, has = (of_port(each.queues or {}, port) for each in (then, now))
+        for number in lossless.get(port, {}):
+            before, after = (each.egress.get(number) if each else None for each in (was, has))
+            rise = _rise(before.sent, after.sent) if before and after else None
+            if session.color and rise is not None:
+                loads[session.color] = loads.get(session.color, 0) + rise
+    if len(loads) < 2 or sum(loads.values()) < LEAST_PACKETS:
+        return
+    most, least = max(loads, key=loads.__getitem__), min(loads, key=loads.__getitem__)
+    if loads[most] >= UNEQUAL * loads[least]:
+        what = f"{most} carried {loads[most]:,} lossless packets, {least} {loads[least]:,}"
+        yield Seen(COLORS, one.device, what, one.sessions[0].because)

@@ -1,0 +1,170 @@
+"""Which devices answered, whether they are those of the design, and their clocks and alarms."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from railweave.live.check.interfaces import short
+from railweave.live.check.living import Seen
+from railweave.model.findings.registry import Rule
+from railweave.model.state.question import not_running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from railweave.live.check.living import Living, Part
+    from railweave.model.state.device_state import Note
+
+NOT_ASKED = "it was not asked"
+"""Why nothing is known of a device that whoever collected left out."""
+
+SILENT = Rule(
+    "device-silent",
+    "error",
+    "living",
+    "A device of the design did not answer.",
+    why="its state is not known, and links and sessions with it are probably down",
+    fix="look at its power and its management port; give it `status: planned` or `failed` in the fabric file while it is not there",
+    sometimes="info",
+)
+UNREAD = Rule(
+    "answer-not-read",
+    "info",
+    "living",
+    "A part of a device's answer was not understood.",
+    why="this part was not compared with the design",
+    fix="compare it by hand; report the answer if its form is that of a supported release",
+    sometimes="error",
+)
+UNANSWERED = Rule(
+    "question-not-answered",
+    "warning",
+    "living",
+    "A device did not answer a question that it was asked.",
+    why="the part of the design that the answer would show was not compared",
+    fix="collect again (`railweave collect`), and check whether the login is allowed to run the command",
+)
+NAME = Rule(
+    "host-name-differs",
+    "error",
+    "living",
+    "A device has another host name than the design gives to its address.",
+    why="it may be another device than the one that was meant",
+    fix="compare serial numbers, then load the configuration that belongs to it",
+)
+MODEL = Rule(
+    "model-differs",
+    "error",
+    "living",
+    "A device is of another model than the design has.",
+    why="port names, buffers and limits follow from the model: the designed configuration does not fit another one",
+    fix="swap the device, or set its model under `overrides` and build again",
+)
+SERIAL = Rule(
+    "serial-differs",
+    "warning",
+    "living",
+    "A device has another serial number than the inventory has.",
+    why="two devices may have been swapped, or one was replaced",
+    fix="compare with its label; `railweave inventory fill` writes the new number",
+)
+RELEASE = Rule(
+    "release-differs",
+    "warning",
+    "living",
+    "A device runs another release than the design names.",
+    why="which features the design may use follows from the release",
+    fix="install the release of the design, or write the one that runs into the fabric file (`release`) and build again",
+)
+CLOCK = Rule(
+    "clock-not-synchronized",
+    "warning",
+    "living",
+    "A device's clock follows none of its time servers.",
+    why="logs of several devices cannot be compared, and certificates may seem out of date",
+    fix="look at the way to the time servers, and whether control-plane protection lets them answer",
+)
+ALARM = Rule(
+    "alarm",
+    "warning",
+    "living",
+    "A device has an alarm.",
+    why="the device itself says that something is wrong",
+    fix="follow the device's own manual for this alarm",
+    sometimes="info",
+)
+
+
+def identity(living: Living) -> Iterator[Seen]:
+    """Who answered, and what each says of itself."""
+    yield from _silent(living)
+    for server, host in living.servers():
+        if host.host_name and short(host.host_name) != short(server.device):
+            yield Seen(NAME, server.device, f"calls itself {host.host_name}", server.because)
+        yield from _asked(living, server.device, host.notes)
+    for one, state in living.pairs():
+        wanted, said = one.identity, state.identity
+        if said is None:
+            continue
+        keys = wanted.because
+        if said.host_name and short(said.host_name) != short(one.device):
+            yield Seen(NAME, one.device, f"calls itself {said.host_name}", keys)
+        if said.model and not _same_model(said.model, wanted.model):
+            yield Seen(MODEL, one.device, f"is a {said.model}, the design has a {wanted.model}", keys)
+        if said.serial and wanted.serial and said.serial != wanted.serial:
+            what = f"has serial number {said.serial}, the inventory has {wanted.serial}"
+            yield Seen(SERIAL, one.device, what, keys)
+        if said.version and not same_release(said.version, wanted.release):
+            yield Seen(RELEASE, one.device, f"runs {said.version}, the design names {wanted.release}", keys)
+    for one, state in living.pairs():
+        if one.clock and state.clock and state.clock.synchronized is False:
+            servers = ", ".join(one.clock.servers)
+            yield Seen(CLOCK, one.device, f"its clock follows none of {servers}", one.clock.because)
+        for alarm in state.alarms or ():
+            severity = "info" if alarm.severity in {"minor", "info", "informational"} else None
+            yield Seen(
+                ALARM,
+                one.device,
+                f"alarm{f' ({alarm.severity})' if alarm.severity else ''}: {alarm.text}",
+                severity=severity,
+            )
+        yield from _asked(living, one.device, state.notes, None if state.answered else "error")
+
+
+def _silent(living: Living) -> Iterator[Seen]:
+    """Devices that should answer and did not."""
+    because = {device: one.identity.because for device, one in living.expected.items()}
+    because |= {device: one.because for device, one in living.servers_expected.items()}
+    for device, keys in because.items():
+        if device not in living.states and device not in living.hosts:
+            why = living.silent.get(device, "")
+            if why == NOT_ASKED:
+                yield Seen(SILENT, device, f"nothing is known of {device}: {why}", keys, severity="info")
+                continue
+            what = f"{device} did not answer{f': {why}' if why else ''}"
+            broken: frozenset[Part] = frozenset([("device", device)])
+            yield Seen(SILENT, device, what, keys, breaks=broken)
+
+
+def _asked(
+    living: Living, device: str, notes: Iterable[Note], severity: Literal["error"] | None = None
+) -> Iterator[Seen]:
+    """Questions that a device did not answer, or answered in words that were not understood: an error where nothing was read."""
+    for question, why in living.unanswered.get(device, {}).items():
+        needs: frozenset[Part] = frozenset([("daemon", f"{device} {daemon}")] if (daemon := not_running(why)) else ())
+        yield Seen(UNANSWERED, device, f"{question}: {why}", needs=needs)
+    for note in notes:
+        where = ", ".join(filter(None, (note.question, note.place)))
+        yield Seen(UNREAD, device, f"{where}: {note.what}" if where else note.what, severity=severity)
+
+
+def _same_model(said: str, designed: str) -> bool:
+    """Model names are compared without regard to case and marks: ``DCS-7060X6-64PE`` is ``7060x6-64pe``."""
+    plain, wanted = (re.sub(r"[^a-z0-9]", "", word.lower()) for word in (said, designed))
+    return wanted in plain or plain in wanted
+
+
+def same_release(said: str, designed: str) -> bool:
+    """A device names its release more exactly than a design: 25.4R1 is 25.4R1.12-EVO, and not 25.4R10."""
+    return not designed or re.search(rf"(?<![0-9A-Za-z]){re.escape(designed)}(?![0-9])", said) is not None

@@ -1,0 +1,116 @@
+"""What checks of a running network look at, and what they see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.analysis.expect import Expected
+    from railweave.analysis.expect.hosts import ExpectedHost
+    from railweave.model.device.expected import Keys
+    from railweave.model.findings import Severity
+    from railweave.model.findings.registry import Rule
+    from railweave.model.network.model import Network
+    from railweave.model.state.device_state import DeviceState
+    from railweave.model.state.host_state import HostState
+
+Kind = Literal["device", "link", "session", "nic", "daemon", "gateways"]
+Part = tuple[Kind, str]
+"""A part of the network that something breaks or rests on: a device, a link by its name, the routing session of a link, a NIC,
+a daemon, the gateways of a leaf."""
+
+
+@dataclass(frozen=True)
+class Living:
+    """What must hold and what was said, by device; ``before`` is what was said earlier, for counters.
+
+    A device that is expected and has no state did not answer: ``silent`` says why where that is known. ``unanswered`` are the
+    questions that a device was asked and did not answer, with the reason. Servers are expected where any of them was asked.
+    """
+
+    network: Network
+    expected: dict[str, Expected]
+    states: dict[str, DeviceState]
+    before: dict[str, DeviceState] = field(default_factory=dict[str, "DeviceState"])
+    silent: dict[str, str] = field(default_factory=dict[str, str])
+    unanswered: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+
+    servers_expected: dict[str, ExpectedHost] = field(default_factory=dict[str, "ExpectedHost"])
+    hosts: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
+    hosts_before: dict[str, HostState] = field(default_factory=dict[str, "HostState"])
+
+    @cached_property
+    def _designed(self) -> dict[tuple[int, int], set[int]]:
+        """The first addresses of the design's prefixes, by IP version and length."""
+        found: dict[tuple[int, int], set[int]] = {}
+        prefixes = {
+            one for segment in self.network.segments for net in segment.subnets for one in (net.prefix, net.routed_by)
+        }
+        prefixes |= {one.loopback for one in self.network.switches if one.loopback}
+        prefixes |= {end.address for one in self.network.switches for end in one.endpoints}
+        for one in map(ip_network, prefixes):
+            found.setdefault((one.version, one.prefixlen), set()).add(int(one.network_address))
+        return found
+
+    def has_prefix(self, text: str) -> bool:
+        """Return whether a prefix is one of the design's, or a part of one: of servers, loopbacks or tunnel endpoints."""
+        try:
+            prefix = ip_network(text, strict=False)
+        except ValueError:
+            return False
+        first = int(prefix.network_address)
+        return any(
+            version == prefix.version
+            and length <= prefix.prefixlen
+            and first >> (shift := prefix.max_prefixlen - length) << shift in known
+            for (version, length), known in self._designed.items()
+        )
+
+    def servers(self) -> Iterator[tuple[ExpectedHost, HostState]]:
+        """What must hold on each server that answered, beside what it said."""
+        for device, one in self.servers_expected.items():
+            state = self.hosts.get(device)
+            if state is not None:
+                yield one, state
+
+    def pairs(self) -> Iterator[tuple[Expected, DeviceState]]:
+        """What must hold on each device that answered, beside what it said."""
+        for device, one in self.expected.items():
+            state = self.states.get(device)
+            if state is not None:
+                yield one, state
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Something that is not as it must be.
+
+    ``breaks`` are the parts of the network that cannot work because of it, ``needs`` those that what is wrong here rests on:
+    what breaks a part explains what needs it. ``link`` makes one finding of what both ends say; ``because`` leads to the fabric file.
+    """
+
+    rule: Rule
+    device: str
+    what: str
+    because: Keys = ()
+    port: str = ""
+    link: str = ""
+    breaks: frozenset[Part] = frozenset()
+    needs: frozenset[Part] = frozenset()
+    severity: Severity | None = None
+    fix: str | None = None
+
+    @property
+    def where(self) -> str:
+        """The device, and its port where it is about one."""
+        return f"{self.device} {self.port}".rstrip()
+
+
+def link_and_ends(link: str, *devices: str) -> frozenset[Part]:
+    """A link and the devices at its ends, as parts."""
+    return frozenset([("link", link), *(("device", one) for one in devices)])

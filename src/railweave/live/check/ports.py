@@ -1,0 +1,212 @@
+"""Ports: up, at the designed speed and MTU, with error correction and light; and the queues they have."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from railweave.live.check.interfaces import of_port
+from railweave.live.check.living import Seen, link_and_ends
+from railweave.model.findings.registry import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from railweave.live.check.living import Living
+    from railweave.model.device.expected import Port
+    from railweave.model.state.device_state import DeviceState
+    from railweave.model.state.ports import InterfaceState, Optic
+
+ETHERNET_HEADER = 14
+"""Bytes of an Ethernet header without its tags (IEEE 802.3, clause 3): MTUs of IP leave them out."""
+
+ABSENT = Rule(
+    "port-absent",
+    "error",
+    "living",
+    "A device does not have a port of the design.",
+    why="the port has another breakout, or its line card is not there",
+    fix="compare the breakout of the port with the design",
+)
+SHUT = Rule(
+    "port-shut",
+    "error",
+    "living",
+    "A port of the design is shut down by its configuration.",
+    why="its link cannot come up",
+    fix="take the shutdown away, or give the link `status: drained` in the fabric file",
+)
+DOWN = Rule(
+    "port-down",
+    "error",
+    "living",
+    "A port of the design is down.",
+    why="its link carries nothing",
+    fix="look at the module, the cable and the other end; swap one after the other",
+)
+SPEED = Rule(
+    "port-speed-differs",
+    "error",
+    "living",
+    "A port runs at another speed than the design has.",
+    why="shares of links and predictions follow from the speed",
+    fix="look at the breakout and the speed that are configured at both ends",
+)
+MTU = Rule(
+    "port-mtu-differs",
+    "error",
+    "living",
+    "A port has another MTU than the design gives it.",
+    why="a packet of full size is dropped where the smaller of two MTUs is, and small ones pass: jobs hang",
+    fix="load the designed configuration again",
+)
+FEC = Rule(
+    "port-fec-differs",
+    "error",
+    "living",
+    "A port has other forward error correction than its speed asks for.",
+    why="PAM4 lanes need RS(544,514) at both ends (IEEE 802.3, clause 119)",
+    fix="take the setting away at both ends: it is the default at these speeds",
+)
+NO_OPTIC = Rule(
+    "module-absent",
+    "error",
+    "living",
+    "A port of the design has no module.",
+    why="its link cannot come up",
+    fix="put in the module that cabling.csv names",
+)
+OPTIC = Rule(
+    "optic-alarm",
+    "warning",
+    "living",
+    "A module's light, temperature or voltage is outside its limits.",
+    why="bit errors follow, then a link that flaps",
+    fix="clean the connectors, then swap the module or the cable",
+)
+DARK = Rule(
+    "optic-dark",
+    "error",
+    "living",
+    "A lane of a module receives no light.",
+    why="the other end does not send, or the fiber is broken or not plugged in",
+    fix="look at the other end's module, then at the fiber",
+)
+PFC = Rule(
+    "pfc-not-running",
+    "error",
+    "living",
+    "A port of the design does not count PFC on its lossless priority.",
+    why="it counts PFC on other priorities, so PFC is off for the lossless class, whose packets are then dropped",
+    fix="load the designed configuration again",
+)
+QUEUE = Rule(
+    "queue-absent",
+    "error",
+    "living",
+    "A port lacks a queue of the design.",
+    why="the class of this queue shares another queue",
+    fix="load the designed configuration again",
+)
+
+
+def ports(living: Living) -> Iterator[Seen]:
+    """Every port of the design."""
+    for one, state in living.pairs():
+        for port in one.ports:
+            found = list(_port(port, state))
+            yield from (_about(port, seen) for seen in found)
+        for port in one.queues:
+            yield from (
+                Seen(rule, one.device, f"{port.port}: {what}", port.because, port.port)
+                for rule, what in _queues(port.port, port.lossless, port.marked, state)
+            )
+
+
+def _about(port: Port, seen: tuple[Rule, str]) -> Seen:
+    rule, what = seen
+    broken = rule in {ABSENT, SHUT, DOWN, NO_OPTIC}
+    return Seen(
+        rule,
+        port.device,
+        f"{port.name} {what}",
+        port.because,
+        port.name,
+        port.link,
+        breaks=frozenset([("link", port.link)]) if broken else frozenset(),
+        needs=link_and_ends(port.link, port.peer) if broken and rule is DOWN else frozenset(),
+    )
+
+
+def _port(port: Port, state: DeviceState) -> Iterator[tuple[Rule, str]]:
+    interfaces = state.interfaces
+    if interfaces is None:
+        return
+    found = interfaces.get(port.name)
+    if found is None:
+        found = of_port(interfaces, port.name)
+    optic = (state.optics or {}).get(port.name)
+    if found is None:
+        yield ABSENT, "is not among the device's ports"
+        return
+    if optic is not None and optic.present is False:
+        yield NO_OPTIC, f"has no module; the design has {port.optic or 'one'}"
+    if found.admin_up is False:
+        yield SHUT, "is shut down"
+        return
+    if found.oper_up is False:
+        yield DOWN, f"is down{f': {found.reason}' if found.reason else ''}"
+    else:
+        yield from _running(port, found)
+    if optic is not None:
+        yield from _light(optic)
+
+
+def _running(port: Port, found: InterfaceState) -> Iterator[tuple[Rule, str]]:
+    if found.speed_gbps is not None and found.speed_gbps != port.speed_gbps:
+        yield SPEED, f"runs at {found.speed_gbps:g}G, the design has {port.speed_gbps}G"
+    if found.mtu is not None and not _fits(found.mtu, port):
+        yield MTU, f"has MTU {found.mtu}, the design has {port.ip_mtu or port.mtu}"
+    mode = found.fec.mode
+    if mode is not None and port.fec is not None and not re.search(r"544|119|rs|clause 134|^on$", mode, re.IGNORECASE):
+        yield FEC, f"has error correction {mode}, {port.speed_gbps}G needs RS(544,514)"
+
+
+def _fits(mtu: int, port: Port) -> bool:
+    """Whether a device's own number is the designed MTU: with the Ethernet header or without; more is no harm where it switches."""
+    if port.switched:
+        return mtu >= port.mtu - ETHERNET_HEADER
+    wanted = (port.mtu, port.mtu - ETHERNET_HEADER)
+    return mtu in (wanted if port.ip_mtu is None else (*wanted, port.ip_mtu, port.ip_mtu + ETHERNET_HEADER))
+
+
+def _light(optic: Optic) -> Iterator[tuple[Rule, str]]:
+    dark = [one.number for one in optic.lanes if one.rx_dbm == float("-inf")]
+    if dark:
+        yield DARK, f"receives no light on lane {', '.join(map(str, dark))}"
+    low = [
+        f"lane {one.number} receives {one.rx_dbm:g} dBm"
+        for one in optic.lanes
+        if one.rx_dbm is not None and optic.rx_low_dbm is not None and float("-inf") < one.rx_dbm < optic.rx_low_dbm
+    ]
+    low += [
+        f"lane {one.number} sends {one.tx_dbm:g} dBm"
+        for one in optic.lanes
+        if one.tx_dbm is not None and optic.tx_low_dbm is not None and one.tx_dbm < optic.tx_low_dbm
+    ]
+    if low or (optic.alarms and not dark):
+        yield OPTIC, f"has a module outside its limits: {', '.join([*low, *optic.alarms])}"
+
+
+def _queues(
+    port: str, lossless: dict[int, int], marked: Collection[int], state: DeviceState
+) -> Iterator[tuple[Rule, str]]:
+    counted = of_port(state.pfc, port) if state.pfc is not None else None
+    for priority in lossless.values():
+        if counted and priority not in counted:
+            has = ", ".join(map(str, sorted(counted)))
+            yield PFC, f"counts PFC on priority {has}, the lossless class has {priority}"
+    there = of_port(state.queues, port) if state.queues is not None else None
+    if there is not None and there.egress:
+        for queue in sorted({*lossless, *marked} - there.egress.keys()):
+            yield QUEUE, f"has no queue {queue}"

@@ -1,0 +1,272 @@
+"""Servers: NICs that are up with their addresses and GIDs, the rules and routes that keep paths apart, and lost packets."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+
+from railweave.host.entries import Rule as PlannedRule
+from railweave.live.check.living import Seen, link_and_ends
+from railweave.live.check.strays import duplicates, seen, strays
+from railweave.model.findings.registry import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from railweave.analysis.expect.hosts import ExpectedHost, Nic, PathAddress
+    from railweave.live.check.living import Living, Part
+    from railweave.model.state.host_state import HostState, RdmaPort
+    from railweave.model.state.ports import InterfaceState
+
+ABSENT = Rule(
+    "nic-absent",
+    "error",
+    "living",
+    "A server has no network device of the name that the design gives to a NIC.",
+    why="its addresses, rules and routes cannot be there",
+    fix="load the server's link files (`railweave build`), or write the device's name into the inventory",
+)
+DOWN = Rule(
+    "nic-down",
+    "error",
+    "living",
+    "A NIC of the design is down.",
+    why="the GPU beside it reaches nobody",
+    fix="look at the module, the cable and the leaf's port; swap one after the other",
+)
+MAC = Rule(
+    "nic-mac-differs",
+    "warning",
+    "living",
+    "A NIC has another MAC address than the inventory has.",
+    why="two servers may have been swapped, or the NIC was replaced: its SLAAC addresses are others than the design's",
+    fix="compare with its label; `railweave inventory fill` writes the new address",
+)
+SPEED = Rule(
+    "nic-speed-differs",
+    "error",
+    "living",
+    "A NIC runs at another speed than the design has.",
+    why="shares of links and predictions follow from the speed",
+    fix="look at the cable, and at the speed that is configured at both ends",
+)
+MTU = Rule(
+    "nic-mtu-differs",
+    "error",
+    "living",
+    "A NIC has another MTU than the design gives it.",
+    why="a packet of full size is dropped where the smaller of two MTUs is, and small ones pass: jobs hang",
+    fix="load the server's files again (`hosts/NAME/` of the build folder)",
+)
+ADDRESS = Rule(
+    "nic-address-missing",
+    "error",
+    "living",
+    "A NIC lacks an address of the design.",
+    why="no queue pair can take that path",
+    fix="by SLAAC: look whether the leaf sends router advertisements with the prefix; else load the server's files again",
+)
+GID = Rule(
+    "gid-missing",
+    "error",
+    "living",
+    "An RDMA device has no RoCE v2 GID of an address of the design.",
+    why="no queue pair can take that path",
+    fix="look whether the RDMA driver is loaded and RoCE v2 is on: `railweave-host gids --check`",
+)
+RULE = Rule(
+    "server-rule-missing",
+    "error",
+    "living",
+    "A server lacks a rule that chooses the routing table of a path.",
+    why="packets of that path leave by another NIC or color",
+    fix="run `railweave-host plan` there to see why, then `railweave-host apply`",
+)
+ROUTE = Rule(
+    "server-route-missing",
+    "error",
+    "living",
+    "A server lacks a route of a path's routing table.",
+    why="packets of that path leave by another NIC, or not at all",
+    fix="run `railweave-host plan` there to see why, then `railweave-host apply`",
+)
+RETRANSMITTED = Rule(
+    "rdma-retransmitted",
+    "warning",
+    "living",
+    "An RDMA device sent packets again, or missed some, between two captures.",
+    why="RDMA sends all that follows a lost packet again: throughput falls by far more than what was lost",
+    fix="look for drops, bit errors and flaps on its path: findings of the same check name them",
+)
+
+LOSSES = (
+    "packet_seq_err",
+    "out_of_sequence",
+    "local_ack_timeout_err",
+    "to_retransmits",
+    "seq_err_naks_rcvd",
+    "oos_drop_count",
+)
+"""Counters of lost packets: the first three are those of mlx5, the others of bnxt_re (drivers/infiniband/hw of Linux)."""
+_V2 = "roce v2"
+
+
+def servers(living: Living) -> Iterator[Seen]:
+    """Every server that was asked."""
+    for wanted, state in living.servers():
+        for nic in wanted.nics:
+            yield from _nic(nic, state)
+        stray = strays(wanted, state)
+        taken = {one.place for _, one in stray}
+        yield from _rules(wanted, state, taken)
+        yield from _routes(wanted, state, taken)
+        yield from seen(wanted, stray)
+    yield from duplicates(living)
+
+
+def losses(living: Living) -> Iterator[Seen]:
+    """What servers lost since the earlier capture."""
+    for wanted, now in living.servers():
+        then = living.hosts_before.get(wanted.device)
+        for nic in wanted.nics if then is not None else ():
+            was, has = (_port(nic, state.rdma) for state in (then, now) if state is not None)
+            if was is None or has is None:
+                continue
+            rose = {
+                name: has.counters[name] - was.counters[name]
+                for name in LOSSES
+                if name in has.counters.keys() & was.counters.keys()
+            }
+            told = ", ".join(f"{name} {count:,}" for name, count in rose.items() if count > 0)
+            if told:
+                yield Seen(RETRANSMITTED, wanted.device, f"{nic.rdma}: {told}", nic.because, nic.name)
+
+
+def _port(nic: Nic, ports: tuple[RdmaPort, ...] | None) -> RdmaPort | None:
+    return next((one for one in ports or () if (one.device, one.port) == (nic.rdma, nic.rdma_port)), None)
+
+
+def _nic(nic: Nic, state: HostState) -> Iterator[Seen]:
+    def seen(rule: Rule, what: str) -> Seen:
+        broken = rule in {ABSENT, DOWN}
+        return Seen(
+            rule,
+            nic.device,
+            f"{nic.name} {what}",
+            nic.because,
+            nic.name,
+            breaks=frozenset([("link", nic.link), ("nic", f"{nic.device} {nic.name}")]) if broken else frozenset(),
+            needs=link_and_ends(nic.link, nic.peer)
+            if rule is DOWN
+            else frozenset([("nic", f"{nic.device} {nic.name}"), ("gateways", nic.peer)]),
+        )
+
+    if state.interfaces is not None:
+        found = state.interfaces.get(nic.netdev)
+        if found is None:
+            yield seen(ABSENT, f"is not there: no network device is called {nic.netdev}")
+            return
+        yield from (seen(rule, what) for rule, what in _link(nic, found))
+    if state.addresses is not None:
+        have = {one.address: one.doubts for one in state.addresses if one.interface == nic.netdev}
+        missing = [
+            _designed(path) for path in nic.addresses if not any(_is(path, one) and not have[one] for one in have)
+        ]
+        doubtful = [
+            f"{one} is {' and '.join(doubts)}"
+            for one, doubts in have.items()
+            if doubts and any(_is(path, one) for path in nic.addresses)
+        ]
+        if missing:
+            more = f"; {', '.join(doubtful)}" if doubtful else ""
+            yield seen(ADDRESS, f"lacks {', '.join(missing)}{more}")
+    if state.gids is not None:
+        gids = [
+            one.address
+            for one in state.gids
+            if (one.device, one.port) == (nic.rdma, nic.rdma_port) and (one.kind or "").lower() == _V2
+        ]
+        missing = [_designed(path) for path in nic.addresses if not any(_is(path, one) for one in gids)]
+        if missing:
+            yield seen(GID, f"({nic.rdma}) has no GID of {', '.join(missing)}")
+
+
+def _link(nic: Nic, found: InterfaceState) -> Iterator[tuple[Rule, str]]:
+    if found.admin_up is False or found.oper_up is False:
+        yield DOWN, "is set down" if found.admin_up is False else "has no carrier"
+    elif found.speed_gbps is not None and found.speed_gbps != nic.speed_gbps:
+        yield SPEED, f"runs at {found.speed_gbps:g}G, the design has {nic.speed_gbps}G"
+    if found.mtu is not None and found.mtu != nic.mtu:
+        yield MTU, f"has MTU {found.mtu}, the design has {nic.mtu}"
+    if nic.mac and found.mac and found.mac != nic.mac.lower():
+        yield MAC, f"has MAC address {found.mac}, the inventory has {nic.mac}"
+
+
+def _designed(path: PathAddress) -> str:
+    color = f" (path color {path.color})" if path.color else ""
+    return f"{path.address or f'an address in {path.prefix}'}{color}"
+
+
+def _is(path: PathAddress, said: str) -> bool:
+    """Whether an address that a server has is that of a path."""
+    try:
+        address = ipaddress.ip_address(said)
+    except ValueError:
+        return False
+    if path.address is not None:
+        return address == ipaddress.ip_address(path.address)
+    network = ipaddress.ip_network(path.prefix)
+    return address.version == network.version and address in network
+
+
+def _network(text: str, family: int | None) -> str:
+    """A prefix in its one spelling, host bits cleared, as the kernel compares them; what is none as it is."""
+    if text in {"", "default", "all"}:
+        return {4: "0.0.0.0/0", 6: "::/0"}.get(family or 0, "")
+    try:
+        return str(ipaddress.ip_network(text, strict=False))
+    except ValueError:
+        return text
+
+
+def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Seen]:
+    """Planned rules that are missing; one in whose place a stray rule is (``taken``) is told with that."""
+    if state.rules is None:
+        return
+    have = [
+        (
+            _network(one.from_, one.family),
+            _network(one.to, one.family),
+            one.table,
+            one.priority or 0,
+            one.plain is not False,
+        )
+        for one in state.rules
+    ]
+    names = {nic.netdev: nic.name for nic in wanted.nics}
+    for rule in wanted.rules:
+        family = 6 if ":" in f"{rule.from_ or ''}{rule.to or ''}" else 4
+        ends = _network(rule.from_ or "", family), _network(rule.to or "", family)
+        alike = sorted((one for one in have if one[:2] == ends and one[4]), key=lambda one: one[3])
+        right = [one for one in alike if one[2] == rule.table and rule.priority in {None, one[3]}]
+        words = f"{f'from {rule.from_}' if rule.from_ else ''}{f' to {rule.to}' if rule.to else ''} lookup {rule.table}".strip()
+        if not right and PlannedRule(family, None, str(rule.from_ or ""), str(rule.to or ""), 0).place not in taken:
+            other = f", it has one for table {alike[0][2]} at {alike[0][3]}" if alike else ""
+            yield Seen(RULE, wanted.device, f"no rule {words}{other}", wanted.because, names[rule.dev])
+
+
+def _routes(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Seen]:
+    """Planned routes that are missing, likewise."""
+    if state.routes is None:
+        return
+    have = {(one.table, one.to, one.interface, one.via.rpartition(" ")[2]) for one in state.routes}
+    names = {nic.netdev: nic for nic in wanted.nics}
+    for route in wanted.routes:
+        family = 6 if ":" in (route.via or route.to) else 4
+        to = _network(route.to, family)
+        if (route.table, to, route.dev, str(route.via or "")) not in have and (family, route.table, to) not in taken:
+            via = f" via {route.via}" if route.via else ""
+            what = f"no route to {route.to}{via} on {route.dev} in table {route.table}"
+            nic = names[route.dev]
+            needs: frozenset[Part] = frozenset([("nic", f"{nic.device} {nic.name}")])
+            yield Seen(ROUTE, wanted.device, what, wanted.because, nic.name, needs=needs)

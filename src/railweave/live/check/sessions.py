@@ -1,0 +1,186 @@
+"""Routing sessions with their BFD."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from railweave.live.check.interfaces import without_unit
+from railweave.live.check.living import Seen, link_and_ends
+from railweave.model.findings.registry import Rule
+from railweave.model.state.question import not_running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from railweave.live.check.living import Living, Part
+    from railweave.model.device.expected import Adjacency, Keys
+    from railweave.model.device.model import Session as Peering
+    from railweave.model.device.timers import Bfd
+    from railweave.model.state.protocols import BfdSession, BgpSession
+
+    Said = TypeVar("Said", BgpSession, BfdSession)
+
+DAEMON = Rule(
+    "daemon-not-running",
+    "error",
+    "living",
+    "A routing daemon of a device does not run.",
+    why="its sessions are down, and its routes are withdrawn",
+    fix="look at the device's log for why it ended, and start it again",
+)
+MISSING = Rule(
+    "session-missing",
+    "error",
+    "living",
+    "A device does not have a BGP session of the design.",
+    why="no prefix is exchanged over its link",
+    fix="look for the neighbor on the link (router advertisements), and for the group in the configuration",
+)
+DOWN = Rule(
+    "session-not-established",
+    "error",
+    "living",
+    "A BGP session of the design is not established.",
+    why="no prefix is exchanged over its link",
+    fix="look at the link first, then at the AS numbers and the authentication of both ends",
+)
+AS = Rule(
+    "session-as-differs",
+    "error",
+    "living",
+    "The neighbor of a BGP session has another AS number than the design gives it.",
+    why="the cable leads to another switch, or that switch has another configuration",
+    fix="compare the neighbor's name by LLDP: move the cable, or load the designed configuration there",
+)
+BFD_DOWN = Rule(
+    "bfd-down",
+    "error",
+    "living",
+    "A BFD session of the design is not up.",
+    why="a link that fails is noticed by the hold timer of BGP alone, after tens of seconds",
+    fix="look whether BFD is configured at both ends with the same timers",
+)
+BFD_TIMERS = Rule(
+    "bfd-timers-differ",
+    "warning",
+    "living",
+    "A BFD session has other timers than the design gives it.",
+    why="a link that fails is noticed later than predicted, or a busy link seems to fail",
+    fix="load the designed configuration again at the end that differs",
+)
+
+_OF_BFD = {"bfdd", "bfd"}
+_OF_ISIS = "isisd"
+
+
+def _daemons(living: Living) -> Iterator[Seen]:
+    """Daemons that do not run, by the device's own words in the place of answers."""
+    for one, _ in living.pairs():
+        asked = living.unanswered.get(one.device, {})
+        gone = dict.fromkeys(name for why in asked.values() if (name := not_running(why)))
+        for daemon in gone:
+            broken: set[Part] = {("daemon", f"{one.device} {daemon}")}
+            watched = [each for each in (*one.sessions, *one.overlay_sessions) if each.bfd is not None]
+            if daemon in _OF_BFD:
+                broken.add(("daemon", f"{one.device} bfd"))
+                broken |= {carried(each.session) for each in watched}
+            elif daemon == _OF_ISIS:
+                broken.add(("daemon", f"{one.device} isis"))
+            else:
+                broken |= {("daemon", f"{one.device} {kind}") for kind in ("bgp", "isis")}
+                broken |= {carried(each.session) for each in (*one.sessions, *one.overlay_sessions)}
+            yield Seen(DAEMON, one.device, f"{daemon} is not running", one.identity.because, breaks=frozenset(broken))
+
+
+def sessions(living: Living) -> Iterator[Seen]:
+    """Every session of the design, of links and of the overlay."""
+    yield from _daemons(living)
+    for one, state in living.pairs():
+        said, watched = by_end(state.bgp or ()), by_end(state.bfd or ())
+        for each in (*one.sessions, *one.overlay_sessions):
+            peering, bfd, because = each.session, each.bfd, each.because
+            end = far_end(peering)
+            if state.bgp is not None:
+                found = _session(peering, because, one.device, said.get(end))
+                # A session that BFD watches goes down with it.
+                watch: frozenset[Part] = by_daemons(peering.peer, one.device, "bfd") if bfd is not None else frozenset()
+                yield from (replace(seen, needs=seen.needs | watch) for seen in found)
+            if bfd is not None and state.bfd is not None:
+                needs = rests_on(peering, one.device) | {carried(peering)}
+                yield from bfd_as_designed(peering, bfd, because, one.device, watched.get(end), needs)
+
+
+def by_end(said: Sequence[Said]) -> dict[str, Said]:
+    """Sessions by the neighbor's address and by the port they run over, of which the first that is named counts."""
+    found: dict[str, Said] = {}
+    for one in said:
+        for end in (one.peer, one.interface, without_unit(one.interface) if one.interface else None):
+            if end is not None:
+                found.setdefault(end, one)
+    return found
+
+
+def far_end(peering: Peering) -> str:
+    """By what a session is known: its neighbor's address, or else the port it runs over."""
+    return str(peering.peer_address or peering.interface)
+
+
+def carried(peering: Peering) -> Part:
+    """The session of a link, or the overlay's between two loopbacks, as a part of the network."""
+    return ("session", peering.link or f"{peering.local_address}--{peering.peer_address}")
+
+
+def by_daemons(peer: str, device: str, kind: str) -> frozenset[Part]:
+    """The daemons of a kind at both ends."""
+    return frozenset(("daemon", f"{one} {kind}") for one in (device, peer))
+
+
+def rests_on(peering: Peering, device: str) -> frozenset[Part]:
+    """What a session rests on: its link, and the devices and daemons at both ends."""
+    return link_and_ends(peering.link, device, peering.peer) | by_daemons(peering.peer, device, "bgp")
+
+
+def _session(peering: Peering, because: Keys, device: str, found: BgpSession | None) -> Iterator[Seen]:
+    def seen(rule: Rule, what: str) -> Seen:
+        return Seen(
+            rule,
+            device,
+            f"session with {peering.peer}: {what}",
+            because,
+            peering.interface,
+            peering.link,
+            breaks=frozenset([carried(peering)]),
+            needs=rests_on(peering, device),
+        )
+
+    if found is None:
+        yield seen(MISSING, "is not there")
+        return
+    if found.peer_as not in {None, 0, peering.peer_as}:
+        yield seen(AS, f"the neighbor has AS {found.peer_as}, the design has {peering.peer_as}")
+    if found.established is False:
+        reason = f", {found.last_error}" if found.last_error else ""
+        yield seen(DOWN, f"{found.state}{reason}")
+
+
+def bfd_as_designed(
+    peering: Peering | Adjacency,
+    wanted: Bfd,
+    because: Keys,
+    device: str,
+    found: BfdSession | None,
+    needs: frozenset[Part],
+) -> Iterator[Seen]:
+    """What is wrong with the BFD session of a routing session or an adjacency; ``needs`` is what that rests on."""
+    needs |= by_daemons(peering.peer, device, "bfd")
+    what = f"BFD with {peering.peer}"
+    if found is None or (found.state is not None and found.state != "up"):
+        state = "is not there" if found is None else f"is {found.state}"
+        yield Seen(BFD_DOWN, device, f"{what} {state}", because, peering.interface, peering.link, needs=needs)
+        return
+    timers = (found.tx_ms, found.multiplier)
+    if None not in timers and timers != (wanted.minimum_interval, wanted.multiplier):
+        has = f"{timers[0]:g} ms x {timers[1]}"
+        text = f"{what} has {has}, the design has {wanted.minimum_interval} ms x {wanted.multiplier}"
+        yield Seen(BFD_TIMERS, device, text, because, peering.interface, needs=needs)

@@ -1,0 +1,325 @@
+"""``access.yaml``: how devices are reached. No password stands in it, only where one is."""
+
+from __future__ import annotations
+
+import getpass
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from railweave.errors import SpecError
+from railweave.live.reach.failure import ReachError
+from railweave.live.reach.target import PORTS, Password, Snmp, Target, Way
+from railweave.model.intent.base import Model, WrongValueError
+from railweave.model.intent.reading.document import Document, read_document, validate
+from railweave.model.state.question import PROTOCOLS, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+
+class Ports(Model):
+    """Ports of a device where it does not listen on the usual ones."""
+
+    ssh: int | None = Field(default=None, ge=1, le=65535, description="usually 22")
+    netconf: int | None = Field(default=None, ge=1, le=65535, description="usually 830")
+    eapi: int | None = Field(default=None, ge=1, le=65535, description="usually 443, and 80 without `tls`")
+    restconf: int | None = Field(default=None, ge=1, le=65535, description="usually 443")
+    gnmi: int | None = Field(
+        default=None, ge=1, le=65535, description="usually 32767 on Junos, 6030 on EOS, 8080 on SONiC"
+    )
+
+
+def _reference(value: str | None) -> str | None:
+    """Refuse a secret that stands in the file itself."""
+    if value is not None and not value.startswith(("env:", "file:")):
+        raise WrongValueError(
+            "a password stands here", "write env:NAME or file:PATH, and change the password: this file showed it"
+        )
+    return value
+
+
+_WHERE = "`env:NAME` in the environment, `file:PATH` in a file that you alone can read"
+
+
+class SnmpLogin(Model):
+    """How a device is asked by SNMP: version 2c by `community`, or version 3 by `user` with two passwords (SHA-256, AES-128)."""
+
+    community: str | None = Field(default=None, description=f"where the community of version 2c is: {_WHERE}")
+    user: str | None = Field(default=None, min_length=1, max_length=32, description="user of version 3")
+    authentication: str | None = Field(default=None, description="where the user's authentication password is")
+    privacy: str | None = Field(default=None, description="where the user's privacy password is")
+    port: int = Field(default=161, ge=1, le=65535, description="UDP port")
+
+    _secrets = field_validator("community", "authentication", "privacy", mode="after")(_reference)
+
+    @model_validator(mode="after")
+    def _one_version(self) -> Self:
+        of_three = [one is not None for one in (self.user, self.authentication, self.privacy)]
+        if any(of_three) != all(of_three) or any(of_three) == (self.community is not None):
+            raise WrongValueError(
+                "it is neither version 2c nor version 3", "give `community`, or `user`, `authentication` and `privacy`"
+            )
+        return self
+
+
+class Login(Model):
+    """How one kind of device is reached. A field that is left out is as in the section before it."""
+
+    protocols: tuple[Literal["ssh", "netconf", "eapi", "restconf"], ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="each question is asked by the first of these that can; usually what the system has: eapi for EOS, ssh and restconf for Enterprise SONiC, ssh for the others",
+    )
+    ports: Ports | None = Field(default=None, description="ports other than the usual ones")
+    user: str | None = Field(default=None, min_length=1, description="login name; usually yours on this machine")
+    key: str | None = Field(
+        default=None,
+        description="file of a private key; without it, and without `password`, the ssh-agent's keys are tried",
+    )
+    password: str | None = Field(
+        default=None,
+        description="where the password is: `env:NAME` in the environment, `file:PATH` in a file that you alone can read",
+    )
+    known_hosts: str | None = Field(
+        default=None, description="file of the host keys that are trusted; usually ~/.ssh/known_hosts"
+    )
+    certificates: str | None = Field(
+        default=None,
+        description="file of the authorities that sign the certificates of eAPI, RESTCONF and gNMI; usually the system's",
+    )
+    tls: bool | None = Field(
+        default=None,
+        description="false: eAPI by plain HTTP, and gNMI without TLS, which is possible on this machine alone",
+    )
+    gnmi: bool | None = Field(
+        default=None, description="false: `watch` asks this device, where it would else subscribe to it by gNMI"
+    )
+    snmp: SnmpLogin | None = Field(default=None, description="how `watch` asks it by SNMP; usually not at all")
+    jump: str | None = Field(default=None, description="name of a jump host, under `jump_hosts`")
+
+    _secrets = field_validator("password", mode="after")(_reference)
+
+
+class DeviceLogin(Login):
+    """How one device, or one jump host, is reached."""
+
+    address: str | None = Field(
+        default=None,
+        min_length=1,
+        description="address or name; usually the designed management address; a server's is its name",
+    )
+
+
+class Access(Model):
+    """The whole file. What a later section says replaces what an earlier one says: `defaults`, `systems`, `roles`, `devices`."""
+
+    defaults: Login = Field(default=Login(), description="every device")
+    systems: dict[str, Login] = Field(
+        default_factory=dict[str, Login], description="devices by operating system, as `eos`"
+    )
+    roles: dict[str, Login] = Field(
+        default_factory=dict[str, Login], description="devices by role: `leaf`, `spine`, `super-spine`, `dci`, `server`"
+    )
+    devices: dict[str, DeviceLogin] = Field(default_factory=dict[str, DeviceLogin], description="devices by name")
+    jump_hosts: dict[str, DeviceLogin] = Field(
+        default_factory=dict[str, DeviceLogin], description="machines that devices are reached through, by name"
+    )
+    at_once: int = Field(default=64, ge=1, le=1024, description="devices that are asked at the same time")
+    attempts: int = Field(
+        default=3,
+        ge=1,
+        le=10,
+        description="how often a device is tried that does not answer, with 1, 2, 4, … seconds in between",
+    )
+    connect_seconds: float = Field(default=10, gt=0, le=600, description="how long a device may take to let in")
+    answer_seconds: float = Field(default=60, gt=0, le=3600, description="how long it may take to answer one question")
+
+
+_ROLES = {"leaf", "spine", "super-spine", "dci", "server"}
+
+
+class AccessFile:
+    """``access.yaml`` as it was read, or what holds without one."""
+
+    def __init__(self, access: Access, document: Document | None = None) -> None:
+        self.access = access
+        self._document = document
+        self._folder = Path(document.file).parent if document else Path()
+
+    def check(self, devices: Iterable[str], systems: Iterable[str]) -> None:
+        """Raise ``SpecError`` for names that the network does not have, each at its line."""
+        known = {"devices": set(devices), "systems": set(systems), "roles": _ROLES}
+        given = {"devices": self.access.devices, "systems": self.access.systems, "roles": self.access.roles}
+        problems = [
+            self._problem((section, name), f"the network has no {section.removesuffix('s')} {name!r}")
+            for section, names in given.items()
+            for name in names
+            if name not in known[section]
+        ]
+        problems += [
+            self._problem((*at, "jump"), f"there is no jump host {one.jump!r} under jump_hosts")
+            for at, one in self._logins()
+            if one.jump is not None and one.jump not in self.access.jump_hosts
+        ]
+        problems += [
+            self._problem(("jump_hosts", name), "it is reached through itself")
+            for name in self.access.jump_hosts
+            if self._circle(name)
+        ]
+        if problems:
+            raise SpecError(problems)
+
+    def check_there(self, targets: Iterable[Target]) -> None:
+        """Raise ``SpecError`` for files of keys, and for passwords, that these devices need and that are not there, each at its line.
+
+        Otherwise every device would say so by itself. What no device needs may be missing.
+        """
+        ways = [way for target in targets for way in _with_jumps(target.way)]
+        keys = {way.key for way in ways if way.key is not None and not way.key.is_file()}
+        passwords = {one: why for one in {way.password for way in ways} if one is not None and (why := _missing(one))}
+        problems = [
+            self._problem((*at, "key"), f"there is no such file: {path}", "name a file that holds a private key")
+            for at, one in self._logins()
+            if (path := self._path(one.key)) in keys
+        ]
+        problems += [
+            self._problem((*at, "password"), passwords[where].what, passwords[where].fix)
+            for at, one in self._logins()
+            if (where := self._password(one.password)) in passwords
+        ]
+        if problems:
+            raise SpecError(problems)
+
+    def _logins(self) -> list[tuple[tuple[str, ...], Login]]:
+        """Every section of the file, with its place."""
+        given = {"systems": self.access.systems, "roles": self.access.roles, "devices": self.access.devices}
+        named = [((section, name), one) for section, names in given.items() for name, one in names.items()]
+        jumps = [(("jump_hosts", name), one) for name, one in self.access.jump_hosts.items()]
+        return [(("defaults",), self.access.defaults), *named, *jumps]
+
+    def _problem(self, at: tuple[str, ...], what: str, fix: str = "") -> Any:  # noqa: ANN401 - a Problem
+        document = self._document or Document("access.yaml", None)
+        return document.problem(at, what, fix)
+
+    def _circle(self, name: str) -> bool:
+        seen: set[str] = set()
+        at: str | None = name
+        while at is not None and at in self.access.jump_hosts:
+            if at in seen:
+                return True
+            seen.add(at)
+            at = self.access.jump_hosts[at].jump
+        return False
+
+    def target(self, name: str, role: str, system: str, address: str, usual: tuple[Protocol, ...]) -> Target:
+        """How one device is reached; ``address`` and ``usual`` protocols hold where the file says nothing else."""
+        own = self.access.devices.get(name, DeviceLogin())
+        logins = [
+            self.access.defaults,
+            self.access.systems.get(system, Login()),
+            self.access.roles.get(role, Login()),
+            own,
+        ]
+        merged = _merged(logins)
+        jump = merged.get("jump")
+        way = self._way(merged, own.address or address)
+        if jump:
+            way = replace(way, jump=self._jump(jump))
+        protocols = tuple(merged.get("protocols") or usual)
+        return Target(name, protocols, way, self.access.connect_seconds, self.access.answer_seconds)
+
+    def _jump(self, name: str) -> Way:
+        login = self.access.jump_hosts[name]
+        way = self._way(_merged([self.access.defaults, login]), login.address or name)
+        return replace(way, jump=self._jump(login.jump)) if login.jump else way
+
+    def _way(self, merged: Mapping[str, Any], address: str) -> Way:
+        tls = merged.get("tls", True)
+        ports: dict[Protocol, int] = {
+            **PORTS,
+            **({} if tls else {"eapi": 80, "restconf": 80}),
+            **{name: port for name, port in merged.get("ports", {}).items() if name != "gnmi"},
+        }
+        return Way(
+            address,
+            merged.get("user") or getpass.getuser(),
+            ports,
+            self._path(merged.get("key")),
+            self._password(merged.get("password")),
+            self._path(merged.get("known_hosts")),
+            self._path(merged.get("certificates")),
+            tls,
+            gnmi=merged.get("gnmi", True),
+            gnmi_port=merged.get("ports", {}).get("gnmi"),
+            snmp=self._snmp(merged.get("snmp")),
+        )
+
+    def _snmp(self, given: Mapping[str, Any] | None) -> Snmp | None:
+        if given is None:
+            return None
+        community, authentication, privacy = (
+            self._password(given.get(one)) for one in ("community", "authentication", "privacy")
+        )
+        return Snmp(community, given.get("user", ""), authentication, privacy, given["port"])
+
+    def _path(self, given: str | None) -> Path | None:
+        """A path: one that is not absolute is below the folder of access.yaml."""
+        return None if given is None else self._folder / Path(given).expanduser()
+
+    def _password(self, given: str | None) -> Password | None:
+        if given is None:
+            return None
+        kind, _, name = given.partition(":")
+        return Password(kind, name if kind == "env" else str(self._path(name)))
+
+
+def _with_jumps(way: Way) -> Iterator[Way]:
+    """A way and those through which it leads."""
+    yield way
+    if way.jump is not None:
+        yield from _with_jumps(way.jump)
+
+
+def _missing(password: Password) -> ReachError | None:
+    """Why there is no such password; None where there is one."""
+    try:
+        password.value()
+    except ReachError as error:
+        return error
+    return None
+
+
+def _merged(logins: Iterable[Login]) -> dict[str, Any]:
+    """Fields of several sections, the later over the earlier; ports one by one."""
+    found: dict[str, Any] = {}
+    for login in logins:
+        given = {key: value for key, value in login.model_dump(exclude_none=True).items() if key != "address"}
+        if {"key", "password"} & given.keys():  # whoever names one of the two wants no inherited other
+            found = {key: value for key, value in found.items() if key not in {"key", "password"}}
+        found |= given | ({"ports": {**found.get("ports", {}), **given["ports"]}} if "ports" in given else {})
+    return found
+
+
+def read_access(path: Path | None) -> AccessFile:
+    """The file at a path; None: what holds without one. Raises ``SpecError`` with the line of what is wrong."""
+    if path is None:
+        return AccessFile(Access())
+    document = read_document(path)
+    return AccessFile(validate(Access, document), document)
+
+
+def usual_protocols(questions_by: Iterable[Iterable[Protocol]]) -> tuple[Protocol, ...]:
+    """The protocols by which all questions of a system can be asked with the fewest: those of most questions first."""
+    asked = [set(one) for one in questions_by]
+    found: list[Protocol] = []
+    left = asked
+    while left:
+        best = max(PROTOCOLS, key=lambda one: (sum(one in here for here in left), one == "eapi"))
+        if not any(best in here for here in left):
+            break
+        found.append(best)
+        left = [here for here in left if best not in here]
+    return tuple(found)

@@ -1,0 +1,140 @@
+"""Many devices asked at once: one that fails stops no other, one that does not answer is tried again.
+
+What a device answered before its connection ended is kept, and only the rest is asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from railweave.errors import RailweaveError
+from railweave.live.reach.failure import ReachError, cause
+from railweave.live.reach.opening import opened
+from railweave.model.state.question import not_running
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from railweave.live.collect.plan import Asked
+    from railweave.live.reach.target import Target, Transport
+    from railweave.model.state.question import Protocol, Question
+
+    Open = Callable[[Target, Protocol], Awaitable[Transport]]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of asking one device: ``failed`` are questions with the reason, ``error`` why it was not reached or was lost."""
+
+    device: str
+    system: str
+    address: str
+    asked: int
+    answered: int = 0
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+    absent: list[str] = field(default_factory=list[str])
+    """Questions without an answer that need have none, of parts that the device does not have; a daemon that should run is no such."""
+    error: str = ""
+    kind: str = ""
+    """The kind of the error (``live.reach.failure.Kind``)."""
+    seconds: float = 0
+
+    @property
+    def status(self) -> str:
+        """``answered``: all it was asked; ``partly``; or ``failed``: nothing."""
+        if self.answered and not self.error and not self.failed:
+            return "answered"
+        return "partly" if self.answered else "failed"
+
+
+async def ask_all(
+    devices: Sequence[Asked],
+    keep: Callable[[str, Question, str], None],
+    *,
+    at_once: int,
+    attempts: int,
+    done: Callable[[Outcome], None],
+    open_by: Open = opened,
+) -> list[Outcome]:
+    """Ask every device, so many at a time; ``keep`` takes each answer as it comes, ``done`` each device. In the order given."""
+    free = asyncio.Semaphore(at_once)
+
+    async def one(asked: Asked) -> Outcome:
+        async with free:
+            outcome = await ask(asked, keep, attempts=attempts, open_by=open_by)
+            done(outcome)
+            return outcome
+
+    tasks = [asyncio.create_task(one(asked)) for asked in devices]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def ask(
+    asked: Asked, keep: Callable[[str, Question, str], None], *, attempts: int, open_by: Open = opened
+) -> Outcome:
+    """Ask one device everything, as often as need be."""
+    target = asked.target
+    outcome = Outcome(target.name, asked.system, target.way.address, len(asked.questions))
+    begun = monotonic()
+    left = list(asked.questions)
+    for attempt in range(attempts):
+        if attempt:
+            await asyncio.sleep(min(2 ** (attempt - 1), 30))
+        outcome.error = outcome.kind = ""
+        try:
+            left = await _round(target, left, keep, outcome, open_by)
+        except ReachError as error:
+            outcome.error, outcome.kind = str(error), error.kind
+            left = [one for one in left if one.name not in outcome.failed and one.name not in outcome.absent]
+            if error.again:
+                continue
+        except RailweaveError:  # of this machine: where answers are kept, or a library
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever one device says, the others are asked
+            outcome.error, outcome.kind = f"what it says cannot be read: {cause(error)}", "lost"
+        break
+    outcome.seconds = round(monotonic() - begun, 2)
+    return outcome
+
+
+async def _round(
+    target: Target,
+    questions: list[Question],
+    keep: Callable[[str, Question, str], None],
+    outcome: Outcome,
+    open_by: Open,
+) -> list[Question]:
+    """Ask what is left, removing from the list what is answered. Raises ``ReachError`` where the device is not reached or is lost."""
+    transports: dict[Protocol, Transport] = {}
+    try:
+        for question in list(questions):
+            protocol: Protocol | None = next((one for one in target.protocols if one in question.asked), None)
+            if protocol is None:
+                outcome.failed[question.name] = f"it cannot be asked by {', '.join(target.protocols)}"
+                continue
+            if protocol not in transports:
+                transports[protocol] = await open_by(target, protocol)
+            try:
+                answer = await transports[protocol].ask(question)
+            except ReachError as error:
+                if error.kind not in {"refused", "not asked"}:
+                    raise
+                if question.optional and error.kind == "refused" and not not_running(str(error)):
+                    outcome.absent.append(question.name)
+                else:
+                    outcome.failed[question.name] = str(error)
+            else:
+                keep(target.name, question, answer)
+                outcome.answered += 1
+            questions.remove(question)
+    finally:
+        for transport in transports.values():
+            await transport.close()
+    return questions

@@ -1,0 +1,94 @@
+"""Whom to ask what: the devices of a network with their questions, and the way to each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from railweave.analysis.expect.prefixes import example_segments
+from railweave.errors import InputError, Option, Problem
+from railweave.live.collect.access_file import usual_protocols
+from railweave.model.device.build import device_config
+from railweave.model.state.host_state import HOST
+from railweave.model.state.question import DEFAULT_VRF
+from railweave.systems import system
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from railweave.live.collect.access_file import AccessFile
+    from railweave.live.reach.target import Target
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
+    from railweave.model.state.question import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A device, its operating system (empty: a server), what it is asked and how it is reached."""
+
+    target: Target
+    system: str
+    questions: tuple[Question, ...]
+
+    def of_state(self) -> Asked:
+        """The device with the questions that are not about its configuration."""
+        return replace(self, questions=tuple(one for one in self.questions if not one.of_configuration))
+
+    def of_configuration(self) -> Asked:
+        """The device with the questions about its running configuration."""
+        return replace(self, questions=tuple(one for one in self.questions if one.of_configuration))
+
+
+def plan(
+    network: Network,
+    access: AccessFile,
+    *,
+    only: Collection[str] = (),
+    servers: bool = False,
+    tables: bool = False,
+    nos: str | None = None,
+) -> list[Asked]:
+    """Every switch of a network with its questions, and its servers where wanted; ``only`` some of them by name.
+
+    ``nos``: the operating system that every switch has, in place of its own, as in a lab.
+
+    Raises ``SpecError`` for names in access.yaml that the network has not, and for keys and passwords that are not there, ``InputError`` for such names in ``only``.
+    """
+    switches = {one.name: one for one in network.switches}
+    hosts = {one.name: one for one in network.servers}
+    access.check([*switches, *hosts], {one.nos for one in network.switches})
+    unknown = [name for name in only if name not in switches and name not in hosts]
+    if unknown:
+        fix = "names are those of cabling.csv"
+        raise InputError([Problem(Option("--only", name), "the network has no such device", fix) for name in unknown])
+    found: list[Asked] = []
+    for name, switch in switches.items():
+        if only and name not in only:
+            continue
+        asked = questions(network, device_config(network, name, nos), tables=tables)
+        usual = usual_protocols(one.asked for one in asked)
+        address = switch.management_address.partition("/")[0]
+        runs = nos or switch.nos
+        found.append(Asked(access.target(name, switch.role, runs, address, usual), runs, tuple(asked)))
+    wanted = [name for name in hosts if (servers and not only) or name in only]
+    found += [Asked(access.target(name, "server", "", name, ("ssh",)), "", (HOST,)) for name in wanted]
+    access.check_there(one.target for one in found)
+    return found
+
+
+def questions(network: Network, config: DeviceConfig, *, tables: bool = False) -> Sequence[Question]:
+    """What one switch is asked; nothing where no reader knows its system."""
+    reader = system(config.nos).state
+    return reader.questions(config, example_prefixes(network, config), tables=tables) if reader else ()
+
+
+def example_prefixes(network: Network, config: DeviceConfig) -> list[tuple[str, str]]:
+    """The prefixes of one leaf that is reached over another switch, one per path color, by the VRF they are in.
+
+    They are those that a runbook has (``analysis.expect.prefixes.example_segments``).
+    """
+    for segment in example_segments(network, config):
+        if segment.subnets:
+            return [(segment.tenant or DEFAULT_VRF, one.routed_by) for one in segment.subnets]
+    return []

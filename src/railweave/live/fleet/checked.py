@@ -1,0 +1,203 @@
+"""What came of checking servers: for people, as JSON, and as JUnit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from railweave.counting import counted
+from railweave.junit import document, suite, suites
+from railweave.live.fleet.sharing import BAD, Odd, Shared, odd, shared
+from railweave.live.fleet.text import matrix
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.live.fleet.running import Answer, Verdict
+    from railweave.live.fleet.sharing import Place
+
+_MARKS = {"failed": "FAIL", "warning": "warn", "could not tell": "?", "ok": "ok", "not applicable": "-"}
+"""Verdicts in the matrix, the worst first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """A verdict that things have alike: ``where`` are they, ``common`` is the leaf, rail or server that all of them share."""
+
+    verdict: str
+    check: str
+    where: tuple[str, ...]
+    seen: str
+    wanted: str
+    remedy: str
+    common: str = ""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The answers of all servers, what failures share, and who differs; ``subjects``: the subject of each check by its id."""
+
+    network: str
+    answers: tuple[Answer, ...]
+    shared: tuple[Shared, ...]
+    odd: tuple[Odd, ...]
+    subjects: Mapping[str, str]
+
+    @property
+    def silent(self) -> list[Answer]:
+        """Servers that gave no verdicts."""
+        return [one for one in self.answers if one.error]
+
+    @property
+    def good(self) -> bool:
+        """Whether every server answered and nothing failed."""
+        return not self.silent and not any(v.verdict == "failed" for one in self.answers for v in one.verdicts)
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole as the documented JSON object (docs/fleet.md)."""
+        return {
+            "network": self.network,
+            "good": self.good,
+            "servers": {
+                one.server: {
+                    "address": one.address,
+                    "seconds": one.seconds,
+                    **({"error": one.error, "fix": one.fix} if one.error else {}),
+                    "results": [asdict(each) for each in one.verdicts],
+                    "counters": one.counters,
+                }
+                for one in self.answers
+            },
+            "shared": [asdict(one) for one in self.shared],
+            "odd": [asdict(one) for one in self.odd],
+        }
+
+    def to_text(self) -> str:
+        """A matrix of servers and subjects, then each failure once with where it is, what it shares, and what mends it."""
+        lines = [*_matrix(self), ""]
+        for one in self.findings():
+            names = ", ".join(one.where[:6]) + (f" and {len(one.where) - 6} more" if len(one.where) > 6 else "")
+            lines += [f"{one.verdict}: {one.check}: {names}", f"  seen {one.seen}; wanted {one.wanted}"]
+            if one.common:
+                lines.append(f"  all of this check at {one.common}: look there first")
+            lines += [f"  do {one.remedy}", ""]
+        return "\n".join([*lines, *_odd(self), *_silent(self), self.summary()])
+
+    def summary(self) -> str:
+        """One sentence on the whole."""
+        bad = sum(any(v.verdict == "failed" for v in one.verdicts) for one in self.answers)
+        quiet = f", {len(self.silent)} did not answer" if self.silent else ""
+        return f"{counted(len(self.answers), 'server')}: {bad} with failures{quiet}"
+
+    def findings(self) -> list[Grouped]:
+        """Every failure and warning, those of many things that are alike once; failures first."""
+        alike: dict[tuple[str, str, str, str], list[tuple[str, Verdict]]] = {}
+        for answer in self.answers:
+            for one in answer.verdicts:
+                if one.verdict in BAD:
+                    alike.setdefault((one.verdict, one.check, one.seen, one.wanted), []).append((answer.server, one))
+        common = {one.check: one.what for one in self.shared}
+        return [
+            Grouped(
+                verdict,
+                check,
+                tuple(f"{server} {one.of}".strip() for server, one in members),
+                seen,
+                wanted,
+                members[0][1].remedy,
+                common.get(check, ""),
+            )
+            for (verdict, check, seen, wanted), members in sorted(alike.items(), key=lambda item: BAD.index(item[0][0]))
+        ]
+
+    @property
+    def columns(self) -> list[str]:
+        """The subjects of the checks."""
+        return list(dict.fromkeys(self.subjects.values()))
+
+    def cell(self, server: str, column: str) -> tuple[str, str]:
+        """The worst verdict of a server on a subject and how often it was given: a text, and the verdict itself."""
+        verdicts = self._verdicts.get((server, column), Counter())
+        worst = next((one for one in _MARKS if verdicts[one]), "not applicable")
+        number = f" {verdicts[worst]}" if worst in {*BAD, "could not tell"} else ""
+        return _MARKS[worst] + number, worst
+
+    @cached_property
+    def _verdicts(self) -> dict[tuple[str, str], Counter[str]]:
+        """How often each verdict was given, by server and subject."""
+        found: dict[tuple[str, str], Counter[str]] = {}
+        for answer in self.answers:
+            for one in answer.verdicts:
+                subject = self.subjects.get(one.check, "")
+                found.setdefault((answer.server, subject), Counter())[one.verdict] += 1
+        return found
+
+    def to_junit(self) -> str:
+        """A suite for each server, and in it a test case for each check."""
+        return document(
+            suites(
+                self.network,
+                (
+                    suite(answer.server, (_case(answer, check, self._of(answer, check)) for check in self.subjects))
+                    for answer in self.answers
+                ),
+            )
+        )
+
+    @staticmethod
+    def _of(answer: Answer, check: str) -> list[Verdict]:
+        return [one for one in answer.verdicts if one.check == check]
+
+
+def checked(
+    network: str,
+    answers: Sequence[Answer],
+    places: Mapping[tuple[str, str], Place],
+    models: Mapping[str, str],
+    subjects: Mapping[str, str],
+    tables: Mapping[tuple[str, int], Place] | None = None,
+) -> Checked:
+    """Sum up answers.
+
+    ``places``: leaf and rail by server and interface; ``tables``: those and the color by server and routing table; ``models``:
+    server models by name.
+    """
+    common = tuple(shared(answers, places, tables))
+    return Checked(network, tuple(answers), common, tuple(odd(answers, models)), subjects)
+
+
+def _matrix(found: Checked) -> list[str]:
+    rows = [["", *found.columns]]
+    for one in found.answers:
+        cells = ["no answer"] if one.error else [found.cell(one.server, column)[0] for column in found.columns]
+        rows.append([one.server, *cells])
+    return matrix(rows)
+
+
+def _odd(found: Checked) -> list[str]:
+    lines = [
+        f"warning: {one.server} differs: {one.check} is {one.seen}, and {one.usual} on {one.agree} of {one.of}"
+        for one in found.odd
+    ]
+    return [*lines, ""] if lines else []
+
+
+def _silent(found: Checked) -> list[str]:
+    lines = [f"no answer: {one.server}: {one.error}" + (f" ({one.fix})" if one.fix else "") for one in found.silent]
+    return [*lines, ""] if lines else []
+
+
+def _case(answer: Answer, check: str, verdicts: list[Verdict]) -> ET.Element:
+    case = ET.Element("testcase", classname=answer.server, name=check)
+    bad = [one for one in verdicts if one.verdict in BAD]
+    if answer.error:
+        ET.SubElement(case, "error", message=answer.error)
+    elif bad:
+        failure = ET.SubElement(case, "failure", type=bad[0].verdict, message=bad[0].seen)
+        failure.text = "\n".join(f"{one.of}: {one.seen}; wanted {one.wanted}; {one.remedy}" for one in bad)
+    elif not any(one.verdict == "ok" for one in verdicts):
+        ET.SubElement(case, "skipped", message="; ".join(one.seen for one in verdicts) or "not looked at")
+    return case

@@ -1,0 +1,108 @@
+"""``host.json`` as a tree of statements, so that what changes on a server is told as what changes on a switch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.errors import RenderError
+from railweave.model.config.tree import Disruption, Node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from railweave.model.config.tree import Command, Refusal, Step
+
+FILE = "host.json"
+"""The plan of a server, by its name in a build folder."""
+AMISS = "not in place"
+"""The key under which the text of a running server has what its own plan says and its kernel has not."""
+TABLES = ("routes", "rules")
+"""The keys of what the kernel gets."""
+_DISRUPTIONS = tuple(
+    Disruption(kind, "traffic of this path", f"the server's {kind} of it go", "docs/deploy.md") for kind in TABLES
+)
+
+
+@dataclass(frozen=True)
+class HostTree:
+    """The statements of a ``host.json``. A server takes it as a whole, by one command."""
+
+    nodes: tuple[Node, ...]
+    keeps_empty: bool = True
+    disruptions: tuple[Disruption, ...] = _DISRUPTIONS
+
+    def commands(self, steps: Sequence[Step]) -> list[Command]:
+        """What brings the server to it."""
+        return [f"railweave host apply --host-file {FILE}"] if steps else []
+
+    def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
+        """Nothing: ``host apply`` itself says what it does not do."""
+        del steps
+        return ()
+
+
+def without_amiss(texts: Mapping[str, str]) -> dict[str, str]:
+    """The texts of a server as its file was, whatever its kernel had of it."""
+    return {file: _without(text) for file, text in texts.items()}
+
+
+def _without(text: str) -> str:
+    if not text.strip():
+        return text
+    return json.dumps({name: one for name, one in json.loads(text).items() if name != AMISS}, indent=1) + "\n"
+
+
+def only_environment(one: str, other: str) -> bool:
+    """Whether two texts differ in the environment of jobs alone, or not at all: nothing of that is in a kernel, and a job may set it itself."""
+    kept, changed = (
+        {name: value for name, value in cast("dict[str, Any]", json.loads(text)).items() if name != "job"}
+        for text in (one, other)
+    )
+    return kept == changed
+
+
+def parsed(text: str) -> HostTree:
+    """The tree of a ``host.json``; an empty text has no statement. Raises ``RenderError``."""
+    try:
+        found: Any = json.loads(text) if text.strip() else {}
+    except ValueError:
+        raise RenderError("it is no JSON") from None
+    if not isinstance(found, dict):
+        raise RenderError("it is no JSON object")
+    return HostTree(_members(cast("dict[str, Any]", found)))
+
+
+def _members(found: dict[str, Any]) -> tuple[Node, ...]:
+    nodes: dict[tuple[str, ...], Node] = {}
+    for key, value in found.items():
+        for one in _of(key, value):
+            nodes[one.name] = one
+    return tuple(nodes.values())
+
+
+def _of(key: str, value: Any) -> Iterator[Node]:  # noqa: ANN401 - JSON
+    if isinstance(value, dict):
+        yield Node((key,), children=_members(cast("dict[str, Any]", value)))
+    elif isinstance(value, list):
+        for one in cast("list[Any]", value):
+            if isinstance(one, dict):
+                item = cast("dict[str, Any]", one)
+                nested: dict[str, Any] = {name: each for name, each in item.items() if isinstance(each, list | dict)}
+                named = str(item["netdev"]) if "netdev" in item else _words(item)
+                plain = {} if "netdev" not in item else {k: v for k, v in item.items() if k not in nested}
+                yield Node((key, named), children=_members({**plain, **nested}) or None)
+            else:
+                yield Node((key, _word(one)))
+    else:
+        yield Node((key,), (_word(value),))
+
+
+def _words(item: dict[str, Any]) -> str:
+    """What a route, a rule or an address says, in one line."""
+    return " ".join(f"{name} {_word(one)}" for name, one in item.items() if not isinstance(one, list | dict))
+
+
+def _word(value: Any) -> str:  # noqa: ANN401 - JSON
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,255 @@
+"""What came of the probes between servers: for people, as JSON, and as JUnit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from railweave.counting import counted
+from railweave.junit import document, suite, suites
+from railweave.live.fleet.common import Common, common, parts
+from railweave.live.fleet.text import matrix
+from railweave.reading import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.live.fleet.probes import Probe
+    from railweave.live.fleet.running import Reply
+
+OK, NOT_TRIED = "ok", "not tried"
+MEANINGS = {
+    "size": "large packets are lost, small ones come back: an MTU on the way is too small",
+    "lost": "nothing comes back",
+    "refused": "the server cannot send from this address",
+    "rdma": "RDMA writes are lost",
+}
+"""What came of a probe, in words: those of ``railweave.host.probing``, and ``rdma``."""
+
+SHOWN = 6
+"""Probes that a group of failures names before it only counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a probe. ``by``: the address of whoever sent an error message about it; ``ms``: the round trip."""
+
+    probe: Probe
+    outcome: str
+    said: str = ""
+    by: str = ""
+    ms: float | None = None
+
+
+@dataclass(frozen=True)
+class Meshed:
+    """The results of all probes, and of the servers that sent none the reason. ``common``: what failures share."""
+
+    network: str
+    results: tuple[Result, ...]
+    silent: tuple[Reply, ...]
+    common: tuple[Common, ...]
+    servers: tuple[str, ...]
+    rdma: str = ""
+    """Which servers tried RDMA too, or why not, as a sentence."""
+
+    @property
+    def failed(self) -> list[Result]:
+        """Probes that were sent and did not come back whole."""
+        return [one for one in self.results if one.outcome not in {OK, NOT_TRIED}]
+
+    @property
+    def untried(self) -> list[Result]:
+        """Probes that could not be sent, for a reason that says nothing of the network."""
+        return [one for one in self.results if one.outcome == NOT_TRIED]
+
+    @property
+    def good(self) -> bool:
+        """Whether every server answered and every probe came back whole."""
+        return not (self.silent or self.failed or self.untried)
+
+    @property
+    def columns(self) -> list[str]:
+        """Path colors, with their fabric where there are several."""
+        return list(dict.fromkeys(map(self._column, (one.probe for one in self.results))))
+
+    def cell(self, server: str, column: str) -> tuple[str, str]:
+        """What came of a server's probes of a color: a text, and the verdict behind it."""
+        here = self._counts.get((server, column), Counter())
+        every, untried = here.total(), here[NOT_TRIED]
+        if bad := every - untried - here[OK]:
+            return f"FAIL {bad}/{every}", "failed"
+        if untried:
+            return f"? {untried}", "could not tell"
+        return (f"ok {every}", "ok") if every else ("-", "not applicable")
+
+    @cached_property
+    def _counts(self) -> dict[tuple[str, str], Counter[str]]:
+        """How many probes came to what, by server and column."""
+        found: dict[tuple[str, str], Counter[str]] = {}
+        for one in self.results:
+            found.setdefault((one.probe.server, self._column(one.probe)), Counter())[one.outcome] += 1
+        return found
+
+    @cached_property
+    def _fabrics(self) -> set[str]:
+        return {one.probe.fabric for one in self.results}
+
+    def _column(self, probe: Probe) -> str:
+        return (probe.color if len(self._fabrics) == 1 else f"{probe.fabric} {probe.color}".rstrip()) or probe.fabric
+
+    @cached_property
+    def _of_probe(self) -> dict[int, Result]:
+        return {id(one.probe): one for one in self.results}
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole as the documented JSON object (docs/fleet.md)."""
+        return {
+            "network": self.network,
+            "good": self.good,
+            "counts": {
+                "probes": len(self.results),
+                "ok": sum(one.outcome == OK for one in self.results),
+                "failed": len(self.failed),
+                "not_tried": len(self.untried),
+            },
+            "rdma": self.rdma,
+            "silent": {one.server: {"address": one.address, "error": one.error, "fix": one.fix} for one in self.silent},
+            "common": [
+                {
+                    "outcome": one.outcome,
+                    "what": list(one.what),
+                    "most": {"what": one.most[0], "failed": one.most[1], "of": one.most[2]} if one.most[0] else None,
+                    "probes": [str(each) for each in one.probes],
+                }
+                for one in self.common
+            ],
+            "probes": [
+                {**asdict(one.probe), "outcome": one.outcome, "said": one.said, "by": one.by, "ms": one.ms}
+                for one in self.results
+            ],
+        }
+
+    def to_text(self) -> str:
+        """A matrix of servers and colors, then failures by what they share."""
+        columns = self.columns
+        quiet = {one.server for one in self.silent}
+        rows = [["", *columns]]
+        for server in self.servers:
+            cells = ["no answer"] if server in quiet else [self.cell(server, column)[0] for column in columns]
+            rows.append([server, *cells])
+        lines = [*matrix(rows), ""]
+        for one in self.common:
+            lines += [f"failed: {self.told(one)}", *(f"  {each}" for each in self.examples(one)), ""]
+        for reason in dict.fromkeys(one.said for one in self.untried):
+            lines += [f"not tried: {counted(sum(one.said == reason for one in self.untried), 'probe')}: {reason}", ""]
+        lines += [f"no answer: {one.server}: {one.error}" + (f" ({one.fix})" if one.fix else "") for one in self.silent]
+        return "\n".join([*lines, *([f"RDMA: {self.rdma}"] if self.rdma else []), self.summary()])
+
+    def summary(self) -> str:
+        """One sentence on the whole."""
+        quiet = f"; {counted(len(self.silent), 'server')} did not answer" if self.silent else ""
+        came = sum(one.outcome == OK for one in self.results)
+        return f"{counted(len(self.results), 'probe')} by {counted(len(self.servers), 'server')}: {came:,} came back whole, {len(self.failed):,} failed{quiet}"
+
+    def told(self, one: Common) -> str:
+        """A group of failures in a sentence."""
+        count, meaning = len(one.probes), MEANINGS.get(one.outcome, one.outcome)
+        if not one.what:
+            part, bad, every = one.most
+            return f"{counted(count, 'failure')} without a part that fails wholly; of {part}, {bad} of {every} probes failed: {meaning}"
+        names = " or ".join((one.what[0], ", ".join(one.what[1:3]))) if one.what[1:] else one.what[0]
+        others = len(self.failed) > count
+        which = f"{count} failures" if others else f"all {count} failures"
+        return f"{which} cross {names}, and no probe across it came back: {meaning}"
+
+    def examples(self, one: Common) -> list[str]:
+        """The first probes of a group, with what was seen of each."""
+        found = [self._of_probe[id(each)] for each in one.probes[:SHOWN]]
+        lines = [
+            f"{each.probe} ({each.probe.source} to {each.probe.target}, {each.probe.bytes} bytes)"
+            + (f": {each.said}" if each.said else "")
+            + (f", said by {each.by}" if each.by else "")
+            for each in found
+        ]
+        return [*lines, *([f"and {len(one.probes) - SHOWN} more"] if len(one.probes) > SHOWN else [])]
+
+    def to_junit(self) -> str:
+        """A suite for each server, and in it a test case for each of its probes."""
+        quiet = {one.server: one for one in self.silent}
+        by_server: dict[str, list[ET.Element]] = {}
+        for one in self.results:
+            by_server.setdefault(one.probe.server, []).append(_case(one))
+        for server, one in quiet.items():
+            by_server[server] = [ET.Element("testcase", classname=server, name="answers")]
+            ET.SubElement(by_server[server][0], "error", message=one.error)
+        return document(suites(self.network, (suite(server, by_server.get(server, [])) for server in self.servers)))
+
+
+def rdma_programs(replies: Sequence[Reply]) -> dict[str, str]:
+    """``railweave-rdma-ping`` on each server that has it and RDMA devices."""
+    found: dict[str, str] = {}
+    for one in replies:
+        try:
+            found[one.server] = str(parse_json(one.text)["rdma_ping"])
+        except (ValueError, KeyError, TypeError):
+            continue
+    return {server: program for server, program in found.items() if program}
+
+
+def meshed(
+    network: str,
+    probes: Mapping[str, Sequence[Probe]],
+    replies: Sequence[Reply],
+    by_rdma: Sequence[tuple[Probe, str]] = (),
+    rdma: str = "",
+) -> Meshed:
+    """Sum up what servers printed.
+
+    ``probes``: those that each server was given, in their order. ``by_rdma``: paths that were tried by RDMA and what is wrong with
+    them, ``rdma`` how that went as a whole.
+    """
+    results: list[Result] = []
+    silent: list[Reply] = []
+    for reply in replies:
+        given = probes[reply.server]
+        try:
+            found = [] if reply.error else _read(reply.text, given)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            reply.error, found = "it did not print what came of its probes", []
+        if reply.error:
+            silent.append(reply)
+        results += found
+    results += [Result(probe, "rdma" if wrong else OK, wrong) for probe, wrong in by_rdma]
+    failed = [(one.probe, one.outcome) for one in results if one.outcome not in {OK, NOT_TRIED}]
+    shared = common(failed, [one.probe for one in results if one.outcome == OK])
+    return Meshed(network, tuple(results), tuple(silent), tuple(shared), tuple(one.server for one in replies), rdma)
+
+
+def _read(text: str, given: Sequence[Probe]) -> list[Result]:
+    rows = parse_json(text)["probes"]
+    if len(rows) != len(given):
+        raise ValueError
+    return [
+        Result(
+            probe,
+            str(row["outcome"]) if row["outcome"] in {OK, NOT_TRIED, *MEANINGS} else "lost",
+            str(row["said"]),
+            str(row["by"]),
+            None if row["ms"] is None else float(row["ms"]),
+        )
+        for probe, row in zip(given, rows, strict=True)
+    ]
+
+
+def _case(one: Result) -> ET.Element:
+    case = ET.Element("testcase", classname=one.probe.server, name=str(one.probe))
+    if one.outcome == NOT_TRIED:
+        ET.SubElement(case, "skipped", message=one.said)
+    elif one.outcome != OK:
+        failure = ET.SubElement(case, "failure", type=one.outcome, message=one.said or MEANINGS[one.outcome])
+        failure.text = f"{one.probe.source} to {one.probe.target}; crosses {', '.join(parts(one.probe))}"
+    return case

@@ -1,0 +1,151 @@
+"""The page of what came of many servers: a matrix, and below it what failed. One file that loads nothing and needs no script."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.live.fleet.checked import Checked
+from railweave.pages.markup import element, text
+from railweave.pages.shell import html_page, section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from railweave.live.fleet.meshed import Meshed
+
+Cell = tuple[str, str]
+"""A cell of the matrix: its text, and the verdict behind it."""
+
+_STYLE = """
+.matrix th:first-child,.matrix td:first-child{position:sticky;left:0;background:var(--card);z-index:1;font-weight:600;white-space:nowrap}
+.matrix th:first-child{z-index:2}
+.matrix td{white-space:nowrap;padding:4px 8px}
+.matrix th{padding:5px 8px}
+.matrix td span,.key span{display:inline-block;min-width:34px;text-align:center;padding:1px 8px;border-radius:6px;font-size:12px;font-weight:600}
+.failed{color:var(--error);background:var(--error-bg)}
+.warning{color:var(--warning);background:var(--warning-bg)}
+.ok{color:var(--good);background:var(--good-bg)}
+.unknown{color:var(--info);background:var(--info-bg)}
+.nothing{color:var(--muted)}
+@media(max-width:1080px){.matrix td,.matrix th{padding-left:3px;padding-right:3px}.matrix td span{padding:1px 5px}}
+.card p{margin:4px 0 0;overflow-wrap:anywhere}
+.card ul{margin:6px 0 0;padding-left:18px;overflow-wrap:anywhere}
+.card .look{color:var(--warning);font-weight:600}
+"""
+_CLASSES = {
+    "failed": "failed",
+    "warning": "warning",
+    "ok": "ok",
+    "could not tell": "unknown",
+    "not applicable": "nothing",
+}
+_KEY = (
+    ("failed", "failed"),
+    ("warning", "warning"),
+    ("ok", "as designed"),
+    ("unknown", "could not tell, or not tried"),
+    ("nothing", "not applicable"),
+)
+
+
+def page(found: Checked | Meshed) -> str:
+    """The page as one HTML document, in the look of the report."""
+    checks = isinstance(found, Checked)
+    about = (
+        "The GPU servers of the network, checked by railweave fleet check."
+        if checks
+        else (
+            "Packets of the designed size between the NICs of servers, on every path color, sent by railweave fleet mesh."
+        )
+    )
+    cards = list(_findings(found) if isinstance(found, Checked) else _groups(found))
+    cards += [_card("no answer", one.server, [one.error, one.fix]) for one in found.silent]
+    marks = element("p", *(f"{element('span', word, class_=name)} " for name, word in _KEY), class_="about key")
+    sections = [
+        section(
+            "servers",
+            "Servers",
+            "The worst verdict on each subject, and how often it was given."
+            if checks
+            else "Probes by path color: how many failed, of how many.",
+            marks + _matrix(found),
+        ),
+        section(
+            "failures",
+            "Failures",
+            "" if cards else "Nothing failed.",
+            element("div", *cards, class_="cards") if cards else "",
+        ),
+    ]
+    verdict = ("as designed", "good") if found.good else (_worst(found), "error")
+    header = [
+        element("h1", text(found.network), " ", element("span", text(verdict[0]), class_=verdict[1])),
+        element("p", text(about), class_="description"),
+        element("p", text(found.summary()), class_="lead"),
+    ]
+    title = f"{found.network}: {'servers' if checks else 'paths between servers'}"
+    return html_page(title, [_STYLE], header=header, main=sections, footer="Made by railweave.")
+
+
+def _worst(found: Checked | Meshed) -> str:
+    if isinstance(found, Checked):
+        bad = sum(any(v.verdict == "failed" for v in one.verdicts) for one in found.answers)
+        return f"{counted(bad, 'server')} with failures" if bad else f"{len(found.silent)} did not answer"
+    return f"{len(found.failed):,} of {counted(len(found.results), 'probe')} failed" if found.failed else "not complete"
+
+
+def _matrix(found: Checked | Meshed) -> str:
+    quiet = {one.server for one in found.silent}
+    columns = found.columns
+    servers = [one.server for one in found.answers] if isinstance(found, Checked) else found.servers
+    rows = [
+        element(
+            "tr",
+            element("td", text(server)),
+            *(
+                [element("td", element("span", "no answer", class_="failed"), colspan=max(1, len(columns)))]
+                if server in quiet
+                else [_cell(found.cell(server, column)) for column in columns]
+            ),
+        )
+        for server in servers
+    ]
+    head = element("thead", element("tr", element("th", "Server"), *(element("th", text(one)) for one in columns)))
+    table = element("table", head, element("tbody", *rows))
+    return element("div", element("div", table, class_="scroll long"), class_="table matrix")
+
+
+def _cell(cell: Cell) -> str:
+    return element("td", element("span", text(cell[0]), class_=_CLASSES[cell[1]]))
+
+
+def _findings(found: Checked) -> Iterable[str]:
+    for one in found.findings():
+        names = ", ".join(one.where[:12]) + (f" and {len(one.where) - 12} more" if len(one.where) > 12 else "")
+        shared = f"All of this check at {one.common}: look there first." if one.common else ""
+        lines = [names, f"Seen {one.seen}; wanted {one.wanted}.", f"Do: {one.remedy}" if one.remedy else ""]
+        yield _card(one.verdict, one.check, lines, look=shared)
+    for odd in found.odd:
+        seen = f"{odd.check} is {odd.seen}, and {odd.usual} on {odd.agree} of {odd.of}."
+        yield _card("warning", f"{odd.server} differs from its like", [seen])
+
+
+def _groups(found: Meshed) -> Iterable[str]:
+    for one in found.common:
+        yield _card("failed", found.told(one), [], items=found.examples(one))
+    for reason, count in Counter(one.said for one in found.untried).items():
+        yield _card("not tried", counted(count, "probe"), [reason])
+
+
+def _card(verdict: str, title: str, lines: Sequence[str], look: str = "", items: Sequence[str] = ()) -> str:
+    return element(
+        "article",
+        element("h4", text(verdict)),
+        element("p", text(title), class_="chosen"),
+        *([element("p", text(look), class_="look")] if look else []),
+        *(element("p", text(one)) for one in lines if one),
+        *([element("ul", *(element("li", text(one)) for one in items))] if items else []),
+        class_="card",
+    )

@@ -1,0 +1,256 @@
+"""Which probes show that a network carries what it should: a few from each NIC that together cross every leaf, spine and path color.
+
+A pure function of the design. A probe goes from the address that a NIC has for a path color to the address that its peer has for the same
+color, so that the design pins its path there and back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.model.config.addresses import Address
+from railweave.model.network.status import present
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from railweave.model.network.devices import Nic, Server
+    from railweave.model.network.model import Network
+
+MOST = 16
+"""Probes that a NIC sends at most, at any size of the network."""
+
+UNPINNED = 8
+"""Probes across leaves by a NIC whose paths are not colored: switches choose by hash, and several choices reach more spines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One way between two NICs, each by its Linux interface, and what it crosses.
+
+    ``bytes``: the size of the IP packet, the designed MTU of servers. ``spines``: every switch between the two leaves that
+    the design lets the packet cross, super-spines too; empty where both NICs are on one leaf. ``pinned``: whether it is one.
+    """
+
+    server: str
+    nic: str
+    source: str
+    peer: str
+    peer_nic: str
+    target: str
+    fabric: str
+    color: str
+    bytes: int
+    leaf: str
+    peer_leaf: str
+    spines: tuple[str, ...]
+    pinned: bool
+
+    def __str__(self) -> str:
+        by = f" by {self.color}" if self.color else ""
+        return f"{self.server}:{self.nic} to {self.peer}:{self.peer_nic}{by}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """A NIC, its number among those of its leaf and rail, and its addresses by color and family."""
+
+    server: Server
+    nic: Nic
+    number: int
+    addresses: dict[tuple[int | None, str], str]
+
+
+def plan(network: Network, servers: Iterable[str] | None = None) -> list[Probe]:
+    """The probes of these servers, or of all, in the order of servers and NICs.
+
+    A NIC's peers are the next NIC of its leaf, and NICs of its rail on other leaves: another leaf for each color, so that
+    the NICs of a leaf together reach many others. Where its rail is on one leaf alone, other rails take their place. Peers are
+    of the same tenant. What ``status:`` takes away neither sends nor answers.
+    """
+    there, wanted = present(network), None if servers is None else set(servers)
+    ways = Ways(there)
+    found: list[Probe] = []
+    for leaves in _parts(there):
+        rails = _rails(leaves)
+        everything = [place for leaf in leaves.values() for place in leaf]
+        for leaf, places in leaves.items():
+            for place in places:
+                if wanted is None or place.server.name in wanted:
+                    found += _of(place, leaf, rails[place.nic.rail], leaves, everything, ways)
+    order = {server.name: number for number, server in enumerate(there.servers)}
+    return sorted(found, key=lambda one: order[one.server])
+
+
+def probe_file(probes: Iterable[Probe]) -> str:
+    """Probes as ``railweave.host.probing`` reads them."""
+    return json.dumps([{"source": one.source, "target": one.target, "bytes": one.bytes} for one in probes])
+
+
+def _parts(network: Network) -> list[dict[str, list[_Place]]]:
+    """NICs that may talk to each other, by leaf: those of one fabric, plane, tenant and layer-2 network."""
+    parts: dict[tuple[str, str, str, str], dict[str, list[_Place]]] = {}
+    count: Counter[tuple[str, str, str, str, str, int]] = Counter()
+    for server in network.servers:
+        for nic in server.nics:
+            if nic.addresses:
+                part = (nic.fabric, network.plane_of(nic), nic.tenant, nic.network)
+                addresses = {(one.color, Address(one.address).family): one.address for one in nic.addresses}
+                place = _Place(server, nic, count[*part, nic.leaf, nic.rail], addresses)
+                parts.setdefault(part, {}).setdefault(nic.leaf, []).append(place)
+                count[*part, nic.leaf, nic.rail] += 1
+    return list(parts.values())
+
+
+def _rails(leaves: dict[str, list[_Place]]) -> dict[int, dict[str, list[_Place]]]:
+    """NICs of each rail, by leaf."""
+    rails: dict[int, dict[str, list[_Place]]] = defaultdict(dict)
+    for leaf, places in leaves.items():
+        for place in places:
+            rails[place.nic.rail].setdefault(leaf, []).append(place)
+    return rails
+
+
+def _of(
+    place: _Place,
+    leaf: str,
+    rail: dict[str, list[_Place]],
+    leaves: dict[str, list[_Place]],
+    everything: list[_Place],
+    ways: Ways,
+) -> list[Probe]:
+    """The probes of one NIC: across leaves first, and with what is left of ``MOST`` to its neighbor on the leaf."""
+    mine = list(place.addresses)
+    others = rail if len(rail) > 1 else leaves
+    far: list[Probe] = []
+    if len(others) > 1:
+        colors = _turned(mine, place.number * MOST) if mine[0][0] is not None else mine * UNPINNED
+        for turn, color in enumerate(colors[:MOST]):
+            peer = _across(place, leaf, others, turn)
+            if peer and (one := _probe(place, peer, color, ways)) and one not in far:
+                far.append(one)
+    neighbor = _after(place, rail[leaf]) or _after(place, leaves[leaf])
+    if not neighbor and not far:
+        neighbor = _after(place, everything)
+    near = [_probe(place, neighbor, color, ways) for color in _turned(mine, place.number)] if neighbor else []
+    return [*far, *(one for one in near if one)][:MOST]
+
+
+def _turned(colors: list[tuple[int | None, str]], by: int) -> list[tuple[int | None, str]]:
+    """Colors from another one on: where a NIC cannot try all, the next NIC of its leaf begins where it ended."""
+    at = by % len(colors)
+    return colors[at:] + colors[:at]
+
+
+def _across(place: _Place, leaf: str, leaves: dict[str, list[_Place]], turn: int) -> _Place | None:
+    """A NIC of another leaf. Numbers and turns are shifted alike for all, so that no NIC is asked by many."""
+    names = list(leaves)
+    step = 1 + (place.number + turn) % (len(names) - 1)
+    there = leaves[names[(names.index(leaf) + step) % len(names)]]
+    first = place.number + turn // (len(names) - 1)
+    ring = (there[(first + offset) % len(there)] for offset in range(len(there)))
+    return next((one for one in ring if one.server.name != place.server.name), None)
+
+
+def _after(place: _Place, places: Sequence[_Place]) -> _Place | None:
+    """The next NIC of another server, in a ring."""
+    at = places.index(place)
+    ring = (places[(at + step) % len(places)] for step in range(1, len(places)))
+    return next((one for one in ring if one.server.name != place.server.name), None)
+
+
+def _probe(place: _Place, peer: _Place, color: tuple[int | None, str], ways: Ways) -> Probe | None:
+    """None where the peer has no address of that color, or no switch joins the two."""
+    target = peer.addresses.get(color)
+    if target is None:
+        return None
+    nic, other = place.nic, peer.nic
+    fabric = ways.network.fabric(nic.fabric)
+    spines, pinned = ways.between(nic.leaf, other.leaf, color[0])
+    if nic.leaf != other.leaf and not ways.joined(nic.leaf, other.leaf, color[0]):
+        return None
+    return Probe(
+        server=place.server.name,
+        nic=nic.netdev,
+        source=place.addresses[color],
+        peer=peer.server.name,
+        peer_nic=other.netdev,
+        target=target,
+        fabric=nic.fabric,
+        color="" if color[0] is None else fabric.color_name(color[0]),
+        bytes=fabric.mtu.server,
+        leaf=nic.leaf,
+        peer_leaf=other.leaf,
+        spines=spines,
+        pinned=pinned,
+    )
+
+
+@dataclass
+class Ways:
+    """The switches between leaves, by path color. ``network`` is without what is absent."""
+
+    network: Network
+    _up: dict[tuple[str, int | None], frozenset[str]] = field(
+        default_factory=dict[tuple[str, "int | None"], frozenset[str]]
+    )
+    _known: dict[tuple[str, str, int | None], tuple[str, ...] | None] = field(
+        default_factory=dict[tuple[str, str, "int | None"], "tuple[str, ...] | None"]
+    )
+
+    def joined(self, leaf: str, other: str, color: int | None) -> bool:
+        """Whether links of the color lead from one leaf to the other."""
+        return self._between(leaf, other, color) is not None
+
+    def between(self, leaf: str, other: str, color: int | None) -> tuple[tuple[str, ...], bool]:
+        """Every switch on a shortest way, and whether there is but one way."""
+        found = self._between(leaf, other, color) or ()
+        return found, leaf == other or len(found) <= 1
+
+    def _between(self, leaf: str, other: str, color: int | None) -> tuple[str, ...] | None:
+        if leaf == other:
+            return ()
+        key = (min(leaf, other), max(leaf, other), color)
+        if key not in self._known:
+            both = self._next(leaf, color) & self._next(other, color)
+            self._known[key] = tuple(sorted(both)) if both else self._searched(*key)
+        return self._known[key]
+
+    def _next(self, device: str, color: int | None) -> frozenset[str]:
+        """Switches that links of a color lead to; where paths are not colored, those of all links."""
+        key = (device, color)
+        if key not in self._up:
+            self._up[key] = frozenset(
+                one.b.device if one.a.device == device else one.a.device
+                for one in self.network.cables_of(device)
+                if one.kind == "fabric" and (color is None or one.color in {None, color})
+            )
+        return self._up[key]
+
+    def _searched(self, leaf: str, other: str, color: int | None) -> tuple[str, ...] | None:
+        """Breadth first from either end: a switch is on a shortest way where its two distances add up to the whole."""
+        here, there = self._distances(leaf, color), self._distances(other, color)
+        if other not in here:
+            return None
+        return tuple(
+            sorted(
+                one
+                for one, far in here.items()
+                if 0 < far < here[other] and far + there.get(one, far + here[other]) == here[other]
+            )
+        )
+
+    def _distances(self, start: str, color: int | None) -> dict[str, int]:
+        found, edge = {start: 0}, [start]
+        while edge:
+            following: list[str] = []
+            for device in edge:
+                for one in self._next(device, color):
+                    if one not in found:
+                        found[one] = found[device] + 1
+                        following.append(one)
+            edge = following
+        return found

@@ -1,0 +1,203 @@
+"""The same ways by RDMA: ``railweave-rdma-ping`` between servers that have it, and what came of each of its paths."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections import Counter
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+from typing import TYPE_CHECKING, Any
+
+import asyncssh
+
+from railweave.live.fleet.probes import Probe, Ways
+from railweave.live.reach.failure import ReachError, all_of, cause, told
+from railweave.live.reach.ssh import closed, connected
+from railweave.model.network.status import present
+from railweave.reading import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from railweave.live.reach.target import Target
+    from railweave.model.network.devices import Nic
+    from railweave.model.network.model import Network
+
+PORT = 18590
+"""The first TCP port that the program listens on; a server that two others ask has two."""
+
+COUNT = 20
+"""Writes on each path."""
+
+INTERVAL_MS = 10
+"""Between two writes on a path, in milliseconds."""
+
+_WRITE_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A server that asks another one; ``port`` is where that one listens for it."""
+
+    server: str
+    peer: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What came of a pair: what the program printed, or why it did not."""
+
+    pair: Pair
+    text: str = ""
+    error: str = ""
+
+
+def pairs(probes: Iterable[Probe], able: Mapping[str, str]) -> list[Pair]:
+    """Whom each server asks, of those that have the program: the first peer on its own leaves, and the first one across."""
+    chosen: dict[tuple[str, bool], str] = {}
+    for one in probes:
+        if one.server in able and one.peer in able:
+            chosen.setdefault((one.server, one.leaf == one.peer_leaf), one.peer)
+    listening: Counter[str] = Counter()
+    found: list[Pair] = []
+    for server, peer in dict.fromkeys((server, peer) for (server, _), peer in chosen.items()):
+        found.append(Pair(server, peer, PORT + listening[peer]))
+        listening[peer] += 1
+    return found
+
+
+def ping(
+    asked: Sequence[Pair],
+    targets: Mapping[str, Target],
+    able: Mapping[str, str],
+    *,
+    at_once: int,
+    done: Callable[[Said], None],
+    count: int = COUNT,
+    interval_ms: int = INTERVAL_MS,
+) -> list[Said]:
+    """Have servers ask each other, so many pairs at a time; in the order given. ``able``: the program on each server.
+
+    ``count`` writes go over each path, one every ``interval_ms``.
+    """
+
+    async def everything() -> list[Said]:
+        free = asyncio.Semaphore(at_once)
+
+        async def one(pair: Pair) -> Said:
+            async with free:
+                said = await _asked(pair, targets, able, count, interval_ms)
+                done(said)
+                return said
+
+        return list(await asyncio.gather(*(one(pair) for pair in asked)))
+
+    return asyncio.run(everything())
+
+
+async def _asked(
+    pair: Pair, targets: Mapping[str, Target], able: Mapping[str, str], count: int, interval_ms: int
+) -> Said:
+    opened: list[asyncssh.SSHClientConnection] = []
+    target = targets[pair.peer]
+    try:
+        async with asyncio.timeout(target.connect_s + target.answer_s + count * interval_ms / 1000):
+            there = await connected(target)
+            opened += there
+            here = await connected(targets[pair.server])
+            opened += here
+            # The other end lasts as long as this connection does: with it its standard input ends.
+            line = (
+                f"{shlex.quote(able[pair.peer])} --server --port {pair.port} & p=$!; cat > /dev/null; kill $p; wait $p"
+            )
+            async with there[-1].create_process(line) as listening:
+                await listening.stdout.readline()
+                words = [able[pair.server], pair.peer, "--port", str(pair.port), "--count", str(count)]
+                words += ["--interval", str(interval_ms), "--json"]
+                async with here[-1].create_process(shlex.join(words), stdin=asyncssh.DEVNULL, encoding=None) as asking:
+                    read_of = await all_of(asking.stdout, asking.stderr)
+                listening.stdin.write_eof()
+        text, complaint = (one.decode("utf-8", "replace") for one in read_of)
+        reason = complaint.strip().splitlines()
+        return (
+            Said(pair, text) if text.strip() else Said(pair, error=told(reason[-1]) if reason else "it printed nothing")
+        )
+    except ReachError as error:
+        return Said(pair, error=error.what)
+    except TimeoutError:
+        return Said(pair, error="no answer in time")
+    except (OSError, asyncssh.Error) as error:
+        return Said(pair, error=f"the connection ended: {told(str(error)) or type(error).__name__}")
+    except Exception as error:  # noqa: BLE001 - whatever one pair does, the others are asked
+        return Said(pair, error=f"what it says cannot be read: {cause(error)}")
+    finally:
+        await closed(opened)
+
+
+def read(network: Network, said: Said) -> list[tuple[Probe, str]]:
+    """Each path that was tried, and what is wrong with it; an empty text where nothing is.
+
+    Raises ``ValueError`` with the reason where none was.
+    """
+    if said.error:
+        raise ValueError(said.error)
+    there = present(network)
+    ways, ends = Ways(there), _ends(there)
+    try:
+        rows = [_path(there, ways, ends, said.pair, row) for row in parse_json(said.text)]
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError("it did not print what railweave-rdma-ping --json prints") from None
+    if not rows:
+        raise ValueError("it tried no path")
+    return rows
+
+
+def _ends(network: Network) -> dict[tuple[str, str], tuple[Nic, int | None]]:
+    """The NIC and the color behind each address of each server."""
+    return {
+        (server.name, str(ip_address(one.address))): (nic, one.color)
+        for server in network.servers
+        for nic in server.nics
+        for one in nic.addresses
+    }
+
+
+def _path(
+    network: Network,
+    ways: Ways,
+    ends: Mapping[tuple[str, str], tuple[Nic, int | None]],
+    pair: Pair,
+    row: Mapping[str, Any],
+) -> tuple[Probe, str]:
+    source, target = _address(row["local"]), _address(row["remote"])
+    nic, color = ends[pair.server, source]
+    far, _ = ends[pair.peer, target]
+    fabric = network.fabric(nic.fabric)
+    spines, pinned = ways.between(nic.leaf, far.leaf, color)
+    probe = Probe(
+        server=pair.server,
+        nic=nic.netdev,
+        source=source,
+        peer=pair.peer,
+        peer_nic=far.netdev,
+        target=target,
+        fabric=nic.fabric,
+        color="" if color is None else fabric.color_name(color),
+        bytes=_WRITE_BYTES,
+        leaf=nic.leaf,
+        peer_leaf=far.leaf,
+        spines=spines,
+        pinned=pinned,
+    )
+    if row["dead"]:
+        return probe, str(row["reason"]) or "the path is dead"
+    return probe, f"{row['lost']} of {row['sent']} writes lost" if row["lost"] else ""
+
+
+def _address(text: object) -> str:
+    """The address of a GID: one of IPv4 stands in it mapped (RFC 4291, section 2.5.5.2)."""
+    found = ip_address(str(text))
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return str(mapped or found)

@@ -1,0 +1,219 @@
+"""Run a part of ``railweave host`` on servers: copy the program and a file to a temporary folder, run it, take the folder away."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import asyncssh
+
+from railweave.host import bundle
+from railweave.host.checks.outcome import VERDICTS
+from railweave.live.reach.failure import ReachError, all_of, cause, told
+from railweave.live.reach.ssh import closed, connected
+from railweave.reading import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from railweave.live.reach.target import Target
+
+PROGRAM = "railweave-host.pyz"
+PLAN = "host.json"
+PROBING = "railweave_host.probing"
+_FOLDER = "\0"
+"""Stands for the temporary folder in the words of a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a check said of one thing on one server (docs/checks.md)."""
+
+    check: str
+    of: str
+    verdict: str
+    seen: str
+    wanted: str = ""
+    origin: str = ""
+    remedy: str = ""
+
+
+@dataclass(slots=True)
+class Answer:
+    """What came of one server: its verdicts, or why there are none; ``seconds`` of the whole."""
+
+    server: str
+    address: str
+    verdicts: tuple[Verdict, ...] = ()
+    error: str = ""
+    fix: str = ""
+    seconds: float = 0
+    counters: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A server to look at: how it is reached, and the text of the file that is copied there."""
+
+    target: Target
+    content: str
+
+
+@dataclass(slots=True)
+class Reply:
+    """What a server printed, or why it did not; ``seconds`` of the whole."""
+
+    server: str
+    address: str
+    text: str = ""
+    error: str = ""
+    fix: str = ""
+    seconds: float = 0
+
+
+def check(
+    tasks: Sequence[Task],
+    *,
+    only: Iterable[str] = (),
+    sudo: bool = False,
+    at_once: int = 32,
+    done: Callable[[Answer], None],
+) -> list[Answer]:
+    """Check servers, so many at a time; in the order given. A server that does not answer is an answer with its reason.
+
+    ``only``: ids or subjects of checks. ``sudo``: run it by ``sudo -n``, which must ask for no password. Nothing is changed on a
+    server, and nothing is left there. A task has a server's ``host.json``.
+    """
+    words = ["python3", f"{_FOLDER}/{PROGRAM}", "check", "--json", *(word for one in only for word in ("--only", one))]
+    words += ["--host-file", f"{_FOLDER}/{PLAN}"]
+    answers: dict[str, Answer] = {}
+
+    def came(reply: Reply) -> None:
+        one = answers[reply.server] = Answer(
+            reply.server, reply.address, error=reply.error, fix=reply.fix, seconds=reply.seconds
+        )
+        if not one.error:
+            _take(one, reply.text)
+        done(one)
+
+    run(tasks, PLAN, words, sudo=sudo, at_once=at_once, done=came)
+    return [answers[one.target.name] for one in tasks]
+
+
+def probe(
+    tasks: Sequence[Task], *, sudo: bool = False, at_once: int = 32, done: Callable[[Reply], None]
+) -> list[Reply]:
+    """Have servers send probes, so many servers at a time. A task has a server's probes (``railweave.host.probing``)."""
+    words = ["env", f"PYTHONPATH={_FOLDER}/{PROGRAM}", "python3", "-m", PROBING, f"{_FOLDER}/probes.json"]
+    return run(tasks, "probes.json", words, sudo=sudo, at_once=at_once, done=done)
+
+
+def run(
+    tasks: Sequence[Task], name: str, words: Sequence[str], *, sudo: bool, at_once: int, done: Callable[[Reply], None]
+) -> list[Reply]:
+    """Run a command on servers beside the program and a file of that name; in the order given."""
+    with TemporaryDirectory() as place:
+        program = Path(place) / PROGRAM
+        bundle.write(program)
+        files = {PROGRAM: program.read_bytes()}
+        return asyncio.run(_all(tasks, files, name, words, sudo=sudo, at_once=at_once, done=done))
+
+
+async def _all(
+    tasks: Sequence[Task],
+    files: Mapping[str, bytes],
+    name: str,
+    words: Sequence[str],
+    *,
+    sudo: bool,
+    at_once: int,
+    done: Callable[[Reply], None],
+) -> list[Reply]:
+    free = asyncio.Semaphore(at_once)
+
+    async def one(task: Task) -> Reply:
+        async with free:
+            reply = await _one(task.target, {**files, name: task.content.encode()}, words, sudo=sudo)
+            done(reply)
+            return reply
+
+    return list(await asyncio.gather(*(one(task) for task in tasks)))
+
+
+async def _one(target: Target, files: Mapping[str, bytes], words: Sequence[str], *, sudo: bool) -> Reply:
+    reply, begun = Reply(target.name, target.way.address), monotonic()
+    try:
+        async with asyncio.timeout(target.connect_s + target.answer_s):
+            connections = await connected(target)
+            try:
+                reply.text = await _ran(connections[-1], files, words, sudo=sudo)
+            finally:
+                await closed(connections)
+    except ReachError as error:
+        reply.error, reply.fix = error.what, error.fix
+    except TimeoutError:
+        reply.error = f"no answer within {target.connect_s + target.answer_s:g} s"
+    except (OSError, asyncssh.Error) as error:
+        reply.error = f"the connection ended: {told(str(error)) or type(error).__name__}"
+    except Exception as error:  # noqa: BLE001 - whatever one server does, the others are asked
+        reply.error = f"what it says cannot be read: {cause(error)}"
+    reply.seconds = round(monotonic() - begun, 2)
+    return reply
+
+
+async def _ran(
+    connection: asyncssh.SSHClientConnection, files: Mapping[str, bytes], words: Sequence[str], *, sudo: bool
+) -> str:
+    """What the program prints. Raises ``ReachError`` where it cannot be run."""
+    folder = (await _run(connection, "mktemp -d -t railweave.XXXXXXXXXX")).strip()
+    try:
+        async with connection.start_sftp_client() as there:
+            for name, content in files.items():
+                async with there.open(f"{folder}/{name}", "wb") as out:
+                    await out.write(content)
+        line = shlex.join(word.replace(_FOLDER, folder) for word in words)
+        return await _run(connection, f"sudo -n {line}" if sudo else line, good=(0, 1))
+    finally:
+        await _run(connection, f"rm -rf {shlex.quote(folder)}")
+
+
+async def _run(connection: asyncssh.SSHClientConnection, line: str, good: tuple[int, ...] = (0,)) -> str:
+    process = await connection.create_process(line, stdin=asyncssh.DEVNULL, encoding=None)
+    try:
+        read = await all_of(process.stdout, process.stderr)
+        await process.wait_closed()
+    finally:
+        process.close()
+    out, wrong = (one.decode("utf-8", "replace") for one in read)
+    if process.exit_status not in good:
+        reason = (wrong.strip() or out.strip() or f"exit status {process.exit_status}").splitlines()[-1]
+        raise ReachError("refused", f"`{line.split(' ', maxsplit=1)[0]}`: {told(reason)}")
+    return out
+
+
+def _take(answer: Answer, text: str) -> None:
+    """The verdicts of a printed document; where it is none, or has no verdict, that is said."""
+    try:
+        document = parse_json(text)
+        answer.verdicts = tuple(
+            Verdict(
+                *(str(one.get(key, "")) for key in ("check", "of", "verdict", "seen", "wanted", "origin", "remedy"))
+            )
+            for one in document["results"]
+        )
+        answer.counters = dict(document.get("counters", {}))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        answer.error = "it did not print what `railweave host check --json` prints"
+        return
+    strange = next((one for one in answer.verdicts if one.verdict not in VERDICTS or not one.check), None)
+    if not answer.verdicts:
+        answer.error = "it checked nothing: its results are empty"
+    elif strange is not None:
+        answer.error = f"it says {told(strange.verdict)!r} of {told(strange.check)!r}, which is no verdict of a check"
+    if answer.error:
+        answer.verdicts = ()

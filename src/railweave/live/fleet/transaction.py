@@ -1,0 +1,178 @@
+"""How a server is changed: ``railweave host apply`` of another ``host.json``, behind the verbs by which switches are changed.
+
+What a server runs is its installed ``host.json`` and, where the kernel has something else, what is not in place. The program travels
+as its zipapp, so that nothing need be installed. The way back is armed on the server first: a timer that applies the ``host.json`` of
+before, or takes everything back where there was none. The new file is installed when the change is kept, so that a
+restart before that goes back too. A kill in the middle of ``host apply`` is mended by its own journal: whatever it has left, the next
+apply or undo ends.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.host import bundle
+from railweave.live.fleet.host_tree import AMISS, FILE, without_amiss
+from railweave.reading import parse_json
+from railweave.systems import machine_timer
+from railweave.systems.machine_timer import FUNCTIONS, put, script
+from railweave.systems.transaction import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.model.config.tree import Command
+    from railweave.systems.transaction import Given, Session
+
+PROTOCOL = "ssh"
+ATOMIC = False
+FILES: Mapping[str, str] = {}
+WHOLE: Mapping[str, Command] = {}
+_MARK = "-- railweave host plan --"
+
+_START = (
+    "umask 022\n"
+    + FUNCTIONS
+    + """host=${RAILWEAVE_DEPLOY_HOST_FILE:-${RAILWEAVE_HOST_FILE:-/etc/railweave/host.json}}
+state=${RAILWEAVE_STATE_FILE:-/var/lib/railweave/host.state.json}
+service=railweave-host.service
+program() {
+  from=$1; shift
+  python3 "$from/railweave-host.pyz" "$@" --state-file "$state" ${RAILWEAVE_NAMES_FILE:+--names-file "$RAILWEAVE_NAMES_FILE"}
+}
+rest() { if machine && systemctl is-active --quiet $service; then : > "$folder/served" && systemctl stop $service; fi; }
+wake() { if machine && [ -e "$folder/served" ]; then systemctl start $service; fi; true; }
+carry_out() {
+  if [ -s "$1" ]; then program "$folder" apply --host-file "$@"; else program "$folder" undo; fi
+}
+install() {
+  if [ ! -s "$1" ]; then rm -f "$host"; return; fi
+  mkdir -p "$(dirname "$host")" && cp "$1" "$host.new" && sync "$host.new" && mv "$host.new" "$host"
+}
+"""
+)
+_UNPACKED = """t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT && base64 -d > "$t/railweave-host.pyz" || exit 1
+"""
+_RUNNING = """f=$host
+for one in "$root"/*; do if armed "$one"; then f=$one/after.json; fi; done
+if [ ! -s "$f" ]; then
+  if [ "$f" = "$host" ] && [ -s "$state" ]; then echo "routes of a plan that is not in $host are in force: install it there" >&2; exit 1; fi
+  exit 0
+fi
+cat "$f" && printf '\\n%s\\n' "$2" && { program "$t" plan --json --host-file "$f" 2> /dev/null; true; }
+"""
+_PUT_PROGRAM = 'mkdir -p "$folder" && base64 -d > "$folder/railweave-host.pyz"'
+_REHEARSE = """if [ -s "$folder/rehearsed.json" ]; then program "$folder" plan --host-file "$folder/rehearsed.json"
+else program "$folder" undo --dry-run; fi
+"""
+_BACK = """cd "$folder" && exec 9> lock && flock 9 || exit 1
+armed . || exit 0
+rest
+carry_out before.json --partial > back.log 2>&1 && install before.json || exit 1
+rm -f armed; wake
+"""
+_COMMIT = """alone && cd "$folder" && nothing_waits || exit 1
+if [ -e "$host" ]; then cp "$host" before.json; else rm -f before.json; fi && arm "$2" || exit 1
+rest; carry_out after.json
+"""
+_CONFIRM = """alone && cd "$folder" || exit 1
+armed . || { echo 'it is not waiting any more' >&2; exit 1; }
+install after.json && rm -f armed && disarm && wake
+"""
+_REVERT = """sh "$folder/back.sh" "$label" || { cat "$folder/back.log" >&2; exit 1; }
+disarm
+"""
+_RESTORE = """rest
+carry_out "$folder/before.json" --partial && install "$folder/before.json" && wake
+"""
+_CLEAR = 'armed "$folder" || rm -rf "$folder"'
+
+
+async def _script(session: Session, text: str, label: str = "-", *more: object, given: str = "") -> str:
+    return await script(session, _START + text, label, *more, given=given)
+
+
+@cache
+def _program() -> str:
+    """The zipapp of ``railweave host``, as text."""
+    with TemporaryDirectory() as place:
+        bundle.write(Path(place) / "railweave-host.pyz")
+        return base64.encodebytes((Path(place) / "railweave-host.pyz").read_bytes()).decode()
+
+
+async def running(session: Session) -> dict[str, str]:
+    """The ``host.json`` in force, with what of it is not in place; an empty text where none is. Nothing stays on the server.
+
+    Raises ``RefusedError`` where routes of a plan are in force that is installed nowhere.
+    """
+    said = await _script(session, _UNPACKED + _RUNNING, "-", _MARK, given=_program())
+    text, _, answer = said.partition(f"\n{_MARK}\n")
+    if not text.strip():
+        return {FILE: ""}
+    try:
+        plan, found = parse_json(text), parse_json(answer)
+    except ValueError:
+        raise RefusedError(f"its {FILE} or the answer of `host plan` is no JSON") from None
+    return {FILE: json.dumps(_with_amiss(plan, found), indent=1) + "\n"}
+
+
+def _with_amiss(plan: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    if "message" in found:
+        return {**plan, AMISS: [str(found["message"])]}
+    amiss = [" ".join(words) for words in cast("list[list[str]]", found.get("commands", []))]
+    if found.get("table_names") is not None:
+        amiss.append("names of routing tables")
+    return {**plan, AMISS: amiss} if amiss else plan
+
+
+async def rehearse(session: Session, given: Given) -> str:
+    """Let ``host plan`` on the server say what it would do. Raises ``RefusedError`` where a NIC is not ready."""
+    await _script(session, _PUT_PROGRAM, given.label, given=_program())
+    await put(session, _START, given.label, "rehearsed.json", given.target[FILE])
+    try:
+        return await _script(session, _REHEARSE, given.label)
+    finally:
+        await clear(session, given.label)
+
+
+async def commit(session: Session, given: Given, seconds: int) -> None:
+    """Arm the timer, then apply. What ``host apply`` does not finish it has taken back itself."""
+    await _script(session, _PUT_PROGRAM, given.label, given=_program())
+    await put(session, _START, given.label, "after.json", given.target[FILE])
+    await put(session, _START, given.label, "back.sh", f"# Written by railweave deploy.\n{_START}{_BACK}")
+    try:
+        await _script(session, _COMMIT, given.label, seconds)
+    except RefusedError:
+        await revert(session, given.label)
+        raise
+
+
+pending = machine_timer.pending
+"""The change whose way back is armed."""
+
+
+async def confirm(session: Session, label: str) -> None:
+    """Install the new file and disarm. Raises ``RefusedError`` where it went back already."""
+    await _script(session, _CONFIRM, label)
+
+
+async def revert(session: Session, label: str) -> None:
+    """Apply the file of before, now; where there was none, take back everything."""
+    await _script(session, _REVERT, label)
+
+
+async def restore(session: Session, given: Given) -> None:
+    """Apply ``before`` and install it, whatever is in force."""
+    await _script(session, _PUT_PROGRAM, given.label, given=_program())
+    await put(session, _START, given.label, "before.json", without_amiss(given.before)[FILE])
+    await _script(session, _RESTORE, given.label)
+
+
+async def clear(session: Session, label: str) -> None:
+    """Remove the files of a change that does not wait."""
+    await _script(session, _CLEAR, label)

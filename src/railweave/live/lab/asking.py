@@ -1,0 +1,107 @@
+"""A lab's devices as devices that can be asked: their questions are answered in their namespaces, and kept as a capture."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from railweave.errors import LabError
+from railweave.live.collect.access_file import read_access
+from railweave.live.collect.collect import collect
+from railweave.live.collect.plan import plan
+from railweave.live.lab import hosts, life, lldp
+from railweave.live.lab.frr.routers import daemon_pid, running_root
+from railweave.live.lab.kernel.namespace import RUN
+from railweave.live.lab.names import namespace
+from railweave.live.reach.command import Command
+from railweave.live.reach.failure import ReachError
+from railweave.live.reach.telling import Shell
+from railweave.model.state.capture import OfLab
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection
+    from pathlib import Path
+
+    from railweave.live.collect.collect import Collected
+    from railweave.live.lab.running import Running
+    from railweave.live.reach.target import Target, Transport
+    from railweave.model.state.question import Protocol
+    from railweave.systems.transaction import Session
+
+_HOST = 'shift; exec "$0" -m railweave.host "$@"'
+"""``railweave-host`` as it is where railweave is installed."""
+
+
+def ask(
+    fabric: Path,
+    folder: Path,
+    *,
+    only: Collection[str] = (),
+    servers: bool = True,
+    tables: bool = False,
+    redact: bool = True,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Collected:
+    """Ask the switches and servers of the lab of a fabric file, into a capture, as ``collect`` does real ones.
+
+    Raises ``LabError`` where the lab is not up, and as ``collect`` does.
+    """
+    if os.geteuid() != 0:
+        raise LabError(f"a lab's devices are asked as root: run `sudo railweave check {fabric} --lab`, or `collect`")
+    record, lab = life.attach(fabric)
+    network, access = lab.plan.network, read_access(None)
+    nos = next(iter(lab.plan.configs.values())).nos
+    asked = plan(network, access, only=only, servers=servers, tables=tables, nos=nos)
+    of_lab = OfLab(slice=record.slice, timers=record.overlay)
+    with lab:
+        return collect(
+            network, asked, access, folder, redact=redact, progress=progress, open_by=opener(lab), lab=of_lab
+        )
+
+
+def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
+    """What opens a connection to a device of a lab, for ``collect``.
+
+    ``vtysh`` runs where the router's daemons do, other commands in the device's namespace; ``lldpcli`` is that of its own lldpd.
+    """
+    place = lab.place
+
+    async def opened(target: Target, protocol: Protocol) -> Transport:
+        if protocol != "ssh":
+            raise ReachError("not asked", f"a device of a lab is not asked by {protocol}")
+        inside = _namespace(lab, target.name)
+        by_name = [*inside, "env", f"PATH={lldp.commands(place, target.name)}:{os.environ.get('PATH', os.defpath)}"]
+        if target.name in lab.plan.hosts:
+            own = f"RAILWEAVE_HOST_FILE={place.host(target.name) / hosts.HOST_FILE}"
+            return Command({"": [*by_name, own, "sh", "-c", _HOST, sys.executable]})
+        return Command({"vtysh": _machine(lab, target.name), "": by_name})
+
+    return opened
+
+
+def changer(lab: Running) -> Callable[[Target, Protocol], Awaitable[Session]]:
+    """What opens a session that may change a router or a server of a lab: commands on the machine that it would be."""
+
+    async def opened(target: Target, protocol: Protocol) -> Session:
+        if protocol != "ssh":
+            raise ReachError("not asked", f"a device of a lab is not changed by {protocol}")
+        if target.name in lab.plan.hosts:
+            own = [f"{name}={path}" for name, path in hosts.own_files(lab, target.name).items()]
+            return Shell(Command({"": [*_namespace(lab, target.name), "env", *own]}))
+        return Shell(Command({"": _machine(lab, target.name)}))
+
+    return opened
+
+
+def _namespace(lab: Running, device: str) -> list[str]:
+    return ["nsenter", f"--net={RUN / namespace(lab.place.lab, device)}"]
+
+
+def _machine(lab: Running, router: str) -> list[str]:
+    """What runs a command where a router's daemons are: their files, their network. Raises ``ReachError`` where none runs."""
+    pid = next((found for one in ("zebra", "bgpd") if (found := daemon_pid(lab.place, router, one))), None)
+    if pid is None:
+        raise ReachError("unreachable", f"no daemon of {router} runs")
+    own = [f"--{kind}=/proc/{pid}/ns/{file}" for kind, file in (("mount", "mnt"), ("uts", "uts"))]
+    return [*_namespace(lab, router), *own, "chroot", running_root(pid)]

@@ -1,0 +1,130 @@
+"""What must be true of a lab that runs the designed network: each by an id, with its evidence."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from railweave.errors import InputError, Option, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.analysis.routing.table import Routes
+    from railweave.live.lab.running import Running
+
+SHOWN = 20
+"""How many failures of one assertion are kept; their number is always told."""
+
+AGAIN_S = 1.0
+
+LOOKS = 2
+"""How often an assertion that fails is looked at at least where there is patience at all: one look may take longer than that."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an assertion. ``checked`` counts what was looked at; an assertion about nothing is not ``applies``."""
+
+    id: str
+    title: str
+    passed: bool
+    checked: int
+    evidence: str
+    failures: tuple[str, ...] = ()
+    failed: int = 0
+    seconds: float = 0.0
+    applies: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What an assertion looked at: how many things, in words, and what was wrong."""
+
+    checked: int
+    evidence: str
+    failures: Sequence[str] = ()
+
+
+class Assertion(Protocol):
+    """Looks at a lab, which should be as ``routes`` (links or devices may be down in it)."""
+
+    def __call__(self, lab: Running, routes: Routes) -> Seen:
+        """Look once."""
+        ...
+
+
+@dataclass(frozen=True)
+class Registered:
+    """An assertion with its id and its claim."""
+
+    id: str
+    title: str
+    look: Assertion
+
+
+def every() -> list[Registered]:
+    """All assertions, in the order in which one helps to understand the next."""
+    from railweave.live.lab.assertions import routing, servers, sessions, tenants, traffic
+
+    return [
+        Registered("bgp-sessions", "every BGP session is established", sessions.bgp_sessions),
+        Registered("isis-adjacencies", "every adjacency of IS-IS is up", routing.isis_adjacencies),
+        Registered("bfd-sessions", "every BFD session is up, with the lab's timers", sessions.bfd_sessions),
+        Registered("slaac-addresses", "every NIC has exactly the designed addresses", servers.addresses),
+        Registered("host-tables", "every server has exactly the planned tables and rules", servers.tables),
+        Registered("fib-equals-routes", "every kernel forwards as `routes` has it, backups too", routing.fib),
+        Registered("path-colors", "every prefix leaves by the links of its path color", routing.path_colors),
+        Registered("no-leaf-transit", "leaves advertise their own prefixes and nothing else", routing.leaf_transit),
+        Registered("tenants-connected", "NICs of a tenant reach each other by type-5 routes", tenants.connected),
+        Registered("tenants-isolated", "nothing passes between tenants", tenants.isolated),
+        Registered("planes-apart", "nothing passes between planes", traffic.planes_apart),
+        Registered("reachability", "every server reaches every other from each address", traffic.reachability),
+        Registered("queue-pair-links", "queue pairs cross exactly the links of `paths`", traffic.links),
+        Registered("mtu", "packets of the NIC's full size pass end to end", traffic.mtu),
+    ]
+
+
+def check_known(ids: Sequence[str]) -> None:
+    """Raise ``InputError`` for an id that no assertion has."""
+    known = [one.id for one in every()]
+    for name in ids:
+        if name not in known:
+            raise InputError(
+                [Problem(Option("--only"), f"there is no assertion {name!r}", f"they are {', '.join(known)}")]
+            )
+
+
+def run(
+    lab: Running, *, only: Sequence[str] = (), patience_s: float = 30, progress: Callable[[str], None] = lambda _: None
+) -> list[Outcome]:
+    """Check assertions, all or those named; one that fails is looked at again for so long: a busy machine is late."""
+    routes = lab.control_plane.routes()
+    found: list[Outcome] = []
+    for one in every():
+        if not only or one.id in only:
+            progress(one.id)
+            found.append(_check(lab, routes, one, patience_s))
+    return found
+
+
+def _check(lab: Running, routes: Routes, one: Registered, patience_s: float) -> Outcome:
+    start = time.monotonic()
+    looks = 0
+    while True:
+        seen = one.look(lab, routes)
+        looks += 1
+        if not seen.failures or (time.monotonic() - start > patience_s and (looks >= LOOKS or not patience_s)):
+            outcome = Outcome(
+                one.id, one.title, not seen.failures, seen.checked, seen.evidence, applies=seen.checked > 0
+            )
+            failures = tuple(seen.failures[:SHOWN])
+            return replace(
+                outcome, failures=failures, failed=len(seen.failures), seconds=round(time.monotonic() - start, 2)
+            )
+        time.sleep(AGAIN_S)

@@ -1,0 +1,212 @@
+"""Adjacencies, forwarding tables and what leaves advertise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.analysis.routing.attributes import DEFAULT_LOCAL_PREFERENCE
+from railweave.counting import counted
+from railweave.live.lab import fib as tables
+from railweave.live.lab.assertions import Seen
+from railweave.live.lab.frr.routers import not_started
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.analysis.routing.table import Routes
+    from railweave.live.lab.running import Running
+    from railweave.model.device.model import Bgp, DeviceConfig, Session
+    from railweave.model.network.devices import Segment
+    from railweave.model.network.model import Network
+
+_ABSENT_AIGP = 1 << 62
+
+
+def _sessions(lab: Running) -> Iterator[tuple[DeviceConfig, Bgp, list[Session]]]:
+    for config in lab.plan.configs.values():
+        if config.bgp is not None:
+            yield config, config.bgp, [session for group in config.bgp.groups for session in group.sessions]
+
+
+def _neighbor(session: Session) -> str:
+    """What FRR calls a session's neighbor."""
+    return session.peer_address or session.interface
+
+
+def isis_adjacencies(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
+    """Every link that IS-IS runs on has an adjacency. Whom with is in the tables: isisd calls all routers of a lab alike."""
+    failures: list[str] = []
+    checked = 0
+    for config in lab.plan.configs.values():
+        if config.isis is None:
+            continue
+        if why := not_started(lab.frr, config, "isisd"):
+            checked += len(config.isis.ports)
+            failures.append(why)
+            continue
+        with lab.vty(config.name, "isisd") as vty:
+            areas: list[dict[str, Any]] = vty.json("show isis neighbor").get("areas", [])
+        seen = {str(one.get("interface")): one.get("state") for area in areas for one in area.get("circuits", [])}
+        for port in config.isis.ports:
+            checked += 1
+            state = seen.get(port.interface, "absent")
+            if state != "Up":
+                failures.append(f"{config.name} {port.interface} to {port.peer}: {state}")
+    return Seen(checked, f"{counted(checked, 'end')} of adjacencies up", failures)
+
+
+def fib(lab: Running, routes: Routes) -> Seen:
+    """Next-hop groups by the kernels, backups by BGP's tables."""
+    found = tables.read(lab, routes)
+    failures = [str(one) for one in tables.differences(routes, found)]
+    backups, wrong = _backups(lab, routes)
+    entries = len(routes.fibs) * len(routes.prefixes)
+    return Seen(
+        entries,
+        f"{counted(entries, 'entry', 'entries')} of {counted(len(routes.fibs), 'router')}, "
+        f"{counted(len(found.routes.groups), 'next-hop group')}, {counted(backups, 'backup')} equal",
+        [*failures, *wrong],
+    )
+
+
+def _backups(lab: Running, routes: Routes) -> tuple[int, list[str]]:
+    """How many backups were compared, and those that differ: what BGP would take next, by its own attributes."""
+    checked, failures = 0, list[str]()
+    for config, bgp, sessions in _sessions(lab):
+        fib = routes.fibs.get(config.name)
+        if fib is None:
+            continue
+        links = {_neighbor(session): session.link for session in sessions}
+        with lab.vty(config.name, "bgpd") as vty:
+            known: dict[str, Any] = {}
+            for family in bgp.families:
+                known |= vty.json(f"show bgp {family} unicast detail").get("routes", {})
+        for prefix in routes.prefixes:
+            if routes.is_local(config.name, prefix) or prefix in lab.plan.tenant_prefixes:
+                continue
+            checked += 1
+            have = _second_best(known.get(prefix, []), links)
+            want = set(routes.backup(config.name, prefix))
+            if have != want and len(want) < bgp.maximum_ecmp:
+                names = " + ".join(sorted(have)) or "nothing", " + ".join(sorted(want)) or "nothing"
+                failures.append(f"{config.name} has as backup of {prefix} {names[0]}, and should have {names[1]}")
+    return checked, failures
+
+
+def _second_best(paths: object, links: dict[str, str]) -> set[str]:
+    listed = cast("list[dict[str, Any]]", paths)
+    by_key: dict[tuple[int, int, int], set[str]] = {}
+    for path in listed:
+        peer = path.get("peer", {})
+        link = links.get(peer.get("interface", "")) or links.get(peer.get("peerId", ""))
+        if not path.get("valid") or link is None:
+            continue
+        preference = -int(path.get("locPrf", DEFAULT_LOCAL_PREFERENCE))
+        aigp = int(path.get("aigpMetric", _ABSENT_AIGP))
+        by_key.setdefault((preference, aigp, int(path["aspath"]["length"])), set()).add(link)
+    ranked = sorted(by_key)
+    return by_key[ranked[1]] if len(ranked) > 1 else set()
+
+
+def path_colors(lab: Running, routes: Routes) -> Seen:
+    """A prefix of a color leaves by the links of that color, wherever a device has some towards it that are not drained.
+
+    This goes by the design alone: a mistake that is in the configurations, and so in ``routes``, is seen here.
+    """
+    network = lab.plan.network
+    owner = {s.prefix: (one.leaf, one.fabric, s.color) for one in _with_servers(network) for s in one.subnets}
+    above = _above(network)
+    leaves = {one.name for one in network.switches if one.role == "leaf"}
+    found = tables.read(lab, routes).routes
+    colors = {fabric.name: fabric for fabric in network.fabrics}
+    checked, failures = 0, list[str]()
+    for device, fib in found.fibs.items():
+        cables = [cable for cable in network.cables_of(device) if cable.kind == "fabric"]
+        role = lab.plan.configs[device].role
+        for prefix, group in zip(found.prefixes, cast("list[int]", fib.group.tolist()), strict=True):
+            leaf, fabric, color = owner.get(prefix, ("", "", None))
+            towards = [one for one in cables if role == "leaf" or leaf in {one.a.device, one.b.device}]
+            off = routes.down | network.drained_cables
+            mine = [one for one in towards if one.color == color and one.name not in off]
+            if color is not None and role == "leaf" and leaf in leaves and _alike(network, device, leaf):
+                # Where a link of the color at the other leaf is not in the lab, its spine leads nowhere.
+                there = above.get((leaf, color), set())
+                mine = [one for one in mine if one.b.device in there]
+            want = {one.name for one in mine}
+            if (
+                color is None
+                or leaf == device
+                or not want
+                or fabric != cables[0].fabric
+                or _apart(network, leaf, device)
+            ):
+                continue
+            checked += 1
+            have: set[str] = set(found.groups[group]) if group >= 0 else set()
+            if have != want:
+                name = colors[fabric].color_name(color)
+                failures.append(
+                    f"{device} sends {prefix}, which is {name}, to {' + '.join(sorted(have)) or 'nowhere'}: its {name} "
+                    f"links are {' + '.join(sorted(want))}"
+                )
+    return Seen(checked, f"{counted(checked, 'prefix', 'prefixes')} on devices leave by links of their color", failures)
+
+
+def _with_servers(network: Network) -> list[Segment]:
+    """The segments that a server is on: the gateway of any other is down, and no leaf advertises it."""
+    live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
+    return [one for one in network.segments if one.key in live or one.edge]
+
+
+def _above(network: Network) -> dict[tuple[str, int], set[str]]:
+    """The spines to which each leaf has links of each color."""
+    found: dict[tuple[str, int], set[str]] = {}
+    for cable in network.cables:
+        if cable.kind == "fabric" and cable.color is not None and cable.name not in network.drained_cables:
+            found.setdefault((cable.a.device, cable.color), set()).add(cable.b.device)
+    return found
+
+
+def _alike(network: Network, one: str, other: str) -> bool:
+    """Whether two leaves are below the same spines: not in pods, sites or planes apart."""
+    near, far = network.switch(one), network.switch(other)
+    return (near.fabric, near.site, near.pod, near.plane) == (far.fabric, far.site, far.pod, far.plane)
+
+
+def _apart(network: Network, leaf: str, device: str) -> bool:
+    """Whether a leaf is in another plane than a device, or one of them is in none."""
+    plane = network.switch(leaf).plane if leaf else ""
+    return bool(plane) and plane != network.switch(device).plane
+
+
+def leaf_transit(lab: Running, routes: Routes) -> Seen:
+    """What each leaf sends on each session is what it has itself."""
+    own = {
+        name: set[str](config.overlay.prefixes()) if config.overlay else set[str]()
+        for name, config in lab.plan.configs.items()
+    }
+    for segment in _with_servers(lab.plan.network):
+        if not segment.tenant:
+            own[segment.leaf].update(subnet.prefix for subnet in segment.subnets)
+    checked, sent, failures = 0, 0, list[str]()
+    for config, bgp, sessions in _sessions(lab):
+        if config.role != "leaf":
+            continue
+        with lab.vty(config.name, "bgpd") as vty:
+            for session in sessions:
+                if routes.down & {session.link, session.peer, config.name}:
+                    continue
+                checked += 1
+                given: set[str] = set()
+                for family in bgp.families:
+                    words = f"show bgp {family} unicast neighbors {_neighbor(session)} advertised-routes"
+                    given |= set(vty.json(words).get("advertisedRoutes", {}))
+                sent += len(given)
+                where = f"{config.name} {session.interface} to {session.peer}"
+                if more := sorted(given - own[config.name]):
+                    failures.append(
+                        f"{where}: advertises {counted(len(more), 'foreign prefix', 'foreign prefixes')}: {more[0]}"
+                    )
+                if less := sorted(own[config.name] - given):
+                    failures.append(f"{where}: does not advertise {', '.join(less[:4])}")
+    return Seen(checked, f"{counted(checked, 'session')} carry {counted(sent, 'own prefix', 'own prefixes')}", failures)

@@ -1,0 +1,79 @@
+"""Sessions of BGP and BFD, by the readers and the rules of ``railweave check``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.analysis.expect import expected
+from railweave.counting import counted
+from railweave.live.check import Living
+from railweave.live.check import sessions as rules
+from railweave.live.lab.assertions import Seen
+from railweave.live.lab.frr import held_sessions
+from railweave.live.lab.frr.routers import not_started
+from railweave.systems.reading import read_state
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from railweave.analysis.expect import Expected
+    from railweave.analysis.routing.table import Routes
+    from railweave.live.lab.running import Running
+    from railweave.model.findings.registry import Rule
+
+_BGP = {"bgp": "show bgp vrf all summary json", "bgp-neighbors": "show bgp vrf all neighbors json"}
+_BFD = {"bfd": "show bfd peers json"}
+"""Questions that the reader of FRRouting knows, and the commands whose answers they are."""
+
+
+def bgp_sessions(lab: Running, routes: Routes) -> Seen:
+    """Every session of every router is established, with the neighbor of the design."""
+    wanted = _wanted(lab, routes)
+    failures = _failures(lab, wanted, "bgpd", _BGP, (rules.MISSING, rules.DOWN, rules.AS))
+    overlay = sum(len(one.overlay_sessions) for one in wanted.values())
+    checked = overlay + sum(len(one.sessions) for one in wanted.values())
+    evidence = f"{counted(checked, 'end')} of sessions established" + (f", {overlay} of EVPN" if overlay else "")
+    if failures:
+        held_sessions.release(lab)
+    if lab.released:
+        evidence += f", {len(lab.released)} after FRR's stuck BFD was configured anew: {', '.join(lab.released[:4])}"
+    return Seen(checked, evidence, failures)
+
+
+def bfd_sessions(lab: Running, routes: Routes) -> Seen:
+    """Every session has a BFD session that is up, and with the timers that were configured."""
+    wanted = _wanted(lab, routes)
+    timed = [one.bfd for each in wanted.values() for one in (*each.sessions, *each.overlay_sessions) if one.bfd]
+    failures = _failures(lab, wanted, "bfdd", _BFD, (rules.BFD_DOWN, rules.BFD_TIMERS)) if timed else []
+    timers = dict.fromkeys(f"{one.minimum_interval} ms x {one.multiplier}" for one in timed)
+    return Seen(len(timed), ", ".join([f"{counted(len(timed), 'end')} of sessions up", *timers]), failures)
+
+
+def _wanted(lab: Running, routes: Routes) -> dict[str, Expected]:
+    """What must hold on each router that speaks BGP and is not down."""
+    configs = lab.plan.configs
+    return {
+        name: expected(lab.plan.network, config, routes)
+        for name, config in configs.items()
+        if config.bgp is not None and name not in routes.down
+    }
+
+
+def _failures(
+    lab: Running, wanted: dict[str, Expected], daemon: str, asked: Mapping[str, str], which: Collection[Rule]
+) -> list[str]:
+    """What some rules see in what a daemon of each router answers."""
+    absent = {name: why for name in wanted if (why := not_started(lab.frr, lab.plan.configs[name], daemon))}
+    started = {name: one for name, one in wanted.items() if name not in absent}
+    living = Living(lab.plan.network, started, {})
+    for name in started:
+        with lab.vty(name, daemon) as vty:
+            texts = {question: vty.run(command) for question, command in asked.items()}
+        living.states[name] = read_state(name, "frr", texts)
+    seen = [f"{one.where} {_to(one.what)}" for one in rules.sessions(living) if one.rule in which]
+    return [*absent.values(), *seen]
+
+
+def _to(what: str) -> str:
+    """``session with spine1: idle`` as it follows the name of the device."""
+    return what.replace("session with", "to", 1)

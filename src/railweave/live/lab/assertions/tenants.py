@@ -1,0 +1,200 @@
+"""Tenants: connected by type-5 routes over VXLAN, and kept apart. What should be is the design's, not the configurations'."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from railweave.counting import counted
+from railweave.live.lab.assertions import Seen
+from railweave.live.lab.faults.traffic import Traffic, forbidden_pairs, queue_pairs, reached
+from railweave.live.lab.kernel import tunnels
+from railweave.live.lab.kernel.netlink import BGP
+from railweave.live.lab.kernel.spaces import vrf_space
+from railweave.live.lab.overlay_fib import vrf_routes
+from railweave.model.config.addresses import Address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from railweave.analysis.routing.table import Routes
+    from railweave.live.lab.faults.traffic import QueuePair
+    from railweave.live.lab.running import Running
+    from railweave.model.device.model import DeviceConfig, Vrf
+
+_TYPE_5 = "show bgp l2vpn evpn route type prefix"
+
+
+class _Owner(NamedTuple):
+    """Whose a prefix is, by the design. The subnet of a layer-2 network is on every leaf with a member."""
+
+    tenant: str
+    leaves: tuple[str, ...]
+
+
+def connected(lab: Running, routes: Routes) -> Seen:
+    """Each leaf has its tenants' prefixes of all other leaves by their tunnels, and packets go through these."""
+    owners = _owners(lab)
+    if not owners:
+        return Seen(0, "no tenants")
+    checked, failures = 0, _wrong_targets(lab, owners)
+    for config, vrf in _vrfs(lab):
+        have = {route.prefix: route for route in vrf_routes(lab, config.name, vrf) if route.protocol == BGP}
+        for prefix, owner in owners.items():
+            leaves = [one for one in owner.leaves if one not in routes.down]
+            if owner.tenant != vrf.name or config.name in owner.leaves or not leaves:
+                continue
+            checked += 1
+            ends = sorted(lab.plan.network.switch(one).endpoints[0].address for one in leaves)
+            by = sorted(set(have[prefix].gateways)) if prefix in have else []
+            where = " and ".join(leaves)
+            if not by:
+                failures.append(f"{config.name}: {vrf.name} lacks {prefix} of {where}")
+            elif by != ends:
+                failures.append(
+                    f"{config.name}: {vrf.name} reaches {prefix} of {where} by {' + '.join(by)}, not {' + '.join(ends)}"
+                )
+    pairs = [pair for pair in queue_pairs(lab, routes)[0] if pair.tunnel_bytes and len(pair.hops) > 2]
+    failures += _through_tunnels(lab, pairs)
+    return Seen(
+        checked + len(pairs),
+        f"{counted(checked, 'type-5 route')} in {counted(sum(1 for _ in _vrfs(lab)), 'VRF')}, "
+        f"{counted(len(pairs), 'queue pair')} through tunnels",
+        failures,
+    )
+
+
+def isolated(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every assertion
+    """No VRF has a prefix of another tenant, in its kernel or in BGP, and of every forbidden pair nothing arrives.
+
+    BGP is asked too: FRR takes routes with another VNI into a VRF and then keeps them from the kernel, as "inactive".
+    """
+    owners = _owners(lab)
+    if not owners:
+        return Seen(0, "no tenants")
+    owners |= {prefix: _Owner(nic.tenant, (nic.leaf,)) for prefix, nic in lab.plan.bridged_hosts.items()}
+    checked, failures = 0, list[str]()
+    for config, vrf in _vrfs(lab):
+        have = {route.prefix for route in vrf_routes(lab, config.name, vrf)} | _in_bgp(lab, config, vrf)
+        checked += len(have)
+        for prefix in sorted(have & owners.keys()):
+            owner = owners[prefix]
+            if lab.plan.network.fabric(lab.plan.network.switch(config.name).fabric).apart(vrf.name, owner.tenant):
+                failures.append(
+                    f"{config.name}: {vrf.name} has {prefix}, which is {owner.tenant}'s on {' and '.join(owner.leaves)}"
+                )
+    pairs = forbidden_pairs(lab)
+    tenants = {f"{one.name}:{nic.name}": nic.tenant for one in lab.plan.network.servers for nic in one.nics}
+    with Traffic(lab) as traffic:
+        silent = set(reached(traffic, pairs, tries=2))
+    failures += [
+        f"a packet of {tenants[pair.src]} arrives in {tenants[pair.dst]}: {pair}"
+        for pair in pairs
+        if pair not in silent
+    ]
+    words = f"{len(silent):,} of {len(pairs):,} forbidden pairs silent, {counted(checked, 'route')} in VRFs"
+    return Seen(checked + len(pairs), words, failures)
+
+
+def _in_bgp(lab: Running, config: DeviceConfig, vrf: Vrf) -> set[str]:
+    """The prefixes that BGP holds in a VRF."""
+    with lab.vty(config.name, "bgpd") as vty:
+        tables = [vty.json(f"show bgp vrf {vrf.name} {family} unicast") for family in vrf.families()]
+    return {prefix for table in tables for prefix in table.get("routes", {})}
+
+
+def _owners(lab: Running) -> dict[str, _Owner]:
+    found = [
+        (subnet.prefix, _Owner(segment.tenant, (segment.leaf,)))
+        for segment in lab.plan.network.segments
+        if segment.tenant
+        for subnet in segment.subnets
+    ]
+    found += [
+        (Address(one).prefix, _Owner(tenant.name, (part.leaf,)))
+        for fabric in lab.plan.network.fabrics
+        for tenant in fabric.tenants
+        for part in tenant.on_leaves
+        for one in part.loopbacks
+    ]
+    owners: dict[str, _Owner] = {}
+    for prefix, one in found:
+        owners[prefix] = one._replace(leaves=(*owners[prefix].leaves, *one.leaves)) if prefix in owners else one
+    return owners
+
+
+def _vrfs(lab: Running) -> Iterator[tuple[DeviceConfig, Vrf]]:
+    for config in lab.plan.configs.values():
+        for vrf in config.vrfs:
+            yield config, vrf
+
+
+def _wrong_targets(lab: Running, owners: dict[str, _Owner]) -> list[str]:
+    """Type-5 routes that a leaf sends with other route targets than the design's of their tenant."""
+    targets = {
+        tenant.name: tenant.route_target.removeprefix("target:")
+        for fabric in lab.plan.network.fabrics
+        for tenant in fabric.tenants
+    }
+    failures: list[str] = []
+    for config in lab.plan.configs.values():
+        if not config.vrfs:
+            continue
+        with lab.vty(config.name, "bgpd") as vty:
+            sent = dict(_own_targets(vty.json(_TYPE_5)))
+        for prefix, owner in owners.items():
+            want = {targets[owner.tenant]}
+            if config.name in owner.leaves and prefix in sent and sent[prefix] != want:
+                have = " + ".join(sorted(sent[prefix])) or "none"
+                failures.append(
+                    f"{config.name} sends {prefix} of {owner.tenant} with route target {have}, not {targets[owner.tenant]}"
+                )
+    return failures
+
+
+def _own_targets(listed: dict[str, Any]) -> Iterator[tuple[str, set[str]]]:
+    """The type-5 routes that a leaf originates (without an AS path), and their route targets."""
+    by_router = [cast("dict[str, Any]", one) for one in listed.values() if isinstance(one, dict)]
+    routes = [cast("dict[str, Any]", one) for each in by_router for one in each.values() if isinstance(one, dict)]
+    for path in (path for route in routes for group in _lists(route["paths"]) for path in group):
+        if not path.get("path"):
+            words: list[str] = path.get("extendedCommunity", {}).get("string", "").split()
+            yield f"{path['ip']}/{path['ipLen']}", {word[3:] for word in words if word.startswith("RT:")}
+
+
+def _lists(value: object) -> list[list[dict[str, Any]]]:
+    return cast("list[list[dict[str, Any]]]", value)
+
+
+def _through_tunnels(lab: Running, pairs: Sequence[QueuePair]) -> list[str]:
+    """Send a packet of each queue pair, and compare what the VXLAN devices of VRFs sent with how many there were."""
+    where = {
+        f"{server.name}:{nic.name}": (nic.leaf, nic.tenant)
+        for server in lab.plan.network.servers
+        for nic in server.nics
+    }
+    expected: dict[tuple[str, str], int] = {}
+    for pair in pairs:
+        expected[where[pair.src]] = expected.get(where[pair.src], 0) + 1
+    before = _tunneled(lab)
+    with Traffic(lab) as traffic:
+        traffic.flush()
+        traffic.deliver([(pair, 1) for pair in pairs])
+    after = _tunneled(lab)
+    return [
+        f"{leaf}: {after[leaf, vrf] - before[leaf, vrf]} of {count} packets of {vrf} left by its tunnel"
+        for (leaf, vrf), count in expected.items()
+        if (leaf, vrf) in after and after[leaf, vrf] - before[leaf, vrf] < count
+    ]
+
+
+def _tunneled(lab: Running) -> dict[tuple[str, str], int]:
+    """Packets that each VRF's VXLAN devices have sent, those of its layer-2 networks among them."""
+    found: dict[tuple[str, str], int] = {}
+    for config in lab.plan.configs.values():
+        names = {(one.vrf, one.device) for one in tunnels.tunnels(config)}
+        for vrf in config.vrfs:
+            for name, counters in lab.kernel(vrf_space(config.name, vrf.name)).interfaces().values():
+                if (vrf.name, name) in names:
+                    key = config.name, vrf.name
+                    found[key] = found.get(key, 0) + counters.tx_packets
+    return found

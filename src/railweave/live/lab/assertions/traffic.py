@@ -1,0 +1,224 @@
+"""What packets of queue pairs do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.live.lab import fib as tables
+from railweave.live.lab.assertions import Seen
+from railweave.live.lab.faults.traffic import Traffic, pairs_apart, queue_pairs, reached, spread
+from railweave.live.lab.kernel.counters import snapshot
+from railweave.live.lab.plan import ETHERNET_HEADER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.analysis.routing.table import Routes
+    from railweave.live.lab.faults.traffic import QueuePair
+    from railweave.live.lab.kernel.counters import Direction
+    from railweave.live.lab.running import Running
+
+BATCH = 256
+"""Queue pairs that are counted at once: so few that what daemons say meanwhile stays below half a packet on every link.
+
+A machine that takes longer counts fewer: a batch that looks wrong is sent again by halves, down to ``LEAST_BATCH``.
+"""
+
+LEAST_BATCH = 16
+
+TRIES = 3
+"""How often a queue pair or a least batch must be seen on wrong links: a session that opened anew meanwhile fills links, too."""
+
+MOST_APART = 1024
+"""Pairs of NICs in different planes that are tried: from all over where there are more."""
+
+MOST_SHARED = 64
+"""Queue pairs with a choice of links that are tried, each by itself: from all over where there are more."""
+
+MOST_CULPRITS = 8
+"""Queue pairs on wrong links that are named; then no more are looked for."""
+
+
+def _counts(pairs: Sequence[QueuePair]) -> list[int]:
+    """Packets of each queue pair: numbers of different colors differ, so that two that changed places are seen."""
+    colors = {color: place for place, color in enumerate(dict.fromkeys(pair.color for pair in pairs))}
+    return [2 + 2 * (colors[pair.color] % 8) + place % 2 for place, pair in enumerate(pairs)]
+
+
+def _of(number: int, every: int) -> str:
+    return f"{number:,} of {every:,} queue pairs"
+
+
+def reachability(lab: Running, routes: Routes) -> Seen:
+    """A packet from every address of every server to every other server arrives, in the address's plane where there are planes."""
+    pairs, every = queue_pairs(lab, routes)
+    with Traffic(lab) as traffic:
+        left = reached(traffic, pairs)
+    addresses = len({pair.src_gid for pair in pairs})
+    failures = [f"nothing arrives from {pair}" for pair in left]
+    return Seen(len(pairs), f"{_of(len(pairs), every)}, from {counted(addresses, 'address', 'addresses')}", failures)
+
+
+def planes_apart(lab: Running, routes: Routes) -> Seen:
+    """Nothing passes between planes: no switch has a prefix of another plane in its kernel, and no packet arrives there."""
+    network = lab.plan.network
+    pairs = pairs_apart(lab)
+    if not pairs:
+        return Seen(0, "no planes")
+    chosen = spread(pairs, MOST_APART)
+    owner = {one.prefix: network.switch(segment.leaf) for segment in network.segments for one in segment.subnets}
+    found = tables.read(lab, routes).routes
+    checked, failures = 0, list[str]()
+    for name, fib in found.fibs.items():
+        plane = network.switch(name).plane
+        for prefix, group in zip(found.prefixes, fib.group.tolist(), strict=True):
+            there = owner.get(prefix)
+            if there is None or there.fabric != network.switch(name).fabric or there.plane == plane:
+                continue
+            checked += 1
+            if group >= 0:
+                failures.append(f"{name} of {plane} has a route to {prefix} of {there.name}, which is of {there.plane}")
+    with Traffic(lab) as traffic:
+        silent = set(reached(traffic, chosen, tries=2))
+    failures += [f"a packet arrives in another plane: {pair}" for pair in chosen if pair not in silent]
+    evidence = (
+        f"{len(silent):,} of {len(chosen):,} pairs between planes silent (there are {len(pairs):,}), "
+        f"{counted(checked, 'prefix', 'prefixes')} of other planes without a route"
+    )
+    return Seen(len(chosen) + checked, evidence, failures)
+
+
+def mtu(lab: Running, routes: Routes) -> Seen:
+    """A packet of the NIC's full size arrives unfragmented, and a byte more is not sent."""
+    pairs, every = queue_pairs(lab, routes)
+    failures: list[str] = []
+    with Traffic(lab) as traffic:
+        left = reached(traffic, pairs, TRIES, None)
+        failures += [f"{traffic.packet_bytes(pair)} bytes do not arrive from {pair}" for pair in left]
+        one_each = {pair.src: pair for pair in pairs}
+        for pair in one_each.values():
+            if traffic.send(0, 0, pair, traffic.packet_bytes(pair) + 1):
+                failures.append(f"{pair.src} sends {traffic.packet_bytes(pair) + 1} bytes")
+        sizes = sorted({traffic.packet_bytes(pair) for pair in pairs})
+    return Seen(len(pairs), f"{', '.join(map(str, sizes))} bytes on {_of(len(pairs), every)}", failures)
+
+
+def links(lab: Running, routes: Routes) -> Seen:
+    """Packets of queue pairs cross the links of ``paths`` and no other, by the links' own counters."""
+    pairs, every = queue_pairs(lab, routes)
+    pinned = [pair for pair in pairs if pair.pinned]
+    shared = spread([pair for pair in pairs if pair.hops and not pair.pinned], MOST_SHARED)
+    failures = [f"`paths` knows no way for {pair}" for pair in pairs if not pair.hops]
+    packets = 0
+    with Traffic(lab) as traffic:
+        traffic.flush()
+        reached(traffic, pinned[:BATCH], tries=1)  # neighbors are found before anything is counted
+        culprits: list[str] = []
+        first, size = 0, BATCH
+        while first < len(pinned) and len(culprits) < MOST_CULPRITS:
+            batch = pinned[first : first + size]
+            counts = _counts(batch)
+            wrong = _wrong(lab, traffic, batch, counts)
+            if wrong and size > LEAST_BATCH:
+                size //= 2
+                continue
+            for _ in range(TRIES - 1):
+                wrong = wrong and wrong & _wrong(lab, traffic, batch, counts)
+            if wrong:
+                culprits += _culprits(lab, traffic, batch, wrong)
+            packets += sum(counts)
+            first += size
+            size = min(2 * size, BATCH)
+        for pair in shared:
+            if len(culprits) >= MOST_CULPRITS:  # each that fails takes seconds
+                break
+            culprits += _strays(lab, traffic, pair)
+            packets += 4
+    tried = len(pinned) + len(shared)
+    evidence = f"{_of(tried, every)}, {packets:,} packets counted on {counted(len(lab.plan.wires), 'link')}"
+    return Seen(tried, evidence, failures + culprits)
+
+
+def _directions(lab: Running, pair: QueuePair) -> list[set[Direction]]:
+    """The links of each hop of a queue pair, and where a packet goes on them."""
+    at = {pair.src.partition(":")[0]}
+    found: list[set[Direction]] = []
+    for hop in pair.hops:
+        towards: set[Direction] = set()
+        for link in hop:
+            cable = lab.plan.network.cable(link)
+            ends = {cable.a.device, cable.b.device}
+            towards |= {(link, end) for end in ends - at} if ends & at else set()
+        found.append(towards)
+        at = {device for _, device in towards}
+    return found
+
+
+def _frame_bytes(traffic: Traffic, pair: QueuePair) -> int:
+    return traffic.packet_bytes(pair) + ETHERNET_HEADER
+
+
+def _sent(lab: Running, traffic: Traffic, flows: Sequence[tuple[QueuePair, int]]) -> dict[Direction, int]:
+    """The bytes on each link while flows are sent and come."""
+    before = snapshot(lab)
+    traffic.deliver(flows, None)
+    return snapshot(lab).since(before)
+
+
+def _wrong(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], counts: Sequence[int]) -> set[Direction]:
+    """The links on which the bytes of a batch are not what ``paths`` makes of them, to half a packet."""
+    seen = _sent(lab, traffic, list(zip(batch, counts, strict=True)))
+    expected: dict[Direction, int] = {}
+    for pair, count in zip(batch, counts, strict=True):
+        hops = _directions(lab, pair)
+        for number, hop in enumerate(hops):
+            frame = _frame_bytes(traffic, pair) + (pair.tunnel_bytes if 0 < number < len(hops) - 1 else 0)
+            for direction in hop:
+                expected[direction] = expected.get(direction, 0) + count * frame
+    half = min(_frame_bytes(traffic, pair) for pair in batch) // 2
+    return {key for key, value in seen.items() if abs(value - expected.get(key, 0)) > half}
+
+
+def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong: set[Direction]) -> list[str]:
+    """The queue pairs that explain wrong counters: those on such links first, each sent by itself."""
+    likely = sorted(batch, key=lambda pair: not any(hop & wrong for hop in _directions(lab, pair)))
+    found: list[str] = []
+    for pair in likely:
+        found += _strays(lab, traffic, pair)
+        if len(found) >= MOST_CULPRITS:
+            break
+        if len(found) >= MOST_CULPRITS:
+            break
+    return found or [f"{link} towards {device} carries what `paths` does not explain" for link, device in sorted(wrong)]
+
+
+def _strays(lab: Running, traffic: Traffic, pair: QueuePair) -> list[str]:
+    """What a queue pair that is sent by itself does against ``paths``, if it does so in each of ``TRIES``; else nothing."""
+    said: list[str] = []
+    for _ in range(TRIES):
+        said = _stray(lab, traffic, pair)
+        if not said:
+            break
+    return said
+
+
+def _stray(lab: Running, traffic: Traffic, pair: QueuePair, count: int = 4) -> list[str]:
+    frame = _frame_bytes(traffic, pair)
+    seen = _sent(lab, traffic, [(pair, count)])
+    crossed = {key: round(value / frame) for key, value in seen.items() if value > frame // 2}
+    hops = _directions(lab, pair)
+    allowed = {direction for hop in hops for direction in hop}
+    stray = sorted({link for link, _ in crossed.keys() - allowed})
+    by_hop = [sum(crossed.get(one, 0) for one in hop) for hop in hops]
+    short = [
+        hop
+        for hop, number, certain in zip(hops, by_hop, pair.certain, strict=True)
+        if number > count or (certain and number < count)
+    ]
+    if not stray and not short:
+        return []
+    where = " + ".join(stray) or "no other link"
+    missed = sorted(link for hop in short for link, _ in hop)
+    named = " + ".join(missed[:4]) + (f" and {len(missed) - 4} more" if len(missed) > 4 else "")
+    return [f"{pair}: crosses {where}" + (f", and not {named}" if missed else "")]

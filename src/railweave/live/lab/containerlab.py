@@ -1,0 +1,120 @@
+"""The network as a containerlab topology, for vendor images: https://containerlab.dev/manual/topo-def-file/.
+
+Images have ports of their own, counted from 0 and never split, so every switch's cabled ports are renumbered in their
+order and its configuration is rendered with those names. What an image does not know of a switch's hardware (QoS, port
+splits, load balancing) it may refuse or ignore; routing is what is meant to be tried.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from railweave.errors import InputError, LabError, Option, Problem
+from railweave.live.lab.kernel.links import router_lines
+from railweave.model.catalog import catalog
+from railweave.model.catalog.systems import Image
+from railweave.model.device.build import device_config
+from railweave.model.device.host import host_config
+from railweave.outputs.rendering import host as render_host
+from railweave.systems import system
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
+
+
+SERVER = Image(kind="linux", port="", image="ghcr.io/srl-labs/network-multitool:latest", file="net-setup.sh")
+
+
+def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
+    """The files of a topology by path: ``NAME.clab.yml`` and every device's configuration.
+
+    ``images`` replaces images by kind. Raises ``LabError`` for an operating system that containerlab has no image of.
+    """
+    files: dict[str, str] = {}
+    nodes: dict[str, Any] = {}
+    names: dict[tuple[str, str], str] = {}
+    for switch in network.switches:
+        kind = catalog().systems[switch.nos].containerlab
+        if kind is None:
+            raise LabError(f"{switch.name}: there is no containerlab kind for {switch.nos}")
+        config = device_config(network, switch.name)
+        renamed = _renumbered(config, kind)
+        ports = zip(config.interfaces, renamed.interfaces, strict=True)
+        names |= {(switch.name, old.link): new.name for old, new in ports}
+        path = f"{switch.name}/{kind.file}"
+        files[path] = system(switch.nos).files(renamed)[kind.file]
+        nodes[switch.name] = {"kind": kind.kind, "image": images.get(kind.kind, kind.image)}
+        if kind.kind == "linux":
+            files[f"{switch.name}/daemons"] = "bgpd=yes\nbfdd=yes\n"
+            binds = [f"{switch.name}/{name}:/etc/frr/{name}" for name in (kind.file, "daemons")]
+            nodes[switch.name] |= {"binds": binds, "exec": [f"ip {line}" for line in router_lines(renamed)]}
+        else:
+            nodes[switch.name]["startup-config"] = path
+    macs: dict[tuple[str, str], tuple[str, str]] = {}
+    for server in network.servers:
+        path = f"{server.name}/{SERVER.file}"
+        config = host_config(network, server.name)
+        files[path] = render_host.files(config)[SERVER.file]
+        macs |= {(server.name, nic.name): (nic.netdev, nic.mac) for nic in server.nics}
+        nodes[server.name] = {
+            "kind": SERVER.kind,
+            "image": images.get("server", SERVER.image),
+            "binds": [f"{path}:/railweave/{SERVER.file}:ro"],
+            "exec": [f"bash /railweave/{SERVER.file}"],
+        }
+    links: list[dict[str, Any]] = []
+    for cable in network.cables:
+        ends: list[dict[str, str]] = []
+        for end in (cable.a, cable.b):
+            if (end.device, end.port) in macs:
+                netdev, mac = macs[end.device, end.port]
+                ends.append({"node": end.device, "interface": netdev, "mac": mac})
+            else:
+                ends.append({"node": end.device, "interface": names[end.device, cable.name]})
+        links.append({"type": "veth", "endpoints": ends})
+    top = {"name": network.name, "topology": {"nodes": nodes, "links": links}}
+    head = f"# {network.name}, written by railweave: containerlab deploy -t {network.name}.clab.yml\n"
+    files[f"{network.name}.clab.yml"] = head + yaml.safe_dump(top, sort_keys=False, width=120)
+    return files
+
+
+def _renumbered(config: DeviceConfig, kind: Image) -> DeviceConfig:
+    """A configuration in which cabled ports are called as an image calls its own, in their order, and none is split."""
+    new = {port.name: kind.port.format(kind.first_port + place) for place, port in enumerate(config.interfaces)}
+    groups = config.bgp.groups if config.bgp else ()
+    bgp = config.bgp and replace(
+        config.bgp,
+        groups=tuple(
+            replace(one, sessions=tuple(replace(s, interface=new[s.interface]) for s in one.sessions)) for one in groups
+        ),
+    )
+    return replace(
+        config,
+        splits=(),
+        interfaces=tuple(replace(port, name=new[port.name]) for port in config.interfaces),
+        gateways=tuple(replace(one, port=new.get(one.port, "")) for one in config.gateways),
+        bgp=bgp,
+        qos=None,
+        extra="",
+    )
+
+
+def images_of(words: Sequence[str]) -> dict[str, str]:
+    """Images by kind, from ``KIND=IMAGE``. Raises ``InputError``."""
+    known = {one.containerlab.kind for one in catalog().systems.values() if one.containerlab} | {"server"}
+    found: dict[str, str] = {}
+    for word in words:
+        kind, _, image = word.partition("=")
+        if kind not in known or not re.fullmatch(r"\S+", image):
+            raise InputError(
+                [Problem(Option("--image"), f"{word!r} is no KIND=IMAGE", f"kinds are {', '.join(sorted(known))}")]
+            )
+        found[kind] = image
+    return found

@@ -1,0 +1,92 @@
+"""Running configurations for the lab, which runs FRR in place of systems that have no ``frr.conf``.
+
+What a device has otherwise than designed is carried over to the configuration that the emulation has by design, field by field. What it has no
+such field for (path colors in another form, QoS) is left as designed, and said.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.model.device.build import device_config
+from railweave.model.device.config_file import from_document, to_document
+from railweave.model.device.fields import differences, entries
+from railweave.outputs.rendering.network import emulation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.model.device.fields import FieldDifference
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
+
+_ROUTING = ("interfaces", "gateways", "bgp", "isis", "ospf", "overlay", "vrfs", "mac_vrf", "loopback", "protection")
+"""Parts of a configuration that the lab runs; of the rest nothing is to be seen there."""
+
+
+def emulated(network: Network, running: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig], list[str]]:
+    """What the lab runs for each switch, and a sentence for each difference that could not be carried over."""
+    made: dict[str, DeviceConfig] = {}
+    said: list[str] = []
+    for switch in network.switches:
+        target = emulation(switch)
+        own = running[switch.name]
+        if target == own.nos:
+            made[switch.name] = own
+            continue
+        designed, twin = device_config(network, switch.name), device_config(network, switch.name, target)
+        found = [one for one in differences(designed, own) if one.place[0] in _ROUTING]
+        names = {one.link: one.name for one in twin.interfaces}
+        ports = {one.name: names[one.link] for one in designed.interfaces if one.link in names}
+        document = to_document(twin)
+        said += [
+            f"{switch.name}: {' '.join(one.place)} is as designed in the lab, where it has another form"
+            for one in found
+            if not _carried(document, one, ports)
+        ]
+        made[switch.name] = from_document(document) if found else twin
+    return made, said
+
+
+def _carried(document: dict[str, Any], difference: FieldDifference, ports: Mapping[str, str]) -> bool:
+    """Make a difference in the document of another system; whether there is such a field, with the value that was designed."""
+    *above, last = (ports.get(one, one) for one in difference.place)
+    at: object = document
+    for name in above:
+        at = _below(at, name)
+    old, new = _renamed(difference.old, ports), _renamed(difference.new, ports)
+    if isinstance(at, dict) and last in at:
+        fields = cast("dict[str, Any]", at)
+        if fields[last] != old:
+            return False
+        fields[last] = new
+        return True
+    rows = cast("list[Any]", at)
+    there = entries(rows)
+    if there is None:
+        return False
+    if new is None and last in there:
+        rows.remove(there[last])
+        return True
+    if old is None and last not in there:
+        rows.append(copy.deepcopy(new))
+        return True
+    return False
+
+
+def _below(at: object, name: str) -> object:
+    if isinstance(at, dict):
+        return cast("dict[str, object]", at).get(name)
+    return (entries(at) or {}).get(name)
+
+
+def _renamed(value: object, ports: Mapping[str, str]) -> object:
+    """A value with the emulation's names of ports in it."""
+    if isinstance(value, str):
+        return ports.get(value, value)
+    if isinstance(value, list):
+        return [_renamed(one, ports) for one in cast("list[object]", value)]
+    if isinstance(value, dict):
+        return {name: _renamed(one, ports) for name, one in cast("dict[str, object]", value).items()}
+    return value

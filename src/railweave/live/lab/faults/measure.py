@@ -1,0 +1,174 @@
+"""Faults as they happen: packets lost, time to switch, time to return, and which queue pairs kept a path."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from railweave.counting import counted
+from railweave.live.lab import fib, hosts
+from railweave.live.lab.faults.prober import Prober
+from railweave.live.lab.faults.traffic import CHECKING, Traffic, named, queue_pairs, reached, spread
+from railweave.live.lab.frr import held_sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.analysis.routing.table import Routes
+    from railweave.live.lab.faults.kinds import Effect
+    from railweave.live.lab.faults.prober import Probed
+    from railweave.live.lab.faults.traffic import QueuePair
+    from railweave.live.lab.running import Running
+
+TOUCHED, OTHERS = 64, 16
+"""Queue pairs that send steadily: of those that cross what breaks, and of the others."""
+
+CHECKED = 1024
+"""Queue pairs of which it is asked whether they have a path while a fault lasts; three quarters cross what breaks, where so many do."""
+
+SETTLE_S = 15
+"""How long routers are given to settle."""
+
+HOLD_S = 1.0
+"""How long packets are watched after routers have settled."""
+
+UNKNOWN_S = 4.0
+"""How long a fault lasts of which ``routes`` does not say what routers make of it."""
+
+BEFORE_S = 0.3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a fault did.
+
+    ``lost`` counts packets of ``watched`` queue pairs, of ``sent`` while it lasted, and ``lost_on_return`` afterwards.
+    ``switch_s``: from its beginning to the last packet lost by a queue pair that should keep a path (None: still losing
+    at its end). ``return_s``: from its end until all kernels forwarded as before and servers had their addresses (None:
+    not within the limit). ``kept`` of ``asked`` queue pairs had a path while it lasted, ``unexpected`` names those that
+    should have had one. ``interval_s`` is what times are known to.
+    """
+
+    kind: str
+    target: str
+    watched: int
+    sent: int
+    lost: int
+    switch_s: float | None
+    routes_s: float | None
+    return_s: float | None
+    lost_on_return: int
+    asked: int
+    kept: int
+    should_keep: int
+    unexpected: tuple[str, ...]
+    interval_s: float
+    note: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every queue pair that should keep a path did, and everything came back."""
+        return not self.unexpected and self.return_s is not None and self.switch_s is not None
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON object."""
+        return asdict(self) | {"passed": self.passed}
+
+
+def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> Measured:
+    """Make a fault, measure, and undo it. It lasts until routers have settled and ``HOLD_S`` more, or as long as told."""
+    whole = lab.control_plane.routes()
+    expected = whole if not effect.down else lab.control_plane.routes(effect.down)
+    pairs, watched = _watched(lab, whole, effect)
+    asked = pairs[:CHECKED]
+    keep = _should_keep(lab, effect, asked, expected)
+    with Traffic(lab, CHECKING) as checking, Prober(lab, watched) as prober:
+        time.sleep(BEFORE_S)
+        begun = time.monotonic()
+        try:
+            effect.begin()
+            settled = _last(lab, effect, expected, begun, lasts_s)
+            left = set(reached(checking, asked))
+            ended = time.monotonic()
+        finally:
+            effect.end()
+        before = len(lab.released)
+        took, _ = held_sessions.wait_and_release(lab, whole, SETTLE_S)
+        back = hosts.wait_for_addresses(lab, SETTLE_S) and took is not None
+        returned = time.monotonic() - ended if back else None
+        time.sleep(BEFORE_S)
+        probed = prober.stop()
+    during, after = probed.between(begun, ended), probed.between(ended, float("inf"))
+    steady = [place for place, pair in enumerate(watched) if pair in keep]
+    return Measured(
+        effect.target.fault.kind,
+        effect.name,
+        len(watched),
+        during.arrived.size,
+        int((~during.arrived).sum()),
+        _until_last_loss(during, steady, begun, prober.interval_s),
+        settled,
+        returned,
+        int((~after.arrived).sum()),
+        len(asked),
+        len(asked) - len(left),
+        len(keep),
+        named(pair for pair in asked if pair in keep and pair in left),
+        prober.interval_s,
+        "; ".join(filter(None, [effect.note, _released(lab.released[before:])])),
+    )
+
+
+def _watched(lab: Running, whole: Routes, effect: Effect) -> tuple[list[QueuePair], list[QueuePair]]:
+    """All queue pairs, in an order of which ``CHECKED`` are asked; and those that send steadily."""
+    pairs, _ = queue_pairs(lab, whole)
+    touched = set(effect.links)
+    crossing = [pair for pair in pairs if pair.links() & touched]
+    others = [pair for pair in pairs if not pair.links() & touched]
+    asked = spread(crossing, len(crossing))
+    most = CHECKED * 3 // 4
+    return [*asked[:most], *others, *asked[most:]], [*spread(crossing, TOUCHED), *spread(others, OTHERS)]
+
+
+def _should_keep(lab: Running, effect: Effect, pairs: Sequence[QueuePair], expected: Routes) -> set[QueuePair]:
+    """The queue pairs that have a path while the fault lasts: by ``routes``, or those that do not cross what it touches."""
+    kind = effect.target.fault.kind
+    if effect.down:
+        known, _ = queue_pairs(lab, expected)
+        alive = {(pair.src_gid, pair.dst_gid) for pair in known if pair.hops}
+        return {pair for pair in pairs if (pair.src_gid, pair.dst_gid) in alive}
+    if kind in {"blackhole", "ra-stopped"} or effect.down is None:
+        touched = set(effect.links)
+        return {pair for pair in pairs if not pair.links() & touched}
+    return set(pairs)
+
+
+def _last(lab: Running, effect: Effect, expected: Routes, begun: float, lasts_s: float | None) -> float | None:
+    """Let a fault last; the seconds until kernels forwarded as expected, None where that is not known or did not come."""
+    settled: float | None = None
+    if effect.down is not None:
+        limit = SETTLE_S if lasts_s is None else lasts_s
+        took, _ = fib.wait(lab, expected, limit)
+        settled = None if took is None else time.monotonic() - begun
+    until = begun + lasts_s if lasts_s is not None else time.monotonic() + (HOLD_S if effect.down else UNKNOWN_S)
+    time.sleep(max(until - time.monotonic(), 0.0))
+    return settled
+
+
+def _released(sessions: Sequence[str]) -> str:
+    return f"FRR did not take back {counted(len(sessions), 'session')} by itself" if sessions else ""
+
+
+def _until_last_loss(during: Probed, flows: Sequence[int], begun: float, interval_s: float) -> float | None:
+    """From the beginning to the last packet that one of these flows lost; None where one is still losing at the end."""
+    lost = ~during.arrived[list(flows)]
+    rounds = np.flatnonzero(lost.any(axis=0))
+    if not rounds.size:
+        return 0.0
+    last = int(rounds[-1])
+    if last == lost.shape[1] - 1:
+        return None
+    return float(during.sent[last]) - begun + interval_s

@@ -1,0 +1,111 @@
+"""The faults of a scenario, one after another and at their times; those that overlap are measured as one."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from railweave.design.fault_targets import fault_targets
+from railweave.errors import FileLine, InputError, Problem
+from railweave.live.lab.faults.kinds import PS_PER_S, Effect, effect
+from railweave.live.lab.faults.measure import single
+from railweave.model.intent.scenario import read_scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from railweave.design.fault_targets import FaultTarget
+    from railweave.live.lab.faults.measure import Measured
+    from railweave.live.lab.running import Running
+
+
+@dataclass(frozen=True)
+class _Span:
+    """A fault with its times in seconds; ``end_s`` None: it lasts until routers have settled."""
+
+    effect: Effect
+    begin_s: float
+    end_s: float | None
+
+
+def of_file(lab: Running, file: Path, *, announce: Callable[[str], None]) -> list[FaultTarget]:
+    """The faults of a scenario file; what else is in it is announced as left out. Raises ``InputError`` where it has none."""
+    read = read_scenario(file, "lab")
+    if not read.scenario.faults:
+        fix = "the lab takes a scenario's faults, and no traffic"
+        raise InputError([Problem(FileLine(str(file)), "it has no faults", fix)])
+    if read.scenario.traffic:
+        announce("the lab takes the scenario's faults; its traffic and its times to reroute are for `railweave sim`")
+    return fault_targets(lab.plan.network, read)
+
+
+def play(lab: Running, targets: Sequence[FaultTarget], progress: Callable[[str], None]) -> list[Measured]:
+    """Make faults happen, each at its time, and measure them."""
+    spans = sorted((_span(lab, one) for one in targets), key=lambda span: span.begin_s)
+    start = time.monotonic()
+    found: list[Measured] = []
+    for group in _overlapping(spans):
+        progress(" + ".join(span.effect.name for span in group))
+        time.sleep(max(start + group[0].begin_s - time.monotonic(), 0.0))
+        if len(group) == 1:
+            span = group[0]
+            found.append(single(lab, span.effect, None if span.end_s is None else span.end_s - span.begin_s))
+        else:
+            found.append(_several(lab, group))
+    return found
+
+
+def _span(lab: Running, target: FaultTarget) -> _Span:
+    fault = target.fault
+    end = fault.end_ps
+    return _Span(effect(lab, target), fault.at / PS_PER_S, None if end is None else end / PS_PER_S)
+
+
+def _overlapping(spans: Sequence[_Span]) -> list[list[_Span]]:
+    """Faults in groups that share a moment. One without an end ends before the next begins."""
+    groups: list[list[_Span]] = []
+    for span in spans:
+        last = groups[-1] if groups else []
+        if any(one.end_s is not None and one.end_s > span.begin_s for one in last):
+            last.append(span)
+        else:
+            groups.append([span])
+    return groups
+
+
+def _several(lab: Running, group: Sequence[_Span]) -> Measured:
+    """Faults at once: all begin at their times, what ends before the last begins does so, and the rest is measured."""
+    first, last = group[0].begin_s, group[-1].begin_s
+    begun: list[Effect] = []
+    remain = [span for span in group if span.end_s is None or span.end_s > last]
+
+    def begin() -> None:
+        start = time.monotonic() - first
+        moments = [(span.begin_s, True, span.effect) for span in group]
+        moments += [(span.end_s, False, span.effect) for span in group if span.end_s is not None and span.end_s <= last]
+        for at, begins, one in sorted(moments, key=lambda moment: moment[0]):
+            time.sleep(max(start + at - time.monotonic(), 0.0))
+            if begins:
+                begun.append(one)
+                one.begin()
+            else:
+                one.end()
+                begun.remove(one)
+
+    def end() -> None:
+        for one in begun:
+            one.end()
+
+    downs = [span.effect.down for span in remain]
+    down = None if None in downs else tuple(name for names in downs for name in names or ())
+    links = tuple(dict.fromkeys(link for span in group for link in span.effect.links))
+    together = replace(group[0].effect, links=links, down=down, begin=begin, end=end, note="several at once")
+    lasts = [span.end_s - last for span in remain if span.end_s is not None]
+    measured = single(lab, together, min(lasts) if lasts else None)
+    return replace(
+        measured,
+        kind=" + ".join(span.effect.target.fault.kind for span in group),
+        target=" + ".join(span.effect.name for span in group),
+    )

@@ -1,0 +1,159 @@
+"""The kernels' forwarding tables as the arrays of ``routes``, and where the two differ."""
+
+from __future__ import annotations
+
+import socket
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib, Received, Routes
+from railweave.live.lab import overlay_fib
+from railweave.live.lab.kernel.netlink import BGP, ISIS, KERNEL
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.live.lab.kernel.netlink import KernelRoute
+    from railweave.live.lab.running import Running
+
+POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A prefix that a device's kernel forwards otherwise than ``routes`` has it: to links, leaves, or nowhere."""
+
+    device: str
+    prefix: str
+    expected: tuple[str, ...]
+    found: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.device} sends {self.prefix} to {_links(self.found)}, and should to {_links(self.expected)}"
+
+
+def _links(links: tuple[str, ...]) -> str:
+    return " + ".join(links)
+
+
+@dataclass(frozen=True)
+class KernelTables:
+    """Forwarding tables of kernels. ``strange``: routes of BGP to prefixes that no leaf has, as device and prefix."""
+
+    routes: Routes
+    strange: tuple[tuple[str, str], ...]
+
+
+def read(lab: Running, expected: Routes) -> KernelTables:
+    """The tables of all routers that ``expected`` has, in its prefixes and with its next-hop groups' order of links.
+
+    Groups are what the kernel forwards by now: members whose links are down are left out. Backups and reasons are not in
+    a kernel, and stay as expected.
+    """
+    groups: list[tuple[str, ...]] = []
+    ids: dict[tuple[str, ...], int] = {}
+    fibs: dict[str, Fib] = {}
+    strange: list[tuple[str, str]] = []
+    for device, fib in expected.fibs.items():
+        table = np.full(len(expected.prefixes), UNREACHABLE, np.int32)
+        order = {name: place for place, name in enumerate(_fabric_links(lab, device))}
+        table[[expected.index[one] for one in _loopbacks(lab, device) if one in expected.index]] = LOCAL
+        for route in _routes(lab, device):
+            place = expected.index.get(route.prefix)
+            if place is None:
+                if route.protocol == BGP:
+                    strange.append((device, route.prefix))
+                continue
+            if route.protocol == KERNEL and route.interfaces:
+                table[place] = LOCAL
+            elif route.protocol in {BGP, ISIS} and table[place] != LOCAL:
+                links = _on(lab, device, route.interfaces)
+                members = tuple(sorted(links, key=lambda link: order.get(link, len(order))))
+                if members:
+                    table[place] = ids.setdefault(members, len(ids))
+                    if len(ids) > len(groups):
+                        groups.append(members)
+        fibs[device] = replace(fib, group=table)
+    nothing = Received({}, (), lambda _: None)
+    routes = Routes(expected.prefixes, expected.index, fibs, groups, expected.down, nothing)
+    if lab.plan.tenant_prefixes:
+        strange += overlay_fib.add_tenants(lab, routes, expected.shared)
+    return KernelTables(routes, tuple(strange))
+
+
+def _routes(lab: Running, device: str) -> list[KernelRoute]:
+    families = lab.plan.configs[device].balancing.ether_types
+    numbers = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
+    return [route for family in families for route in lab.kernel(device).routes(numbers[family])]
+
+
+def _loopbacks(lab: Running, device: str) -> list[str]:
+    """The addresses of a router's loopback as prefixes: those of IPv4 are in no table but the kernel's own."""
+    names = lab.interfaces(device)
+    return [
+        f"{one.address}/{one.prefix_length}" for one in lab.kernel(device).addresses() if names[one.interface] == "lo"
+    ]
+
+
+def _fabric_links(lab: Running, device: str) -> list[str]:
+    """A device's links in the order of its sessions, which is that of next-hop groups in ``routes``."""
+    config = lab.plan.configs[device]
+    if config.isis is not None:
+        return [port.link for port in config.isis.ports]
+    bgp = config.bgp
+    return [session.link for group in bgp.groups for session in group.sessions] if bgp else []
+
+
+def _on(lab: Running, device: str, interfaces: tuple[int, ...]) -> list[str]:
+    names = lab.interfaces(device)
+    return [lab.plan.link(device, names[one]) or names[one] for one in interfaces]
+
+
+def differences(expected: Routes, found: KernelTables) -> list[Difference]:
+    """Every prefix of every router that its kernel forwards otherwise than expected."""
+    result = [Difference(device, prefix, ("nothing",), ("a route of BGP",)) for device, prefix in found.strange]
+    for (device, vrf), mask in expected.holds.items():
+        have = found.routes.holds[device, vrf]
+        for prefix, one, other in zip(expected.prefixes, mask.tolist(), have.tolist(), strict=True):
+            if one != other:
+                words = (("a route",), ("nothing",)) if one else (("nothing",), ("a route",))
+                result.append(Difference(f"{device} in {vrf}", prefix, *words))
+    for (device, vrf), prefixes in expected.shared.exits.items():
+        for prefix in prefixes:
+            want, have = (one.shared.leaves(device, vrf, prefix) for one in (expected, found.routes))
+            if set(want) != set(have):
+                result.append(Difference(f"{device} in {vrf}", prefix, want or ("nowhere",), have or ("nowhere",)))
+    for device, fib in expected.fibs.items():
+        want, have = _named(expected, fib.group), _named(found.routes, found.routes.fibs[device].group)
+        result += [
+            Difference(device, prefix, one, other)
+            for prefix, one, other in zip(expected.prefixes, want, have, strict=True)
+            if one != other and set(one) != set(other)
+        ]
+    return result
+
+
+def _named(routes: Routes, groups: NDArray[np.int32]) -> list[tuple[str, ...]]:
+    words = {UNREACHABLE: ("nowhere",), LOCAL: ("its own port",)}
+    return [words.get(one) or routes.groups[one] for one in groups.tolist()]
+
+
+def wait(
+    lab: Running, expected: Routes, limit_s: float, poll_s: float = POLL_S
+) -> tuple[float | None, list[Difference]]:
+    """Wait until the kernels forward as expected; how long that took, and what is left otherwise.
+
+    The time is None where they do not within ``limit_s``.
+    """
+    start = time.monotonic()
+    while True:
+        began = time.monotonic()
+        left = differences(expected, read(lab, expected))
+        if not left:
+            return began - start, []
+        if began - start > limit_s:
+            return None, left
+        time.sleep(poll_s)

@@ -1,0 +1,78 @@
+"""Sessions that BFD holds down, which FRR 10.3 does not take back by itself.
+
+Where BFD went down at both ends, each end's bgpd keeps "BFD down" in mind and refuses the other's connections for it
+("incoming conn rejected - no AF activated for peer"), so that neither comes up and BFD, which follows the session, never
+does. FRR's pull request 18562, by its title, mends it. Configuring BFD anew at one end forgets it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from railweave.live.lab import fib
+from railweave.systems.frr.names import BFD_PROFILE, OVERLAY_BFD_PROFILE, OVERLAY_GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.analysis.routing.table import Routes
+    from railweave.live.lab.fib import Difference
+    from railweave.live.lab.frr.vty import Vty
+    from railweave.live.lab.running import Running
+    from railweave.model.device.model import Session
+
+PATIENCE_S = 7
+"""How long sessions are left to themselves: longer than the 5 s after which they try again."""
+
+
+def release(lab: Running) -> list[str]:
+    """Configure BFD anew for groups of leaves whose sessions it holds down; these, as ``leaf interface``, also kept in ``lab``.
+
+    Nothing is done within ``PATIENCE_S`` of the last time: it resets sessions, and those that are coming up would never be there.
+    """
+    found: list[str] = []
+    if time.monotonic() < lab.released_at + PATIENCE_S:
+        return found
+    for config in lab.plan.configs.values():
+        if config.role != "leaf" or config.bgp is None or config.bgp.bfd is None:
+            continue
+        with lab.vty(config.name, "bgpd") as vty:
+            peers = vty.json(f"show bgp {config.bgp.families[0]} unicast summary").get("peers", {})
+            groups = [(group.name, BFD_PROFILE, _neighbors(group.sessions)) for group in config.bgp.groups]
+            if config.overlay is not None and config.overlay.bfd is not None:
+                peers |= vty.json("show bgp l2vpn evpn summary").get("peers", {})
+                groups.append((OVERLAY_GROUP, OVERLAY_BFD_PROFILE, _neighbors(config.overlay.neighbors)))
+            for group, profile, neighbors in groups:
+                held = [name for name in neighbors if _is_held(vty, name, peers.get(name, {}).get("state"))]
+                if held:
+                    again = f"neighbor {group} bfd"
+                    vty.configure([f"router bgp {config.bgp.asn}", f"no {again}", f"{again} profile {profile}"])
+                    lab.released_at = time.monotonic()
+                found += [f"{config.name} {name}" for name in held]
+    lab.released += found
+    return found
+
+
+def _neighbors(sessions: Iterable[Session]) -> list[str]:
+    return [session.peer_address or session.interface for session in sessions]
+
+
+def _is_held(vty: Vty, name: str, state: str | None) -> bool:
+    if state in {None, "Established"}:
+        return False
+    known = vty.json(f"show bgp neighbors {name}").get(name, {})
+    return known.get("peerBfdInfo", {}).get("status") == "Down"
+
+
+def wait_and_release(
+    lab: Running, expected: Routes, limit_s: float, poll_s: float = fib.POLL_S
+) -> tuple[float | None, list[Difference]]:
+    """``fib.wait``, for a network that is whole: sessions that BFD holds down are released."""
+    took, left = fib.wait(lab, expected, min(PATIENCE_S, limit_s), poll_s)
+    spent = 0.0
+    while took is None and spent < limit_s:
+        release(lab)
+        spent += PATIENCE_S
+        took, left = fib.wait(lab, expected, PATIENCE_S, poll_s)
+    return (None if took is None else spent + took), left

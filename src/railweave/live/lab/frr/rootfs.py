@@ -1,0 +1,186 @@
+"""Where FRR comes from: a root folder that is made once and checked, shared with the vtysh validator; else the system's own."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.errors import LabError
+from railweave.live.lab.kernel import tunnels
+from railweave.systems.frr.validator import packaged
+from railweave.tool_roots import project_root, untrusted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from railweave.model.device.model import DeviceConfig
+
+VERSION = "10.3"
+"""The release of FRR that root folders hold, and that everything about it was measured with (docs/lab.md)."""
+
+CACHE = Path("/var/cache/railweave")
+"""Where a root folder is made that nobody named."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a network asks of FRR: the oldest release that has it, and why, for people.
+
+    ``suite`` of Debian has it, and ``folder`` is what its root folder is called.
+    """
+
+    oldest: tuple[int, int]
+    why: str = ""
+    suite: str = "trixie"
+    folder: str = "frr"
+
+
+OLDEST = (10, 3)
+"""The oldest FRR that a lab takes. What `lab test` asks, older ones do not all know: 8.4 has no ``show bgp … detail json``."""
+
+PLAIN = Need(OLDEST)
+"""What every network asks."""
+
+AIGP = Need(OLDEST, "the fabric file has `emulation: aigp`")
+"""``bgp bestpath aigp`` is known from 10.0 on."""
+
+TENANTS = Need(OLDEST, "tenants' VRFs are network namespaces")
+"""The release in which they were seen to work."""
+
+IPV6_TUNNELS = Need((10, 6), "tunnels end on IPv6 addresses", "forky", "frr-forky")
+"""The first with IPv6 VTEPs (FRR's pull request 19498); an older zebra does not read the tunnel's IPv6 address."""
+
+BUILD = Path(__file__).with_name("frr-root.sh")
+"""What makes a root folder: its arguments are the folder and the suite of Debian. FRR and lldpd are in it."""
+
+_DAEMONS = Path("usr/lib/frr")
+DAEMONS = ("mgmtd", "zebra", "bgpd", "isisd", "bfdd")
+"""The daemons of a router, in the order of starting. FRR has mgmtd from release 9.1 on; an older one does without."""
+
+ROUTING = {"bgp": "bgpd", "isis": "isisd"}
+"""Of these a router runs the one of its underlay's protocol."""
+
+
+@dataclass(frozen=True)
+class Frr:
+    """An FRR that can be run: the folder that is its root, and its version. User and group are those of its daemons.
+
+    ``protocols`` are those of the underlays that its routers run.
+    """
+
+    root: Path
+    version: str
+    user: int
+    group: int
+    protocols: frozenset[str] = frozenset(("bgp",))
+
+    @property
+    def daemons(self) -> tuple[str, ...]:
+        """The daemons that a router needs."""
+        idle = {daemon for protocol, daemon in ROUTING.items() if protocol not in self.protocols}
+        return tuple(one for one in DAEMONS if one not in idle and (self.root / _DAEMONS / one).exists())
+
+    @property
+    def origin(self) -> str:
+        """What it is, for people."""
+        return f"FRR {self.version}" + ("" if self.root == Path("/") else f" in {self.root}")
+
+
+def need(configs: Iterable[DeviceConfig]) -> Need:
+    """What these switches ask of FRR."""
+    found = PLAIN
+    for config in configs:
+        end = tunnels.endpoint(config)
+        if config.vrfs and end and end.family == "ipv6":
+            return IPV6_TUNNELS
+        if config.vrfs:
+            found = TENANTS
+        elif config.bgp is not None and config.bgp.compare_aigp:
+            found = AIGP
+    return found
+
+
+def find(given: Path | None, wanted: Need, announce: Callable[[str], None]) -> Frr:
+    """The FRR to use: the folder given, the checkout's own (``make validators``), the cached one (made now if it can be), the system's.
+
+    ``announce`` is told before anything is fetched. Raises ``LabError`` with the one command that helps.
+    """
+    if given is not None:
+        if not (given / _DAEMONS / "zebra").exists():
+            raise LabError(f"there is no FRR in {given}: run `sudo make validators`, then give .validators/frr")
+        return _checked(given.resolve(), wanted, "give no --frr-root: the lab then finds or makes its own")
+    cache = CACHE / wanted.folder
+    for folder in (project_root(wanted.folder), cache):
+        if folder is not None and (folder / _DAEMONS / "zebra").exists():
+            return _checked(folder.resolve(), wanted)
+    system = (Path("/") / _DAEMONS / "zebra").exists()
+    if shutil.which("mmdebstrap"):
+        release = ".".join(map(str, wanted.oldest))
+        there = f"the system's FRR {_says(Path('/'))} stays as it is" if system else "there is none on this machine"
+        announce(
+            f"fetching FRR {release} or newer, once: packages of Debian {wanted.suite} from this machine's mirror, about 100 MB with lldpd, into {cache} "
+            f"({there}; --frr-root DIR takes another)"
+        )
+        command = ["bash", str(BUILD), str(cache), wanted.suite]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        if (cache / _DAEMONS / "zebra").exists():
+            return _checked(cache, wanted)
+        if not system:
+            raise LabError(f"no root folder with FRR could be made: {(done.stderr or done.stdout).strip()[-300:]}")
+    if system:
+        return _checked(Path("/"), wanted)
+    raise LabError(
+        "there is no FRR on this machine: run `sudo apt-get install -y mmdebstrap`, and the lab makes its own"
+    )
+
+
+def given(root: Path) -> Frr:
+    """The FRR of a root folder, of whatever release a lab takes. Raises ``LabError``."""
+    if not (root / _DAEMONS / "zebra").exists():
+        raise LabError(f"there is no FRR in {root}: run `sudo make validators`, then give .validators/frr-forky")
+    anything = Need(OLDEST, suite="any")
+    return _checked(root.resolve(), anything, "give another folder")
+
+
+def known(root: Path, version: str) -> Frr:
+    """The FRR that a lab was brought up with. Raises ``LabError``."""
+    return Frr(root, version, *_ids(root))
+
+
+def _checked(root: Path, wanted: Need, instead: str = "remove the folder: the lab then makes it again") -> Frr:
+    """The FRR of a root folder, or of the system. Raises ``LabError`` for a release that a lab does not take, with what to do ``instead``."""
+    if root != Path("/") and (why := untrusted(root, root / _DAEMONS / "zebra")):
+        raise LabError(f"nothing is run from this root folder with FRR: {why}")
+    version = packaged(root) or _says(root)
+    numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    if root != Path("/") and wanted.suite == PLAIN.suite and not version.startswith(VERSION):
+        raise LabError(
+            f"{root} holds FRR {version or 'of no known version'}, and the lab is made for {VERSION}: {instead}"
+        )
+    if numbers < wanted.oldest:
+        least = ".".join(map(str, wanted.oldest)) + (f" ({wanted.why})" if wanted.why else "")
+        how = "run `sudo apt-get install -y mmdebstrap`, and the lab makes its own" if root == Path("/") else instead
+        raise LabError(f"FRR {version} is older than {least}: {how}")
+    return Frr(root, version, *_ids(root))
+
+
+def _says(root: Path) -> str:
+    """What zebra says of its version; empty where it says nothing."""
+    if root != Path("/"):
+        return ""
+    command = [str(root / _DAEMONS / "zebra"), "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    found = re.search(r"version (\S+)", done.stdout)
+    return found[1] if found else ""
+
+
+def _ids(root: Path) -> tuple[int, int]:
+    for line in (root / "etc/passwd").read_text(encoding="utf-8").splitlines():
+        name, _, user, group = line.split(":")[:4]
+        if name == "frr":
+            return int(user), int(group)
+    raise LabError(f"{root} has no user frr: remove the folder, and run `sudo make validators`")

@@ -1,0 +1,245 @@
+"""Routers: FRR's daemons for each switch, in its network namespace, with folders of their own in place of the root's."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import struct
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.errors import LabError
+from railweave.live.lab.frr import protection, rootfs
+from railweave.live.lab.kernel.namespace import entered
+from railweave.live.lab.kernel.processes import alive
+from railweave.live.lab.kernel.spaces import vrf_space
+from railweave.live.lab.names import MARK, namespace
+from railweave.systems import system
+from railweave.writing import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from railweave.live.lab.frr.rootfs import Frr
+    from railweave.live.lab.state import Place
+    from railweave.model.device.model import DeviceConfig
+
+FOLDERS = ("etc/frr", "run/frr", "var/lib/frr", "var/tmp/frr")
+"""What daemons write to. Each router has its own, mounted over the root's where only its processes see it."""
+
+LOAD_LIMIT_S = 120
+
+_ROOT = "root"
+"""The file of a router that names another root folder than its lab's, and the release in it."""
+
+# FRR prints its machine's name as that of the router: each router has a machine of its own name.
+_ENTER = """
+printf %s "$NAME" > /proc/sys/kernel/hostname
+if [ -n "$VRFS" ]; then
+  mkdir -p "$STATE/netns" "$ROOT/run/netns"
+  for pair in $VRFS; do
+    : > "$STATE/netns/${pair#*=}"
+    mount --bind "/run/netns/${pair%%=*}" "$STATE/netns/${pair#*=}"
+  done
+  mount --rbind "$STATE/netns" "$ROOT/run/netns"
+fi
+for folder in etc/frr run/frr var/lib/frr var/tmp/frr; do
+  mkdir -p "$ROOT/$folder"
+  mount --bind "$STATE/$folder" "$ROOT/$folder"
+done
+[ "$ROOT" = / ] || mount --bind /proc "$ROOT/proc"
+exec chroot "$ROOT" sh -euc "$INSIDE" inside $DAEMONS
+"""
+# While zebra registers with mgmtd that locks its store, and vtysh then loads only what other daemons have. What was half
+# loaded is not loaded once more: daemons start afresh.
+_INSIDE = r"""
+cd /
+for attempt in $(seq 5); do
+  for daemon; do /usr/lib/frr/$daemon -d $OPTIONS --log file:/var/tmp/frr/$daemon.log --log-level notifications; done
+  code=0
+  vtysh -b > /var/tmp/frr/loaded 2>&1 || code=$?
+  grep -q 'locked by another session' /var/tmp/frr/loaded || break
+  for daemon; do kill "$(cat /run/frr/$daemon.pid)"; done
+  for daemon; do while kill -0 "$(cat /run/frr/$daemon.pid)"; do sleep 0.05; done 2> /dev/null; done
+done
+cat /var/tmp/frr/loaded
+exit $code
+"""
+_AGAIN = """
+cd /
+/usr/lib/frr/$1 -d $OPTIONS --log file:/var/tmp/frr/$1.log --log-level notifications
+exec vtysh -b -d $1
+"""
+_COMPLAINT = re.compile(r"^line \d+: .*|^.*% .*", re.MULTILINE)
+
+
+def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig], bare: Collection[str] = ()) -> None:
+    """Write what every router's daemons read, owned as they need it. Those that are ``bare`` have a name and no more."""
+    for config in configs:
+        folder = place.router(config.name)
+        for name in FOLDERS:
+            (folder / name).mkdir(parents=True, exist_ok=True)
+            os.chown(folder / name, frr.user, frr.group)
+        made = system(config.nos).files(config)
+        files = {
+            "frr.conf": f"hostname {config.name}\n" if config.name in bare else made["frr.conf"],
+            "vtysh.conf": "service integrated-vtysh-config\n",
+            **{name: made[name] for name in (protection.FILE,) if name in made and config.name not in bare},
+        }
+        for name, text in files.items():
+            path = folder / "etc/frr" / name
+            write_file(path, text)
+            os.chown(path, frr.user, frr.group, follow_symlinks=False)  # the folder is FRR's
+
+
+def start(place: Place, frr: Frr, configs: Sequence[DeviceConfig], progress: Callable[[str], None]) -> None:
+    """Start the daemons of routers and load their configurations, as many at a time as there are processors.
+
+    Raises ``LabError`` with what FRR says of a configuration that it does not take.
+    """
+    workers = os.cpu_count() or 1
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        started = [pool.submit(_start, place, frr, config) for config in configs]
+        try:
+            for number, one in enumerate(started, 1):
+                one.result()
+                progress(f"router {number} of {len(configs)}")
+        finally:
+            for one in started:
+                one.cancel()
+
+
+def _start(place: Place, frr: Frr, config: DeviceConfig) -> None:
+    name = config.name
+    frr = frr_of(place, frr, name)
+    vrfs = [f"{namespace(place.lab, vrf_space(name, vrf.name))}={vrf.name}" for vrf in config.vrfs]
+    environment = {
+        "NAME": name,
+        "ROOT": str(frr.root),
+        "STATE": str(place.router(name)),
+        "INSIDE": _INSIDE,
+        "DAEMONS": " ".join(daemons_of(frr, config)),
+        "OPTIONS": _options(config),
+        "VRFS": " ".join(vrfs),
+    }
+    with entered(namespace(place.lab, name)):
+        _load(place, name, ["unshare", "--mount", "--uts", "sh", "-euc", _ENTER], environment)
+
+
+def daemons_of(frr: Frr, config: DeviceConfig) -> tuple[str, ...]:
+    """Return the daemons of a router: those that its system would start on the switch, of those that the lab's routers need."""
+    started = system(config.nos).daemons(config)
+    return tuple(one for one in frr.daemons if started is None or one in started)
+
+
+def not_started(frr: Frr, config: DeviceConfig, daemon: str) -> str:
+    """Return the sentence of a daemon that the switch's system does not start; empty if it does."""
+    return "" if daemon in daemons_of(frr, config) else f"{config.name} runs no {daemon}: {config.nos} starts none"
+
+
+def _options(config: DeviceConfig) -> str:
+    return "--vrfwnetns" if config.vrfs else ""
+
+
+def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
+    """Ask every neighbor of every router for a router advertisement (RFC 4861, section 4.1), by which sessions begin.
+
+    Otherwise a router that came up late waits for the next unsolicited one of those that came up early: up to 10 s.
+    """
+    message = struct.pack("!BBHI", 133, 0, 0, 0)  # router solicitation; the kernel fills in the checksum
+    for config in configs:
+        with (
+            entered(namespace(place.lab, config.name)),
+            socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as packets,
+        ):
+            # Neighbor discovery takes nothing that could have been forwarded.
+            packets.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+            for port in config.fabric_interfaces():
+                index = socket.if_nametoindex(port.name)
+                packets.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
+                # Refused where the kernel has not got round to a link's addresses yet: its sessions then wait.
+                with contextlib.suppress(OSError):
+                    packets.sendto(message, ("ff02::2", 0, 0, index))
+
+
+def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
+    """Start one daemon of a router again and load its part of the configuration. Raises ``LabError``."""
+    name = config.name
+    frr = frr_of(place, frr, name)
+    others = [
+        pid for one in daemons_of(frr, config) if one != daemon and (pid := daemon_pid(place, name, one)) is not None
+    ]
+    if not others:
+        _start(place, frr, config)
+        return
+    inside = [
+        "nsenter",
+        f"--mount=/proc/{others[0]}/ns/mnt",
+        f"--uts=/proc/{others[0]}/ns/uts",
+        "chroot",
+        running_root(others[0]),
+        "sh",
+        "-euc",
+        _AGAIN,
+        "inside",
+        daemon,
+    ]
+    with entered(namespace(place.lab, name)):
+        _load(place, name, inside, {"OPTIONS": f"{_options(config)} {_graceful(config, daemon)}".strip()})
+
+
+def _graceful(config: DeviceConfig, daemon: str) -> str:
+    """What bgpd is started again with where it restarts gracefully: it then waits for all neighbors before it chooses paths."""
+    return "-K" if daemon == "bgpd" and config.bgp and config.bgp.graceful_restart else ""
+
+
+def _load(place: Place, name: str, command: list[str], environment: dict[str, str]) -> None:
+    marked = {**os.environ, "LC_ALL": "C", MARK: place.lab, **environment}
+    log = place.router(name) / "load.log"
+    with log.open("wb") as out:  # not a pipe: daemons keep what they are given, and a reader would never see its end
+        try:
+            code = subprocess.run(  # noqa: S603 - no shell but our own text
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False, env=marked, timeout=LOAD_LIMIT_S
+            ).returncode
+        except subprocess.TimeoutExpired:
+            raise LabError(f"{name}: FRR does not start within {LOAD_LIMIT_S} s: see {log}") from None
+    text = log.read_text(encoding="utf-8", errors="replace")
+    complaints = _COMPLAINT.findall(text)
+    if code or complaints:
+        raise LabError(
+            f"{name}: FRR does not take its configuration: {'; '.join(complaints[:3]) or text.strip()[-300:]}"
+        )
+
+
+def write_root(place: Place, name: str, frr: Frr) -> None:
+    """Note that a router's daemons are to be started from another root folder than the lab's."""
+    write_file(place.router(name) / _ROOT, f"{frr.root}\n{frr.version}\n")
+
+
+def frr_of(place: Place, frr: Frr, name: str) -> Frr:
+    """The FRRouting of a router: that of its lab, but where another was installed. Raises ``LabError``."""
+    path = place.router(name) / _ROOT
+    if not path.exists():
+        return frr
+    root, version = path.read_text(encoding="utf-8").splitlines()
+    return replace(rootfs.known(Path(root), version), protocols=frr.protocols)
+
+
+def running_root(pid: int) -> str:
+    """The root folder from which a daemon runs."""
+    return str(Path(f"/proc/{pid}/root").readlink())
+
+
+def daemon_pid(place: Place, name: str, daemon: str) -> int | None:
+    """The process of a router's daemon; None where it does not run."""
+    try:
+        pid = int((place.router(name) / f"run/frr/{daemon}.pid").read_text(encoding="ascii"))
+        command = Path(f"/proc/{pid}/comm").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return None
+    return pid if command == daemon and alive(pid) else None  # one that nobody has buried yet has its name still

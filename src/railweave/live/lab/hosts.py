@@ -1,0 +1,138 @@
+"""Servers: a namespace each, with its NICs. Addresses come by router advertisements, tables and rules by ``railweave host``."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from railweave.errors import LabError
+from railweave.host import apply, changes, host_file, journal, kernel
+from railweave.host.failure import HostError
+from railweave.live.lab.kernel.namespace import entered, ip_batch, set_parameters
+from railweave.live.lab.kernel.netlink import DEPRECATED, TENTATIVE
+from railweave.live.lab.names import namespace
+from railweave.outputs.rendering.host.host_json import host_json
+from railweave.writing import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from railweave.host.host_file import HostFile
+    from railweave.live.lab.running import Running
+    from railweave.model.device.host_model import HostConfig
+
+HOST_FILE = "host.json"
+
+_GLOBAL = 0  # RT_SCOPE_UNIVERSE
+_IN_NAMESPACE = ("net/ipv4/conf/", "net/ipv6/conf/")
+"""Kernel parameters that a namespace has of its own; all others are the machine's, and left alone."""
+
+
+def prepare(lab: Running) -> None:
+    """Give every server a folder, its kernel parameters and static addresses, and bring up its NICs. Raises ``LabError``."""
+    for name, host in lab.plan.hosts.items():
+        lab.place.host(name).mkdir(parents=True, exist_ok=True)
+        with entered(namespace(lab.place.lab, name)):
+            set_parameters(_parameters(host))
+        ip_batch(_lines(host), inside=namespace(lab.place.lab, name))
+
+
+def write_files(lab: Running) -> None:
+    """Write what every server's tables and rules are brought to by ``apply_tables``."""
+    for name, host in lab.plan.hosts.items():
+        write_file(lab.place.host(name) / HOST_FILE, host_json(host))
+
+
+def _parameters(host: HostConfig) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in host.sysctl.items():
+        dot, slash = name.find("."), name.find("/")
+        path = name.replace(".", "/") if slash < 0 or 0 <= dot < slash else name
+        if path.startswith(_IN_NAMESPACE):
+            found[path] = value
+    return found
+
+
+def _lines(host: HostConfig) -> Iterator[str]:
+    yield "link set lo up"
+    for nic in host.nics:
+        for one in nic.addresses:
+            if one.origin == "static":
+                yield f"addr add {one.address}/{one.prefix_length} dev {nic.netdev}"
+        yield f"link set {nic.netdev} up"
+
+
+def designed(host: HostConfig) -> set[tuple[str, str, int]]:
+    """The addresses that a server should have: interface, address, length of the prefix."""
+    return {(nic.netdev, one.address, one.prefix_length) for nic in host.nics for one in nic.addresses}
+
+
+def present(lab: Running, name: str) -> set[tuple[str, str, int]]:
+    """The global addresses that a server can use now."""
+    interfaces = lab.interfaces(name)
+    return {
+        (interfaces[one.interface], one.address, one.prefix_length)
+        for one in lab.kernel(name).addresses()
+        if one.scope == _GLOBAL and not one.flags & (TENTATIVE | DEPRECATED) and interfaces[one.interface] != "lo"
+    }
+
+
+def wait_for_addresses(lab: Running, limit_s: float) -> bool:
+    """Wait until every server has its designed addresses; whether they came."""
+    until = time.monotonic() + limit_s
+    left = list(lab.plan.hosts)
+    while left := [name for name in left if not designed(lab.plan.hosts[name]) <= present(lab, name)]:
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def own_files(lab: Running, name: str) -> dict[str, Path]:
+    """The files that a server has for itself, though it is only a namespace, by the variables that tell ``deploy`` of them."""
+    folder = lab.place.host(name)
+    return {
+        "RAILWEAVE_DEPLOY_HOST_FILE": folder / HOST_FILE,
+        "RAILWEAVE_STATE_FILE": folder / "journal.json",
+        "RAILWEAVE_NAMES_FILE": folder / "rt_tables.conf",
+        "RAILWEAVE_DEPLOY_FOLDER": folder / "deploy",
+    }
+
+
+def apply_tables(lab: Running) -> None:
+    """Bring every server's tables and rules to its plan, by the code of ``railweave host apply``. Raises ``LabError``."""
+    for name in lab.plan.hosts:
+        plan, own = _plan(lab, name), own_files(lab, name)
+        places = apply.Places(own["RAILWEAVE_STATE_FILE"], own["RAILWEAVE_NAMES_FILE"])
+        with entered(namespace(lab.place.lab, name)):
+            try:
+                with journal.locked(places.journal) as lock:
+                    apply.apply(plan, places, lock)
+            except HostError as error:
+                raise LabError(f"{name}: {error}") from None
+
+
+def differences(lab: Running, name: str) -> tuple[list[str], list[str]]:
+    """Planned entries of a server's tables and rules that are missing, and entries of planned tables that nobody planned."""
+    plan = _plan(lab, name)
+    try:
+        with entered(namespace(lab.place.lab, name)):
+            there = kernel.read()
+    except HostError as error:
+        raise LabError(f"{name}: {error}") from None
+    planned = [entry for _, entry in plan.entries]
+    missing = [kernel.command_line(("add", one)) for one in changes.undone(plan, there)]
+    more = [
+        kernel.command_line(("add", one))
+        for one in there.entries
+        if one.table in plan.tables and not any(type(one) is type(other) and one.does(other) for other in planned)  # pyright: ignore[reportArgumentType]
+    ]
+    return missing, more
+
+
+def _plan(lab: Running, name: str) -> HostFile:
+    try:
+        return host_file.load(lab.place.host(name) / HOST_FILE)
+    except HostError as error:
+        raise LabError(str(error)) from None

@@ -1,0 +1,122 @@
+"""The namespaces of a lab and what joins them: veth pairs for cables, bridges for the VLANs of leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.live.lab.kernel.namespace import entered, existing, ip_batch, set_parameters
+from railweave.live.lab.kernel.spaces import vrf_by_interface, vrf_space
+from railweave.live.lab.names import namespace
+from railweave.outputs.rendering.network import EMULATION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.live.lab.plan import Plan, Plug
+    from railweave.model.device.model import DeviceConfig, Gateway
+
+ROUTER = {
+    "net/ipv6/conf/all/forwarding": 1,
+    "net/ipv6/conf/default/accept_dad": 0,
+    "net/ipv6/conf/all/accept_dad": 0,
+    "net/ipv6/conf/all/keep_addr_on_down": 1,
+    "net/ipv6/conf/default/keep_addr_on_down": 1,
+    "net/ipv6/fib_multipath_hash_policy": 1,
+    "net/ipv4/ip_forward": 1,
+    "net/ipv4/fib_multipath_hash_policy": 1,
+    "net/ipv4/conf/all/rp_filter": 0,
+    "net/ipv4/conf/default/rp_filter": 0,
+}
+"""Kernel parameters of a router: it forwards, keeps addresses on links that go down, and hashes flows by their ports."""
+
+SERVER = {
+    "net/ipv6/conf/default/accept_dad": 0,
+    "net/ipv6/conf/all/accept_dad": 0,
+}
+"""Kernel parameters of a server, besides those of its configuration: its addresses are its own from the first moment."""
+
+OTHER_END = "-off"
+"""After the name of a gateway that no port is behind: the end of it that stays down."""
+
+
+def make(lab: str, plan: Plan) -> None:
+    """Make namespaces, cables and bridges. What is on routers is up afterwards; servers bring up their own NICs.
+
+    Raises ``LabError``.
+    """
+    ip_batch(f"netns add {namespace(lab, space)}" for space in plan.spaces())
+    for space in plan.spaces():
+        with entered(namespace(lab, space)):
+            set_parameters(SERVER if space in plan.hosts else ROUTER)
+    ip_batch(f"link add {_end(lab, plan, wire.a)} type veth peer {_end(lab, plan, wire.b)}" for wire in plan.wires)
+    for config in plan.configs.values():
+        for vrf in ("", *(one.name for one in config.vrfs)):
+            ip_batch(router_lines(config, vrf), inside=namespace(lab, vrf_space(config.name, vrf)))
+        answering = [gateway.port for gateway in config.gateways if gateway.proxy_arp and not gateway.vrf]
+        with entered(namespace(lab, config.name)):
+            set_parameters({f"net/ipv4/conf/{port}/proxy_arp": 1 for port in answering})
+
+
+def _end(lab: str, plan: Plan, plug: Plug) -> str:
+    mac = f" address {plug.mac}" if plug.mac else ""
+    space = plan.space(plug.device, plug.interface)
+    return f"name {plug.interface} netns {namespace(lab, space)} mtu {plug.mtu}{mac}"
+
+
+def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
+    """The lines for ``ip`` in a VRF of a router: the bridge of each server VLAN with its ports, MTUs, and everything up."""
+    of_vrf = vrf_by_interface(config)
+    gateways = [gateway for gateway in config.gateways if gateway.vrf == vrf]
+    ports = [port for port in config.interfaces if of_vrf.get(port.name, "") == vrf]
+    used = {port.vlan for port in ports}
+    yield "link set lo up"
+    for gateway in gateways:
+        if gateway.vlan is not None and gateway.vlan_name not in used:
+            # A switch's gateway without a port is down. A bridge without ports has a carrier all the same, and zebra sets up
+            # whatever has an address: so this is an interface without a carrier, for its other end stays down.
+            yield f"link add name {gateway.name}{_shared(gateway)} mtu {gateway.mtu} type veth peer name {gateway.name}{OTHER_END}"
+        elif gateway.vlan is not None:
+            # Snooping would drop neighbor discovery that no querier asked for; nothing loops here.
+            yield f"link add name {gateway.name}{_shared(gateway)} mtu {gateway.mtu} type bridge mcast_snooping 0 stp_state 0"
+    for one in config.vrfs:
+        if (
+            one.name == vrf and one.unit is not None
+        ):  # not every kernel has dummy devices; a bridge without ports is up as well
+            yield f"link add name lo{one.unit} type bridge mcast_snooping 0 stp_state 0"
+            yield f"link set lo{one.unit} up"
+    for port in ports:
+        if port.kind == "server" and port.outside:  # an edge port, of which the lab has the end on the leaf
+            yield f"link add name {port.name} type veth peer name {port.name}{OTHER_END}"
+            yield f"link set {port.name}{OTHER_END} up"
+    vlans = {gateway.vlan_name: gateway.name for gateway in gateways}
+    for port in ports:
+        if port.vlan is not None:
+            yield f"link set {port.name} master {vlans[port.vlan]}"
+    for gateway in gateways:
+        yield f"link set {gateway.name} mtu {gateway.mtu}{' up' if gateway.vlan is not None else ''}"
+    for port in ports:
+        if port.enabled:
+            yield f"link set {port.name} up"
+    if config.nos != EMULATION and not vrf:
+        yield from _addresses(config)
+
+
+def _shared(gateway: Gateway) -> str:
+    """The MAC address that the gateways of a layer-2 network share; frr.conf cannot have it."""
+    return f" address {gateway.mac}" if gateway.mac else ""
+
+
+def _addresses(config: DeviceConfig) -> Iterator[str]:
+    """Addresses that the system gives its interfaces itself, so that they are not in its ``frr.conf``."""
+    for address in config.loopbacks():
+        yield f"address add {address} dev lo"
+    for one in (*config.fabric_interfaces(), *config.gateways):
+        for address in one.addresses:
+            yield f"address add {address} dev {one.name}"
+
+
+def remove(lab: str) -> list[str]:
+    """Take away every namespace of a lab, with all that is in it; returns their names."""
+    found = existing(f"{lab}-")
+    ip_batch(f"netns del {name}" for name in found)
+    return found

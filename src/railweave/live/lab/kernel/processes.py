@@ -1,0 +1,77 @@
+"""The processes of a lab: known by a mark in their environment, ended by their PIDs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.errors import LabError
+from railweave.live.lab.kernel.namespace import RUN, existing
+from railweave.live.lab.names import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PROC = Path("/proc")
+
+
+def of_lab(lab: str) -> list[int]:
+    """The processes that a lab started, and their children: all that carry its mark."""
+    mark = f"{MARK}={lab}".encode()
+    found: list[int] = []
+    for path in PROC.iterdir():
+        if not path.name.isdecimal() or int(path.name) == os.getpid():
+            continue
+        try:
+            marked = mark in (path / "environ").read_bytes().split(b"\0")
+        except OSError:  # it ended meanwhile, or is of the kernel
+            continue
+        if marked:
+            found.append(int(path.name))
+    return found
+
+
+def end(pids: Iterable[int], *, limit_s: float = 10) -> None:
+    """Kill processes and wait until they are gone. Raises ``LabError`` where one stays."""
+    left = list(pids)
+    for pid in left:
+        send(pid, signal.SIGKILL)
+    until = time.monotonic() + limit_s
+    while left := [pid for pid in left if alive(pid)]:
+        if time.monotonic() > until:
+            raise LabError(f"processes {', '.join(map(str, left))} do not end")
+        time.sleep(0.02)
+
+
+def send(pid: int, number: signal.Signals) -> None:
+    """Send a signal to a process that may be gone already."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is there and not merely unburied."""
+    try:
+        return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def inside(lab: str) -> list[str]:
+    """Processes in a lab's namespaces that are not the lab's: ``PID (name)``."""
+    spaces = {(path.stat().st_dev, path.stat().st_ino) for name in existing(f"{lab}-") if (path := RUN / name).exists()}
+    found: list[str] = []
+    for path in PROC.iterdir() if spaces else ():
+        if path.name.isdecimal() and int(path.name) != os.getpid():
+            try:
+                at = (path / "ns/net").stat()
+                if (at.st_dev, at.st_ino) in spaces:
+                    found.append(f"{path.name} ({(path / 'comm').read_text().strip()})")
+            except OSError:  # it ended meanwhile
+                continue
+    return found

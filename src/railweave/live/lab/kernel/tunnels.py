@@ -1,0 +1,133 @@
+"""The VXLAN tunnels of tenants: in each VRF a bridge with the device of its VNI, whose packets leave by the switch itself.
+
+The VNI of a layer-2 network has a device too: a port of the VLAN's own bridge, to the leaves that have the VLAN.
+
+FRR's zebra finds the device only where it appears after the VRF, and not always then (FRR's issue 19403): this comes
+after the daemons, and what zebra did not find is made again.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from railweave.errors import LabError
+from railweave.live.lab.kernel.namespace import ip_batch
+from railweave.live.lab.kernel.spaces import vrf_space
+from railweave.live.lab.names import namespace
+
+if TYPE_CHECKING:
+    from railweave.live.lab.running import Running
+    from railweave.model.config.addresses import Address
+    from railweave.model.device.model import DeviceConfig, Vrf
+
+PORT = 4789
+"""The UDP port of VXLAN (RFC 7348)."""
+
+PATIENCE_S, LIMIT_S = 3, 30
+"""How long zebra is given to find a device before it is made again, and how long altogether."""
+
+HEADER_BYTES = {"ipv4": 20 + 8 + 8 + 14, "ipv6": 40 + 8 + 8 + 14}
+"""What a tunnel puts before an IP packet: outer IP, UDP, VXLAN and the inner frame's Ethernet header."""
+
+
+class Tunnel(NamedTuple):
+    """A VXLAN device of a VNI: ``bridge`` is where it is a port, in the space of ``vrf``.
+
+    Type-5 routes of a VRF point to the bridge of its own VNI. The VNI of a layer-2 network is a port of the network's VLAN.
+    """
+
+    vni: int
+    vrf: str
+    bridge: str
+    mtu: int
+    layer_2: bool
+
+    @property
+    def device(self) -> str:
+        """The name of the VXLAN device."""
+        return f"vni{self.vni}"
+
+
+def tunnels(config: DeviceConfig) -> list[Tunnel]:
+    """The tunnels of a switch: one for each VRF, then one for each layer-2 network that has a port here."""
+    found = [Tunnel(vrf.vni, vrf.name, f"br{vrf.vni}", _mtu(config, vrf), layer_2=False) for vrf in config.vrfs]
+    vlans = {gateway.vlan_name: gateway for gateway in config.gateways}
+    for one in config.mac_vrf.vlans if config.mac_vrf else ():
+        gateway = vlans[one.name]
+        found.append(Tunnel(one.vni, gateway.vrf, gateway.name, gateway.mtu, layer_2=True))
+    return found
+
+
+def endpoint(config: DeviceConfig) -> Address | None:
+    """The address that a switch's tunnels end on; None where it has none. FRR has one for all VNIs."""
+    return config.overlay.endpoints[0].address if config.overlay and config.overlay.endpoints else None
+
+
+def overhead(config: DeviceConfig) -> int:
+    """Bytes that a switch's tunnels add to a packet."""
+    end = endpoint(config)
+    return HEADER_BYTES[end.family if end else "ipv4"]
+
+
+def make(lab: Running) -> None:
+    """Make the tunnels of all switches, and wait until FRR has found them. Raises ``LabError``."""
+    routers = [config for config in lab.plan.configs.values() if config.vrfs]
+    for config in routers:
+        for one in tunnels(config):
+            if not one.layer_2:
+                space = _space(lab, config, one)
+                ip_batch(
+                    [f"link add {one.bridge} mtu {one.mtu} type bridge mcast_snooping 0 stp_state 0"], inside=space
+                )
+                ip_batch([f"link set {one.bridge} mtu {one.mtu} up"], inside=space)
+            _add(lab, config, one)
+    for config in routers:
+        wait(lab, config)
+
+
+def _space(lab: Running, config: DeviceConfig, tunnel: Tunnel) -> str:
+    return namespace(lab.place.lab, vrf_space(config.name, tunnel.vrf))
+
+
+def _add(lab: Running, config: DeviceConfig, tunnel: Tunnel) -> None:
+    own = namespace(lab.place.lab, config.name)
+    # With a traffic class the kernel looks up each packet's way; without, all that go to one leaf take that of the first.
+    words = f"type vxlan id {tunnel.vni} local {endpoint(config)} dstport {PORT} nolearning tos inherit"
+    ip_batch(
+        [
+            f"link add link-netns {own} name {tunnel.device} mtu {tunnel.mtu} {words}",
+            f"link set {tunnel.device} master {tunnel.bridge}",
+            f"link set {tunnel.device} type bridge_slave learning off",
+            f"link set {tunnel.device} up",
+        ],
+        inside=_space(lab, config, tunnel),
+    )
+
+
+def _mtu(config: DeviceConfig, vrf: Vrf) -> int:
+    return max(gateway.mtu for gateway in config.gateways if gateway.vrf == vrf.name)
+
+
+def wait(lab: Running, config: DeviceConfig) -> None:
+    """Wait until zebra has every tunnel of a router; a device that it missed is made again."""
+    until = time.monotonic() + LIMIT_S
+    again = time.monotonic() + PATIENCE_S
+    while missing := _missing(lab, config):
+        if time.monotonic() > until:
+            names = ", ".join(dict.fromkeys(one.vrf for one in missing))
+            raise LabError(f"{config.name}: FRR does not find the tunnel of {names}")
+        if time.monotonic() > again:
+            for one in missing:
+                ip_batch([f"link del {one.device}"], inside=_space(lab, config, one))
+                _add(lab, config, one)
+            again = time.monotonic() + PATIENCE_S
+        time.sleep(0.1)
+
+
+def _missing(lab: Running, config: DeviceConfig) -> list[Tunnel]:
+    with lab.vty(config.name, "zebra") as vty:
+        known = vty.json("show vrf vni").get("vrfs", [])
+        bridged = vty.json("show evpn vni")
+    up = {one["vrf"] for one in known if one.get("state") == "Up"}
+    return [one for one in tunnels(config) if (str(one.vni) not in bridged if one.layer_2 else one.vrf not in up)]

@@ -1,0 +1,204 @@
+"""What a lab is made of: the devices' configurations with the lab's timers, and the cables between their interfaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.errors import LabError
+from railweave.live.lab.kernel.spaces import spaces_of, vrf_by_interface, vrf_space
+from railweave.model.config.addresses import Address
+from railweave.model.device.build import device_config
+from railweave.model.device.host import host_config
+from railweave.model.network.status import present
+from railweave.outputs.rendering.network import EMULATION, emulation
+
+if TYPE_CHECKING:
+    from railweave.live.lab.overlay import Overlay
+    from railweave.model.device.host_model import HostConfig
+    from railweave.model.device.model import DeviceConfig, Interface
+    from railweave.model.network.devices import Cable, End, Nic
+    from railweave.model.network.model import Network
+
+ETHERNET_HEADER = 14
+"""Bytes of a frame that Linux does not count in an interface's MTU."""
+
+MOST_CHARACTERS = 15
+"""The longest name of an interface (IFNAMSIZ of linux/if.h, less the final zero)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plug:
+    """An end of a cable: its interface's name, MTU as Linux counts, and MAC address (empty: whatever)."""
+
+    device: str
+    interface: str
+    mtu: int
+    mac: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A cable of the lab; ``link`` is its name in the ``Network``, ``a`` the server or leaf."""
+
+    link: str
+    a: Plug
+    b: Plug
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The lab of a network: every switch as FRR, by its own ``frr.conf`` where it has one; every server as a host."""
+
+    network: Network
+    overlay: Overlay | None
+    configs: dict[str, DeviceConfig]
+    hosts: dict[str, HostConfig]
+    wires: tuple[Wire, ...]
+
+    def control_plane(self) -> ControlPlane:
+        """What these routers should settle on."""
+        return ControlPlane(self.configs.values())
+
+    def protocols(self) -> frozenset[str]:
+        """The protocols of the underlays."""
+        return frozenset("isis" if config.isis is not None else "bgp" for config in self.configs.values())
+
+    def devices(self) -> list[str]:
+        """Every switch, then every server."""
+        return [*self.configs, *self.hosts]
+
+    def spaces(self) -> list[str]:
+        """The network namespaces: every device's, and those of switches' VRFs."""
+        return [*(space for config in self.configs.values() for space in spaces_of(config)), *self.hosts]
+
+    def space(self, device: str, interface: str) -> str:
+        """The namespace in which an interface of a device is."""
+        return vrf_space(device, self._vrfs.get((device, interface), ""))
+
+    def interface(self, device: str, link: str) -> str:
+        """The interface by which a device is on a link; ``KeyError`` where it is not."""
+        return self._interfaces[device, link]
+
+    def link(self, device: str, interface: str) -> str | None:
+        """The link that is on an interface of a device; None for one that no cable is on."""
+        return self._links.get((device, interface))
+
+    @cached_property
+    def tenant_prefixes(self) -> frozenset[str]:
+        """Every prefix that is in a VRF."""
+        return frozenset(prefix for config in self.configs.values() for vrf in config.vrfs for prefix in vrf.own())
+
+    @cached_property
+    def bridged_hosts(self) -> dict[str, Nic]:
+        """The NICs of layer-2 networks by each of their addresses as a prefix: leaves may tell each other of these too (type 2)."""
+        nics = [nic for server in self.network.servers for nic in server.nics if nic.network]
+        return {Address(one.address).prefix: nic for nic in nics for one in nic.addresses}
+
+    @cached_property
+    def _interfaces(self) -> dict[tuple[str, str], str]:
+        return {(plug.device, wire.link): plug.interface for wire in self.wires for plug in (wire.a, wire.b)}
+
+    @cached_property
+    def _vrfs(self) -> dict[tuple[str, str], str]:
+        return {
+            (name, interface): vrf
+            for name, config in self.configs.items()
+            for interface, vrf in vrf_by_interface(config).items()
+        }
+
+    @cached_property
+    def _links(self) -> dict[tuple[str, str], str]:
+        return {(device, interface): link for (device, link), interface in self._interfaces.items()}
+
+
+def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, DeviceConfig] | None = None) -> Plan:
+    """The plan of a network's lab. ``configs`` replaces the configurations of the network's switches, for networks that are wrong.
+
+    What is absent by ``status:`` is not made, and switches have neither ports nor sessions there, as in a slice. Raises ``LabError`` for names that Linux cannot have.
+    """
+    network = present(network)
+    colored = [one.name for one in network.switches if len(one.endpoints) > 1]
+    if colored:
+        raise LabError(
+            f"{colored[0]} has a tunnel endpoint per path color, and FRR one per VNI: `railweave verify` proves such tenants"
+        )
+    found = (
+        {one.name: _cabled(configs[one.name], network) for one in network.switches}
+        if configs
+        else {one.name: device_config(network, one.name, emulation(one)) for one in network.switches}
+    )
+    outside = [one.name for one in found.values() if any(vrf.external for vrf in one.vrfs)]
+    if outside:
+        raise LabError(
+            f"{outside[0]} has sessions with routers outside the fabric, which the lab does not have: `railweave verify` "
+            "proves such tenants; a copy of the file without `external:` can be brought up"
+        )
+    own = [one.name for one in found.values() if one.nos != EMULATION and one.vrfs]
+    if own:
+        raise LabError(
+            f"{own[0]} has VRFs by SONiC's names, which the lab does not make: try tenants with `--device :frr`"
+        )
+    if overlay is not None:
+        found = {name: overlay.applied(config) for name, config in found.items()}
+    # The kernel takes router advertisements itself here, whoever does so on the real servers; MAC addresses are those
+    # that the lab gives, so nothing is a placeholder any more.
+    by_kernel = replace(network, hosts=network.hosts.model_copy(update={"router_advertisements": "kernel"}))
+    hosts = {one.name: _known(host_config(by_kernel, one.name)) for one in network.servers}
+    ports = {(config.name, port.link): port for config in found.values() for port in config.interfaces}
+    wires = tuple(_wire(cable, ports, hosts) for cable in network.cables)
+    return Plan(network, overlay, found, hosts, _checked(wires))
+
+
+def _cabled(config: DeviceConfig, network: Network) -> DeviceConfig:
+    """A configuration that was given, without ports and sessions on cables that the lab has not."""
+    cables = {cable.name for cable in network.cables}
+    gone = {one.name for one in config.interfaces if not one.outside and one.link not in cables}
+    if not gone:
+        return config
+    switches = {one.name for one in network.switches}
+    bgp, isis, overlay = config.bgp, config.isis, config.overlay
+    if bgp is not None:
+        groups = (replace(one, sessions=tuple(s for s in one.sessions if s.link in cables)) for one in bgp.groups)
+        bgp = replace(bgp, groups=tuple(one for one in groups if one.sessions))
+    if isis is not None:
+        isis = replace(isis, ports=tuple(one for one in isis.ports if one.link in cables))
+    if overlay is not None:
+        overlay = replace(overlay, neighbors=tuple(one for one in overlay.neighbors if one.peer in switches))
+    return replace(
+        config,
+        interfaces=tuple(one for one in config.interfaces if one.name not in gone),
+        gateways=tuple(one for one in config.gateways if one.port not in gone),
+        bgp=bgp,
+        isis=isis,
+        overlay=overlay,
+    )
+
+
+def _known(host: HostConfig) -> HostConfig:
+    return replace(host, nics=tuple(replace(nic, mac_is_placeholder=False) for nic in host.nics))
+
+
+def _wire(cable: Cable, ports: dict[tuple[str, str], Interface], hosts: dict[str, HostConfig]) -> Wire:
+    return Wire(cable.name, _plug(cable, cable.a, ports, hosts), _plug(cable, cable.b, ports, hosts))
+
+
+def _plug(cable: Cable, end: End, ports: dict[tuple[str, str], Interface], hosts: dict[str, HostConfig]) -> Plug:
+    if end.device in hosts:
+        nic = next(one for one in hosts[end.device].nics if end.port in {one.name, one.netdev})
+        return Plug(end.device, nic.netdev, nic.mtu, nic.mac)
+    port = ports[end.device, cable.name]
+    return Plug(end.device, port.name, port.mtu - ETHERNET_HEADER)
+
+
+def _checked(wires: tuple[Wire, ...]) -> tuple[Wire, ...]:
+    for wire in wires:
+        for plug in (wire.a, wire.b):
+            if len(plug.interface) > MOST_CHARACTERS:
+                raise LabError(
+                    f"{plug.device}: {plug.interface} is longer than the {MOST_CHARACTERS} characters that Linux gives an "
+                    "interface: give it a shorter name in the inventory"
+                )
+    return wires

@@ -1,0 +1,99 @@
+"""A consistent part of a network: some rails, stripes, spines and servers, with all that joins them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from railweave.errors import InputError, Option, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.model.network.model import Network
+
+T = TypeVar("T")
+
+WORDS = ("rails", "stripes", "spines", "servers")
+_PART = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+HOW = "write --slice rails=1-2,spines=4,servers=1-8: a number N stands for the first N, A-B for those from A to B"
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Which part. A range is first and last, counted from 1; a word that is absent takes all.
+
+    Rails are taken by number; stripes, spines (of each fabric, or of each plane or pod) and servers (of those on the rails and stripes taken) by order.
+    """
+
+    ranges: dict[str, tuple[int, int]]
+
+
+def parse(text: str) -> Slice:
+    """A slice from ``rails=1-2,spines=4``. Raises ``InputError``."""
+    ranges: dict[str, tuple[int, int]] = {}
+    for part in text.split(","):
+        word, _, value = part.partition("=")
+        match = _PART.fullmatch(value)
+        if word not in WORDS or word in ranges or match is None:
+            raise InputError([Problem(Option("--slice"), f"{part!r} is no part of a slice", HOW)])
+        first, last = (int(match[1]), int(match[2])) if match[2] else (1, int(match[1]))
+        if not 1 <= first <= last:
+            raise InputError([Problem(Option("--slice"), f"{part!r} takes nothing", HOW)])
+        ranges[word] = first, last
+    return Slice(ranges)
+
+
+def sliced(network: Network, part: Slice) -> Network:
+    """The part of a network: leaves of the rails and stripes, spines, servers with their NICs there, and the cables between.
+
+    Addresses, numbers and names stay those of the whole. Raises ``InputError`` where nothing is left.
+    """
+    stripes = set(_some(list(dict.fromkeys(one.stripe for one in network.switches if one.stripe)), part, "stripes"))
+    spines: set[str] = set()
+    groups: dict[tuple[str, str], list[str]] = {}
+    for one in network.switches:
+        if one.role == "spine":
+            groups.setdefault((one.fabric, one.pod or one.plane), []).append(one.name)
+    for names in groups.values():
+        spines.update(_some(names, part, "spines"))
+    low, high = part.ranges.get("rails", (1, 1 << 30))
+    leaves = {
+        one.name
+        for one in network.switches
+        if one.role == "leaf" and one.stripe in stripes and any(low <= rail <= high for rail in one.rails)
+    }
+    there = [
+        replace(server, nics=nics)
+        for server in network.servers
+        if (nics := tuple(nic for nic in server.nics if nic.leaf in leaves and low <= nic.rail <= high))
+    ]
+    servers = _some(there, part, "servers")
+    ports = {(server.name, nic.name) for server in servers for nic in server.nics}
+    if not leaves or not servers:
+        raise InputError([Problem(Option("--slice"), "no leaf with a server is in this slice", HOW)])
+    above = {one.b.device for one in network.cables if one.kind == "fabric" and one.a.device in spines}
+    switches = leaves | spines | above
+    return replace(
+        network,
+        switches=tuple(one for one in network.switches if one.name in switches),
+        segments=tuple(
+            one
+            for one in network.segments
+            if one.leaf in leaves
+            and (one.edge or (low <= one.rail <= high and (not one.nic or tuple(one.nic.split(":", 1)) in ports)))
+        ),
+        servers=tuple(servers),
+        cables=tuple(
+            one
+            for one in network.cables
+            if one.b.device in switches and (one.a.device in switches or (one.a.device, one.a.port) in ports)
+        ),
+        findings=(),
+    )
+
+
+def _some(items: Sequence[T], part: Slice, word: str) -> list[T]:
+    first, last = part.ranges.get(word, (1, len(items)))
+    return list(items[first - 1 : last])

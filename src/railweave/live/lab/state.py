@@ -1,0 +1,146 @@
+"""What belongs to a lab, written down before it is made, so that a lab that was never finished can be taken down."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from railweave.errors import LabError, OutputError, SpecError
+from railweave.live.lab import names
+from railweave.live.lab.overlay import Overlay
+from railweave.model.network.model import Network
+from railweave.reading import read_json
+from railweave.writing import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a lab is: ``lab.json``. ``slice`` is as it was given; ``stage`` says how far bringing it up came."""
+
+    lab: str
+    fabric: str
+    network: str
+    slice: str
+    overlay: dict[str, int] | None
+    frr_root: str
+    frr_version: str
+    stage: str
+    devices: tuple[str, ...] = field(default=())
+
+    def timers(self) -> Overlay | None:
+        """The lab's own timers, None where it has the design's."""
+        return None if self.overlay is None else Overlay(**self.overlay)
+
+
+@dataclass(frozen=True)
+class Place:
+    """The files of a lab."""
+
+    lab: str
+
+    @property
+    def folder(self) -> Path:
+        """Where all of them are."""
+        return names.folder(self.lab)
+
+    @property
+    def record(self) -> Path:
+        """``lab.json``."""
+        return self.folder / "lab.json"
+
+    @property
+    def design(self) -> Path:
+        """The network that was brought up."""
+        return self.folder / "design.json"
+
+    def router(self, name: str) -> Path:
+        """What a router's daemons write: /etc/frr, /run/frr and so on, as they see them."""
+        return self.folder / "routers" / name
+
+    def host(self, name: str) -> Path:
+        """The files of a server."""
+        return self.folder / "hosts" / name
+
+    def lldp(self, name: str) -> Path:
+        """What the lldpd of a switch or server reads and writes."""
+        return self.folder / "lldp" / name
+
+
+def write(place: Place, record: Record, network: Network | None = None) -> None:
+    """Store what a lab is, and the network with it. Raises ``LabError`` where it cannot be written."""
+    try:
+        place.folder.mkdir(parents=True, exist_ok=True)
+        if network is not None:
+            write_file(place.design, network.to_json())
+        write_file(place.record, json.dumps({"schema": SCHEMA} | asdict(record), indent=1))
+    except OSError as error:
+        raise LabError(f"{error.filename}: {error.strerror}") from None
+    except OutputError as error:
+        raise LabError(str(error)) from None
+
+
+def read(place: Place) -> Record | None:
+    """What a lab is; None where there is none. Raises ``LabError`` where it is damaged."""
+    try:
+        value: dict[str, Any] = read_json(place.record)
+        if value.pop("schema") != SCHEMA:
+            raise LabError(
+                f"{place.record} is of another version of railweave: take the lab down with `railweave lab down`"
+            )
+        value["devices"] = tuple(value["devices"])
+        return Record(**value)
+    except FileNotFoundError:
+        return None
+    except (SpecError, TypeError, KeyError, AttributeError) as error:
+        raise LabError(f"{place.record} is damaged ({error}): take the lab down with `railweave lab down`") from None
+
+
+def read_network(place: Place) -> Network:
+    """The network that a lab was made of. Raises ``LabError`` where it is damaged."""
+    try:
+        return Network.from_json(place.design.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise LabError(f"{place.design} is damaged ({error}): take the lab down with `railweave lab down`") from None
+
+
+def all_labs() -> list[str]:
+    """Every lab that has a folder on this machine."""
+    return sorted(path.name for path in names.FOLDER.iterdir() if path.is_dir()) if names.FOLDER.is_dir() else []
+
+
+@contextmanager
+def locked(lab: str, what: str) -> Generator[None, None, None]:
+    """Hold a lab for oneself. Raises ``LabError`` that names who has it; a process that dies lets go of it."""
+    names.FOLDER.mkdir(parents=True, exist_ok=True)
+    path = names.FOLDER / f"{lab}.lock"
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            who = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip()
+            os.close(descriptor)
+            raise LabError(f"the lab is in use by {who or 'another railweave'}: let it end, or stop it") from None
+        if path.exists() and path.samefile(f"/proc/self/fd/{descriptor}"):
+            break
+        os.close(descriptor)  # who had it before has taken it away meanwhile
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"`railweave lab {what}`, process {os.getpid()}".encode(), 0)
+        yield
+    finally:
+        if not names.folder(lab).exists():
+            path.unlink()
+        os.close(descriptor)

@@ -1,0 +1,92 @@
+"""What is there of the labs on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from railweave.errors import LabError
+from railweave.live.lab import names, state
+from railweave.live.lab.kernel import processes
+from railweave.live.lab.kernel.namespace import existing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_TICKS = 100  # of USER_HZ, in which /proc counts (proc(5)): the same on every Linux that FRR is packaged for
+
+
+@dataclass(frozen=True)
+class Status:
+    """A lab: its record's words, what of it is there now, and what its processes take."""
+
+    lab: str
+    fabric: str
+    stage: str
+    slice: str
+    timers: str
+    frr: str
+    namespaces: int
+    missing: tuple[str, ...]
+    processes: int
+    memory_mb: int
+    cpu_s: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON object."""
+        return asdict(self)
+
+
+def labs(fabric: Path | None) -> list[Status]:
+    """The lab of a fabric file, or all that there are."""
+    every = [names.lab_id(fabric)] if fabric else state.all_labs()
+    return [one for one in (_status(lab) for lab in every) if one is not None]
+
+
+def _status(lab: str) -> Status | None:
+    spaces = existing(f"{lab}-")
+    try:
+        record = state.read(state.Place(lab))
+    except LabError:
+        record = None
+    if record is None and not spaces and not names.folder(lab).exists():
+        return None
+    pids = processes.of_lab(lab)
+    overlay = record.timers() if record else None
+    expected = {names.namespace(lab, device) for device in record.devices} if record else set[str]()
+    return Status(
+        lab,
+        record.fabric if record else "",
+        record.stage if record else "damaged",
+        record.slice if record else "",
+        overlay.sentence() if overlay else "those of the design",
+        f"FRR {record.frr_version} in {record.frr_root}" if record else "",
+        len(spaces),
+        tuple(sorted(expected - set(spaces))),
+        len(pids),
+        sum(_shares(pids, "smaps_rollup")) // 1000,
+        round(sum(_ticks(pids)) / _TICKS, 1),
+    )
+
+
+def _shares(pids: Iterable[int], file: str) -> list[int]:
+    """The memory of processes in kB, what they share counted in parts."""
+    found: list[int] = []
+    for text in _read(pids, file):
+        found += [int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")]
+    return found
+
+
+def _ticks(pids: Iterable[int]) -> list[int]:
+    return [sum(map(int, text.rpartition(")")[2].split()[11:13])) for text in _read(pids, "stat")]
+
+
+def _read(pids: Iterable[int], file: str) -> list[str]:
+    found: list[str] = []
+    for pid in pids:
+        try:
+            found.append(Path("/proc", str(pid), file).read_text(encoding="utf-8", errors="replace"))
+        except OSError:  # it ended meanwhile
+            continue
+    return found

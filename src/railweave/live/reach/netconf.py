@@ -1,0 +1,147 @@
+"""NETCONF over SSH (RFC 6241, RFC 6242): operational commands of Junos as ``<command>``, answered in XML or text.
+
+Only ``<command>`` with a ``show`` command and ``<get-configuration>`` are ever sent, so nothing is locked, loaded or committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, unescape
+
+import asyncssh
+
+from railweave.live.reach.failure import MOST_BYTES, ReachError, decoded, told
+from railweave.live.reach.ssh import closed, connected
+from railweave.model.state.question import reads_only
+
+if TYPE_CHECKING:
+    from railweave.live.reach.target import Target
+    from railweave.model.state.question import Question
+
+_END = b"]]>]]>"
+_NAMESPACE = "urn:ietf:params:xml:ns:netconf:base:1.0"
+_CHUNKED = "urn:ietf:params:netconf:base:1.1"
+_HELLO = (
+    f'<?xml version="1.0" encoding="UTF-8"?><hello xmlns="{_NAMESPACE}"><capabilities>'
+    f"<capability>urn:ietf:params:netconf:base:1.0</capability><capability>{_CHUNKED}</capability></capabilities></hello>"
+)
+_CONFIGURATION = '<get-configuration database="committed" format="set"/>'
+_ERROR = re.compile(r"<(?:\w+:)?rpc-error\b.*?</(?:\w+:)?rpc-error>", re.DOTALL)
+_SEVERITY = re.compile(r"<(?:\w+:)?error-severity>\s*(\w+)")
+_MESSAGE = re.compile(r"<(?:\w+:)?error-message[^>]*>(.*?)</", re.DOTALL)
+_OUTPUT = re.compile(r"<(output|configuration-(?:set|text|output))\b[^>]*>(.*)</\1>", re.DOTALL)
+
+
+class Netconf:
+    """A device that is asked by remote procedure calls."""
+
+    def __init__(
+        self, connections: list[asyncssh.SSHClientConnection], process: asyncssh.SSHClientProcess[bytes], limit: float
+    ) -> None:
+        self._connections = connections
+        self._process = process
+        self._limit = limit
+        self._chunked = False
+        self._number = 0
+        self._left = b""
+
+    @classmethod
+    async def opened(cls, target: Target) -> Netconf:
+        """Log in and exchange capabilities. Raises ``ReachError``."""
+        connections = await connected(target, "netconf")
+        try:
+            process = await connections[-1].create_process(subsystem="netconf", encoding=None)
+            session = cls(connections, process, target.answer_s)
+            async with asyncio.timeout(target.connect_s):
+                session._send(_HELLO)
+                hello = await session._message()
+        except (OSError, asyncssh.Error, TimeoutError) as error:
+            await closed(connections)
+            raise ReachError("unreachable", f"no NETCONF: {told(str(error)) or 'it says no hello'}") from None
+        except BaseException:
+            await closed(connections)
+            raise
+        session._chunked = _CHUNKED in hello
+        return session
+
+    def _send(self, text: str) -> None:
+        data = text.encode()
+        framed = b"\n#%d\n%b\n##\n" % (len(data), data) if self._chunked else data + _END
+        self._process.stdin.write(framed)
+
+    async def _more(self) -> None:
+        part = await self._process.stdout.read(1 << 16)
+        if not part:
+            raise ReachError("lost", "the connection ended in the middle of an answer")
+        self._left += part
+
+    async def _until(self, mark: bytes) -> bytes:
+        at = 0
+        while (found := self._left.find(mark, at)) < 0:
+            at = max(0, len(self._left) - len(mark))
+            if at > MOST_BYTES:
+                raise ReachError("refused", f"the answer is longer than {MOST_BYTES >> 20} MiB")
+            await self._more()
+        before, self._left = self._left[:found], self._left[found + len(mark) :]
+        return before
+
+    async def _message(self) -> str:
+        """The next message, in the framing that both ends have agreed on."""
+        if not self._chunked:
+            return decoded(await self._until(_END))
+        parts: list[bytes] = []
+        while True:
+            await self._until(b"\n#")
+            head = await self._until(b"\n")
+            if head == b"#":
+                return decoded(b"".join(parts))
+            if not head.isdigit() or len(head) > 10 or sum(map(len, parts)) + int(head) > MOST_BYTES:
+                raise ReachError("lost", f"what it sends is not framed as NETCONF: {head[:20]!r}")
+            while len(self._left) < int(head):
+                await self._more()
+            parts.append(self._left[: int(head)])
+            self._left = self._left[int(head) :]
+
+    async def ask(self, question: Question) -> str:
+        """What a command answers. Raises ``ReachError``."""
+        words = question.asked["netconf"]
+        if not reads_only("netconf", words):
+            raise ReachError("not asked", f"`{words}` is not known to read only")
+        form = "xml" if question.form == "xml" else "text"
+        show = f'<command format="{form}">{escape(words)}</command>'
+        answer = await self.called(_CONFIGURATION if words == "get-configuration set" else show, words)
+        if form == "xml":
+            return answer[answer.find("<rpc-reply") :] if "<rpc-reply" in answer else answer
+        return output(answer)
+
+    async def called(self, body: str, words: str) -> str:
+        """The reply to a remote procedure call, which ``words`` name in errors. Raises ``ReachError``, with what the device says where it refuses."""
+        self._number += 1
+        try:
+            async with asyncio.timeout(self._limit):
+                self._send(f'<rpc xmlns="{_NAMESPACE}" message-id="{self._number}">{body}</rpc>')
+                answer = await self._message()
+        except TimeoutError:
+            raise ReachError("late", f"`{words}`: no answer within {self._limit:g} s") from None
+        except (OSError, asyncssh.Error) as error:
+            raise ReachError("lost", f"`{words}`: the connection ended: {told(str(error))}") from None
+        for error in _ERROR.findall(answer):
+            severity, message = _SEVERITY.search(error), _MESSAGE.search(error)
+            if severity is None or severity[1] != "warning":
+                raise ReachError("refused", f"`{words}`: {told(message[1]) if message else 'error without a message'}")
+        return answer
+
+    async def close(self) -> None:
+        """End the session."""
+        with contextlib.suppress(Exception):
+            self._process.close()
+        await closed(self._connections)
+
+
+def output(answer: str) -> str:
+    """The text inside a reply that is one; the whole reply otherwise."""
+    inside = _OUTPUT.search(answer)
+    return unescape(inside[2], {"&quot;": '"', "&apos;": "'"}).strip("\n") + "\n" if inside else answer

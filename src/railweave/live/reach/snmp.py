@@ -1,0 +1,90 @@
+"""SNMP by pysnmp: tables of one device, column by column. Nothing is ever set: there is no call for that here."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import pysnmp.hlapi.v3arch.asyncio as pysnmp_asyncio  # pyright: ignore[reportMissingTypeStubs]
+
+from railweave.live.reach.failure import ReachError
+
+if TYPE_CHECKING:
+    from railweave.live.reach.target import Snmp, Target
+
+_SNMP: Any = pysnmp_asyncio  # it has no types
+ROWS = 25
+"""Asked for at once."""
+MOST_ROWS = 1 << 16
+"""Of one column: what is beyond is no table of ports."""
+RETRIES = 1
+
+
+_ENGINES: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+"""One for each loop, which all devices share: it belongs to the loop in which it was made."""
+
+
+def _engine() -> Any:  # noqa: ANN401 - pysnmp's
+    loop = asyncio.get_running_loop()
+    if loop not in _ENGINES:
+        _ENGINES[loop] = _SNMP.SnmpEngine()
+    return _ENGINES[loop]
+
+
+def _who(own: Snmp) -> Any:  # noqa: ANN401 - one of two kinds of pysnmp
+    if own.community is not None:
+        return _SNMP.CommunityData(own.community.value(), mpModel=1)
+    assert own.authentication is not None  # noqa: S101 - the access file has all of version 3, or version 2c
+    assert own.privacy is not None  # noqa: S101
+    return _SNMP.UsmUserData(
+        own.user,
+        own.authentication.value(),
+        own.privacy.value(),
+        authProtocol=_SNMP.USM_AUTH_HMAC192_SHA256,
+        privProtocol=_SNMP.USM_PRIV_CFB128_AES,
+    )
+
+
+async def column(target: Target, oid: str) -> dict[tuple[int, ...], int | str]:
+    """The values of a column by the numbers of their rows. Raises ``ReachError``; a column that the device lacks is empty."""
+    own = target.way.snmp
+    if own is None:
+        raise ReachError("not asked", "the access file does not say how it is asked by SNMP")
+    start = tuple(map(int, oid.split(".")))
+    found: dict[tuple[int, ...], int | str] = {}
+    try:
+        transport = await _SNMP.UdpTransportTarget.create(
+            (target.way.address, own.port), target.connect_s / (RETRIES + 1), RETRIES
+        )
+        walk = _SNMP.bulk_walk_cmd(
+            _engine(), _who(own), transport, _SNMP.ContextData(), 0, ROWS, _SNMP.ObjectType(_SNMP.ObjectIdentity(start)),
+            lexicographicMode=False, lookupMib=False,
+        )  # fmt: skip
+        async for wrong, status, _, rows in walk:
+            if wrong is not None:
+                raise _failure(wrong)
+            if status:
+                raise ReachError("refused", f"SNMP: {status.prettyPrint()}")
+            for name, value in rows:
+                path = tuple(name)
+                if path[: len(start)] != start or len(found) >= MOST_ROWS:
+                    return found
+                found[path[len(start) :]] = _plain(value)
+    except OSError as error:
+        raise ReachError("unreachable", f"SNMP: {error.strerror or error}") from None
+    return found
+
+
+def _plain(value: Any) -> int | str:  # noqa: ANN401 - any type of pysnmp
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return bytes(value).decode("utf-8", "replace")
+
+
+def _failure(wrong: object) -> ReachError:
+    if type(wrong).__name__ == "RequestTimedOut":
+        fix = "look at its community or user, and whether it lets this machine ask"
+        return ReachError("late", "SNMP: it does not answer", fix)
+    return ReachError("login", f"SNMP: {wrong}")

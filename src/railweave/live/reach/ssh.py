@@ -1,0 +1,166 @@
+"""SSH by asyncssh: a command a question, each in a channel of its own on one connection.
+
+A host key that known_hosts has not is refused; there is no way to switch that off. Nothing of the user's ssh_config is read: what
+holds is in access.yaml alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import asyncssh
+
+from railweave.live.reach.failure import ReachError, all_of, decoded, printed, told
+from railweave.model.state.question import reads_only
+
+if TYPE_CHECKING:
+    from railweave.live.reach.target import Target, Way
+    from railweave.model.state.question import Protocol, Question
+
+_DEFAULT_KNOWN_HOSTS = "~/.ssh/known_hosts"
+
+
+async def connected(target: Target, protocol: Protocol = "ssh") -> list[asyncssh.SSHClientConnection]:
+    """Open connections to a device, through its jump host where it has one: that of the device is the last. Raises ``ReachError``."""
+    found: list[asyncssh.SSHClientConnection] = []
+    ways = [*_jumps(target.way), target.way]
+    try:
+        for way in ways:
+            port = way.ports["ssh"] if way is not target.way else way.ports[protocol]
+            found.append(await _login(way, port, target.connect_s, found[-1] if found else None))
+    except BaseException:
+        await closed(found)
+        raise
+    return found
+
+
+def _jumps(way: Way) -> list[Way]:
+    return [*_jumps(way.jump), way.jump] if way.jump else []
+
+
+async def closed(connections: list[asyncssh.SSHClientConnection]) -> None:
+    """End connections, the innermost first."""
+    for one in reversed(connections):
+        one.close()
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(one.wait_closed(), 2)
+
+
+def _known_hosts(way: Way) -> tuple[str, asyncssh.SSHKnownHosts]:
+    from pathlib import Path
+
+    path = (way.known_hosts or Path(_DEFAULT_KNOWN_HOSTS)).expanduser()
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        return str(path), asyncssh.import_known_hosts(text)
+    except FileNotFoundError:
+        return str(path), asyncssh.import_known_hosts("")
+    except (OSError, ValueError) as error:
+        raise ReachError("host key", f"{path} cannot be read: {told(str(error))}") from None
+
+
+async def _login(
+    way: Way, port: int, limit: float, tunnel: asyncssh.SSHClientConnection | None
+) -> asyncssh.SSHClientConnection:
+    path, known = _known_hosts(way)
+    options: dict[str, Any] = {"client_keys": [str(way.key)] if way.key else ()}
+    if way.password is not None:
+        options["password"] = way.password.value()
+    if way.key is not None or way.password is not None:
+        options["agent_path"] = None
+    place = f"{way.address} port {port}"
+    try:
+        async with asyncio.timeout(limit):
+            return await asyncssh.connect(
+                way.address,
+                port,
+                username=way.user,
+                known_hosts=known,
+                tunnel=tunnel or (),
+                config=None,
+                keepalive_interval=30,
+                **options,
+            )
+    except asyncssh.HostKeyNotVerifiable:
+        raise _unknown(way, port, path, known) from None
+    except asyncssh.PermissionDenied:
+        raise ReachError("login", f"{place} does not let {way.user} in") from None
+    except asyncssh.KeyImportError as error:
+        raise ReachError("login", f"cannot log in with {way.key}: {told(str(error))}") from None
+    except TimeoutError:
+        raise ReachError("unreachable", f"{place} does not answer within {limit:g} s") from None
+    except (OSError, asyncssh.Error) as error:
+        if isinstance(error, FileNotFoundError) and way.key is not None:
+            raise ReachError("login", f"there is no such file: {way.key}") from None
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ReachError("unreachable", f"{place}: {told(reason) or type(error).__name__}") from None
+
+
+def _unknown(way: Way, port: int, path: str, known: asyncssh.SSHKnownHosts) -> ReachError:
+    """A key that is not known, or another than the one that is, with what to do about it.
+
+    No word stands after ``key``: it would be hidden, as those that devices say are (``told``).
+    """
+    name = way.address if port == 22 else f"[{way.address}]:{port}"
+    add = f"ssh-keyscan -p {port} {shlex.quote(way.address)} >> {shlex.quote(path)}"
+    if any(known.match(way.address, "", port)[:2]):
+        what = f"{name} shows another host key; {path} has one of it: somebody may stand in between, or it was installed anew"
+        fix = f"ask whoever runs it; if the new key is its own: ssh-keygen -R {shlex.quote(name)} -f {shlex.quote(path)} && {add}"
+        return ReachError("host key", what, fix)
+    return ReachError(
+        "host key", f"unknown host key: {name} is not in {path}", f"add it, and compare it with the device's: {add}"
+    )
+
+
+class Ssh:
+    """A device that is asked by commands."""
+
+    def __init__(self, connections: list[asyncssh.SSHClientConnection], limit: float) -> None:
+        self._connections = connections
+        self._limit = limit
+
+    @classmethod
+    async def opened(cls, target: Target) -> Ssh:
+        """Log in. Raises ``ReachError``."""
+        return cls(await connected(target), target.answer_s)
+
+    async def ask(self, question: Question) -> str:
+        """What a command prints. Raises ``ReachError``."""
+        words = question.asked["ssh"]
+        if not reads_only("ssh", words):
+            raise ReachError("not asked", f"`{words}` is not known to read only")
+        try:
+            async with asyncio.timeout(self._limit):
+                return printed(words, *await self.ran(words))
+        except TimeoutError:
+            raise ReachError("late", f"`{words}`: no answer within {self._limit:g} s") from None
+        except (OSError, asyncssh.Error) as error:
+            raise ReachError("lost", f"`{words}`: the connection ended: {told(str(error))}") from None
+
+    async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
+        """Exit status, output and errors of a command, to which a text may be ``given`` as its input.
+
+        Raises ``ReachError`` where the connection ends before the command does.
+        """
+        stdin = asyncssh.DEVNULL if given is None else asyncssh.PIPE
+        process = await self._connections[-1].create_process(words, encoding=None, stdin=stdin)
+        try:
+            if given is not None:
+                with contextlib.suppress(BrokenPipeError):  # the command has ended already, and reads none of it
+                    process.stdin.write(given.encode())
+                    process.stdin.write_eof()
+            out, wrong = await all_of(process.stdout, process.stderr)
+            await process.wait_closed()
+        finally:
+            process.close()
+        status = process.exit_status
+        if status is None and process.exit_signal is None and self._connections[-1].is_closed():
+            raise ReachError("lost", f"`{words}`: the connection ended in the middle of the answer")
+        return 1 if status is None else status, decoded(out), decoded(wrong)
+
+    async def close(self) -> None:
+        """Log out."""
+        await closed(self._connections)

@@ -1,0 +1,101 @@
+"""A device as it is reached: where, by what, as whom. And one protocol for everything that asks."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from typing import Protocol as TypingProtocol
+
+from railweave.live.reach.failure import ReachError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from railweave.model.state.question import Protocol, Question
+
+PORTS: dict[Protocol, int] = {"ssh": 22, "netconf": 830, "eapi": 443, "restconf": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Password:
+    """Where a password is: in a variable of the environment, or in a file that its owner alone can read. It is never printed."""
+
+    kind: str
+    name: str
+
+    def value(self) -> str:
+        """The password. Raises ``ReachError`` where it is missing or empty, or where others could read it."""
+        if self.kind == "env":
+            if (found := os.environ.get(self.name)) is None:
+                raise ReachError("login", f"the environment has no {self.name}", f"export {self.name} first")
+            return self._not_empty(found, f"{self.name} is empty in the environment")
+        try:
+            with open(self.name, encoding="utf-8") as stream:  # noqa: PTH123 - its mode is that of what was opened
+                if stat.S_IMODE(os.fstat(stream.fileno()).st_mode) & 0o077:
+                    raise ReachError("login", f"others may read {self.name}", f"chmod 600 {self.name}")
+                return self._not_empty(stream.read().rstrip("\r\n"), f"{self.name} is empty")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no text"
+            raise ReachError("login", f"cannot read {self.name}: {reason}") from None
+
+    def _not_empty(self, found: str, why: str) -> str:
+        if not found.strip():
+            raise ReachError("login", why, "give it the secret that it is to hold: an empty one would let anybody in")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Snmp:
+    """How a device is asked by SNMP: version 2c by a community, version 3 by a user with two passwords (SHA-256 and AES-128)."""
+
+    community: Password | None = None
+    user: str = ""
+    authentication: Password | None = None
+    privacy: Password | None = None
+    port: int = 161
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How one machine is logged in to. ``key`` is a file; without it the ssh-agent's keys are tried."""
+
+    address: str
+    user: str
+    ports: dict[Protocol, int] = field(default_factory=lambda: dict(PORTS))
+    key: Path | None = None
+    password: Password | None = None
+    known_hosts: Path | None = None
+    certificates: Path | None = None
+    tls: bool = True
+    jump: Way | None = None
+    gnmi: bool = True
+    """Whether it may be subscribed to."""
+    gnmi_port: int | None = None
+    """Where it listens for that; None: where its system usually does."""
+    snmp: Snmp | None = None
+    """How it is asked by SNMP; None: it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A device to ask: its name in the design, the protocols in the order in which they are tried, and the way to it."""
+
+    name: str
+    protocols: tuple[Protocol, ...]
+    way: Way
+    connect_s: float = 10
+    answer_s: float = 60
+
+
+class Transport(TypingProtocol):
+    """An open connection to one device by one protocol."""
+
+    async def ask(self, question: Question) -> str:
+        """The answer to a question. Raises ``ReachError``."""
+        ...
+
+    async def close(self) -> None:
+        """End it; never raises."""
+        ...

@@ -1,0 +1,132 @@
+"""Connections by which a device is changed. ``deploy`` alone opens them; whatever only asks cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import asyncssh
+
+from railweave.errors import RailweaveError
+from railweave.live.reach.failure import ReachError, told
+from railweave.systems.transaction import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from railweave.live.reach.command import Command
+    from railweave.live.reach.netconf import Netconf
+    from railweave.live.reach.ssh import Ssh
+    from railweave.live.reach.target import Protocol as Spoken
+    from railweave.live.reach.target import Target
+    from railweave.live.reach.web import Eapi
+    from railweave.systems.transaction import Session
+
+
+async def opened(target: Target, protocol: Spoken) -> Session:
+    """A connection that may change a device. Raises ``ReachError``, and ``RailweaveError`` where a library is missing."""
+    try:
+        if protocol == "ssh":
+            from railweave.live.reach.ssh import Ssh
+
+            return Shell(await Ssh.opened(target), target.answer_s)
+        if protocol == "netconf":
+            from railweave.live.reach.netconf import Netconf
+
+            return Calls(await Netconf.opened(target))
+        if protocol == "eapi":
+            from railweave.live.reach.web import Eapi
+
+            return Commands(await Eapi.opened(target))
+    except ModuleNotFoundError as error:
+        if error.name not in {"asyncssh", "httpx"}:
+            raise
+        raise RailweaveError(
+            f"changing devices needs {error.name}, which is not installed: pip install 'railweave[live]'"
+        ) from None
+    raise ReachError("not asked", f"nothing is changed by {protocol}")
+
+
+class Shell:
+    """Commands by SSH, or in a namespace of a lab."""
+
+    def __init__(self, inside: Ssh | Command, limit: float = 60) -> None:
+        self._inside = inside
+        self._limit = limit
+
+    async def tell(self, words: str, given: str = "") -> str:
+        """What a command prints. Raises ``RefusedError`` where it fails."""
+        try:
+            async with asyncio.timeout(self._limit):
+                status, answer, wrong = await self._inside.ran(words, given)
+        except TimeoutError:
+            raise ReachError("late", f"`{_first(words)}`: no answer within {self._limit:g} s") from None
+        except (OSError, asyncssh.Error) as error:
+            raise ReachError("lost", f"`{_first(words)}`: the connection ended: {told(str(error))}") from None
+        if status:
+            raise RefusedError(
+                f"`{_first(words)}`: {wrong.strip() or answer.strip()[-300:] or f'exit status {status}'}"
+            )
+        return answer
+
+    async def close(self) -> None:
+        """Log out."""
+        await self._inside.close()
+
+
+class Calls:
+    """Remote procedure calls by NETCONF."""
+
+    def __init__(self, inside: Netconf) -> None:
+        self._inside = inside
+
+    async def tell(self, words: str, given: str = "") -> str:
+        """The reply to a call, or the text in it. Raises ``RefusedError`` where it has an error that is no warning."""
+        from railweave.live.reach.netconf import output
+
+        with _refusals():
+            name = words.lstrip("<").partition(">")[0].partition(" ")[0].rstrip("/")
+            answer = await self._inside.called(words, name)
+        return output(answer) if given == "text" else answer
+
+    async def close(self) -> None:
+        """End the session."""
+        await self._inside.close()
+
+
+class Commands:
+    """Commands by eAPI, in one session from privileged mode on."""
+
+    def __init__(self, inside: Eapi) -> None:
+        self._inside = inside
+
+    async def tell(self, words: str, given: str = "") -> str:
+        """What each line printed, or its JSON, as a JSON list. Raises ``RefusedError`` for one that is refused: those before it were carried out."""
+        from railweave.live.reach.web import shown
+
+        form = "json" if given == "json" else "text"
+        with _refusals():
+            answers = (await self._inside.ran(["enable", *words.splitlines()], form, _first(words)))[1:]
+        return json.dumps(answers if form == "json" else [shown(one) or "" for one in answers])
+
+    async def close(self) -> None:
+        """End it."""
+        await self._inside.close()
+
+
+@contextmanager
+def _refusals() -> Generator[None]:
+    """What a device refuses is told apart from a device that is lost."""
+    try:
+        yield
+    except ReachError as error:
+        if error.kind != "refused":
+            raise
+        raise RefusedError(error.what) from None
+
+
+def _first(words: str) -> str:
+    line = words.strip().partition("\n")[0]
+    return line if len(line) <= 80 else f"{line[:79]}…"

@@ -1,0 +1,102 @@
+"""A running network and how its devices are asked and changed, wherever the network is."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.live.collect.asking import ask_all
+from railweave.live.reach.failure import ReachError
+from railweave.systems import system
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Mapping
+
+    from railweave.live.collect.asking import Open, Outcome
+    from railweave.live.collect.plan import Asked
+    from railweave.live.reach.target import Target
+    from railweave.live.site.protocol import Emulation, Machine
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
+    from railweave.model.state.device_state import DeviceState
+    from railweave.model.state.host_state import HostState
+    from railweave.model.state.question import Question
+    from railweave.systems.transaction import Session, Spoken
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """The devices of a running network and how they are asked.
+
+    - ``configs``: what the switches should run.
+    - ``asked``: devices by name, with their questions.
+    - ``ask_by``: opens a connection that only asks.
+    """
+
+    network: Network
+    configs: dict[str, DeviceConfig]
+    asked: Mapping[str, Asked]
+    ask_by: Open
+    seen: Callable[[DeviceState], DeviceState] = lambda state: state
+    """Takes out of a switch's state what the switch cannot say here, as in a lab."""
+    host_seen: Callable[[HostState], HostState] = lambda state: state
+    """The same for a server's state."""
+    addresses: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Addresses of devices by name, if what a device sends comes from its address."""
+    rarely_s: float = 60.0
+    """Seconds that must pass before a device that is watched is asked again what it is not asked at every interval."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site(Asking):
+    """A running network whose switches, and servers, can be changed too.
+
+    - ``change_by``: opens a connection that may change a device.
+    - ``at_once``, ``attempts``: how many devices are asked at the same time, and how often each.
+    - ``servers``: how servers are reached; ``host_file`` gives the ``host.json`` that a server should have.
+    - ``former``: how a device is reached that the design has no more; None if nothing says so.
+    """
+
+    change_by: Callable[[Target, Spoken], Awaitable[Session]]
+    at_once: int
+    attempts: int
+    servers: Mapping[str, Target]
+    host_file: Callable[[str], str]
+    former: Callable[[str, Spoken], Target | None]
+    remember: Callable[[], None] | None = None
+    """Called when every switch of a lab runs its design: the lab is a lab of this design then."""
+    machine: Callable[[str], Machine] | None = None
+    """The machine of a device, if another release is not installed by the device's system."""
+    emulation: Emulation | None = None
+    """The emulation that a lab is."""
+
+    async def open_to_change(self, device: str, protocol: Spoken) -> Session:
+        """A session that may change a device. Raises ``ReachError``."""
+        if device in self.servers:
+            return await self.change_by(self.servers[device], protocol)
+        target = self.asked[device].target if device in self.asked else self.former(device, protocol)
+        if target is None:
+            fix = "say under `devices:` in access.yaml how it is reached"
+            raise ReachError("not asked", f"the design has no {device} any more: {fix}")
+        return await self.change_by(target, protocol)
+
+    def running(
+        self, names: Collection[str], done: Callable[[Outcome], None]
+    ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+        """The texts of running configurations by device and file name, and the devices that did not answer, with the reason. Nothing is changed."""
+        texts: dict[str, dict[str, str]] = {}
+
+        def keep(device: str, question: Question, answer: str) -> None:
+            changed_by = system(self.asked[device].system).transaction
+            file = changed_by.FILES.get(question.name) if changed_by else None
+            texts.setdefault(device, {})[file or question.file] = answer
+
+        chosen = [self.asked[name].of_configuration() for name in names]
+        outcomes = asyncio.run(
+            ask_all(chosen, keep, at_once=self.at_once, attempts=self.attempts, done=done, open_by=self.ask_by)
+        )
+        silent = {
+            one.device: one.error or "; ".join(one.failed.values()) for one in outcomes if one.status != "answered"
+        }
+        return {name: one for name, one in texts.items() if name not in silent}, silent

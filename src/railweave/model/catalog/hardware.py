@@ -1,0 +1,403 @@
+"""The shape of hardware: switches, NICs, servers and optics, each value with where it comes from.
+
+A ``source`` that begins with ``assumed:`` is not documented; findings that rest on it say so. Users' own hardware files have
+the same shape (docs/hardware.md).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from railweave.model.intent.base import Model
+
+
+class Breakout(Model):
+    """A breakout mode of a port: ``channels`` ports of ``speed_gbps`` each."""
+
+    channels: int
+    speed_gbps: int
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.channels}x{self.speed_gbps}G"
+
+
+class PortGroup(Model):
+    """Physical ports ``first`` to ``first + count - 1`` of one kind."""
+
+    first: int
+    count: int
+    cage: str
+    speed_gbps: int
+    lanes: int
+    breakouts: tuple[Breakout, ...] = ()
+    source: str
+
+    @property
+    def last(self) -> int:
+        """The last physical port of the group."""
+        return self.first + self.count - 1
+
+    def modes(self) -> list[Breakout]:
+        """Every breakout mode of a port, whole first."""
+        return [Breakout(channels=1, speed_gbps=self.speed_gbps, source=self.source), *self.breakouts]
+
+
+def _number(key: object) -> object:
+    """Return a key that is the text of a number as the number: JSON has no other keys, nor has what ``hardware show`` prints."""
+    return int(key) if isinstance(key, str) and key.isdecimal() else key
+
+
+_Number = Annotated[int, BeforeValidator(_number)]
+
+
+class HeadroomTable(Model):
+    """A platform's own PFC headroom: ``rows`` has bytes (``xoff``) by speed, Gb/s, and by length of cable, metres."""
+
+    rows: dict[_Number, dict[_Number, int]]
+    source: str
+
+    def at(self, speed_gbps: int, length_m: float) -> int | None:
+        """Bytes for a length, on the line between its neighbors in the table; None if the table does not list the speed."""
+        row = sorted(self.rows.get(speed_gbps, {}).items())
+        if len(row) <= 1:
+            return row[0][1] if row and length_m <= row[0][0] else None
+        if length_m <= row[0][0]:
+            return row[0][1]
+        place = next((at for at in range(1, len(row)) if length_m <= row[at][0]), len(row) - 1)
+        (before, low), (after, high) = row[place - 1 : place + 1]
+        return math.ceil(low + (high - low) * (length_m - before) / (after - before))
+
+
+class Buffer(Model):
+    """Packet buffer of a switch. ``cell_bytes`` is the allocation unit, ``pipeline_ns`` how long the chip takes to notice and to pause.
+
+    ``headroom`` is what SONiC's platform for the chip has, if that is public.
+    """
+
+    shared_mb: float
+    cell_bytes: int
+    source: str
+    cell_source: str
+    pipeline_ns: float | None = Field(
+        default=None, description="from the last byte that fits to XOFF on the wire; empty: as most chips (assumed)"
+    )
+    pipeline_source: str = ""
+    headroom: HeadroomTable | None = Field(
+        default=None, description="PFC headroom of the platform's own table, by speed and length of cable"
+    )
+
+
+class DedicatedBuffer(Model):
+    """How a switch divides its packet buffer as long as nobody changes it: what ports keep for themselves, and what they share.
+
+    Sizes in KB of 1,024 bytes, on both sides of a switch whose shared pool is the same for ingress and egress.
+    """
+
+    shared_kb: int
+    ingress_kb: int
+    egress_kb: int
+    source: str
+
+    def shared_bytes(self, ingress_percent: int | None, egress_percent: int | None) -> int:
+        """What is shared where dedicated buffers are set to a percentage of their default (None: left as they are)."""
+        freed = [
+            kb * (100 - percent) / 100
+            for kb, percent in ((self.ingress_kb, ingress_percent), (self.egress_kb, egress_percent))
+            if percent is not None
+        ]
+        return round(1024 * (self.shared_kb + sum(freed)))
+
+
+class Limits(Model):
+    """What a switch's silicon can hold. Empty where no source was found."""
+
+    ports: int | None = None
+    ecmp_members: int | None = None
+    ipv6_routes: int | None = None
+    source: str
+
+
+class SonicPlatform(Model):
+    """A switch model as SONiC knows it: the folder of its platform, and what configurations must state themselves.
+
+    ``first_lanes`` holds the first serdes lane of every port, in order; the other lanes of a port follow it.
+    ``pause_reserve_frames`` and ``xon_offset_bytes`` are what the platform's own lossless profiles have.
+    """
+
+    platform: str
+    hwsku: str
+    first_lanes: tuple[int, ...]
+    pause_reserve_frames: int = 2
+    xon_offset_bytes: int
+    source: str
+
+
+class FirstRelease(Model):
+    """The first release of an operating system that runs on a model; empty: no release that has been read does."""
+
+    release: str
+    source: str
+
+
+Lack = Literal["shared-buffer", "pfc-watchdog", "pfc-xon", "pfc-headroom", "dlb", "dscp-ipv6"]
+"""Statements of the sources that a platform may not have: its configuration leaves them out.
+
+``pfc-headroom``: cable lengths, MRUs, classes without loss and paused output queues; PFC goes by accounts there. ``dscp-ipv6``: classifiers
+and rewrite rules for IPv6, whose packets go by those of IPv4 there.
+"""
+
+Ability = Literal["random-spray", "payload-filter", "macsec"]
+"""What few platforms do: spray packets at random, match the first byte of a UDP payload, encrypt links."""
+
+
+class Platform(Model):
+    """How a model differs from the QFX switches that the rest of the catalog is of.
+
+    ``ecn_min_fill`` is the fill level, percent, at which it marks where a fabric file does not say. ``dscp_ipv6_since`` is the release from
+    which classifiers for IPv6 are documented; empty: every release.
+    """
+
+    lacks: tuple[Lack, ...] = ()
+    has: tuple[Ability, ...] = ()
+    ecn_min_fill: int | None = None
+    dscp_ipv6_since: str = ""
+    source: str = ""
+
+
+Need = Literal["equal-lossless-shares", "tunnel-dscp"]
+"""What the configuration of some models must have: the same share of lossless buffers at ingress and egress; statements by
+which a tunnel's header has the DSCP of the packet in it."""
+
+
+class SwitchModel(Model):
+    """A switch model. ``features`` are those that not every model has, ``needs`` what not every model asks for, each with its source.
+
+    ``cards`` is how many ports a line card has, in a chassis; empty: it has no cards.
+    """
+
+    vendor: str
+    asic: str
+    description: str
+    systems: tuple[str, ...]
+    ports: tuple[PortGroup, ...]
+    buffer: Buffer
+    limits: Limits
+    rack_units: int | None = None
+    power_w: int | None = Field(default=None, description="watts that it draws at most")
+    power_source: str = ""
+    tunnels: dict[Literal["type-2", "type-5"], str] = Field(
+        default_factory=dict[Literal["type-2", "type-5"], str],
+        description="EVPN routes by which a published configuration has it as a tunnel endpoint, and which that is",
+    )
+    sonic: SonicPlatform | None = None
+    first_releases: dict[str, FirstRelease] = Field(
+        default_factory=dict[str, FirstRelease],
+        description="first release of an operating system that runs on it, by the system's name; where none is given, any release may",
+    )
+    features: dict[str, str] = Field(default_factory=dict[str, str])
+    needs: dict[Need, str] = Field(default_factory=dict[Need, str])
+    cards: int | None = None
+    platform: Platform = Platform()
+    dedicated: DedicatedBuffer | None = None
+
+    def group_of(self, port: int) -> PortGroup | None:
+        """The port group a physical port belongs to."""
+        return next((group for group in self.ports if group.first <= port <= group.last), None)
+
+
+class FirmwareSetting(Model):
+    """A setting that an adapter keeps in its own flash.
+
+    ``value`` is as the vendor's tool takes it; ``{cnp_dscp}`` and ``{cnp_priority}`` stand for the designed ones. Empty:
+    reported, never changed. ``per_function`` marks one that each PCI function has for itself, ``spraying`` one that is
+    wanted only where the fabric sprays packets.
+    """
+
+    name: str
+    value: str = ""
+    per_function: bool = False
+    spraying: bool = False
+    why: str
+    source: str
+
+
+class JobSetting(Model):
+    """A variable of RCCL jobs over an adapter, in place of the one of the same name that jobs have over any."""
+
+    name: str
+    value: str
+    why: str
+    source: str
+
+
+class NicModel(Model):
+    """A network adapter.
+
+    ``rccl`` are the variables of RCCL jobs that its vendor documents for it.
+    """
+
+    vendor: str
+    description: str
+    speed_gbps: int
+    cage: str
+    driver: str
+    gids: int | None = Field(default=None, description="entries of the GID table of a port")
+    cnp_priority: int = Field(
+        description="802.1p priority that the NIC's own software gives congestion notification packets"
+    )
+    cnp_priority_source: str
+    messages_per_us: float | None = Field(default=None, description="what it takes a microsecond and direction")
+    messages_per_us_source: str = ""
+    clear_to_send_as_notification: str = Field(
+        default="",
+        description="source by which RCCL's clear-to-send messages have the DSCP of congestion notification packets; empty: they have that "
+        "of the data",
+    )
+    rccl: tuple[JobSetting, ...] = ()
+    firmware: tuple[FirmwareSetting, ...] = ()
+    source: str
+
+
+class NicGroup(Model):
+    """NICs of a server that connect to one fabric, in rail order.
+
+    Of NICs with several ``ports`` the names are those of ports: the first ports of all NICs, then the second ports.
+    """
+
+    nic: str
+    names: tuple[str, ...]
+    rdma: tuple[str, ...]
+    rdma_port: int = 1
+    ports: int = Field(
+        default=1,
+        ge=1,
+        le=4,
+        description="ports of each NIC, which collective libraries merge into one device; names and rdma have the first ports "
+        "of all NICs, then the second ones",
+    )
+    further_ports_of: str = Field(
+        default="",
+        description="another set of the server's NICs: these are the ports after its own ports, of the same cards in the same order, "
+        "so that a card is in two fabrics",
+    )
+    per_gpu: bool = Field(
+        default=False, description="they are the GPUs' own, in the same order: one beside each, or one beside several"
+    )
+    source: str
+
+    @property
+    def adapters(self) -> int:
+        """How many NICs there are, whatever their ports."""
+        return len(self.names) // self.ports
+
+    def gpu_of(self, rail: int, gpus: int) -> int:
+        """The GPU, from 0, beside the NIC whose port is on a rail, where the server has so many."""
+        return (rail - 1) % self.adapters * gpus // self.adapters
+
+
+class BiosSetting(Model):
+    """A setting of the server's firmware menu: where it stands, its name and value there, and how to see it from Linux."""
+
+    area: str
+    setting: str
+    value: str
+    note: str = ""
+    verify: str = ""
+
+
+class GpuLinks(Model):
+    """What joins the GPUs of a server: ``gbps`` is what one GPU sends to the others, payload, 10^9 bit/s."""
+
+    name: str
+    gbps: float
+    source: str
+
+
+class ServerModel(Model):
+    """A server model. ``kernel_command_line`` and ``bios`` are what its documents recommend for GPU-to-NIC transfers.
+
+    Storage and headend servers have no GPUs: ``gpus`` is 0, ``gpu`` and ``gpu_vendor`` are empty.
+    """
+
+    description: str
+    gpus: int
+    gpu: str = ""
+    gpu_vendor: Literal["NVIDIA", "AMD", ""] = ""
+    gpu_link: GpuLinks | None = None
+    cpu_vendor: Literal["Intel", "AMD"]
+    kernel_command_line: tuple[str, ...] = ()
+    kernel_command_line_source: str = ""
+    bios: tuple[BiosSetting, ...] = ()
+    bios_source: str = ""
+    nics: dict[str, NicGroup]
+    rack_units: int | None = None
+    power_w: int | None = Field(default=None, description="watts that it draws at most")
+    power_source: str = ""
+    source: str
+
+    def card(self, kind: str, rail: int) -> tuple[str, int]:
+        """What tells the card apart that a NIC, or port, of a set is on: the set of the card's first port, and its place there from 0."""
+        group = self.nics[kind]
+        return group.further_ports_of or kind, (rail - 1) % group.adapters
+
+    def own_ports(self, kind: str) -> range | None:
+        """Which ports of its cards a set has, from 1; None where no other set has ports of them."""
+        group = self.nics[kind]
+        before = self.nics[group.further_ports_of].ports if group.further_ports_of else 0
+        if not before and all(one.further_ports_of != kind for one in self.nics.values()):
+            return None
+        return range(before + 1, before + group.ports + 1)
+
+
+class Optic(Model):
+    """A pluggable or a cable assembly, by what it joins and how far it reaches."""
+
+    description: str
+    cages: tuple[str, ...]
+    speed_gbps: int
+    channels: int = 1
+    reach_m: float
+    media: str
+    kind: str
+    pmd: str = Field(default="", description="of its links: SR, DR, FR or ZR; the same at both ends of a link")
+    part: str = Field(default="", description="one that can be ordered")
+    connector: str = Field(default="", description="of one link")
+    fibres: int | None = Field(default=None, description="that one link uses")
+    power_w: float | None = Field(
+        default=None, description="watts that a module draws at most; of an assembly both its ends"
+    )
+    power_source: str = ""
+    fibre: str = Field(default="", description="grade and polarity of the cable, as the module's maker asks for it")
+    source: str
+
+    @property
+    def copper(self) -> bool:
+        """Return whether this is a copper cable, over which both ends train their links (IEEE 802.3, clauses 136 and 162: PMD control function)."""
+        return self.kind == "dac" or "copper" in self.media.lower()
+
+
+class Hardware(Model):
+    """Models of hardware by name, such as those that users describe themselves (docs/hardware.md)."""
+
+    switches: dict[str, SwitchModel] = Field(default_factory=dict[str, SwitchModel])
+    nics: dict[str, NicModel] = Field(default_factory=dict[str, NicModel])
+    servers: dict[str, ServerModel] = Field(default_factory=dict[str, ServerModel])
+    optics: dict[str, Optic] = Field(default_factory=dict[str, Optic])
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no model at all."""
+        return not (self.switches or self.nics or self.servers or self.optics)
+
+    def with_more(self, other: Hardware) -> Hardware:
+        """The models of both; of two with one name those of ``other``."""
+        return Hardware.model_construct(
+            switches={**self.switches, **other.switches},
+            nics={**self.nics, **other.nics},
+            servers={**self.servers, **other.servers},
+            optics={**self.optics, **other.optics},
+        )

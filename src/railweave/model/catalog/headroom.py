@@ -1,0 +1,122 @@
+"""PFC headroom of one port, from the physics of its link and the cells of its switch.
+
+The arithmetic is that of SONiC's buffer manager (sonic-net/sonic-swss, ``cfgmgr/buffer_headroom_mellanox.lua``): what is on the cable both
+ways, what the peer sends until it stops (IEEE 802.3, 31B.3.7), what is in the switch's own pipeline, a packet that has just begun at each end,
+and the cells that all this takes. With 64-byte packets it gives, cell by cell, how Broadcom's tables for SONiC grow with the cable:
+84 bytes of wire a cell of 254.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.catalog.models import Catalog
+
+GAP_BYTES = 20
+"""Preamble and gap between packets (IEEE 802.3, 4.2.3.2 and 4.4.2): on the wire, never in a buffer."""
+SMALLEST_BYTES = 64
+"""The smallest Ethernet frame (IEEE 802.3, 4.2.3.3)."""
+
+
+@dataclass(frozen=True)
+class PortHeadroom:
+    """Headroom that one port and priority needs after it sends PFC XOFF.
+
+    ``response_bytes`` and ``pipeline_bytes`` are bytes of wire that arrive at full rate. ``table_bytes`` is what the
+    platform's own table has for the speed and length; None if none is public.
+    """
+
+    speed_gbps: int
+    length_m: float
+    mtu_bytes: int
+    cell_bytes: int
+    response_bytes: float
+    pipeline_bytes: float
+    table_bytes: int | None
+    metre_bytes: float
+    """Bytes of wire that one more metre of cable adds."""
+
+    @property
+    def flight_bytes(self) -> float:
+        """Bytes of wire that the cable holds both ways."""
+        return self.metre_bytes * self.length_m
+
+    @property
+    def wire_bytes(self) -> float:
+        """Bytes of wire that arrive at full rate until the peer is silent."""
+        return self.flight_bytes + self.response_bytes + self.pipeline_bytes
+
+    @property
+    def packet_bytes(self) -> int:
+        """Bytes of buffer that a packet of the MTU takes, in whole cells."""
+        return -(-self.mtu_bytes // self.cell_bytes) * self.cell_bytes
+
+    @property
+    def per_metre(self) -> float:
+        """Bytes of buffer that one more metre of cable adds to ``need_bytes``."""
+        return self.metre_bytes * self.packet_bytes / (self.mtu_bytes + GAP_BYTES)
+
+    @cached_property
+    def need_bytes(self) -> int:
+        """Bytes of buffer that packets of the MTU fill: what a pool of headroom must hold for every port at once."""
+        filled = self.wire_bytes * self.packet_bytes / (self.mtu_bytes + GAP_BYTES)
+        return round(filled) + 2 * self.packet_bytes
+
+    @property
+    def smallest_bytes(self) -> int:
+        """Bytes of buffer if only packets of 64 bytes arrive, each in a cell of its own.
+
+        The switch's own packet holds XOFF up, while small ones arrive; the peer ends the one that it has begun.
+        """
+        wire = self.wire_bytes + self.mtu_bytes + GAP_BYTES
+        cells = -(-self.cells_of_smallest * wire // (SMALLEST_BYTES + GAP_BYTES))
+        return int(cells) * self.cell_bytes + self.packet_bytes
+
+    @property
+    def cells_of_smallest(self) -> int:
+        """Cells that a packet of 64 bytes takes."""
+        return -(-SMALLEST_BYTES // self.cell_bytes)
+
+    @cached_property
+    def limit_bytes(self) -> int:
+        """The most that the port may take: the worst case by arithmetic or the platform's own table, the larger of them."""
+        need = (
+            -(-self.need_bytes // self.cell_bytes) * self.cell_bytes
+        )  # more than small packets, if a cell holds just one
+        return max(need, self.smallest_bytes, self.table_bytes or 0)
+
+    @property
+    def words(self) -> str:
+        """The arithmetic in words."""
+        cells = self.packet_bytes // self.cell_bytes
+        table = "" if self.table_bytes is None else f", {self.table_bytes:,} by the platform's table"
+        return (
+            f"{self.need_bytes:,} bytes each = cable {self.flight_bytes:,.0f} + peer {self.response_bytes:,.0f} + pipeline "
+            f"{self.pipeline_bytes:,.0f} bytes of wire, in packets of {self.mtu_bytes} ({cells} cells of {self.cell_bytes}), and two packets; "
+            f"at most {self.limit_bytes:,}: {self.smallest_bytes:,} in packets of {SMALLEST_BYTES}{table}"
+        )
+
+
+def port_headroom(
+    catalog: Catalog, model: SwitchModel, length_m: float, speed_gbps: int, mtu_bytes: int
+) -> PortHeadroom:
+    """Work out the headroom of a port: by speed, cable, MTU, and the chip's cells, pipeline and public table."""
+    physics, buffer = catalog.physics, model.buffer
+    per_s = speed_gbps * 1e9 / 8
+    metre = 2 * per_s / (physics.velocity_factor * physics.light_m_per_s)
+    pipeline_ns = physics.pipeline_ns if buffer.pipeline_ns is None else buffer.pipeline_ns
+    table = buffer.headroom.at(speed_gbps, length_m) if buffer.headroom else None
+    return PortHeadroom(
+        speed_gbps=speed_gbps,
+        length_m=length_m,
+        mtu_bytes=mtu_bytes,
+        cell_bytes=buffer.cell_bytes,
+        response_bytes=physics.response_bytes(speed_gbps),
+        pipeline_bytes=pipeline_ns * per_s / 1e9,
+        table_bytes=None if table is None else -(-table // buffer.cell_bytes) * buffer.cell_bytes,
+        metre_bytes=metre,
+    )

@@ -1,0 +1,91 @@
+"""The catalog as one value: hardware, operating systems and the limits of hosts and physics."""
+
+from __future__ import annotations
+
+from pydantic import model_validator
+
+from railweave.model.catalog.hardware import Hardware, NicModel, Optic, ServerModel, SwitchModel
+from railweave.model.catalog.systems import System, release_key
+from railweave.model.intent.base import Model
+
+QUANTUM_BYTES = 64
+"""A pause quantum: 512 bits (IEEE 802.3, 31B.2)."""
+
+
+class Kernel(Model):
+    """Limits of Linux hosts and of the protocols between them and the leaf."""
+
+    max_addresses: int
+    max_addresses_source: str
+    neighbor_gc_thresh: tuple[int, int, int]
+    neighbor_gc_thresh_source: str
+    rt_table_first: int
+    rt_table_last: int
+    rt_table_source: str
+    ra_header_bytes: int
+    ra_prefix_option_bytes: int
+    ra_source: str
+    ifname_length: int
+    ifname_source: str
+
+
+class Physics(Model):
+    """Propagation and pause response, for headroom arithmetic.
+
+    ``response_quanta`` is by speed, Gb/s: quanta of 512 bits within which a peer stops. ``pipeline_ns`` is of chips that say nothing of theirs.
+    """
+
+    velocity_factor: float
+    light_m_per_s: float
+    response_quanta: dict[int, int]
+    pipeline_ns: float
+    source: str
+
+    def response_bytes(self, speed_gbps: int) -> float:
+        """Bytes that a peer sends until it stops; of a speed that is not listed, those of the next higher, or as long as the highest takes."""
+        speeds = sorted(self.response_quanta)
+        speed = next((one for one in speeds if one >= speed_gbps), speeds[-1])
+        return self.response_quanta[speed] * QUANTUM_BYTES * max(1.0, speed_gbps / speed)
+
+
+class Catalog(Model):
+    """Everything the catalog holds, by name. ``own`` are the models among it that are not the package's."""
+
+    switches: dict[str, SwitchModel]
+    systems: dict[str, System]
+    nics: dict[str, NicModel]
+    servers: dict[str, ServerModel]
+    optics: dict[str, Optic]
+    kernel: Kernel
+    physics: Physics
+    own: Hardware = Hardware()
+
+    def release_of(self, nos: str, model: str) -> str:
+        """Return the release of an operating system that a switch model has by default: the system's, or a newer one that the model needs."""
+        system, switch = self.systems[nos], self.switches.get(model)
+        first = switch.first_releases.get(nos) if switch else None
+        return max(system.release, first.release if first else "", key=release_key)
+
+    def with_hardware(self, more: Hardware) -> Catalog:
+        """The catalog with more models; of two with one name the one that is added."""
+        if more.empty:
+            return self
+        own = self.own.with_more(more)
+        return self.model_copy(
+            update={
+                "switches": {**self.switches, **more.switches},
+                "nics": {**self.nics, **more.nics},
+                "servers": {**self.servers, **more.servers},
+                "optics": {**self.optics, **more.optics},
+                "own": own,
+            }
+        )
+
+    @model_validator(mode="after")
+    def _runs_on(self) -> Catalog:
+        """A model runs what it names, and what names it."""
+        for name, model in self.switches.items():
+            more = [nos for nos, system in self.systems.items() if name in system.runs_on and nos not in model.systems]
+            if more:
+                self.switches[name] = model.model_copy(update={"systems": (*model.systems, *more)})
+        return self

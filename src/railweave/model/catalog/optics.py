@@ -1,0 +1,76 @@
+"""Which optics fit a port, which can be at the two ends of a link, and which make modules that are joined of one kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.model.catalog.hardware import Optic
+    from railweave.model.catalog.models import Catalog
+
+Module = tuple[str, str | int]
+"""The device and the place of a pluggable: the physical port, or the NIC."""
+
+
+class Need(NamedTuple):
+    """What an end asks of its optic; ``asked`` is one that the file names."""
+
+    cage: str
+    channels: int
+    speed_gbps: int
+    length_m: float
+    asked: str | None
+
+
+def fitting(
+    catalog: Catalog, cage: str, channels: int, speed_gbps: int, length_m: float, *, copper: bool
+) -> list[tuple[float, str]]:
+    """What goes into a port and reaches far enough: reach in metres, and name in the catalog."""
+    return [
+        (optic.reach_m, name)
+        for name, optic in catalog.optics.items()
+        if _fits(optic, cage, channels, speed_gbps) and optic.reach_m >= length_m and (copper or not optic.copper)
+    ]
+
+
+def _fits(optic: Optic, cage: str, channels: int, speed_gbps: int) -> bool:
+    return cage in optic.cages and optic.channels == channels and optic.speed_gbps == speed_gbps
+
+
+def joins(one: Optic | None, other: Optic | None) -> bool:
+    """Whether a link can have these at its ends; of what the catalog does not have nothing is known."""
+    if one is None or other is None:
+        return True
+    return _kind(one) == _kind(other) if one.pmd and other.pmd else one.media == other.media
+
+
+def of_one_kind(catalog: Catalog, ends: Iterable[tuple[Module, Need]]) -> dict[Module, str]:
+    """Optics of one kind for all modules; empty where there is no such kind."""
+    known = catalog.optics
+    by_module: dict[Module, dict[str, list[tuple[float, str]]]] = {}
+    for place, need in ends:
+        fits = fitting(catalog, *need[:4], copper=False)
+        if need.asked is not None:
+            fits = [(known[need.asked].reach_m, need.asked)]
+        kinds: dict[str, list[tuple[float, str]]] = {}
+        for reach, name in fits:
+            kinds.setdefault(_kind(known[name]), []).append((reach, name))
+        before = by_module.get(place, kinds)
+        by_module[place] = {
+            kind: both for kind in kinds if (both := [one for one in before.get(kind, []) if one in kinds[kind]])
+        }
+    sums = [
+        (sum(min(kinds[kind])[0] for kinds in by_module.values()), kind)
+        for kind in next(iter(by_module.values()))
+        if all(kind in kinds for kinds in by_module.values())
+    ]
+    if not sums:
+        return {}
+    best = min(sums)[1]
+    return {place: min(kinds[best])[1] for place, kinds in by_module.items()}
+
+
+def _kind(optic: Optic) -> str:
+    return optic.pmd or optic.media

@@ -1,0 +1,61 @@
+"""Servers with as many GPUs and NICs as a fabric file says, whatever their model has."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog.hardware import Hardware, ServerModel
+
+if TYPE_CHECKING:
+    from railweave.model.catalog.models import Catalog
+    from railweave.model.intent.fabric import FabricFile
+
+GROUP = "gpu"
+"""The NICs of a server model that are its GPUs' own."""
+
+
+def shaped(spec: FabricFile, known: Catalog) -> tuple[FabricFile, Hardware]:
+    """The file with each group that gives ``gpus`` or ``gpu_nics`` naming a model of that shape, and these models.
+
+    A group whose model is unknown, or has no NICs for GPUs, is left as it is: design says so.
+    """
+    made: dict[str, ServerModel] = {}
+    groups = list(spec.servers)
+    for place, group in enumerate(groups):
+        model = known.servers.get(group.model)
+        if (group.gpus is None and group.gpu_nics is None) or model is None or GROUP not in model.nics:
+            continue
+        name, own = with_shape(group.model, model, group.gpus, group.gpu_nics)
+        made[name] = own
+        groups[place] = group.model_copy(update={"model": name})
+    return spec.model_copy(update={"servers": tuple(groups)}), Hardware(servers=made)
+
+
+def with_shape(name: str, model: ServerModel, gpus: int | None, nics: int | None) -> tuple[str, ServerModel]:
+    """A model with so many GPUs and NICs of theirs, and its name: ``dgx-h200-8x4``. Raises ``KeyError`` without such NICs."""
+    group = model.nics[GROUP]
+    count = group.adapters if nics is None else nics
+    taken = [device for one in model.nics.values() for device in one.rdma]
+    names, rdma = list[str](), list[str]()
+    for first in range(0, len(group.names), group.adapters):  # the first ports of all NICs, then the second ones
+        last = first + min(count, group.adapters)
+        names += group.names[first:last]
+        rdma += group.rdma[first:last]
+        for _ in range(count - group.adapters):
+            known = [name for one in model.nics.values() for name in one.names]
+            names.append(_next(group.names[first], [*names, *known]))
+            rdma.append(_next(group.rdma[first], [*rdma, *taken]))
+    own = group.model_copy(update={"names": tuple(names), "rdma": tuple(rdma)})
+    more = {"gpus": model.gpus if gpus is None else gpus, "nics": {**model.nics, GROUP: own}}
+    return f"{name}-{more['gpus']}x{count}", model.model_copy(update=more)
+
+
+def _next(first: str, taken: list[str]) -> str:
+    """A name like the first, with a number that no other has."""
+    number = re.search(r"\d+(?=\D*$)", first)
+    head, tail = (first[: number.start()], first[number.end() :]) if number else (first, "")
+    place = int(number[0]) if number else 0
+    while f"{head}{place}{tail}" in taken:
+        place += 1
+    return f"{head}{place}{tail}"

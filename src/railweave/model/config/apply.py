@@ -1,0 +1,69 @@
+"""Carry out a change on a tree: what the device holds afterwards; and single statements of a tree, taken out and put together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from railweave.model.config.tree import Name, Node, Step
+
+
+def apply(nodes: Sequence[Node], steps: Sequence[Step]) -> tuple[Node, ...]:
+    """The statements at the top after the steps. Raises ``KeyError`` where a step names a statement that is not there."""
+    result = tuple(nodes)
+    for step in steps:
+        result = _below(result, step.above, step)
+    return result
+
+
+def _below(nodes: tuple[Node, ...], above: tuple[Name, ...], step: Step) -> tuple[Node, ...]:
+    if not above:
+        return _siblings(nodes, step)
+    at = _index(nodes, above[0])
+    inner = _below(nodes[at].children or (), above[1:], step)
+    return (*nodes[:at], replace(nodes[at], children=inner), *nodes[at + 1 :])
+
+
+def _siblings(nodes: tuple[Node, ...], step: Step) -> tuple[Node, ...]:
+    if step.kind == "add":
+        return (*nodes, step.node)
+    at = _index(nodes, step.node.name)
+    rest = (*nodes[:at], *nodes[at + 1 :])
+    if step.kind == "remove":
+        return rest
+    if step.kind == "replace":
+        changed = replace(nodes[at], values=step.node.values, listed=step.node.listed)
+        return (*nodes[:at], changed, *nodes[at + 1 :])
+    to = _index(rest, step.before)
+    return (*rest[:to], nodes[at], *rest[to:])
+
+
+def _index(nodes: tuple[Node, ...], name: Name) -> int:
+    for at, one in enumerate(nodes):
+        if one.name == name:
+            return at
+    raise KeyError(" ".join(name))
+
+
+def alone(node: Node, above: Sequence[Name], nodes: Sequence[Node]) -> Node:
+    """A statement with those it stands in, and nothing else of them. ``above`` names them from the top of ``nodes`` down.
+
+    Raises ``StopIteration`` where one of them is not there.
+    """
+    if not above:
+        return node
+    parent = next(one for one in nodes if one.name == above[0])
+    return replace(parent, children=(alone(node, above[1:], parent.children or ()),))
+
+
+def merged(nodes: Iterable[Node]) -> list[Node]:
+    """Statements below the same parents as one tree, as ``alone`` takes them out one by one."""
+    found: dict[Name, Node] = {}
+    for one in nodes:
+        there = found.get(one.name)
+        both = None if there is None or there.children is None else [*there.children, *(one.children or ())]
+        found[one.name] = one if there is None or both is None else replace(there, children=tuple(merged(both)))
+    return list(found.values())

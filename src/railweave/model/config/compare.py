@@ -1,0 +1,181 @@
+"""Compare two configurations of one file: the steps from one to the other, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.model.config.secret import alike
+from railweave.model.config.tree import Disruption, Node, Step, disrupted, path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.model.config.tree import Command, ConfigTree, Name, Refusal
+
+
+@dataclass(frozen=True)
+class Change:
+    """What turns one tree into another, in order: what is removed, then what is set, then what moves.
+
+    ``back`` are the steps of the way back. ``not_compared`` names statements in which a secret's reference stands against a
+    value: they are neither equal nor different, and no step touches them.
+    """
+
+    tree: ConfigTree
+    """What stands afterwards: its commands these are."""
+    steps: tuple[Step, ...] = ()
+    back: tuple[Step, ...] = ()
+    not_compared: tuple[str, ...] = ()
+    before: ConfigTree | None = None
+    """What stands before, and after the way back."""
+
+    def __bool__(self) -> bool:
+        return bool(self.steps)
+
+    @property
+    def commands(self) -> list[Command]:
+        """The commands that make the change on the system."""
+        return self.tree.commands(self.steps)
+
+    @property
+    def inverse(self) -> Change:
+        """The change that undoes this one."""
+        return Change(self.before or self.tree, self.back, self.steps, self.not_compared, self.tree)
+
+    @property
+    def refused(self) -> Sequence[Refusal]:
+        """The steps that the system would refuse as commands, with what to do instead. What stands before says which system it is."""
+        return (self.before or self.tree).refused(self.steps)
+
+    @property
+    def disrupts(self) -> list[tuple[Step, Disruption]]:
+        """What each step disrupts, with the reason; what is refused disrupts everything, for it takes a restart."""
+        before = self.before.nodes if self.before else ()
+        found = [(step, row) for step in self.steps for row in disrupted(step, self.tree.disruptions, before)]
+        rows = [
+            (one.step, Disruption(one.step.path, "everything", f"{one.why}; {one.instead}", one.source))
+            for one in self.refused
+        ]
+        return [*found, *rows]
+
+
+def compare(old: ConfigTree, new: ConfigTree) -> Change:
+    """What turns ``old`` into ``new``; both are trees of the same file."""
+    forward, back = _Walk(new.keeps_empty), _Walk(new.keeps_empty)
+    forward.siblings(old.nodes, new.nodes)
+    if forward.steps:
+        back.siblings(new.nodes, old.nodes)
+    return Change(new, forward.steps, back.steps, tuple(forward.not_compared), old)
+
+
+@dataclass
+class _Walk:
+    keeps_empty: bool
+    removed: list[Step] = field(default_factory=list[Step])
+    put: list[Step] = field(default_factory=list[Step])
+    moved: list[Step] = field(default_factory=list[Step])
+    not_compared: list[str] = field(default_factory=list[str])
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return (*self.removed, *self.put, *self.moved)
+
+    def siblings(
+        self,
+        old: Sequence[Node],
+        new: Sequence[Node],
+        above: tuple[Name, ...] = (),
+        places: tuple[tuple[int, ...], tuple[int, ...]] = ((), ()),
+    ) -> bool:
+        """Compare statements below one parent. Whether any must move."""
+        before = {one.name: (at, one) for at, one in enumerate(old)}
+        after = {one.name: (at, one) for at, one in enumerate(new)}
+        gone = [one for name, one in before.items() if name not in after]
+        come = [one for name, one in after.items() if name not in before]
+        if gone and come:
+            self._pair_by_secret(gone, come, above)
+        leaving = {one.name for _, one in gone}
+        anew: set[Name] = set()
+        for name, (at, one) in before.items():
+            if name in leaving:
+                self.removed.append(Step("remove", above, one, (*places[0], at)))
+            elif name in after:
+                to, other = after[name]
+                if self._one(one, other, above, ((*places[0], at), (*places[1], to))):
+                    anew.add(name)
+        self.put += [Step("add", above, one, (*places[1], at)) for at, one in come]
+        found = _moves(old, new, anew)
+        for name, next_name in found:
+            at, one = after[name]
+            self.moved.append(Step("move", above, one, (*places[1], at), before=next_name))
+        return bool(found)
+
+    def _one(
+        self, old: Node, new: Node, above: tuple[Name, ...], places: tuple[tuple[int, ...], tuple[int, ...]]
+    ) -> bool:
+        """Compare a statement with what it becomes. Whether it is removed and given anew."""
+        if old == new:
+            return False
+        here, inner = (*above, new.name), _Walk(self.keeps_empty)
+        if (old.values, old.listed) != (new.values, new.listed):
+            pairs = list(zip(old.values, new.values, strict=False))
+            same = [alike(one, other) for one, other in pairs]
+            if old.listed != new.listed or len(old.values) != len(new.values) or False in same:
+                if new.anew or old.anew or not (old.values and new.values):
+                    return self._anew(old, new, above, places)
+                inner.put.append(Step("replace", above, new, places[1], old=old))
+            else:
+                inner.not_compared.append(path(here))
+        one, other = old.children or (), new.children or ()
+        if bool(one) != bool(other) and not self.keeps_empty:
+            return self._anew(old, new, above, places)
+        if inner.siblings(one, other, here, places) and new.anew:
+            return self._anew(old, new, above, places)
+        self.removed += inner.removed
+        self.put += inner.put
+        self.moved += inner.moved
+        self.not_compared += inner.not_compared
+        return False
+
+    def _anew(
+        self, old: Node, new: Node, above: tuple[Name, ...], places: tuple[tuple[int, ...], tuple[int, ...]]
+    ) -> bool:
+        self.removed.append(Step("remove", above, old, places[0]))
+        self.put.append(Step("add", above, new, places[1]))
+        return True
+
+    def _pair_by_secret(
+        self, gone: list[tuple[int, Node]], come: list[tuple[int, Node]], above: tuple[Name, ...]
+    ) -> None:
+        """Take out what differs only by a value in the place of a secret."""
+        for left in list(gone):
+            for right in list(come):
+                if not left[1].children and not right[1].children and _unknown(left[1].name, right[1].name):
+                    gone.remove(left)
+                    come.remove(right)
+                    self.not_compared.append(path((*above, right[1].name)))
+                    break
+
+
+def _unknown(one: Name, other: Name) -> bool:
+    return any("<secret:" in word for word in (*one, *other)) and alike(" ".join(one), " ".join(other)) is None
+
+
+def _moves(old: Sequence[Node], new: Sequence[Node], anew: set[Name]) -> list[tuple[Name, Name]]:
+    """What must move, and before which sibling, after ``anew`` was given again and what is new was added, at the end."""
+    wanted = [one.name for one in new if one.ordered]
+    if not wanted:
+        return []
+    known = set(wanted)
+    stood = [one.name for one in old if one.name in known]
+    result = [name for name in stood if name not in anew] + [name for name in stood if name in anew]
+    standing = set(stood)
+    result += [name for name in wanted if name not in standing]
+    found: list[tuple[Name, Name]] = []
+    for place, name in enumerate(wanted):
+        if result[place] != name:
+            found.append((name, result[place]))
+            result.remove(name)
+            result.insert(place, name)
+    return found

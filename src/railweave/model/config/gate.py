@@ -1,0 +1,403 @@
+"""The gate: text of devices enters files that are shared only through it, without its secrets.
+
+A device's text is a document of JSON or XML, statements in braces, or lines; ``secret_words`` says which words of a statement are
+secrets. In the place of a secret stands ``<hidden>``, or ``<hidden:NAME>`` where equal secrets must stay equal and different ones
+different; nothing takes either for a value. ``named`` makes references of the latter when a statement is taken into the fabric file.
+Everything else of a text stays as it was, and on its line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.model.config.secret import HIDDEN
+from railweave.model.config.secret_words import INSIDE, SHAPE, STEMS, secret_words
+from railweave.reading import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    Replace = Callable[[Sequence[str], str], str]
+    """The text that replaces a secret, by the words before it and its value."""
+    Edit = tuple[int, int, str]
+
+_HIDDEN_NAME = re.compile(r"<hidden:([^<>\s]+)>")
+_STANDS_FOR = re.compile(r'"?(?:<secret:[^<>]*>|<hidden(?:[-:][^<>\s]*)?>|&lt;(?:secret|hidden)[^<>]*&gt;)"?')
+"""A text that has already replaced a secret."""
+_UNNAMED = re.compile(r'"?<hidden(?:-\d+)?>"?')
+_KEY_MATERIAL = re.compile(
+    r"(?:-----BEGIN (?!(?:[A-Z0-9]+ )*PUBLIC KEY)[A-Z0-9 ]{1,40}-----(?:(?!-----BEGIN )[\s\S])*?(?:-----END [A-Z0-9 ]{1,40}-----(?:\s|\\n)*|\Z))+"
+)
+"""Keys and certificates in PEM (RFC 7468); of one without its end, all that follows."""
+_SPACE = re.compile(r"(?:\s|\\n|\\r)*")
+_WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]\S*|"')
+_TOKEN = re.compile(r'/\*[\s\S]*?\*/|\#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]]|[^\s{};\[\]"]+|"')
+_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_TAG = re.compile(
+    r"<((?:[\w-]+:)?([\w.-]+))(?:\s[^<>]{0,200})?>\s*([^<>]+?)\s*</\1>|<((?:[\w-]+:)?([\w.-]+))(?:\s[^<>]{0,200})?(/?)>|</[\w:.-]+>"
+)
+_SECRET_MARK = "SECRET-DATA"  # noqa: S105 - Junos writes it behind every statement with a secret
+_BANNER = re.compile(r"banner (?:login|motd|exec)\s*$")
+_JSON_KEY = re.compile(
+    r"(?i)(?:.*[-_.])?(?:passwd|password|passkey|passphrase|secret|psk|cak|token|credential|bindpw|apikey"
+    r"|(?:auth|authentication|privacy|priv|private|shared|api|access|secret|encryption|md|digest|server)[-_]?key|key[-_]?string)"
+    r"(?:[-_]?(?:hash|hashed|encrypted|value|data))?|snmp[-_]community"
+)
+"""Keys of JSON whose value is a secret, whatever it is."""
+_KEY_FILE = re.compile(r"/(?:[\w.-]+/)+[\w.-]+\.(?:key|pem|cer|crt)")
+"""Words for the place of a key, which is not the key."""
+_COMMUNITIES = "SNMP_COMMUNITY"
+"""A table of SONiC whose keys are secrets."""
+
+
+def gated(text: str, replace: Replace) -> str:
+    """A text with what ``replace`` gives in the place of each secret."""
+    if not (STEMS.search(text) or "-----BEGIN " in text):
+        return text
+    begun = text.lstrip()[:1]
+    if begun in {"{", "["}:
+        edited = _edited(text, _json(text, replace))
+        try:
+            parse_json(text)
+        except ValueError:
+            text = (
+                edited  # a part of a document, or none: what has its form is without secrets, the rest is read as lines
+            )
+        else:
+            return edited
+    text = _without_key_material(text, replace)
+    if begun == "<" and re.match(r"\s*<[?!/\w]", text):
+        return _edited(text, _xml(text, replace))
+    braces = re.search(r"\{[ \t]*(?:##[^\n]*)?$", text, re.MULTILINE) and re.search(
+        r";[ \t]*(?:##[^\n]*)?$", text, re.MULTILINE
+    )
+    return _edited(text, _braces(text, replace) if braces else _lines(text, replace))
+
+
+def redacted(text: str) -> str:
+    """A text with ``<hidden>`` in the place of each secret; keys of a table that would become one are numbered."""
+    communities: dict[str, str] = {}
+
+    def replace(place: Sequence[str], value: str) -> str:
+        if tuple(place) != (_COMMUNITIES,):
+            return HIDDEN
+        return communities.setdefault(value, f"<hidden-{len(communities) + 1}>")
+
+    text = gated(text, lambda _place, value: value if _STANDS_FOR.fullmatch(value) else replace(_place, value))
+    return text.replace("<hidden-1>", HIDDEN) if len(communities) == 1 else text
+
+
+def hidden(statement: str) -> str:
+    """Statements for people to read, each on its line with what it stands in, without the values of secrets."""
+
+    def replace(_place: Sequence[str], value: str) -> str:
+        return value if _STANDS_FOR.fullmatch(value) else HIDDEN
+
+    return "\n".join(
+        _edited(line, _words(_spans(line, 0), (), replace, lines=False)) if STEMS.search(line) else line
+        for line in _without_key_material(statement, replace).split("\n")
+    )
+
+
+@dataclass
+class Gate:
+    """The gate that replaces secrets in the texts of a network's devices: the same value in the same place has one name everywhere.
+
+    A value that a capture has hidden already is taken to be the same on every device: the operator gives it, and sees its name.
+    """
+
+    _names: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    _taken: set[str] = field(default_factory=set[str])
+
+    def text(self, device: str, text: str) -> str:
+        """A text of a device with ``<hidden:NAME>`` in the place of each secret; references stay."""
+
+        def replace(place: Sequence[str], value: str) -> str:
+            if _STANDS_FOR.fullmatch(value) and not _UNNAMED.fullmatch(value):
+                return value
+            where = _slug(place)
+            key = (where, value.strip('"'))
+            if key not in self._names:
+                self._names[key] = self._new(where, device)
+            return f"<hidden:{self._names[key]}>"
+
+        return gated(text, replace)
+
+    def _new(self, where: str, device: str) -> str:
+        """A name that is not taken: of the place, with the device where the place has another value already."""
+        name = where
+        if name in self._taken:
+            name = base = f"{_slug((device,))}/{where}"[:120]
+            number = 1
+            while name in self._taken:
+                number += 1
+                name = f"{base}-{number}"
+        self._taken.add(name)
+        return name
+
+
+def named(text: str) -> str:
+    """A text of the gate as it stands in a fabric file: each hidden secret is a reference, ``<secret:NAME>``."""
+    return _HIDDEN_NAME.sub(r"<secret:\1>", text)
+
+
+def _slug(place: Sequence[str]) -> str:
+    words = [re.sub(r"[^A-Za-z0-9_.:@]+", "-", one).strip("-") for one in place]
+    return "-".join(one for one in words if one)[-100:].strip("-") or "secret"
+
+
+def _edited(text: str, edits: Iterable[Edit]) -> str:
+    """The text with each span replaced; what has several lines leaves as many, so that all else stays on its own."""
+    parts: list[str] = []
+    at = 0
+    for start, end, by in sorted(edits):
+        parts += [text[at:start], by, "\n" * text.count("\n", start, end)]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _without_key_material(text: str, replace: Replace) -> str:
+    """The text without keys and certificates, each with the quotation marks around it, and as many lines as before."""
+    if "-----BEGIN " not in text:
+        return text
+
+    def edits() -> Iterator[Edit]:
+        for found in _KEY_MATERIAL.finditer(text):
+            start, end = found.start(), found.start() + len(found[0].rstrip())
+            before = re.search(r'"(?:\s|\\n|\\r)*$', text[max(0, start - 200) : start])
+            after = _SPACE.match(text, end)
+            behind = after.end() if after else end
+            if before and text[behind : behind + 1] == '"':
+                start, end = start - len(before[0]), behind + 1
+            line = text[text.rfind("\n", 0, start) + 1 : start]
+            yield start, end, replace(line.split()[-3:], text[start:end])
+
+    return _edited(text, list(edits()))
+
+
+def _spans(text: str, at: int) -> list[tuple[str, int, int]]:
+    """The words of a statement, which begins at a place of the text it is in, each with its span."""
+    return [(one[0], one.start() + at, one.end() + at) for one in _WORD.finditer(text) if one[0] != "/"]
+
+
+def _words(
+    spans: Sequence[tuple[str, int, int]], above: Sequence[str], replace: Replace, *, lines: bool
+) -> Iterator[Edit]:
+    words = [*above, *(word for word, _, _ in spans)]
+    base = len(above)
+    found = [
+        (first, past, spans[first - base][1], spans[past - 1 - base][2])
+        for first, past in secret_words(words, base, lines=lines)
+    ]
+    taken = {number for first, past, _, _ in found for number in range(first, past)}
+    for number, (word, start, _) in enumerate(spans, base):
+        if number not in taken:
+            bearer = number > base and words[number - 1].strip("\"':").lower() == "bearer"
+            inside = _inside(word, bearer=bearer)
+            found += [(number, number + 1, start + first, start + past) for first, past in inside]
+    taken |= {first for first, _, _, _ in found}
+    shown = ["" if number in taken else word for number, word in enumerate(words)]
+    for first, past, start, end in found:
+        value = " ".join(words[first:past])
+        if past == first + 1:
+            value = value[start - spans[first - base][1] : len(value) + end - spans[first - base][2]]
+        yield start, end, replace(_place(shown, base, first), value)
+
+
+def _inside(word: str, *, bearer: bool) -> list[tuple[int, int]]:
+    """Secrets that are one by their form, or part of a word."""
+    bare = word.strip("\"'")
+    start = word.find(bare)
+    if bearer:
+        return [(start, start + len(bare))]
+    if SHAPE.fullmatch(bare):
+        return [(0, len(word))]
+    spans = [one.span() for one in SHAPE.finditer(word)]
+    inside = [one.span("value") for one in INSIDE.finditer(word)]
+    return spans + [one for one in inside if not any(one[0] < past and first < one[1] for first, past in spans)]
+
+
+def _place(shown: Sequence[str], base: int, first: int) -> list[str]:
+    """The words that name a secret: up to five before it, of those it stands in where there are few. No secret is among them."""
+    before = [one for one in shown[base:first] if one]
+    if len(before) < 3:
+        before = [one for one in shown[:first] if one]
+    return [one for one in before if one != "set"][-5:]
+
+
+def _cleaned(words: Iterable[str]) -> list[str]:
+    """Words of which none is a secret, for what stands in them; of one that is, nothing is left."""
+    words = list(words)
+    taken = {number for first, past in secret_words(words) for number in range(first, past)}
+    return ["" if number in taken or _inside(word, bearer=False) else word for number, word in enumerate(words)]
+
+
+def _lines(text: str, replace: Replace) -> Iterator[Edit]:
+    """Edits of lines, each in those above it that are indented less."""
+    above: list[tuple[int, list[str]]] = []
+    place, banner = 0, False
+    for line in text.split("\n"):
+        bare = line.strip()
+        if banner:
+            banner = bare != "EOF"
+            yield from _shapes(line, place, replace)
+        elif bare:
+            column = len(line) - len(line.lstrip())
+            while above and above[-1][0] >= column:
+                above.pop()
+            if STEMS.search(line):
+                own, mark, _ = line.partition(f"## {_SECRET_MARK}")
+                outside = [word for _, words in above for word in words]
+                edits = _marked if mark else _words
+                yield from edits(_spans(own, place), outside, replace, lines=not bare.startswith(("set ", "activate ")))
+            if _BANNER.match(bare):
+                banner = True
+            if column or not bare.startswith(("set ", "!")):
+                above.append((column, _cleaned(bare.split()) if STEMS.search(line) else bare.split()[:8]))
+        place += len(line) + 1
+
+
+def _shapes(text: str, at: int, replace: Replace) -> Iterator[Edit]:
+    """Edits of text for people: what is a secret by its form alone."""
+    for found in SHAPE.finditer(text):
+        yield at + found.start(), at + found.end(), replace(("text",), found[0])
+
+
+def _marked(
+    spans: Sequence[tuple[str, int, int]], above: Sequence[str], replace: Replace, *, lines: bool = False
+) -> Iterator[Edit]:
+    """Edits of a statement of which the system itself says that it has a secret: where none is known, the last word."""
+    found = list(_words(spans, above, replace, lines=lines))
+    if not found and spans:
+        words = [*above, *(one for one, _, _ in spans)]
+        word, start, end = spans[-1]
+        found.append((start, end, replace(_place(words, len(above), len(words) - 1), word)))
+    yield from found
+
+
+def _braces(text: str, replace: Replace) -> Iterator[Edit]:
+    """Edits of statements in braces."""
+    above: list[list[str]] = []
+    own: list[tuple[str, int, int]] = []
+    ended: tuple[list[tuple[str, int, int]], list[str]] | None = None
+    for token in _TOKEN.finditer(text):
+        word = token[0]
+        if word[0] == "#" or word.startswith("/*"):
+            if _SECRET_MARK in word and ended is not None:
+                yield from _marked(*ended, replace)
+                ended = None
+            continue
+        if ended is not None:
+            yield from _words(*ended, replace, lines=False)
+            ended = None
+        if word == "{":
+            outside = [one for words in above for one in words]
+            yield from _words([*own, (word, token.start(), token.end())], outside, replace, lines=False)
+            above.append(_cleaned([*outside, *(one for one, _, _ in own), word])[len(outside) : -1])
+            own = []
+        elif word == "}":
+            yield from _words(own, [one for words in above for one in words], replace, lines=False)
+            own = []
+            if above:
+                above.pop()
+        elif word == ";":
+            if own:
+                ended = (own, [one for words in above for one in words])
+            own = []
+        elif word not in {"[", "]"}:
+            own.append((word, token.start(), token.end()))
+    for left in (ended, (own, [one for words in above for one in words])):
+        if left is not None:
+            yield from _words(*left, replace, lines=False)
+
+
+def _xml(text: str, replace: Replace) -> Iterator[Edit]:
+    """Edits of elements whose text is a secret, by their names and those they stand in."""
+    above: list[str] = []
+    for found in _TAG.finditer(text):
+        if found[2] is not None:
+            words = [*above, found[2], found[3]]
+            place = list(secret_words(words, len(above)))
+            shaped = SHAPE.search(found[3])
+            in_snmp = found[2] == "name" and above[-1:] == ["community"] and "snmp" in above
+            if place or shaped or in_snmp:
+                yield (
+                    found.start(3),
+                    found.end(3),
+                    replace([*above, found[2]][-3:], found[3]).replace("<", "&lt;").replace(">", "&gt;"),
+                )
+        elif found[5] is not None:
+            if not found[6]:
+                above.append(found[5])
+        elif above:
+            above.pop()
+
+
+def _json(text: str, replace: Replace) -> Iterator[Edit]:
+    """Edits of a document of JSON: values under keys that announce a secret, keys of tables that are secrets, and lines in its texts."""
+    path: list[str | None] = []
+    key: str | None = None
+    tokens = list(_JSON_TOKEN.finditer(text))
+    for number, token in enumerate(tokens):
+        word = token[0]
+        if word in {"{", "["}:
+            path.append(key)
+            key = None
+        elif word in {"}", "]"}:
+            del path[-1:]
+            key = None
+        elif word == ",":
+            key = None
+        elif word == ":":
+            continue
+        elif word[0] == '"' and number + 1 < len(tokens) and tokens[number + 1][0] == ":":
+            key = word[1:-1]
+            names = [one for one in path if one]
+            if path and path[-1] == _COMMUNITIES:
+                yield token.start() + 1, token.end() - 1, replace((_COMMUNITIES,), key)
+                key = ""
+            elif key.startswith(f"{_COMMUNITIES}|"):
+                yield (
+                    token.start() + 1 + len(_COMMUNITIES) + 1,
+                    token.end() - 1,
+                    replace((_COMMUNITIES,), key.partition("|")[2]),
+                )
+            else:
+                yield from _text_of_json(key, token.start() + 1, names, replace)
+        else:
+            yield from _value_of_json(token, path, key, replace)
+            if path and tokens[number - 1][0] != ":":
+                key = None
+
+
+def _value_of_json(
+    token: re.Match[str], path: Sequence[str | None], key: str | None, replace: Replace
+) -> Iterator[Edit]:
+    word, names = token[0], [one for one in (*path, key) if one]
+    last = names[-1] if names else ""
+    under = any(one.startswith("NTP_KEY") for one in names) and last == "value"
+    community = last.casefold() == "community" and any("snmp" in one.casefold() for one in names[:-1])
+    if _JSON_KEY.fullmatch(last) or under or community:
+        if word[0] == '"':
+            value = word[1:-1]
+            if value and not _KEY_FILE.fullmatch(value):
+                yield token.start() + 1, token.end() - 1, replace(names[-4:], value)
+        elif word not in {"null", "true", "false"}:
+            yield token.start(), token.end(), f'"{replace(names[-4:], word)}"'
+    elif word[0] == '"':
+        yield from _text_of_json(word[1:-1], token.start() + 1, names, replace)
+
+
+def _text_of_json(text: str, at: int, above: Sequence[str], replace: Replace) -> Iterator[Edit]:
+    """Edits of a text of JSON, which may be statements: lines end as JSON writes them."""
+    if not STEMS.search(text) and "-----BEGIN " not in text:
+        return
+    if "-----BEGIN " in text and _KEY_MATERIAL.search(text):
+        yield at, at + len(text), replace(above[-3:], text)
+        return
+    place = at
+    for line in text.split("\\n"):
+        yield from _words(_spans(line, place), above[-3:], replace, lines=False)
+        place += len(line) + 2

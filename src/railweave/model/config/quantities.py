@@ -1,0 +1,144 @@
+"""Quantities as text, parsed once and the same everywhere: ``400G``, ``30m``, ``128us``, ``8M``.
+
+A quantity is a number, a unit, and blanks around either. Which units there are and what they multiply by is a value,
+``Quantity``, beside those of the project; whoever reads an option, a file or a cell adds what its numbers may be. Where a
+bare number is taken, ``factors`` has the empty unit.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+N = TypeVar("N", int, float)
+
+_FORM = re.compile(r"\s{0,9}(-?)(\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})\s{0,9}([A-Za-z]{0,9}|%)\s{0,9}")
+_NEARLY = 1e-6
+"""A product this close to a whole number is one: 1.1 x 10^6 is not quite whole in binary."""
+
+
+@dataclass(frozen=True)
+class Quantity(Generic[N]):
+    """A kind of quantity: ``unit`` is what its numbers count, in words, ``factors`` what each unit is of that.
+
+    ``example`` is how one is written. ``kind`` is ``int`` where only whole numbers make sense, else ``float``.
+    """
+
+    unit: str
+    factors: Mapping[str, float]
+    example: str
+    kind: type[N]
+    counts: str = ""
+    """What its numbers count, where ``unit`` is a word such as ``a size``."""
+    also: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Further spellings of units, which messages leave out."""
+    any_case: bool = False
+    """Whether ``8g`` is ``8G``."""
+    signed: bool = False
+    """Whether it may be below zero."""
+
+    def parse(self, value: str | float) -> N:
+        """The number that a text stands for; a bare number is taken as its digits are.
+
+        Raises ``ValueError`` that says what it is not and how to write one.
+        """
+        match = _FORM.fullmatch(str(value))
+        factor = self._factor(match[3]) if match and (self.signed or not match[1]) else None
+        if match is None or factor is None:
+            known = ", ".join(name for name in self.factors if name)
+            units = f" and one of {known}" if known else ""
+            raise ValueError(f"{value!r:.60} is not {self.unit}: write a number{units}, for example {self.example}")
+        number = (float(match[2]) if "." in match[2] else int(match[2])) * factor
+        if self.kind is int and abs(number - round(number)) > _NEARLY:
+            raise ValueError(f"{value!r:.60} is not a whole number of {self.counts or self.unit}")
+        return self.kind((round(number) if self.kind is int else number) * (-1 if match[1] else 1))
+
+    def _factor(self, unit: str) -> float | None:
+        known = {**self.factors, **self.also}
+        if unit not in known and self.any_case:
+            return {name.casefold(): factor for name, factor in known.items()}.get(unit.casefold())
+        return known.get(unit)
+
+
+_BINARY = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+GBPS = Quantity("Gb/s", {"": 1, "G": 1, "T": 1000}, "400G", int)
+"""Link speed, 10^9 bits per second."""
+
+MBPS = Quantity("a rate", {"M": 1, "G": 10**3, "T": 10**6}, "100G", int, "Mb/s")
+"""A rate, 10^6 bits per second; a number needs its unit."""
+
+METRES = Quantity("metres", {"": 1, "m": 1, "km": 1000, "cm": 0.01}, "30m", float)
+"""A length."""
+
+PICOSECONDS = Quantity(
+    "a time", {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}, "100us", int, "picoseconds"
+)
+"""A moment or a duration as the engines count; a number needs its unit."""
+
+MICROSECONDS = Quantity("microseconds", {"": 1, "us": 1, "ms": 1000}, "128us", int)
+MILLISECONDS = Quantity("milliseconds", {"": 1, "ms": 1, "s": 1000}, "1000ms", int)
+SECONDS = Quantity("seconds", {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}, "30d", int)
+
+MESSAGE_BYTES = Quantity(
+    "a size",
+    {"": 1, **_BINARY, "T": 1 << 40},
+    "1G",
+    int,
+    "bytes",
+    also={f"{unit}{end}": factor for unit, factor in {"": 1, **_BINARY, "T": 1 << 40}.items() for end in ("B", "iB")},
+    any_case=True,
+)
+"""The size of a collective as nccl-tests writes it: binary, so that ``1G``, ``1GB`` and ``1GiB`` are 2^30 bytes."""
+
+BYTES = Quantity("bytes", {"": 1, "B": 1}, "9216", int)
+"""A packet or a buffer of the fabric file."""
+
+BINARY_NUMBER = Quantity("a whole number", {"": 1, **_BINARY}, "8M", int, any_case=True, signed=True)
+"""A number of NCCL's parameters, whatever it counts: ``8M`` is 8 x 2^20."""
+
+SHARE = Quantity("a share", {"": 1, "%": 0.01}, "30%", float)
+"""A part of the whole, 0 to 1."""
+
+PERCENT = Quantity("percent", {"": 1}, "55", int)
+
+ENGINE_BYTES = Quantity(
+    "a size",
+    {
+        "": 1,
+        "B": 1,
+        **_BINARY,
+        **{f"{unit}iB": factor for unit, factor in _BINARY.items()},
+        "KB": 10**3,
+        "MB": 10**6,
+        "GB": 10**9,
+    },
+    "4096",
+    int,
+    "bytes",
+    any_case=True,
+)
+"""A size as the engines take it (docs/sim.md): ``8M`` and ``8MiB`` are binary, ``8MB`` is 8 x 10^6."""
+
+ENGINE_TIME = replace(PICOSECONDS, example="750ns", any_case=True)
+"""A time as the engines take it, picoseconds."""
+
+_RATIO = re.compile(r"\s{0,9}([0-9]{1,3}(?:\.[0-9]{1,3})?)(?::1(?:\.0)?)?\s{0,9}")
+"""At most six digits, which is what a sized fabric file gets (``design.sizing.fabric_file``)."""
+
+RATIO_FIX = "write server bandwidth over uplink bandwidth, as 3:1, 3 or 1.5"
+
+
+def ratio(value: str | float) -> float:
+    """An oversubscription: server bandwidth over uplink bandwidth of a leaf. Raises ``ValueError``."""
+    match = _RATIO.fullmatch(str(value))
+    if match is None or not float(match[1]):
+        raise ValueError(f"{value!r:.60} is not an oversubscription")
+    return float(match[1])
+
+
+COUNT = Quantity("a count", {"": 1}, "16", int)

@@ -1,0 +1,329 @@
+"""Lines and sections as a tree that can be compared, and the commands of a change with their ``no`` forms.
+
+What a system says of its lines (which hold one value, what ``no`` leaves away, what cannot be removed) are ``LineRules``,
+which its own folder gives. Patterns are words: ``*`` stands for one word that belongs to the name, ``=`` for one word of the
+value, ``...`` for the rest of the value, or for as many words of it as stand before the words that follow. ``mtu ...``
+holds one value; ``neighbor * route-map = in`` one for each neighbor and direction; ``map dscp ... to class *`` one for each
+class.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from railweave.model.config.sections import Section
+from railweave.model.config.tree import Node, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from railweave.model.config.tree import Command, Disruption, Name, Refusal
+
+
+@dataclass(frozen=True)
+class LineRules:
+    """What a system says of its lines. A line without a rule is a statement as a whole: ``no LINE``, then the new one."""
+
+    replaced: tuple[str, ...]
+    """Lines of which a new one takes the place of the old, without ``no``."""
+    cut: tuple[str, ...]
+    """Lines that are removed without their value: ``no mtu``."""
+    emptied: tuple[str, ...]
+    """First words of headers of sections that cannot be removed: every line in them is."""
+    defined: tuple[str, ...]
+    """Patterns of the first words of what other lines name: removed after everything else is set."""
+    defined_inside: tuple[str, ...] = ()
+    """Patterns of whole lines in sections that other lines of the section name: removed after everything else is set, too."""
+    taken_with: tuple[tuple[str, str], ...] = ()
+    """Patterns of lines in sections, and of those that the system takes away with one that is removed: they are given again."""
+    ended_by: tuple[tuple[str, str], ...] = ()
+    """Patterns of lines in sections, and of all that ends with one that is removed: nothing else need be typed to remove those."""
+    anew_with: tuple[str, ...] = ()
+    """First words of lines that empty their section when they change: it is removed, and given anew with them."""
+    removed_as: tuple[tuple[str, str], ...] = ()
+    """Patterns of lines of which ``no`` leaves another in force, and of the words whose ``no`` leaves nothing."""
+    removed_by: tuple[tuple[str, str], ...] = ()
+    """First words, and the word that removes: ``default`` in place of ``no``."""
+    narrowing: tuple[str, ...] = ("match ",)
+    """First words of lines that narrow what an entry lets through: they go after the new ones stand, or it lets all through."""
+    without: tuple[str, ...] = ()
+    """Lines that say what holds without them too: nothing is typed to remove them."""
+    texts: tuple[tuple[str, str], ...] = ()
+    """What opens a text of several lines, and the line that ends it: together they are one statement."""
+    undo_no: str = ""
+    """What removes ``no LINE``: this word before the line, or the line alone."""
+    indent: str = " "
+    closer: Callable[[str], str] = lambda _: "exit"
+    """What ends a section, by its first word."""
+    disruptions: tuple[Disruption, ...] = ()
+
+    def definition(self, name: Name) -> Name | None:
+        """The words by which other lines name what a line at the top defines; None where it is no definition."""
+        words = tuple(name[0].split())
+        for pattern in self.defined:
+            wanted = pattern.split()
+            if len(words) >= len(wanted) and all(one in {"*", word} for one, word in zip(wanted, words, strict=False)):
+                return words[: len(wanted)]
+        return None
+
+    def defines(self, line: str) -> bool:
+        """Whether a line of a section is what other lines of it name."""
+        return any(_fitting(pattern, "", line) is not None for pattern in self.defined_inside)
+
+    @cached_property
+    def replaced_by_word(self) -> dict[str, list[list[str]]]:
+        """The patterns of ``replaced``, by their first word."""
+        return _by_word(self.replaced)
+
+    @cached_property
+    def cut_by_word(self) -> dict[str, list[list[str]]]:
+        """The patterns of ``cut``, by their first word."""
+        return _by_word(self.cut)
+
+
+@dataclass(frozen=True)
+class SectionTree:
+    """A configuration of lines and sections; see ``ConfigTree``."""
+
+    nodes: tuple[Node, ...]
+    rules: LineRules
+    keeps_empty: bool = True
+
+    @property
+    def disruptions(self) -> tuple[Disruption, ...]:
+        """Those of the system."""
+        return self.rules.disruptions
+
+    def commands(self, steps: Sequence[Step]) -> list[Command]:
+        """What is typed, with what ends each section.
+
+        First removals, from the end of the file upwards, so that what is named goes after what names it; then what is new,
+        in the order of the file. Definitions, and what narrows an entry, go last of all: until then something may name them,
+        and an entry may let through what it should not.
+        """
+        rules = self.rules
+        removed = sorted((one for one in steps if one.kind == "remove"), key=lambda one: one.place, reverse=True)
+        removed = self._ending(removed)
+        put = [one for one in steps if one.kind != "remove"]
+        put = sorted([*put, *self._taken(removed, put)], key=lambda one: one.place)
+        touched = {rules.definition(one.above[0] if one.above else one.node.name) for one in put}
+        late = [
+            one.node.values[0].startswith(rules.narrowing) or rules.defines(one.node.values[0])
+            if one.above
+            else rules.definition(one.node.name) not in {*touched, None}
+            for one in removed
+        ]
+        first = [one for one, is_late in zip(removed, late, strict=True) if not is_late]
+        last = [one for one, is_late in zip(removed, late, strict=True) if is_late]
+        forest: list[Section] = []
+        for step in (*first, *put, *last):
+            body = forest
+            for name in step.above:
+                if not body or body[-1].line != name[0] or body[-1].body is None:
+                    body.append(Section(name[0], []))
+                body = _body(body[-1])
+            if step.kind == "remove":
+                _join(body, _removal(step.node, rules))
+            else:
+                _join(body, [_section(step.node)])
+        return [line for one in forest for line in _printed(one, rules, 0)]
+
+    def refused(self, steps: Sequence[Step]) -> tuple[Refusal, ...]:
+        """Nothing that is known before it is typed."""
+        del steps
+        return ()
+
+    def _ending(self, removed: Sequence[Step]) -> list[Step]:
+        """What is removed, without the lines that end with another that is removed."""
+        ends = {
+            (step.above[0], f"{' '.join(words)} "): step
+            for step in removed
+            for line, whole in self.rules.ended_by
+            if len(step.above) == 1 and (words := _fitting(line, whole, step.node.values[0])) is not None
+        }
+        return [
+            step
+            for step in removed
+            if not any(
+                step.above
+                and step.above[0] == top
+                and step is not by
+                and f"{step.node.values[0]} ".startswith(beginning)
+                for (top, beginning), by in ends.items()
+            )
+        ]
+
+    def _taken(self, removed: Sequence[Step], put: Sequence[Step]) -> list[Step]:
+        """What the system takes away with what is removed though it stands here, and is not put anyway."""
+        gone = {
+            (step.above[0], " ".join(words))
+            for step in removed
+            for line, with_it in self.rules.taken_with
+            if step.above and (words := _fitting(line, with_it, step.node.values[0])) is not None
+        }
+        known = {(one.above, one.node.name) for one in put}
+        return [
+            one
+            for top, beginning in gone
+            for one in _lines_below(self.nodes, top, beginning)
+            if (one.above, one.node.name) not in known
+        ]
+
+
+def _fitting(pattern: str, wanted: str, line: str) -> list[str] | None:
+    """The words of a line of a pattern, as many as another pattern has; None of another line."""
+    parts, words = pattern.split(), line.split()
+    fits = len(parts) == len(words) and all(one in {"*", word} for one, word in zip(parts, words, strict=True))
+    return words[: len(wanted.split())] if fits else None
+
+
+def _lines_below(nodes: Sequence[Node], top: Name, beginning: str) -> Iterator[Step]:
+    """Every line below a section at the top that begins with some words, as a step that puts it."""
+    for at, section in enumerate(nodes):
+        if section.name == top:
+            yield from _lines(section, (top,), (at,), f"{beginning} ")
+
+
+def _lines(section: Node, above: tuple[Name, ...], place: tuple[int, ...], beginning: str) -> Iterator[Step]:
+    for at, one in enumerate(section.children or ()):
+        if one.children is not None:
+            yield from _lines(one, (*above, one.name), (*place, at), beginning)
+        elif f"{one.values[0]} ".startswith(beginning):
+            yield Step("add", above, one, (*place, at))
+
+
+def _body(section: Section) -> list[Section]:
+    section.body = [] if section.body is None else section.body
+    return section.body
+
+
+def section_tree(sections: Iterable[Section], rules: LineRules) -> SectionTree:
+    """The tree of sections."""
+    return SectionTree(_nodes(sections, rules), rules)
+
+
+def sections(nodes: Iterable[Node]) -> list[Section]:
+    """The lines and sections of a tree's nodes, as they are printed."""
+    return [_section(node) for node in nodes]
+
+
+def _nodes(sections: Iterable[Section], rules: LineRules) -> tuple[Node, ...]:
+    found: dict[Name, Node] = {}
+    for one in _with_texts(sections, rules):
+        name = _name(one.line, rules) if one.body is None else _header(one, rules)
+        if name in found:  # a second line of the kind: then each stands for itself
+            name = (one.line,)
+        children = None if one.body is None else _nodes(one.body, rules)
+        found.setdefault(name, Node(name, (one.line,), children, at=one.at))
+    return tuple(found.values())
+
+
+def _with_texts(sections: Iterable[Section], rules: LineRules) -> Iterator[Section]:
+    """The sections, with the lines of each text joined to one."""
+    ends = dict(rules.texts)
+    left = iter(sections)
+    for one in left:
+        if one.body is None and one.line in ends:
+            inner = itertools.takewhile(lambda other, end=ends[one.line]: other.line != end, left)
+            yield Section("\n".join([one.line, *(other.line for other in inner), ends[one.line]]), at=one.at)
+        else:
+            yield one
+
+
+def _header(one: Section, rules: LineRules) -> Name:
+    """The name of a section: its header, and the lines in it with which it is made anew."""
+    inner = [child.line for child in one.body or () if child.body is None and child.line.startswith(rules.anew_with)]
+    return (one.line, *inner) if rules.anew_with else (one.line,)
+
+
+def _name(line: str, rules: LineRules) -> Name:
+    """What tells a line from its siblings. ``no LINE`` is another value of the same line."""
+    opens, _, text = line.partition("\n")
+    if text:
+        return (opens, "")
+    bare = line.removeprefix("no ")
+    words = bare.split()
+    for pattern in rules.replaced_by_word.get(words[0], ()):
+        name = _matched(pattern, words)
+        if name is not None:
+            return name
+    return (bare,)
+
+
+def _matched(pattern: list[str], words: list[str]) -> Name | None:
+    """The words of a line that name it, if the pattern is its; the empty word sets it apart from a whole line's name."""
+    if "..." in pattern[:-1]:
+        at = pattern.index("...")
+        after = len(pattern) - at - 1
+        if len(words) <= at + after:
+            return None
+        pattern = [*pattern[:at], *["="] * (len(words) - at - after), *pattern[at + 1 :]]
+    name: list[str] = []
+    for at, wanted in enumerate(pattern):
+        if wanted == "...":
+            return (" ".join(name), "")
+        if at >= len(words) or (wanted not in {"*", "="} and wanted != words[at]):
+            return None
+        if wanted != "=":
+            name.append(words[at])
+    return (" ".join(name), "") if len(words) == len(pattern) else None
+
+
+def _removal(node: Node, rules: LineRules) -> list[Section]:
+    line = node.values[0].partition("\n")[0]
+    if line in rules.without:
+        return []
+    if node.children is not None and line.startswith(rules.emptied):
+        inner = [one for child in reversed(node.children) for one in _removal(child, rules)]
+        return [Section(line, inner)] if inner else []
+    if line.startswith("no "):
+        bare = line.removeprefix("no ")
+        return [Section(f"{rules.undo_no} {bare}" if rules.undo_no else bare)]
+    for pattern, whole in rules.removed_as:
+        if node.children is None and (words := _fitting(pattern, whole, line)) is not None:
+            return [Section(f"no {' '.join(words)}")]
+    word = next((word for start, word in rules.removed_by if line.startswith(start)), "no")
+    return [Section(f"{word} {line if node.children is not None else _cut(line, rules)}")]
+
+
+def _cut(line: str, rules: LineRules) -> str:
+    words = line.split()
+    for pattern in rules.cut_by_word.get(words[0], ()):
+        if _matched(pattern, words) is not None:
+            kept = len(pattern) - 1 if pattern[-1] == "..." else len(words) - (len(pattern) - pattern.index("...") - 1)
+            return " ".join(words[:kept])
+    return line
+
+
+def _join(body: list[Section], more: list[Section]) -> None:
+    """Append, into the section of the same header where that is the last."""
+    for one in more:
+        last = body[-1] if body else None
+        if last is not None and last.line == one.line and last.body is not None and one.body is not None:
+            _join(last.body, one.body)
+        else:
+            body.append(one)
+
+
+def _section(node: Node) -> Section:
+    children = None if node.children is None else [_section(child) for child in node.children]
+    return Section(node.values[0], children)
+
+
+def _printed(one: Section, rules: LineRules, depth: int) -> list[str]:
+    lines = f"{rules.indent * depth}{one.line}".split("\n")
+    if one.body is not None:
+        lines += [line for child in one.body for line in _printed(child, rules, depth + 1)]
+        lines.append(f"{rules.indent * depth}{rules.closer(one.line.split()[0])}")
+    return lines
+
+
+def _by_word(patterns: Iterable[str]) -> dict[str, list[list[str]]]:
+    found: dict[str, list[list[str]]] = {}
+    for pattern in patterns:
+        words = pattern.split()
+        found.setdefault(words[0], []).append(words)
+    return found

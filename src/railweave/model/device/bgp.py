@@ -1,0 +1,217 @@
+"""BGP of a switch out of the network: sessions by group, policies, families."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.model.config.addresses import Address, Family, Prefix
+from railweave.model.config.naming import named
+from railweave.model.device.access import Authentication
+from railweave.model.device.bgp_model import by_family
+from railweave.model.device.communities import in_form
+from railweave.model.device.model import Bgp, BgpGroup, Session
+from railweave.model.device.overlay import underlay_prefixes
+from railweave.model.device.own import own_type
+from railweave.model.device.policy import (
+    dci_policy,
+    leaf_policy,
+    spine_policy,
+    super_spine_policy,
+    with_dci,
+    with_sites,
+    with_super_spines,
+)
+from railweave.model.device.timers import Bfd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from railweave.model.catalog.systems import System
+    from railweave.model.device.model import Term
+    from railweave.model.device.policy import Form, RoutingPolicy
+    from railweave.model.network.devices import Cable, End, Switch
+    from railweave.model.network.fabric import Fabric, RoleName
+    from railweave.model.network.model import Network
+
+TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine", "dci")
+COLORED: frozenset[RoleName] = frozenset({"leaf", "spine"})
+"""The tiers between which links have path colors."""
+
+_PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines", "dci": "routers of the interconnect"}
+
+
+def bgp_config(
+    network: Network, fabric: Fabric, switch: Switch, system: System, form: Form, names: dict[str, str], *, large: bool
+) -> Bgp | None:
+    """BGP of a switch; None where no link leads to another. ``names`` are its ports' on the system, ``form`` how colors are told."""
+    links = [ends_of(cable, switch.name) for cable in network.cables_of(switch.name) if cable.kind == "fabric"]
+    if not links:
+        return None
+    policy = _policy(network, fabric, switch, form, redistribute=system.policies == "route-maps")
+    by_peer: dict[tuple[RoleName, int | None], list[Session]] = {}
+    parallel: dict[str, int] = {}
+    pools = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns, "super-spine": fabric.super_spine_asns or (0, 0)}
+    pools["dci"] = fabric.dci_asns or (0, 0)
+    asns: dict[RoleName, set[int]] = {}
+    for end, far, cable in links:
+        peer = network.switch(far.device)
+        session = Session(
+            names[end.port],
+            cable.name,
+            peer.name,
+            peer.asn,
+            Address(end.address) if end.address else None,
+            Address(far.address) if far.address else None,
+        )
+        colored = form != "none" and switch.role in COLORED and peer.role in COLORED
+        by_peer.setdefault((peer.role, cable.color if colored else None), []).append(session)
+        parallel[peer.name] = parallel.get(peer.name, 0) + 1
+        asns.setdefault(peer.role, set()).add(peer.asn)
+    up = sum(1 for end, _, cable in links if cable.a is end)
+    numbered = fabric.underlay.peering == "numbered"
+    groups = tuple(
+        _group(fabric, switch, form, policy, color, sessions, peer_role, None if numbered else f"{peer_role}-as")
+        for (peer_role, color), sessions in sorted(
+            by_peer.items(), key=lambda item: (TIERS.index(item[0][0]), item[0][1] or 0)
+        )
+    )
+    as_lists = {
+        f"{role}-as": (
+            pools[role],
+            *((asn, asn) for asn in sorted(found) if not pools[role][0] <= asn <= pools[role][1]),
+        )
+        for role, found in asns.items()
+    }
+    used = {name for group in groups for name in (group.import_policy, group.export_policy)} | {policy.redistribute}
+    families = routed_families(network, switch)
+    policies = tuple(one for one in policy.policies if one.name in used)
+    policies = by_family(policies, families) if system.policies == "route-maps" else policies
+    communities = policy.communities
+    if system.policies == "route-maps":  # where others have named values, these have lists that route-maps look into
+        named = {name for one in policies for term in one.terms for name in _communities(term)}
+        communities = tuple(one for one in communities if one.name in named)
+    return Bgp(
+        asn=switch.asn,
+        router_id=Address(switch.router_id),
+        groups=groups,
+        policies=policies,
+        prefix_lists={name: _by_family(prefixes) for name, prefixes in policy.prefix_lists.items()},
+        communities=in_form(communities, large=large),
+        as_lists={} if numbered else as_lists,
+        fabric_advertise=policy.fabric_advertise,
+        redistribute_connected=policy.redistribute,
+        default_accept=system.policies == "policy-statements",
+        families=families,
+        compare_aigp=form in {"dpf", "aigp"},
+        maximum_ecmp=maximum_ecmp(fabric, system, max(up, *parallel.values())),
+        bfd=own_type(Bfd, fabric.underlay.bfd) if fabric.underlay.bfd.enabled else None,
+        graceful_restart=fabric.underlay.graceful_restart,
+        ttl_security=fabric.underlay.ttl_security,
+        authentication=own_type(Authentication, fabric.underlay.authentication)
+        if fabric.underlay.authentication
+        else None,
+    )
+
+
+def _by_family(prefixes: tuple[Prefix, ...]) -> tuple[Prefix, ...]:
+    """The same, IPv4 first: some systems have a list for each family."""
+    return tuple(sorted(prefixes, key=lambda one: one.family))
+
+
+def _communities(term: Term) -> Iterator[str]:
+    """The communities that a term names."""
+    yield from term.action.add_communities
+    if term.match.community:
+        yield term.match.community
+
+
+def _policy(network: Network, fabric: Fabric, switch: Switch, form: Form, *, redistribute: bool) -> RoutingPolicy:
+    """What a switch advertises and accepts."""
+    if switch.role == "leaf":
+        own = leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
+        return with_sites(own) if fabric.interconnect and not fabric.dci else own
+    has_loopback = redistribute and fabric.overlay is not None
+    if switch.role == "super-spine":
+        return super_spine_policy(fabric, form, redistribute=has_loopback)
+    if switch.role == "dci":
+        return dci_policy(fabric, form)
+    own = spine_policy(fabric, form, redistribute=has_loopback)
+    return with_super_spines(own) if fabric.super_spine else with_dci(own) if fabric.dci else own
+
+
+def _group(
+    fabric: Fabric,
+    switch: Switch,
+    form: Form,
+    policy: RoutingPolicy,
+    color: int | None,
+    sessions: Sequence[Session],
+    peer_role: RoleName,
+    as_list: str | None,
+) -> BgpGroup:
+    imported, exported = _policies_towards(switch.role, peer_role, policy, color)
+    label = fabric.color_name(color) if color is not None else "underlay"
+    return BgpGroup(
+        name=named(fabric.naming.bgp_group, role=peer_role, color=label),
+        description=f"{_PLURAL[peer_role]}, path color {label}" if color is not None else _PLURAL[peer_role],
+        local_as=switch.asn,
+        sessions=tuple(sessions),
+        import_policy=imported,
+        export_policy=exported,
+        peer_as_list=as_list,
+        fabric_color=label if form == "dpf" and color is not None else None,
+        aigp=form == "dpf",
+    )
+
+
+def _policies_towards(role: RoleName, peer: RoleName, policy: RoutingPolicy, color: int | None) -> tuple[str, str]:
+    """The import and export policy of a group, by who is at its other end."""
+    if role == peer:
+        return "from-sites", "to-sites"
+    if peer == "super-spine":
+        return "from-super-spines", "to-super-spines"
+    if peer == "dci":
+        return "from-dci", "to-dci"
+    return policy.imports[color], policy.exports[color]
+
+
+def maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
+    """The asked-for width, else the smallest value the system accepts that holds every uplink."""
+    asked = fabric.underlay.maximum_ecmp
+    if asked is not None:
+        return asked
+    allowed = system.maximum_ecmp
+    return next((value for value in allowed if value >= width), allowed[-1] if allowed else width)
+
+
+def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int | None, tuple[Prefix, ...]]:
+    """What a leaf originates in the underlay, by path color: its server prefixes, or what its overlay stands on."""
+    if fabric.overlay is not None:
+        return underlay_prefixes(fabric, switch)
+    own: dict[int | None, tuple[Prefix, ...]] = {}
+    for segment in network.segments_of(switch.name):
+        for subnet in segment.subnets:
+            own[subnet.color] = (*own.get(subnet.color, ()), Prefix(subnet.prefix))
+    return own
+
+
+def routed_families(network: Network, switch: Switch) -> tuple[Family, ...]:
+    """The address families that a switch's fabric routes: of its server prefixes, or of its overlay's tunnels."""
+    overlay = network.fabric(switch.fabric).overlay
+    if overlay is not None:
+        return (overlay.vtep,)
+    return server_families(network, switch)
+
+
+def server_families(network: Network, switch: Switch) -> tuple[Family, ...]:
+    """The address families of the server prefixes of a switch's fabric."""
+    fabric = network.fabric(switch.fabric)
+    found = [one.prefix for tenant in fabric.tenants for one in tenant.networks]
+    there = {Prefix(one).family for one in found} | network.families_of(fabric.name)
+    families: tuple[Family, ...] = tuple(one for one in ("ipv4", "ipv6") if one in there)
+    return families or ("ipv6",)
+
+
+def ends_of(cable: Cable, device: str) -> tuple[End, End, Cable]:
+    """A cable as a device sees it: its own end, then the other."""
+    return (cable.a, cable.b, cable) if cable.a.device == device else (cable.b, cable.a, cable)

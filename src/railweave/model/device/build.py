@@ -1,0 +1,335 @@
+"""``Network`` to ``DeviceConfig``: intent per role resolved for one device and its operating system."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog, in_force
+from railweave.model.catalog.hardware import Platform
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.device.balancing import BalancingConfig, Dlb, Hash
+from railweave.model.device.bgp import bgp_config, ends_of, maximum_ecmp, routed_families, server_families
+from railweave.model.device.color_form import path_color_form
+from railweave.model.device.communities import all_large
+from railweave.model.device.draining import drained
+from railweave.model.device.isis import isis_config
+from railweave.model.device.management import Management
+from railweave.model.device.model import DeviceConfig, Gateway, Interface, Macsec, Split
+from railweave.model.device.overlay import edge_interfaces, external_ports, mac_vrf, overlay_config, vrfs
+from railweave.model.device.own import own_type
+from railweave.model.device.platform import lowered_balancing, lowered_qos
+from railweave.model.device.port_names import described
+from railweave.model.device.protection import control_plane
+from railweave.model.device.qos import qos_config
+from railweave.model.device.timers import RouterAdvertisements
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.model.catalog.hardware import PortGroup
+    from railweave.model.catalog.systems import System
+    from railweave.model.network.devices import Cable, End, PortQos, Segment, Switch
+    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.model import Network
+
+
+def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
+    """The configuration of one switch, for its own operating system, or for ``nos`` as if every switch had that.
+
+    Beside switches whose own routing is FRR, and which the lab runs as they are, policies stay as all of them read them.
+
+    Raises ``KeyError`` where there is no such switch.
+    """
+    with in_force(network.catalog):
+        return _device_config(network, network.switch(name), nos)
+
+
+def _management(network: Network, system: System) -> Management:
+    """The management plane, without the services that the system does not know."""
+    found = own_type(Management, network.management)
+    eapi = network.management.services.eapi and "eapi" in system.capabilities
+    return replace(found, services=replace(found.services, eapi=eapi))
+
+
+def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceConfig:
+    name, fabric = switch.name, network.fabric(switch.fabric)
+    target = nos or switch.nos
+    system = catalog().systems[target]
+    release = switch.release if target == switch.nos else catalog().release_of(target, switch.model)
+    model = catalog().switches[switch.model]
+    platform = model.platform if target == switch.nos else Platform()
+    role = fabric.role(switch.role)
+    ends = [ends_of(cable, name) for cable in network.cables_of(name)]
+    lane = {end.port: _lanes(end.lanes)[0] for end, _, _ in ends}
+    lanes_of = {place: group.lanes for group in model.ports for place in range(group.first, group.last + 1)}
+    names = {
+        end.port: _port_name(target, place, end.channel, lane[end.port], lanes_of.get(place, 8), model.cards)
+        for end, _, _ in ends
+        for place in [end.physical or 0]
+    }
+    pauses = {one: fabric.intent(switch).qos.pfc.pauses(one) for one in ("server", "fabric")}
+    some = any(pauses[cable.kind] for _, _, cable in ends)  # where none does, the switch has no lossless class
+    of_segments = not fabric.own_links or bool(fabric.tenants) or bool(fabric.other_link)
+    usual = {kind: here or not some for kind, here in pauses.items()}
+    except_for = {one.port: one for one in switch.port_qos}
+    optics = catalog().optics
+    copper = {one for one in {end.optic for end, _, _ in ends} if one in optics and optics[one].copper}
+    cabled = tuple(
+        _interface(
+            network,
+            fabric,
+            system,
+            names[end.port],
+            (end, far, cable),
+            of_segments=of_segments,
+            pauses=_pauses(except_for.get(end.port), usual=usual[cable.kind]),
+            copper=end.optic in copper,
+        )
+        for end, far, cable in ends
+    )
+    interfaces = (*cabled, *external_ports(fabric, switch, system, model))
+    if fabric.edge_ports:
+        edges = edge_interfaces(fabric, switch, system, model, pauses=pauses["server"] or not some)
+        edges = tuple(
+            replace(one, pauses=_pauses(except_for.get(edge.port), usual=one.pauses))
+            for one, edge in zip(edges, (e for e in fabric.edge_ports if e.leaf == name), strict=True)
+        )
+        interfaces = _in_order(edges, fabric, interfaces, ends)
+    gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
+    interfaces = _shut(interfaces, gateways)
+    unbound = _unbound(switch, interfaces)
+    own = network.systems_of(fabric.name)
+    as_built = nos is None or any(catalog().systems[one].frr_conf for one, _ in own)
+    form = path_color_form(fabric, own if as_built else [(target, release)])
+    large = all_large(fabric) if as_built else system.large_communities
+    qos = qos_config(fabric, switch, [one for one in interfaces if one.name not in unbound], system, release)
+    balancing = _balancing(network, fabric, switch, system, release)
+    without: list[str] = []
+    if qos is not None:
+        qos, without = lowered_qos(qos, platform.lacks)
+    entering = [one.name for one in interfaces if one.kind == "server"]
+    if switch.role == "dci":
+        entering = [one.name for one in interfaces if not one.between_sites]
+    balancing, more = lowered_balancing(balancing, platform, entering)
+    config = DeviceConfig(
+        name=name,
+        role=switch.role,
+        model=switch.model,
+        nos=target,
+        release=release,
+        management=_management(network, system),
+        management_address=InterfaceAddress(switch.management_address),
+        management_gateway=Address(switch.management_gateway),
+        loopback=Address(switch.router_id).prefix,
+        splits=_splits(target, model.ports, model.cards, _used_ports(fabric, switch, ends)),
+        interfaces=interfaces,
+        gateways=gateways,
+        bgp=bgp_config(network, fabric, switch, system, form, names, large=large)
+        if fabric.underlay.protocol == "bgp"
+        else None,
+        qos=qos,
+        balancing=balancing,
+        extra={**role.extra, **dict(switch.extra)}.get(target, ""),
+        overlay=overlay_config(network, fabric, switch, large=large),
+        vrfs=vrfs(fabric, switch, gateways, interfaces),
+        mac_vrf=mac_vrf(fabric, switch, system, interfaces),
+        left_out=(*without, *more),
+        isis=isis_config(
+            fabric,
+            switch,
+            interfaces,
+            gateways,
+            routed_families(network, switch),
+            maximum_ecmp(fabric, system, sum(one.kind == "fabric" for one in interfaces)),
+        ),
+    )
+    return _protected(network, drained(network, fabric, config, form, by_port=system.frr_conf, large=large), system)
+
+
+def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
+    """The ports that no quality of service is bound to, by their names on the system."""
+    ports = {f"{switch.name}:{one.port}" for one in switch.port_qos if not one.bound}
+    return {one.name for one in interfaces if not ports.isdisjoint(one.link.split("--"))} if ports else set()
+
+
+def _pauses(one: PortQos | None, *, usual: bool) -> bool:
+    """Return whether PFC is on a port: as on others, unless the file has an exception for it."""
+    if one is None or (one.bound and one.pauses is None):
+        return usual
+    return one.bound and bool(one.pauses)
+
+
+def _in_order(
+    edges: Sequence[Interface],
+    fabric: Fabric,
+    interfaces: Sequence[Interface],
+    ends: Sequence[tuple[End, End, Cable]],
+) -> tuple[Interface, ...]:
+    """The ports with edge ports in their place among those to servers, by number."""
+    places = {cable.name: (end.physical or 0, end.channel or 0) for end, _, cable in ends}
+    places |= {one.link: (one.physical, one.channel or 0) for one in fabric.edge_ports}
+    servers = [*edges, *(one for one in interfaces if one.kind == "server")]
+    return (
+        *sorted(servers, key=lambda one: places[one.link]),
+        *(one for one in interfaces if one.kind != "server"),
+    )
+
+
+def _protected(network: Network, config: DeviceConfig, system: System) -> DeviceConfig:
+    """The same with rules for what may reach the switch itself, where the file wants them."""
+    security = network.management.security
+    if security is None or security.control_plane is None:
+        return config
+    prefixes = security.control_plane.management_prefixes or (network.management.pool,)
+    rules = control_plane(
+        config,
+        tuple(map(Prefix, prefixes)),
+        sees_interfaces=system.control_rules == "interfaces",
+        holds_sessions=system.control_rules != "services",
+        in_kernel=system.kernel_tunnels,
+    )
+    return replace(config, protection=rules)
+
+
+@lru_cache(maxsize=65536)
+def _port_name(nos: str, physical: int, channel: int | None, lane: int, lanes: int, cards: int | None) -> str:
+    """What an operating system calls a port: switches by the thousand have the same ports."""
+    return catalog().systems[nos].name_of(physical, channel, lane, lanes, cards)
+
+
+@lru_cache(maxsize=256)
+def _lanes(text: str) -> tuple[int, int]:
+    """The first and the last electrical lane of a port."""
+    first, _, last = text.partition("-")
+    return int(first), int(last or first)
+
+
+def _interface(
+    network: Network,
+    fabric: Fabric,
+    system: System,
+    name: str,
+    ends: tuple[End, End, Cable],
+    *,
+    of_segments: bool,
+    pauses: bool,
+    copper: bool,
+) -> Interface:
+    """The port at one end of a cable, of ``ends_of``. ``of_segments``: whether server ports may be members of VLANs or tenants."""
+    end, far, cable = ends
+    segment = None
+    if of_segments and cable.kind == "server":
+        nic = network.server(far.device).nic(far.port)
+        segment = network.segment_of(far.device, nic) if nic else None
+    trunk = segment is not None and segment.vlan is not None and fabric.link_of(segment.vlan) == "trunk"
+    across = fabric.interconnect if network.between_sites(cable) else None
+    first, last = _lanes(end.lanes)
+    return Interface(
+        name=name,
+        link=cable.name,
+        kind=cable.kind,
+        description=described(far),
+        peer=far.device,
+        peer_port=far.port,
+        speed_gbps=cable.speed_gbps,
+        lanes=last - first + 1,
+        mtu=fabric.mtu.fabric if cable.kind == "fabric" else fabric.mtu.server_port,
+        length_m=cable.length_m,
+        vlan=(system.vlan_called(segment.vlan_name, segment.vlan) or None) if segment else None,
+        native_vlan=segment.vlan if segment and trunk else None,
+        addresses=(InterfaceAddress(f"{end.address}/{cable.prefix_length}"),) if end.address else (),
+        between_sites=across is not None,
+        macsec=own_type(Macsec, across.macsec) if across and across.macsec else None,
+        pauses=(across is None or across.pfc) and pauses,
+        tagged=fabric.tagged_vlans if trunk else (),
+        copper=copper,
+    )
+
+
+def _shut(interfaces: tuple[Interface, ...], gateways: Sequence[Gateway]) -> tuple[Interface, ...]:
+    """The ports, those of servers that wait for a tenant shut."""
+    routed = {one.port for one in gateways}
+    return tuple(
+        replace(one, enabled=False) if one.kind == "server" and one.vlan is None and one.name not in routed else one
+        for one in interfaces
+    )
+
+
+def _gateway(system: System, fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) -> Gateway:
+    port = next((one.name for one in interfaces if segment.nic == f"{one.peer}:{one.peer_port}"), "")
+    subnets = sorted(segment.subnets, key=lambda one: one.family)  # as systems show them: IPv4 first
+    return Gateway(
+        name=system.vlan_interface.format(vlan=segment.vlan) if segment.vlan else port,
+        vlan=segment.vlan,
+        vlan_name=system.vlan_called(segment.vlan_name, segment.vlan),
+        description=_purpose(segment),
+        mtu=fabric.mtu.irb,
+        addresses=tuple(InterfaceAddress(f"{s.gateway}/{s.prefix.partition('/')[2]}") for s in subnets),
+        prefixes=tuple(Prefix(s.prefix) for s in subnets),
+        advertisements=own_type(RouterAdvertisements, fabric.router_advertisements)
+        if fabric.server_mode == "slaac"
+        and not segment.network
+        and not segment.edge
+        and any(s.family == "ipv6" for s in segment.subnets)
+        else None,
+        port=port,
+        vrf=segment.tenant,
+        mac=fabric.overlay.gateway_mac if fabric.overlay and segment.network else "",
+        proxy_arp=fabric.server_link == "proxy-arp",
+    )
+
+
+def _purpose(segment: Segment) -> str:
+    if segment.network:
+        return f"network {segment.network}"
+    return f"{segment.stripe} rail {segment.rail}" if segment.vlan else segment.nic.replace(":", " ")
+
+
+def _used_ports(
+    fabric: Fabric, switch: Switch, ends: Sequence[tuple[End, End, Cable]]
+) -> tuple[tuple[int, int | None, int], ...]:
+    """The ports in use, by cables and links to external routers: physical port, channel, speed."""
+    links = [one for tenant in fabric.tenants for router in tenant.external for one in router.links]
+    found = [(end.physical, end.channel, cable.speed_gbps) for end, _, cable in ends if end.physical is not None]
+    found += [(one.physical, one.channel, one.speed_gbps) for one in links if one.leaf == switch.name]
+    found += [(one.physical, one.channel, one.speed_gbps) for one in fabric.edge_ports if one.leaf == switch.name]
+    return tuple(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=256)
+def _splits(
+    nos: str, ports: tuple[PortGroup, ...], cards: int | None, used: tuple[tuple[int, int | None, int], ...]
+) -> tuple[Split, ...]:
+    system = catalog().systems[nos]
+    found: dict[int, Split] = {}
+    for physical, channel, speed in used:
+        if physical in found:
+            continue
+        group = next((one for one in ports if one.first <= physical <= one.last), None)
+        if group is None or (channel is None and group.speed_gbps == speed):
+            continue
+        split = [w for w in group.breakouts if (w.channels > 1) == (channel is not None)]
+        mode = next((w for w in split if w.speed_gbps == speed), None)
+        if mode:
+            name = system.name_of(physical, None, lanes=group.lanes, cards=cards)
+            found[physical] = Split(name, physical, mode.channels, mode.speed_gbps)
+    return tuple(found[port] for port in sorted(found))
+
+
+def _balancing(network: Network, fabric: Fabric, switch: Switch, system: System, release: str) -> BalancingConfig:
+    """Ether types follow the address families in use: DLB that knows only IPv4 never acts on IPv6 RDMA."""
+    wanted = fabric.load_balancing
+    features = {name for name in catalog().switches[switch.model].features if system.has(name, release)}
+    part = "load-balancer-only" if switch.role == "leaf" else "helper-only"
+    return BalancingConfig(
+        selective=wanted.selective.opcodes if wanted.selective and "selective-dlb" in features else (),
+        global_role=part if wanted.global_balancing and "global-load-balancing" in features else "",
+        group_mode=wanted.group_mode(),
+        dlb=own_type(Dlb, wanted.dlb),
+        hash=own_type(Hash, wanted.hash),
+        fast_reroute=wanted.fast_reroute,
+        spray_opcodes=wanted.spray_opcodes,
+        ether_types=tuple(sorted({*routed_families(network, switch), *server_families(network, switch)})),
+    )

@@ -1,0 +1,44 @@
+"""``config.json``: the file form of a ``DeviceConfig``, whatever its operating system.
+
+What reads running configurations writes it, and what compares or checks them takes it. Secrets stand as references.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from railweave.model.device.model import DeviceConfig
+
+
+def to_json(config: DeviceConfig) -> str:
+    """The file form, ending in a newline."""
+    return _adapter().dump_json(config, indent=1).decode() + "\n"
+
+
+def from_json(data: bytes | str) -> DeviceConfig:
+    """Read the file form back: an equal value. Raises ``pydantic.ValidationError`` where it is not one."""
+    return _adapter().validate_json(data)
+
+
+def to_document(config: DeviceConfig) -> dict[str, Any]:
+    """The file form as mappings, lists and plain values."""
+    return _adapter().dump_python(config, mode="json")
+
+
+def from_document(document: dict[str, Any]) -> DeviceConfig:
+    """Read such a form back. Raises ``pydantic.ValidationError`` where it is not one."""
+    return _adapter().validate_python(document)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of the file (docs/device-config.schema.json)."""
+    found = _adapter().json_schema()
+    return {**found, "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "config.json of railweave"}
+
+
+@lru_cache(maxsize=1)
+def _adapter() -> TypeAdapter[DeviceConfig]:
+    return TypeAdapter(DeviceConfig)

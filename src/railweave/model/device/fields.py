@@ -1,0 +1,193 @@
+"""Two configurations of a device field by field, whatever wrote them; and fields that a text has no words for.
+
+A field is named by its place: names of fields with dots between them, as in ``bgp.groups.sessions.peer_as``. A place has the names of entries
+in it as well: ``("bgp", "groups", "spines", "sessions", "et-0/0/0", "peer_as")``.
+
+Fields to leave out may be those of some entries alone: ``interfaces[kind=server]`` is every entry of the list whose ``kind`` is
+that, ``interfaces[kind=server].mtu`` that field of it. Of several conditions all must hold; a list that has the value meets
+one, None and what is empty meet ``[vrf=]``. ``bgp.groups.order`` is the order of entries.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
+
+from railweave.model.device.config_file import to_document
+from railweave.model.device.unprinted_names import rename
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from railweave.model.device.model import DeviceConfig
+
+_NAMES = ("name", "interface", "port", "peer_address", "prefix", "address", "router", "vlan", "host", "dscp")
+"""Fields that name an entry of a list, the first that all have and that tells them apart."""
+
+ORDER = "order"
+"""Stands at the end of a place where entries are the same, in another order."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDifference:
+    """A field that two configurations have otherwise; None where one has it not."""
+
+    place: tuple[str, ...]
+    field: str
+    old: object
+    new: object
+
+
+def differences(old: DeviceConfig, new: DeviceConfig, without: Collection[str] = ()) -> list[FieldDifference]:
+    """What the configurations have otherwise, but for the fields ``without`` and all below them."""
+    one, other = to_document(old), to_document(new)
+    rename(one, other, without)
+    return list(_different(one, other, (), ("",), _without(without)))
+
+
+@dataclass(frozen=True)
+class _Without:
+    """Fields to leave out, and conditions of entries by the field of their list."""
+
+    fields: frozenset[str]
+    conditions: Mapping[str, tuple[tuple[str, tuple[tuple[str, str], ...]], ...]]
+
+    def __contains__(self, names: tuple[str, ...]) -> bool:
+        return any(name in self.fields for name in names)
+
+    def of_entry(self, names: tuple[str, ...], *records: object) -> tuple[str, ...]:
+        """The names of an entry's field, those with conditions that one of the records meets among them."""
+        more = [
+            name + selector
+            for name in names
+            for selector, wanted in self.conditions.get(name, ())
+            if any(_is_mapping(one) and all(_meets(one.get(key), value) for key, value in wanted) for one in records)
+        ]
+        return (*names, *more) if more else names
+
+
+@lru_cache(maxsize=32)
+def _selectors(fields: tuple[str, ...]) -> _Without:
+    conditions: dict[str, dict[str, tuple[tuple[str, str], ...]]] = {}
+    for field in fields:
+        for found in _CONDITION.finditer(field):
+            pairs = tuple((key, value) for key, _, value in (one.partition("=") for one in found[1].split(",")))
+            conditions.setdefault(field[: found.start()], {})[found[0]] = pairs
+    return _Without(frozenset(fields), {name: tuple(found.items()) for name, found in conditions.items()})
+
+
+def _without(fields: Collection[str]) -> _Without:
+    return _selectors(tuple(fields))
+
+
+def _meets(value: object, wanted: str) -> bool:
+    if isinstance(value, list):
+        return wanted in map(str, cast("list[object]", value)) if wanted else not value
+    return str(value) == wanted if wanted else not value
+
+
+_CONDITION = re.compile(r"\[([^\]]+)\]")
+
+
+def _different(
+    old: object, new: object, place: tuple[str, ...], names: tuple[str, ...], without: _Without, *, entry: bool = False
+) -> Iterator[FieldDifference]:
+    """Differences of a field that has these names: its own first, then those with conditions.
+
+    ``entry``: it is one of those that a mapping has.
+    """
+    if old == new:
+        return
+    names = without.of_entry(names, old, new)
+    if names in without:
+        return
+    field = names[0]
+    if _is_mapping(old) and _is_mapping(new):
+        if field in MAPPINGS and not entry:
+            for name in [*old, *(name for name in new if name not in old)]:
+                yield from _different(old.get(name), new.get(name), (*place, name), names, without, entry=True)
+        else:
+            yield from _of_mappings(old, new, place, names, without)
+        return
+    if old is None or new is None:
+        record = new if old is None else old
+        if _is_mapping(record) and field not in MAPPINGS and not _says(record, place, names, without):
+            return
+    keyed = _keyed(old, new)
+    if keyed is None:
+        if not _same_but_for_order(old, new):
+            yield FieldDifference(place, field, old, new)
+        elif (f"{field}.{ORDER}",) not in without:
+            yield FieldDifference((*place, ORDER), f"{field}.{ORDER}", old, new)
+        return
+    before, after = keyed
+    for name in [*before, *(name for name in after if name not in before)]:
+        yield from _different(before.get(name), after.get(name), (*place, name), names, without)
+    moved = set(before) == set(after) and list(before) != list(after)
+    if moved and (f"{field}.{ORDER}",) not in without:
+        yield FieldDifference((*place, ORDER), f"{field}.{ORDER}", list(before), list(after))
+
+
+def _says(record: dict[str, Any], place: tuple[str, ...], names: tuple[str, ...], without: _Without) -> bool:
+    """Whether a record has anything that is not left out."""
+    return any(
+        True
+        for name, value in record.items()
+        for _ in _different(None, value, (*place, name), _inner(names, name), without)
+    )
+
+
+def _same_but_for_order(old: object, new: object) -> bool:
+    if not isinstance(old, list) or not isinstance(new, list):
+        return False
+    return sorted(map(str, cast("list[object]", old))) == sorted(map(str, cast("list[object]", new)))
+
+
+def _of_mappings(
+    old: dict[str, Any], new: dict[str, Any], place: tuple[str, ...], names: tuple[str, ...], without: _Without
+) -> Iterator[FieldDifference]:
+    for name in [*old, *(name for name in new if name not in old)]:
+        yield from _different(old.get(name), new.get(name), (*place, name), _inner(names, name), without)
+
+
+def _inner(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """The names of a field of a record."""
+    return tuple(f"{field}.{name}" if field else name for field in names)
+
+
+MAPPINGS = frozenset(
+    {"bgp.prefix_lists", "bgp.as_lists", "qos.classes", "qos.marking", "management.users", "management.snmp.users"}
+)
+"""Fields whose value maps names of the user's choosing."""
+
+
+def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def entries(value: object) -> dict[str, Any] | None:
+    """The entries of a list by their names, as they stand in places; None where it is no list of entries."""
+    keyed = _keyed(value, value)
+    return keyed[0] if keyed else None
+
+
+def by_name(*lists: list[Any]) -> tuple[dict[str, Any], ...] | None:
+    """Lists of entries by the entries' names, or by their places where no field names them all; None where they are no such lists."""
+    if not any(lists) or not all(_is_mapping(one) for entries in lists for one in entries):
+        return None
+    for name in _NAMES:
+        if all(entry.get(name) for entries in lists for entry in entries):
+            found = tuple({str(entry[name]): entry for entry in entries} for entries in lists)
+            if all(len(one) == len(entries) for one, entries in zip(found, lists, strict=True)):
+                return found
+    return tuple({str(at): entry for at, entry in enumerate(entries)} for entries in lists)
+
+
+def _keyed(old: object, new: object) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Two lists of entries by their names; None where they are no such lists."""
+    if not isinstance(old, list) or not isinstance(new, list):
+        return None
+    found = by_name(cast("list[Any]", old), cast("list[Any]", new))
+    return None if found is None else (found[0], found[1])

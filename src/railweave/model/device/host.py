@@ -1,0 +1,296 @@
+"""``HostScope`` to ``HostConfig``: intent resolved for one server."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address, ip_network
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog, in_force
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.device.host_firmware import firmware
+from railweave.model.device.host_job import job, tenant_jobs
+from railweave.model.device.host_model import (
+    BiosOption,
+    HostAddress,
+    HostConfig,
+    HostNic,
+    HostQos,
+    HostRoute,
+    HostRule,
+    LosslessClass,
+    Versions,
+)
+from railweave.model.device.host_scope import HostScope, host_scope
+from railweave.model.device.host_sysctl import sysctl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.model.network.devices import Nic
+    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.model import Network
+
+LOSSY_PRIORITIES = (3, 1, 2, 4, 5, 6, 7, 0)
+"""The NIC's priorities for RDMA data that no switch pauses for, best first: DSCP 26 has priority 3 (facts the sources agree on), but
+another class may be paused there."""
+
+CNP_DSCP = 48
+"""DSCP of congestion notification packets where no class is theirs (Thor2 guide, section 2.2.1.3)."""
+
+CNP_PRIORITIES = range(7, 0, -1)
+"""Priorities of congestion notification packets, where the NIC's own choice is taken by data."""
+
+NIC_SHARE = 50
+"""Share of RDMA data that is not lossless in a NIC's scheduler where the file says none, percent (Thor2 guide, section 2.2.1.3:
+ROCE_BW=50)."""
+
+ECT0 = 2
+"""The ECN code point that marks a packet as ECN-capable (RFC 3168, section 5)."""
+
+
+def host_configs(network: Network) -> dict[str, HostConfig]:
+    """The configuration of every server, by name."""
+    return {server.name: host_config(network, server.name) for server in network.servers}
+
+
+def host_config(network: Network, name: str) -> HostConfig:
+    """The configuration of one server. Raises ``KeyError`` where there is no such server."""
+    with in_force(network.catalog):
+        return config_of(host_scope(network, name))
+
+
+def config_of(scope: HostScope) -> HostConfig:
+    """The configuration of the server of a scope."""
+    model, fabrics = scope.model, scope.fabrics
+    qos = tuple(_qos(scope, fabric) for fabric in fabrics.values())
+    nics = tuple(nic for one in qos for nic in _nics(scope, fabrics[one.fabric], one))
+    shared = tenant_jobs(scope, nics, qos) if model.gpus else ()
+    return HostConfig(
+        network=scope.network,
+        name=scope.name,
+        model=scope.server.model,
+        gpus=model.gpus,
+        gpu=model.gpu,
+        gpu_vendor=model.gpu_vendor,
+        cpu_vendor=model.cpu_vendor,
+        advertisements_by=scope.hosts.router_advertisements,
+        nics=nics,
+        routes=tuple(route for nic in nics for route in _routes(scope, fabrics[nic.fabric], nic)),
+        rules=tuple(rule for nic in nics for rule in _rules(scope, fabrics[nic.fabric], nic)),
+        qos=qos,
+        bfd_detection_ms={
+            name: one.underlay.bfd.detection_ms() for name, one in fabrics.items() if one.underlay.bfd.enabled
+        },
+        sysctl=sysctl(scope, nics),
+        kernel_command_line=model.kernel_command_line,
+        kernel_command_line_source=model.kernel_command_line_source,
+        bios=tuple(BiosOption(one.area, one.setting, one.value, one.note, one.verify) for one in model.bios),
+        bios_source=model.bios_source,
+        library=scope.library,
+        job=() if shared or not model.gpus else job(scope, nics, qos),
+        tenant_jobs=shared,
+        versions=_versions(scope, nics),
+    )
+
+
+def _versions(scope: HostScope, nics: Sequence[HostNic]) -> Versions:
+    """What the fabric file asks for, of the NICs that this server has."""
+    asked = scope.hosts.versions
+    models, drivers = {nic.model for nic in nics}, {nic.driver for nic in nics}
+    return Versions(
+        kernel=asked.kernel or "",
+        gpu_driver=asked.gpu_driver or "",
+        collective_library=asked.collective_library or "",
+        nic_firmware=tuple((one, version) for one, version in asked.nic_firmware.items() if one in models),
+        nic_driver=tuple((one, version) for one, version in asked.nic_driver.items() if one in drivers),
+    )
+
+
+def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
+    server, group = scope.server, scope.model.nics[fabric.nics]
+    model = catalog().nics[group.nic]
+    options = firmware(model, qos, scope.model.own_ports(fabric.nics))
+    found: list[HostNic] = []
+    table = fabric.first_table
+    first = next((nic for nic in server.nics if nic.fabric == fabric.name and nic.addresses), None)
+    for nic in server.nics:
+        if nic.fabric != fabric.name:
+            continue
+        addresses = _addresses(scope, fabric, nic, table, qos)
+        table += len(addresses)
+        found.append(
+            HostNic(
+                name=nic.name,
+                netdev=nic.netdev,
+                rdma=nic.rdma,
+                rdma_port=group.rdma_port,
+                mac=nic.mac,
+                mac_is_placeholder=nic.mac_is_placeholder,
+                model=group.nic,
+                vendor=model.vendor,
+                driver=model.driver,
+                gpu=group.gpu_of(nic.rail, scope.gpus) if group.per_gpu else None,
+                fabric=nic.fabric,
+                stripe=nic.stripe,
+                rail=nic.rail,
+                leaf=nic.leaf,
+                leaf_port=nic.leaf_port,
+                leaf_port_names=scope.port_names.get(nic.name, ()),
+                speed_gbps=nic.speed_gbps,
+                cable_m=scope.cable_m.get(nic.name),
+                mtu=fabric.mtu.server,
+                slaac=fabric.server_mode == "slaac" and not nic.network and (_has_ipv6(nic) or not nic.addresses),
+                addresses=addresses,
+                firmware=options,
+                tenant=nic.tenant,
+                network=nic.network,
+                main_routes=fabric.host_routing.main_routes if nic is first else (),
+            )
+        )
+    return found
+
+
+def _has_ipv6(nic: Nic) -> bool:
+    return any(":" in one.address for one in nic.addresses)
+
+
+def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: HostQos) -> tuple[HostAddress, ...]:
+    gateways = {(subnet.color, subnet.family): subnet for subnet in scope.segments[nic.name].subnets}
+    colors = {color.index: color for color in fabric.colors}
+    own_dscp, priorities = scope.hosts.job.color_dscp, qos.priorities
+    found: list[HostAddress] = []
+    for path, one in enumerate(nic.addresses, 1):
+        address, color = Address(one.address), None if one.color is None else colors[one.color]
+        subnet = gateways[one.color, address.family]
+        color_name = color.name if color else fabric.color_name(None)
+        dscp = own_dscp.get(color_name)
+        found.append(
+            HostAddress(
+                address=address,
+                prefix=Prefix(fabric.server_pool if fabric.server_link == "proxy-arp" else subnet.prefix),
+                origin="slaac" if one.origin == "slaac" else "static",
+                gateway=Address(subnet.gateway),
+                table=table + path - 1,
+                table_name=fabric.table_name(nic.name, nic.rail, path, color_name),
+                path=path,
+                color=color.number if color else None,
+                color_name=color_name,
+                traffic_class=None if dscp is None else dscp * 4 + ECT0,
+                service_level=None if dscp is None else priorities[dscp],
+            )
+        )
+    return tuple(found)
+
+
+def _routed(scope: HostScope, fabric: Fabric, nic: HostNic) -> bool:
+    """Whether a NIC has a routed link of its own."""
+    return not nic.network and fabric.link_of(scope.segments[nic.name].vlan) == "routed"
+
+
+def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
+    """A default route by the leaf in every table, and the prefix itself where servers on it are to be met directly."""
+    routing = fabric.host_routing
+    found: list[HostRoute] = []
+    reach = "global" if _routed(scope, fabric, nic) else None
+    for one in nic.addresses:
+        shared = (nic.slaac and one.address.family == "ipv6") or fabric.server_link == "proxy-arp"
+        if routing.prefix_route if routing.prefix_route is not None else shared:
+            found.append(HostRoute(one.table, one.prefix, nic.netdev, None))
+        found.append(HostRoute(one.table, "default", nic.netdev, one.gateway, reach))
+    return found
+
+
+def _rules(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRule]:
+    """The rule of every address, by what is known of it beforehand.
+
+    SLAAC: its prefix, so that an address that comes late or changes is routed alike. A fixed address in a shared prefix:
+    itself, also where the leaf answers for the others of it (proxy ARP). A routed link: its prefix, and one more rule that takes what is bound to no address into the fabric (Thor2
+    guide, section 2.4.2.1).
+    """
+    priority = fabric.host_routing.rule_priority
+    found: list[HostRule] = []
+    routed = _routed(scope, fabric, nic)
+    for one in nic.addresses:
+        if routed:
+            family = one.address.family
+            pools = [pool for pool in map(Prefix, _pools(fabric, nic)) if pool.family == family]
+            pool = next((pool for pool in pools if ip_address(one.address) in ip_network(pool)), pools[0])
+            found.append(HostRule(nic.netdev, one.table, one.prefix, None, priority))
+            if one == next(first for first in nic.addresses if first.address.family == family):
+                last = None if priority is None else priority + 1
+                found.append(
+                    HostRule(nic.netdev, one.table, None, InterfaceAddress(f"{one.gateway}/{pool.length}"), last)
+                )
+                found += [
+                    HostRule(nic.netdev, one.table, None, InterfaceAddress(str(other)), last)
+                    for other in pools
+                    if fabric.other_link and other != pool
+                ]
+        else:
+            source = one.prefix if one.origin == "slaac" else one.address
+            found.append(HostRule(nic.netdev, one.table, source, None, priority))
+    return found
+
+
+def _pools(fabric: Fabric, nic: HostNic) -> tuple[str, ...]:
+    """The pools that a NIC finds the servers of its fabric in."""
+    return (*fabric.pools_of(nic.tenant), *fabric.other_pools)
+
+
+def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
+    qos = fabric.leaf.qos
+    data, cnp = qos.rdma_class(), qos.cnp_class()
+    model = catalog().nics[scope.model.nics[fabric.nics].nic]
+    dscp = data.dscp[0] if data and data.dscp else 0
+    lossless = data is not None and data.lossless and qos.pfc.pauses("server")
+    asked = scope.hosts.roce_bandwidth
+    shares = qos.nic_shares(asked)
+    others = tuple(
+        LosslessClass(name, one.dscp, one.pfc_priority, one.ecn is not None, shares[name])
+        for name, one in qos.classes.items()
+        if qos.pfc.pauses("server") and one is not data and one.pfc_priority is not None
+    )
+    paused = tuple(one.priority for one in others)
+    if data is not None and data.pfc_priority is not None:
+        paused = (data.pfc_priority, *paused)
+    # Congestion notification must not wait behind the data that it is about.
+    cnp_priority = next(one for one in (model.cnp_priority, *CNP_PRIORITIES) if one not in paused)
+    priority = 0 if data is None else data.pfc_priority or _lossy_priority(*paused, cnp_priority)
+    given = dict.fromkeys(data.dscp if data else (), priority)
+    for one in others:
+        given |= dict.fromkeys(one.dscp, one.priority)
+    cnp_dscp = cnp.dscp if cnp and cnp.dscp else (CNP_DSCP,)
+    given |= dict.fromkeys(cnp_dscp, cnp_priority)
+    clear = scope.hosts.job.clear_to_send_dscp
+    if clear is None and scope.library == "RCCL" and model.clear_to_send_as_notification:
+        clear = cnp_dscp[0]
+    return HostQos(
+        fabric=fabric.name,
+        dscp=dscp,
+        priority=priority,
+        traffic_class=dscp * 4 + ECT0,
+        lossless=lossless,
+        cnp_dscp=cnp_dscp[0],
+        cnp_priority=cnp_priority,
+        bandwidth_percent=shares.get(qos.rdma_name() or "") or asked or (data.nic_share if data else None) or NIC_SHARE,
+        adaptive_routing=fabric.load_balancing.group_mode() in {"dlb-per-packet", "spray"},
+        ecn=data is not None and data.ecn is not None,
+        priorities=tuple(given.get(one, _other(one, priority, *paused, cnp_priority)) for one in range(64)),
+        clear_to_send_traffic_class=None if clear is None else clear * 4 + ECT0,
+        other_lossless=others,
+    )
+
+
+def _lossy_priority(*taken: int) -> int:
+    """The priority of RDMA data that is not lossless: one of its own, or that of all other traffic where none is left."""
+    return next(one for one in LOSSY_PRIORITIES if one not in taken)
+
+
+def _other(dscp: int, *designed: int) -> int:
+    """The priority of a DSCP that the design gives to nothing RDMA.
+
+    NICs take the upper three bits (class selectors, RFC 2474, section 4.2.2; the default map that mlnx_qos shows). Data and
+    congestion notification keep their priorities to themselves: what would share one gets the lowest instead.
+    """
+    default = dscp >> 3
+    return 0 if default in designed else default

@@ -1,0 +1,281 @@
+"""The environment of a collective job on a server.
+
+Path colors: RDMA load-balancing document, "Running the NCCL Job" and Table 11. AMD GPUs: Thor2 guide, section 8.7.2.
+Neither sets a traffic class, without which data leaves with DSCP 0 and misses the lossless queue; both write a GID index as
+a number, which is not stable, so here it is found when a job starts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog
+from railweave.model.device.address_range import address_range
+from railweave.model.device.host_model import Variable
+from railweave.model.device.queue_pairs import queue_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from railweave.model.catalog.hardware import NicModel
+    from railweave.model.config.addresses import Family
+    from railweave.model.device.host_model import HostAddress, HostNic, HostQos
+    from railweave.model.device.host_scope import HostScope
+    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.model import Job
+
+PLUGIN = "railweave"
+PLUGIN_FOLDER = "/usr/local/lib"
+AMD_MPI_FOLDER = "/opt/AMD/install/mpi"
+"""Where Open MPI is beside AMD GPUs (Thor2 guide, section 8.7.2)."""
+
+TUNER_FILE = "/etc/railweave/tuner.json"
+"""Where ``hosts/tuner.json`` of a build is put on every server."""
+
+LD = "LD_LIBRARY_PATH"
+
+
+def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tuple[Variable, ...]:
+    """The variables, in the order they are written."""
+    used = [nic for nic in rdma_nics(nics) if nic.addresses]
+    if not used:
+        return ()
+    fabric = scope.fabrics[used[0].fabric]
+    if fabric.adapters:  # the ports of a NIC beside each other
+        used.sort(key=lambda nic: (fabric.nic_number(nic.rail), nic.rail))
+    wanted, library = scope.hosts.job, scope.library
+    one = next(one for one in qos if one.fabric == used[0].fabric)
+    colored, own_plugin = _colored(used), uses_own_plugin(scope, used)
+    first = used_addresses(used[0], scope.families[used[0].fabric, used[0].tenant])
+    family = first[0].address.family
+    rails = [used_addresses(nic, wanted.address_family)[0] for nic in used]
+    far = scope.long_haul.get(one.fabric)
+    found = [
+        *([_plugin(wanted)] if colored else []),
+        *(Variable(name, *text) for name, text in queue_pairs(wanted, len(first) if colored else 0, far).items()),
+        *_devices(used, fabric, exact=library == "NCCL"),
+        *(_merged(library, own_plugin=own_plugin) if fabric.adapters else []),
+        *_traffic_class(one, by_color=bool(wanted.color_dscp) and own_plugin),
+        *_addresses(wanted, address_range(fabric.pools_of(used[0].tenant), rails), ipv6=family == "ipv6"),
+        *([] if colored else [_gid_index("NCCL_IB_GID_INDEX", library)]),
+        *(_rccl() if library == "RCCL" else []),
+        *_sockets(wanted, colored=colored),
+        *([_adaptive_routing()] if one.adaptive_routing else []),
+        *(_tuner(wanted) if own_plugin else []),
+        *_ucx(used, one),
+        *_library_path(wanted, library, colored=colored),
+    ]
+    if library == "RCCL":
+        found = _of_model(found, catalog().nics[used[0].model])
+    return tuple(_changed(found, wanted.environment))
+
+
+def tenant_jobs(
+    scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]
+) -> tuple[tuple[str, tuple[Variable, ...]], ...]:
+    """The variables of each tenant's jobs, where the server's GPUs belong to several: its NICs and its GPUs only."""
+    used = [nic for nic in rdma_nics(nics) if nic.addresses] if nics else []
+    tenants = list(dict.fromkeys(nic.tenant for nic in used))
+    if len(tenants) < 2:
+        return ()
+    visible = "ROCR_VISIBLE_DEVICES" if scope.library == "RCCL" else "CUDA_VISIBLE_DEVICES"
+    found: list[tuple[str, tuple[Variable, ...]]] = []
+    for tenant in tenants:
+        own = [nic for nic in used if nic.tenant == tenant]
+        beside = {
+            nic.gpu for nic in used if nic.gpu is not None
+        }  # with fewer NICs than GPUs each has several beside it
+        nearest = {gpu: max((one for one in beside if one <= gpu), default=0) for gpu in range(scope.gpus)}
+        gpus = ",".join(str(gpu) for gpu in nearest if nearest[gpu] in {nic.gpu for nic in own})
+        mine = Variable(visible, gpus, "the GPUs of this tenant: those beside its NICs")
+        found.append((tenant, (mine, *job(scope, own, qos))))
+    return tuple(found)
+
+
+def rdma_nics(nics: Sequence[HostNic]) -> list[HostNic]:
+    """The NICs that collectives use: those beside a GPU; all of the first fabric where none is."""
+    beside = [nic for nic in nics if nic.gpu is not None]
+    return beside or [nic for nic in nics if nic.fabric == nics[0].fabric]
+
+
+def used_addresses(nic: HostNic, family: Family | None) -> list[HostAddress]:
+    """The addresses of a NIC that a job uses: of one family, by default that of the first."""
+    wanted = family or nic.addresses[0].address.family
+    return [one for one in nic.addresses if one.address.family == wanted] or list(nic.addresses)
+
+
+def uses_own_plugin(scope: HostScope, nics: Sequence[HostNic]) -> bool:
+    """Whether jobs load this project's net plugin, with its tuner: with NCCL, where paths are colored."""
+    return _colored(nics) and scope.library == "NCCL" and scope.hosts.job.net_plugin in {None, PLUGIN}
+
+
+def _colored(nics: Sequence[HostNic]) -> bool:
+    """Whether the addresses of NICs stand for path colors."""
+    return any(address.color is not None for address in nics[0].addresses)
+
+
+def mpi_folder(wanted: Job, gpu_vendor: str) -> str | None:
+    """The folder Open MPI is installed in; None where PATH is to find it."""
+    return wanted.mpi_folder or (AMD_MPI_FOLDER if gpu_vendor == "AMD" else None)
+
+
+def _plugin(wanted: Job) -> Variable:
+    why = "the net plug-in that gives each queue pair a path color"
+    return Variable("NCCL_NET_PLUGIN", wanted.net_plugin or PLUGIN, why)
+
+
+def _tuner(wanted: Job) -> list[Variable]:
+    """The table is always named, so that the log says what it would choose; it counts only where that is asked for."""
+    found = [
+        Variable("RAILWEAVE_NET_TUNER_FILE", TUNER_FILE, "the plug-in's table of algorithms, the same on all servers")
+    ]
+    if wanted.tuner:
+        found.append(Variable("RAILWEAVE_NET_TUNER", "1", "NCCL chooses by that table"))
+    return found
+
+
+def _devices(nics: Sequence[HostNic], fabric: Fabric, *, exact: bool) -> list[Variable]:
+    names = _device_list(nics)
+    beside = any(nic.gpu is not None for nic in nics)
+    whose = "the NICs beside GPUs" if beside else f"the NICs of fabric {fabric.name}, for no NIC is beside a GPU"
+    if exact and fabric.adapters:
+        places = [f":{fabric.nic_number(nic.rail) - 1}:{(nic.rail - 1) // fabric.adapters}" for nic in nics]
+        names = ",".join(f"{nic.rdma}:{nic.rdma_port}{place}" for nic, place in zip(nics, places, strict=True))
+        why = f"the ports of {whose}, by exact names (=), each with its rail and its plane, which NCCL 2.30 and newer read"
+        return [Variable("NCCL_IB_HCA", f"={names}", why)]
+    if not exact:
+        return [Variable("NCCL_IB_HCA", names, f"{whose}, in the order of the GPUs" if beside else whose)]
+    return [
+        Variable(
+            "NCCL_IB_HCA",
+            f"={names}",
+            f"{whose}; the leading = matches whole names, as mlx5_1 would match mlx5_10 too",
+        )
+    ]
+
+
+def _merged(library: str, *, own_plugin: bool) -> list[Variable]:
+    """How the ports of a NIC become one device (NCCL 2.20, ``NCCL_IB_MERGE_NICS``; 2.24, ``NCCL_NET_MERGE_LEVEL``)."""
+    found = [
+        Variable(
+            "NCCL_IB_MERGE_NICS", "1", "the ports of a NIC are one device, over whose planes every message is split"
+        ),
+        Variable("NCCL_NET_MERGE_LEVEL", "PORT", "ports of one NIC are merged, and nothing that is further apart"),
+    ]
+    if library == "NCCL" and not own_plugin:
+        found += [
+            Variable(
+                "NCCL_IB_RESILIENCY_PORT_FAILOVER",
+                "1",
+                "a plane that dies leaves its share to the others rather than end the job (NCCL 2.29 and newer; off by default)",
+            ),
+            Variable(
+                "NCCL_IB_RESILIENCY_PORT_RECOVERY",
+                "1",
+                "and takes it back when it is there again (NCCL 2.30 and newer)",
+            ),
+        ]
+    return found
+
+
+def _device_list(nics: Sequence[HostNic]) -> str:
+    return ",".join(f"{nic.rdma}:{nic.rdma_port}" for nic in nics)
+
+
+def _traffic_class(qos: HostQos, *, by_color: bool) -> list[Variable]:
+    """Where colors have classes of their own, the plug-in finds them in host.json, for which the variable must be unset."""
+    data = f"DSCP {qos.dscp} x 4 + ECT(0): the class of RDMA data on the switches; the library's own default is 0"
+    clear = "the class of clear-to-send messages and acknowledgements"
+    found = [] if by_color else [Variable("NCCL_IB_TC", str(qos.traffic_class), data)]
+    if qos.clear_to_send_traffic_class is not None:
+        found.append(Variable("NCCL_IB_FIFO_TC", str(qos.clear_to_send_traffic_class), clear))
+    return found
+
+
+def _addresses(wanted: Job, pool: str, *, ipv6: bool) -> list[Variable]:
+    family = "AF_INET6" if ipv6 else "AF_INET"
+    return [
+        Variable("NCCL_IB_ROCE_VERSION_NUM", "2", "RoCE v2 GIDs: the fabric routes"),
+        Variable("NCCL_IB_ADDR_FAMILY", family, "GIDs of the fabric's address family; the default is AF_INET"),
+        Variable("NCCL_IB_ADDR_RANGE", pool, "and of its addresses only, where the library takes GIDs by value"),
+        Variable("NCCL_SOCKET_FAMILY", wanted.socket_family or family, "address family of the bootstrap connections"),
+    ]
+
+
+def _gid_index(name: str, who: str) -> Variable:
+    return Variable(name, "", f"{who} takes GIDs by index, and indexes change: found when a job starts", resolve=True)
+
+
+def _sockets(wanted: Job, *, colored: bool) -> list[Variable]:
+    found: list[Variable] = []
+    if colored:
+        found.append(Variable("NCCL_SOCKET_NTHREADS", "8", "threads per socket, as the source has it"))
+    if wanted.socket_interface:
+        found.append(Variable("NCCL_SOCKET_IFNAME", wanted.socket_interface, "interface of the bootstrap connections"))
+    return found
+
+
+def _adaptive_routing() -> Variable:
+    return Variable(
+        "NCCL_IB_ADAPTIVE_ROUTING",
+        "1",
+        "the fabric sprays packets: bulk data in writes that may arrive in any order; off by default on RoCE",
+    )
+
+
+def _of_model(found: Iterable[Variable], model: NicModel) -> list[Variable]:
+    """Variables with those that the NIC's vendor documents put over them, in place; others of the vendor last."""
+    own = {one.name: Variable(one.name, one.value, one.why) for one in model.rccl}
+    return [*(own.pop(one.name, one) for one in found), *own.values()]
+
+
+def _rccl() -> list[Variable]:
+    """Thor2 guide, section 8.7.2; meanings from the NCCL and RCCL documentation of environment variables.
+
+    What depends on the NIC, the catalog has otherwise for some (``rccl`` of a NIC model).
+    """
+    return [
+        Variable("NCCL_IB_DISABLE", "0", "RDMA, not sockets"),
+        Variable("NCCL_NET_GDR_LEVEL", "SYS", "NIC to GPU memory directly, wherever in the server the two are"),
+        Variable("NCCL_NET_GDR_READ", "1", "sends read GPU memory directly, too"),
+        Variable("NCCL_P2P_LEVEL", "SYS", "GPU to GPU directly (XGMI), wherever in the server they are"),
+        Variable("NCCL_SHM_DISABLE", "1", "no detour by host memory between GPUs of a server"),
+        Variable("NCCL_IB_PCI_RELAXED_ORDERING", "1", "PCIe relaxed ordering is required, not tried"),
+        Variable("HSA_FORCE_FINE_GRAIN_PCIE", "1", "GPU memory that NICs write is coherent at fine grain"),
+        Variable("NCCL_DMABUF_ENABLE", "0", "GPU memory is registered by peer memory, not as a dma-buf"),
+        Variable("NCCL_MIN_NCHANNELS", "32", "enough channels to fill eight NICs"),
+    ]
+
+
+def _ucx(nics: Sequence[HostNic], qos: HostQos) -> list[Variable]:
+    return [
+        Variable("UCX_NET_DEVICES", _device_list(nics), "Open MPI's own messages by the same NICs"),
+        Variable("UCX_IB_TRAFFIC_CLASS", str(qos.traffic_class), "and in the same class"),
+        _gid_index("UCX_IB_GID_INDEX", "UCX"),
+    ]
+
+
+def _library_path(wanted: Job, library: str, *, colored: bool) -> list[Variable]:
+    mpi = mpi_folder(wanted, "AMD" if library == "RCCL" else "NVIDIA")
+    folders: list[tuple[str, str]] = []
+    if colored or wanted.library_folder:
+        folders.append((wanted.library_folder or PLUGIN_FOLDER, "the net plug-in"))
+    if mpi:
+        folders.append((f"{mpi}/lib", "Open MPI"))
+    if not folders:
+        return []
+    value = ":".join([f"${LD}", *(folder for folder, _ in folders)])
+    return [Variable(LD, value, "libraries of " + " and of ".join(what for _, what in folders))]
+
+
+def _changed(found: Iterable[Variable], changes: dict[str, str | int | None]) -> Iterable[Variable]:
+    """Variables with those of the fabric file put over them, in place; new ones last; null leaves one out."""
+    given = {name: str(value) for name, value in changes.items() if value is not None}
+    why = "the fabric file says so (hosts.job.environment)"
+    for one in found:
+        if one.name not in changes:
+            yield one
+        elif one.name in given:
+            yield Variable(one.name, given.pop(one.name), why)
+    for name, value in given.items():
+        yield Variable(name, value, why)

@@ -1,0 +1,230 @@
+"""``HostConfig``: the typed configuration of one server, resolved per NIC; the twin of ``DeviceConfig``.
+
+``outputs.rendering.host`` prints it and decides nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+
+
+@dataclass(frozen=True, slots=True)
+class HostAddress:
+    """An address of a NIC with what routes it: the leaf's address in the same prefix, and a table of its own.
+
+    ``path`` counts the addresses of a NIC from 1; ``color`` is the path color's number N of ``color:0:N``, None where
+    paths are not colored. ``traffic_class`` and ``service_level`` are of this color alone; None: as the others'.
+    """
+
+    address: Address
+    prefix: Prefix
+    origin: Literal["slaac", "static"]
+    gateway: Address
+    table: int
+    table_name: str
+    path: int
+    color: int | None
+    color_name: str
+    traffic_class: int | None = None
+    service_level: int | None = None
+
+    @property
+    def prefix_length(self) -> int:
+        """The length of the prefix."""
+        return self.prefix.length
+
+
+@dataclass(frozen=True, slots=True)
+class FirmwareOption:
+    """A setting in a NIC's flash: ``value`` as the vendor's tool takes it; empty where it is only reported."""
+
+    name: str
+    value: str
+    per_function: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class BiosOption:
+    """A setting of the server's firmware menu, and how to see it from Linux (empty where that is unknown)."""
+
+    area: str
+    setting: str
+    value: str
+    note: str
+    verify: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostNic:
+    """A NIC on a fabric. ``gpu`` is the GPU beside it, counted from 0; None where it serves no GPU of its own.
+
+    ``network`` is the layer-2 network it is on; ``main_routes`` are destinations that the main table sends by the gateway
+    of its first address. ``leaf_port_names`` are other names by which the leaf may announce its port. ``cable_m`` is the length of its
+    cable, rounded up; None: it has none yet.
+    """
+
+    name: str
+    netdev: str
+    rdma: str
+    rdma_port: int
+    mac: str
+    mac_is_placeholder: bool
+    model: str
+    vendor: str
+    driver: str
+    gpu: int | None
+    fabric: str
+    stripe: str
+    rail: int
+    leaf: str
+    leaf_port: str
+    leaf_port_names: tuple[str, ...]
+    speed_gbps: int
+    cable_m: int | None
+    mtu: int
+    slaac: bool
+    addresses: tuple[HostAddress, ...]
+    firmware: tuple[FirmwareOption, ...]
+    tenant: str = ""
+    network: str = ""
+    main_routes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostRoute:
+    """A route of a table: to ``default`` through ``via``, or to a prefix on the link (``via`` None)."""
+
+    table: int
+    to: Prefix | Literal["default"]
+    dev: str
+    via: Address | None
+    scope: Literal["global"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostRule:
+    """A rule that chooses a table by source (``from_``) or destination (``to``). ``priority`` None: the kernel's choice."""
+
+    dev: str
+    table: int
+    from_: Address | Prefix | None
+    to: InterfaceAddress | None
+    priority: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LosslessClass:
+    """A lossless class beside RDMA data, such as storage: its DSCPs, its priority, and its share of the NIC, percent.
+
+    ``ecn`` says whether switches mark it.
+    """
+
+    name: str
+    dscp: tuple[int, ...]
+    priority: int
+    ecn: bool
+    bandwidth_percent: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostQos:
+    """What the NICs of a fabric must agree on with its switches.
+
+    ``traffic_class`` is the IPv4 TOS or IPv6 traffic class byte of RDMA data: DSCP x 4, plus ECT(0). ``bandwidth_percent``
+    is the share of the lossless traffic class in the NIC's own scheduler. ``ecn`` says whether switches mark the data, so
+    that NICs slow down by it. ``clear_to_send_traffic_class`` None: that of the data. ``priorities`` is the NIC's priority of every DSCP, 0 to 63.
+    ``other_lossless`` are classes that switches pause beside that of the data.
+    """
+
+    fabric: str
+    dscp: int
+    priority: int
+    traffic_class: int
+    lossless: bool
+    cnp_dscp: int
+    cnp_priority: int
+    bandwidth_percent: int
+    adaptive_routing: bool
+    ecn: bool
+    priorities: tuple[int, ...]
+    clear_to_send_traffic_class: int | None = None
+    other_lossless: tuple[LosslessClass, ...] = ()
+
+    @property
+    def paused(self) -> tuple[int, ...]:
+        """The priorities that PFC is on for."""
+        return (*((self.priority,) if self.lossless else ()), *(one.priority for one in self.other_lossless))
+
+    @property
+    def slows_down(self) -> bool:
+        """Whether congestion control of a NIC is on as a whole: switches mark RDMA data, or another lossless class."""
+        return self.ecn or any(one.ecn for one in self.other_lossless)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of a job's environment.
+
+    ``resolve`` marks one whose value is found on the server when a job starts. ``$NAME`` in a value stands for what variable
+    NAME holds there already; where it holds nothing, a colon that follows goes too.
+    """
+
+    name: str
+    value: str
+    why: str
+    resolve: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Software that a server should run; what is empty is not compared. Firmware by NIC model, drivers by driver."""
+
+    kernel: str = ""
+    gpu_driver: str = ""
+    collective_library: str = ""
+    nic_firmware: tuple[tuple[str, str], ...] = ()
+    nic_driver: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostConfig:
+    """The whole configuration of one server.
+
+    ``job`` is the environment of its collective jobs; where its GPUs belong to several tenants it is empty, and
+    ``tenant_jobs`` has one for each.
+    """
+
+    network: str
+    name: str
+    model: str
+    gpus: int
+    gpu: str
+    gpu_vendor: Literal["NVIDIA", "AMD", ""]
+    cpu_vendor: Literal["Intel", "AMD"]
+    advertisements_by: Literal["networkd", "kernel"]
+    nics: tuple[HostNic, ...]
+    routes: tuple[HostRoute, ...]
+    rules: tuple[HostRule, ...]
+    qos: tuple[HostQos, ...]
+    bfd_detection_ms: dict[str, int]
+    sysctl: dict[str, str]
+    kernel_command_line: tuple[str, ...]
+    kernel_command_line_source: str
+    bios: tuple[BiosOption, ...]
+    bios_source: str
+    library: Literal["NCCL", "RCCL"]
+    job: tuple[Variable, ...]
+    tenant_jobs: tuple[tuple[str, tuple[Variable, ...]], ...] = ()
+    versions: Versions = Versions()
+
+    def qos_of(self, fabric: str) -> HostQos:
+        """The QoS of a fabric's NICs."""
+        return next(one for one in self.qos if one.fabric == fabric)
+
+    def nics_of(self, fabric: str) -> list[HostNic]:
+        """The NICs on a fabric, by rail."""
+        return [nic for nic in self.nics if nic.fabric == fabric]

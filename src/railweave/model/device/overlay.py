@@ -1,0 +1,231 @@
+"""The EVPN overlay of one switch: its sessions, its tunnel endpoints, its tenants' VRFs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.device.communities import standard
+from railweave.model.device.model import (
+    BridgedVlan,
+    ExternalPeer,
+    Interface,
+    MacVrf,
+    NumberedSession,
+    OverlayConfig,
+    TunnelEndpoint,
+    Vrf,
+)
+from railweave.model.device.own import own_type
+from railweave.model.device.port_model import with_parts
+from railweave.model.device.timers import Bfd
+from railweave.model.network.overlay import EDGE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.catalog.systems import System
+    from railweave.model.device.model import DeviceConfig, Gateway
+    from railweave.model.network.devices import Switch
+    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.model import Network
+    from railweave.model.network.overlay import EdgePort, ExternalLink, ExternalRouter, Tenant
+
+MAC_VRF = "evpn-1"
+MAC_VRF_NUMBER = 65534
+"""Name and number (in the route distinguisher) of the bridging instance, as Juniper's validated configurations have them."""
+
+
+def overlay_config(network: Network, fabric: Fabric, switch: Switch, *, large: bool = True) -> OverlayConfig | None:
+    """Sessions to every switch of the neighboring tier, loopback to loopback; None where the fabric has no overlay.
+
+    ``large``: every switch has large communities.
+    """
+    if fabric.overlay is None:
+        return None
+    near: dict[str, str] = {}
+    for cable in network.cables_of(switch.name):
+        if cable.kind == "fabric":
+            far = cable.b.device if cable.a.device == switch.name else cable.a.device
+            near.setdefault(far, cable.name)
+    bfd = own_type(Bfd, fabric.overlay.bfd)
+    loopback = Address(switch.loopback)
+    from_spine = f"{fabric.spine_asns[0]}:0:2"
+    return OverlayConfig(
+        loopback=loopback,
+        neighbors=tuple(
+            NumberedSession(
+                interface="",
+                link="",
+                peer=name,
+                peer_as=network.switch(name).asn,
+                local_address=loopback,
+                peer_address=Address(network.switch(name).loopback),
+            )
+            for name in near
+        ),
+        endpoints=tuple(
+            TunnelEndpoint(Address(one.address), None if one.color is None else fabric.color_name(one.color))
+            for one in switch.endpoints
+        ),
+        reflects=switch.role != "leaf",
+        from_spine=from_spine if large else standard(from_spine),
+        bfd=bfd if bfd.enabled else None,
+        tunnel_dscp=bool(switch.endpoints) and "tunnel-dscp" in catalog().switches[switch.model].needs,
+    )
+
+
+def vrfs(
+    fabric: Fabric, switch: Switch, gateways: Sequence[Gateway], interfaces: Sequence[Interface]
+) -> tuple[Vrf, ...]:
+    """A VRF for every tenant that has a gateway, or an external router, on the switch."""
+    found: list[Vrf] = []
+    targets = {one.name: one.route_target for one in fabric.tenants}
+    for tenant in fabric.tenants:
+        own = [gateway for gateway in gateways if gateway.vrf == tenant.name]
+        external = _peers(tenant, switch, interfaces)
+        part = tenant.on(switch.name)
+        if own or external:
+            found.append(
+                Vrf(
+                    name=tenant.name,
+                    vni=tenant.vni,
+                    route_distinguisher=part.route_distinguisher or f"{switch.router_id}:{tenant.slot}",
+                    import_targets=(tenant.route_target, *(targets[one] for one in tenant.leaks)),
+                    export_targets=(tenant.route_target,),
+                    prefixes=tuple(prefix for gateway in own for prefix in gateway.prefixes),
+                    external=external,
+                    loopbacks=tuple(Address(one).prefix for one in part.loopbacks),
+                    unit=tenant.slot if part.loopbacks else None,
+                )
+            )
+    return tuple(found)
+
+
+def _peers(tenant: Tenant, switch: Switch, interfaces: Sequence[Interface]) -> tuple[ExternalPeer, ...]:
+    found: list[ExternalPeer] = []
+    for router in tenant.external:
+        for link in router.links:
+            if link.leaf == switch.name:
+                port = next(one for one in interfaces if one.link == _link_name(switch, router, link))
+                unit = f"{port.name}.{link.vlan or 0}"
+                addresses = Address(link.address), Address(link.peer_address)
+                session = NumberedSession(unit, port.link, router.name, router.asn, *addresses)
+                prefixes = (tuple(map(Prefix, one)) for one in (router.accept, router.advertise))
+                found.append(ExternalPeer(router.name, session, *prefixes))
+    return tuple(found)
+
+
+def _link_name(switch: Switch, router: ExternalRouter, link: ExternalLink) -> str:
+    return f"{switch.name}:{link.port}--{router.name}"
+
+
+def _width(model: SwitchModel, link: ExternalLink | EdgePort) -> int:
+    """The electrical lanes of a link's port, or of its channel."""
+    group = model.group_of(link.physical)
+    modes = (
+        [mode for mode in group.modes() if mode.speed_gbps == link.speed_gbps and mode.channels > 1] if group else []
+    )
+    lanes = group.lanes if group else 8
+    return lanes // modes[0].channels if modes and link.channel is not None else lanes
+
+
+def _external_name(system: System, model: SwitchModel, link: ExternalLink | EdgePort) -> str:
+    group = model.group_of(link.physical)
+    lane = (link.channel or 0) * _width(model, link) + 1
+    return system.name_of(link.physical, link.channel, lane, group.lanes if group else 8, model.cards)
+
+
+def external_ports(fabric: Fabric, switch: Switch, system: System, model: SwitchModel) -> tuple[Interface, ...]:
+    """The ports of a leaf to external routers; tenants that share one have a tag each."""
+    ports = with_parts(
+        Interface(
+            name=_external_name(system, model, link),
+            link=_link_name(switch, router, link),
+            kind="external",
+            description=f"{router.name}, tenant {tenant.name}",
+            peer=router.name,
+            peer_port="",
+            speed_gbps=link.speed_gbps,
+            lanes=_width(model, link),
+            mtu=fabric.mtu.fabric,
+            length_m=0,
+            pauses=False,  # nobody beyond the fabric pauses, so no headroom is spent on it
+            addresses=(InterfaceAddress(f"{link.address}/{link.prefix_length}"),),
+            vrf=tenant.name,
+            unit_vlan=link.vlan,
+        )
+        for tenant in fabric.tenants
+        for router in tenant.external
+        for link in router.links
+        if link.leaf == switch.name
+    )
+    return tuple(
+        replace(one, description=f"{one.peer}, tenants {', '.join(part.vrf for part in one.parts())}")
+        if one.more
+        else one
+        for one in ports
+    )
+
+
+def edge_interfaces(
+    fabric: Fabric, switch: Switch, system: System, model: SwitchModel, *, pauses: bool
+) -> tuple[Interface, ...]:
+    """The edge ports of a leaf: as ports to servers, to what is no server of the file."""
+    return tuple(
+        Interface(
+            name=_external_name(system, model, one),
+            link=one.link,
+            kind="server",
+            description=f"{one.name} {EDGE}",
+            peer=one.name,
+            peer_port=EDGE,
+            speed_gbps=one.speed_gbps,
+            lanes=_width(model, one),
+            mtu=fabric.mtu.server_port,
+            length_m=one.length_m,
+            pauses=pauses,
+        )
+        for one in fabric.edge_ports
+        if one.leaf == switch.name
+    )
+
+
+def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence[Interface]) -> MacVrf | None:
+    """The bridging instance of a leaf that has members of layer-2 networks: all of them, whatever the tenant.
+
+    One instance for all, told apart by VNI and route target, as Juniper's validated configurations have it.
+    """
+    here = {one.vlan for one in interfaces if one.kind == "server"}
+    networks = [one for tenant in fabric.tenants for one in tenant.networks]
+    own = {name: one for one in networks if (name := system.vlan_called(one.vlan_name, one.vlan)) in here}
+    if not own:
+        return None
+    return MacVrf(
+        name=MAC_VRF,
+        route_distinguisher=f"{switch.router_id}:{MAC_VRF_NUMBER}",
+        route_target="target:100:100",
+        vlans=tuple(BridgedVlan(one.vlan, name, one.vni, one.route_target) for name, one in own.items()),
+        ports=tuple(one.name for one in interfaces if one.vlan in own),
+    )
+
+
+def forwards_leaks(config: DeviceConfig) -> bool:
+    """Whether a device forwards by the routes that a VRF takes of another, also of one on the device itself.
+
+    FRR, and what runs it, keeps a route whose VNI is not the VRF's own out of the kernel, and takes none of the device's own.
+    """
+    return catalog().systems[config.nos].has("leaks")
+
+
+def underlay_prefixes(fabric: Fabric, switch: Switch) -> dict[int | None, tuple[Prefix, ...]]:
+    """What a switch originates in the underlay of an overlay, by path color: its loopback, and its tunnel endpoints."""
+    if fabric.overlay is None:
+        return {}
+    loopback = Address(switch.loopback)
+    ends = [(one.color, Address(one.address)) for one in switch.endpoints if one.color is not None]
+    own = {color: (one.prefix,) for color, one in ends if one.family == loopback.family}
+    return {None: (loopback.prefix,), **own}

@@ -1,0 +1,147 @@
+"""Ports and gateways of a switch as they are configured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from railweave.model.config.addresses import Family, InterfaceAddress, Prefix
+from railweave.model.device.timers import RouterAdvertisements
+from railweave.model.network.overlay import EDGE, Rare, RareFlag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A physical port that is split into channels of ``speed_gbps``."""
+
+    port: str
+    physical: int
+    channels: int
+    speed_gbps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Macsec:
+    """MACsec with a pre-shared key (IEEE 802.1AE): the name of the connectivity association key, and a reference to it."""
+
+    key_name: str
+    key: str
+    cipher_suite: Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"] = "gcm-aes-xpn-256"
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedUnit:
+    """What a port to an external router carries by another tag: another VRF's link."""
+
+    vlan: int
+    vrf: str
+    addresses: tuple[InterfaceAddress, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """A cabled port. ``link`` is its cable's name in the ``Network``, whatever the port is called on this system.
+
+    ``between_sites`` marks a long link of the interconnect, ``macsec`` how it is encrypted, ``pauses`` whether PFC is on it.
+
+    ``lanes`` is how many electrical lanes it has; ``mtu`` counts the Ethernet frame; ``addresses`` are those of numbered links. A port to an external router
+    is in ``vrf``, by the tag ``unit_vlan``, and with other tags in others (``more``). One that is not ``enabled`` is shut: nothing runs on it.
+
+    ``vlan`` is the name of a server port's VLAN: the one without a tag, of a trunk that has none the first. ``native_vlan`` is the
+    number of the VLAN without a tag where the port is a trunk, ``tagged`` are the numbers of those with one.
+
+    ``copper`` says that the port has a copper cable, over which both ends train their links.
+    """
+
+    name: str
+    link: str
+    kind: Literal["server", "fabric", "external"]
+    description: str
+    peer: str
+    peer_port: str
+    speed_gbps: int
+    lanes: int
+    mtu: int
+    length_m: float
+    vlan: str | None = None
+    native_vlan: int | None = None
+    addresses: tuple[InterfaceAddress, ...] = ()
+    between_sites: bool = False
+    macsec: Macsec | None = None
+    pauses: bool = True
+    vrf: str = ""
+    unit_vlan: int | None = None
+    enabled: bool = True
+    tagged: tuple[int, ...] = ()
+    more: Annotated[tuple[TaggedUnit, ...], Rare] = ()
+    copper: Annotated[bool, RareFlag] = False
+
+    def parts(self) -> tuple[Interface, ...]:
+        """The port as one of its own for each of its tags: itself, and as ``more`` says."""
+        others = (
+            replace(
+                self,
+                unit_vlan=one.vlan,
+                vrf=one.vrf,
+                addresses=one.addresses,
+                description=f"{self.peer}, tenant {one.vrf}",
+                more=(),
+            )
+            for one in self.more
+        )
+        return (replace(self, more=()) if self.more else self, *others)
+
+    @property
+    def outside(self) -> bool:
+        """Whether no cable of the design is on it: a port to an external router, or an edge port."""
+        return self.kind == "external" or self.peer_port == EDGE
+
+
+def with_parts(ports: Iterable[Interface]) -> tuple[Interface, ...]:
+    """Ports to routers outside that have several tags as one each, in the order in which they come first."""
+    found: dict[str, Interface] = {}
+    for one in ports:
+        first = found.get(one.name)
+        if first is None or one.unit_vlan is None:
+            found[one.name] = one
+        else:
+            unit = TaggedUnit(one.unit_vlan, one.vrf, one.addresses)
+            found[one.name] = replace(first, more=(*first.more, unit))
+    return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A server-facing routed interface and its router advertisements.
+
+    It is that of a VLAN (IRB; unit = VLAN id), or a port of its own: then ``vlan`` is None and ``port`` its name. ``name``
+    is that of the routed interface, either way. With ``proxy_arp`` it answers for every address that the switch has a
+    route to. The gateway of a layer-2 network has the same address and ``mac`` on every leaf (anycast).
+    """
+
+    name: str
+    vlan: int | None
+    vlan_name: str
+    description: str
+    mtu: int
+    addresses: tuple[InterfaceAddress, ...]
+    prefixes: tuple[Prefix, ...]
+    advertisements: RouterAdvertisements | None
+    port: str = ""
+    vrf: str = ""
+    proxy_arp: bool = False
+    mac: str = ""
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The address families of its addresses, in their order: two with dual stack."""
+        found: list[Family] = [one.family for one in self.addresses]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def advertised(self) -> tuple[Prefix, ...]:
+        """What router advertisements tell servers: the IPv6 prefixes."""
+        return tuple(one for one in self.prefixes if one.family == "ipv6")

@@ -1,0 +1,212 @@
+"""The rules of ``control_plane.ControlPlane``, worked out from a device's own sessions and services."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from railweave.model.config.addresses import Family, Prefix
+from railweave.model.device.control_plane import ControlPlane, ControlRule, Policer, ServerPortRule, Sources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from railweave.model.device.model import Bgp, DeviceConfig
+
+FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
+_NUMBER: dict[Family, str] = {"ipv4": "v4", "ipv6": "v6"}
+LINK_LOCAL = Prefix("fe80::/10")
+DISCOVERED = "discovered-v6"
+"""The name of peers that BGP discovers by their router advertisements."""
+
+BGP = (179, 179)
+BFD = (3784, 3784)  # RFC 5881
+BFD_ECHO = (3785, 3785)
+BFD_MULTIHOP = (4784, 4784)  # RFC 5883
+VXLAN = (4789, 4789)  # RFC 7348
+TRACEROUTE = (33434, 33523)
+"""Where traceroute's probes go: 30 hops of 3, from 33434 on."""
+
+ONE_HOP = 255
+"""The hop limit of what no router may have passed on: BFD (RFC 5881, section 5), neighbor discovery (RFC 4861, section 6.1)."""
+
+DISCOVERY = (133, 135, 136)
+"""Router solicitation, neighbor solicitation, neighbor advertisement (RFC 4861)."""
+ROUTER_ADVERTISEMENT = 134
+ICMP: dict[Family, tuple[int, ...]] = {
+    # Echo and its reply, unreachable, time exceeded (RFC 792). Redirects are not for routers.
+    "ipv4": (0, 3, 8, 11),
+    # The same and packet too big, parameter problem (RFC 4443), and multicast listeners (RFC 2710, RFC 3810).
+    "ipv6": (1, 2, 3, 4, 128, 129, 130, 131, 132, 143),
+}
+
+POLICERS = (
+    # One echo request of 150 bytes a second from each of 8,192 servers is 9.8 Mb/s; at once, 27 of 9,000 bytes.
+    Policer("icmp-limit", 10_000_000, 250_000),
+    # 2,000 probes of 60 bytes a second; at once, all 90 probes of four runs.
+    Policer("traceroute-limit", 1_000_000, 25_000),
+)
+"""BGP, BFD and discovery have none: a policer that all ports share would let one of them cut the sessions of the others.
+
+Nor have management services: software is copied over them.
+"""
+
+REPLIES = {"dns": (53, 53), "ntp": (123, 123), "radius": (1812, 1813)}
+"""What servers of the management network answer over UDP, by the ports that they answer from; over TCP, as TACACS+ does, all of it."""
+
+
+@dataclass(frozen=True)
+class _Peers:
+    """Peers of one kind and family, and the sessions with them."""
+
+    sources: Sources
+    bgp: bool = True
+    bfd: Literal["", "one-hop", "multihop"] = ""
+
+
+def control_plane(
+    config: DeviceConfig, management: Sequence[Prefix], *, sees_interfaces: bool, holds_sessions: bool, in_kernel: bool
+) -> ControlPlane:
+    """The rules of a device. ``management`` are the prefixes that it is managed from.
+
+    ``sees_interfaces``: rules of its system can tell by which interface a packet came; ``holds_sessions``: they can hold
+    routing sessions at all; ``in_kernel``: they stand before the end of VXLAN tunnels too.
+    """
+    peers = list(_peers(config))
+    managers = list(_sources("management", management, ()))
+    tunnels = list(_tunnels(config)) if in_kernel else []
+    rules = [rule for one in peers for rule in _sessions(one)]
+    rules += [*_discovery(peers), *_diagnosis("network", "icmp-limit", "traceroute-limit")]
+    for one in tunnels:
+        name = f"vxlan-{_NUMBER[one.family]}"
+        rules.append(ControlRule(name, "network", one.family, "udp", one.name, destination_ports=(VXLAN,)))
+    rules += [rule for one in managers for rule in _services(config, one)]
+    # The management port has no policers: what is behind it is the operator's own.
+    rules += [replace(one, name=f"management-{one.name}", plane="management") for one in _discovery(())]
+    rules += [replace(one, name=f"management-{one.name}", policer="") for one in _diagnosis("management", "", "")]
+    drops = () if sees_interfaces else tuple(_server_ports(config, peers, sessions=not holds_sessions))
+    return ControlPlane(tuple(rules), (*(one.sources for one in peers), *tunnels, *managers), POLICERS, drops)
+
+
+def _sources(name: str, prefixes: Iterable[Prefix], interfaces: tuple[str, ...]) -> Iterator[Sources]:
+    """Prefixes by address family."""
+    every = tuple(dict.fromkeys(prefixes))
+    for family in FAMILIES:
+        if own := tuple(one for one in every if one.family == family):
+            yield Sources(f"{name}-{_NUMBER[family]}", family, own, interfaces)
+
+
+def _tunnels(config: DeviceConfig) -> Iterator[Sources]:
+    """Where packets of VXLAN tunnels come from: any address, by a link of the fabric."""
+    fabric = tuple(one.name for one in config.fabric_interfaces())
+    ends = config.overlay.endpoints if config.overlay else ()
+    families: dict[Family, None] = dict.fromkeys(one.address.family for one in ends)
+    for family in families:
+        yield Sources(f"fabric-{_NUMBER[family]}", family, (), fabric)
+
+
+def _peers(config: DeviceConfig) -> Iterator[_Peers]:
+    """Who has sessions with a device."""
+    if config.bgp is not None:
+        yield from _neighbors(config.bgp)
+    if config.isis is not None and config.isis.bfd is not None:
+        ports = {one.interface for one in config.isis.ports}
+        links = [one for one in config.interfaces if one.name in ports]
+        sources = [address.prefix for one in links for address in one.addresses]
+        # Over IPv6, neighbors of IS-IS are known by their link-local addresses (RFC 5308, section 2).
+        sources += [LINK_LOCAL] if any(one.family == "ipv6" for one in sources) else []
+        for one in _sources("isis", sources, tuple(one.name for one in links)):
+            yield _Peers(one, bgp=False, bfd="one-hop")
+    if config.overlay is not None:
+        fabric = tuple(one.name for one in config.fabric_interfaces())
+        for one in _sources("overlay", (one.peer_address.prefix for one in config.overlay.neighbors), fabric):
+            yield _Peers(one, bfd="multihop" if config.overlay.bfd else "")
+    # Without their interface: in a VRF, Linux may name that of the VRF in its place.
+    outside = (one.session.peer_address.prefix for vrf in config.vrfs for one in vrf.external)
+    for one in _sources("external", outside, ()):
+        yield _Peers(one)
+
+
+def _neighbors(bgp: Bgp) -> Iterator[_Peers]:
+    """Peers at the other end of a link: discovered ones by their link-local address."""
+    sessions = [session for group in bgp.groups for session in group.sessions]
+    bfd: Literal["", "one-hop"] = "one-hop" if bgp.bfd else ""
+    found = tuple(one.interface for one in sessions if one.peer_address is None)
+    if found:
+        yield _Peers(Sources(DISCOVERED, "ipv6", (LINK_LOCAL,), found), bfd=bfd)
+    numbered = [(one.peer_address.prefix, one.interface) for one in sessions if one.peer_address is not None]
+    ports = tuple(dict.fromkeys(port for _, port in numbered))
+    for one in _sources("links", (prefix for prefix, _ in numbered), ports):
+        yield _Peers(one, bfd=bfd)
+
+
+def _sessions(peers: _Peers) -> Iterator[ControlRule]:
+    """BGP, which either end may begin, and BFD."""
+    name, family = peers.sources.name, peers.sources.family
+    if peers.bgp:
+        yield ControlRule(f"bgp-{name}", "network", family, "tcp", name, destination_ports=(BGP,))
+        yield ControlRule(f"bgp-replies-{name}", "network", family, "tcp", name, source_ports=(BGP,), established=True)
+    if peers.bfd == "one-hop":
+        here = ControlRule(f"bfd-{name}", "network", family, "udp", name, destination_ports=(BFD,), hop_limit=ONE_HOP)
+        yield here
+        yield replace(here, name=f"bfd-echo-{name}", destination_ports=(BFD_ECHO,), hop_limit=None)
+    if peers.bfd == "multihop":
+        yield ControlRule(f"bfd-{name}", "network", family, "udp", name, destination_ports=(BFD_MULTIHOP,))
+
+
+def _discovery(peers: Sequence[_Peers]) -> Iterator[ControlRule]:
+    """Neighbor discovery with everybody; router advertisements from neighbors that are found by them alone."""
+    here = ControlRule("discovery-v6", "network", "ipv6", "icmp", icmp_types=DISCOVERY, hop_limit=ONE_HOP)
+    yield here
+    for one in peers:
+        if one.sources.name == DISCOVERED:
+            types = (ROUTER_ADVERTISEMENT,)
+            yield replace(here, name="advertisements-v6", sources=DISCOVERED, icmp_types=types)
+
+
+def _diagnosis(plane: Literal["network", "management"], icmp: str, traceroute: str) -> Iterator[ControlRule]:
+    """Echo, errors and traceroute, from anywhere, by the policers named."""
+    for family in FAMILIES:
+        name, types = _NUMBER[family], ICMP[family]
+        yield ControlRule(f"icmp-{name}", plane, family, "icmp", icmp_types=types, policer=icmp)
+        ports = (TRACEROUTE,)
+        yield ControlRule(f"traceroute-{name}", plane, family, "udp", destination_ports=ports, policer=traceroute)
+
+
+def _services(config: DeviceConfig, managers: Sources) -> Iterator[ControlRule]:
+    """Services that are switched on, and replies to what a device asks."""
+    wanted = config.management
+    own: dict[str, int] = {"ssh": 22}
+    own |= {"netconf": 830} if wanted.services.netconf else {}
+    own |= {"eapi": 443} if wanted.services.eapi else {}
+    own |= {"grpc": wanted.services.grpc_port} if wanted.services.grpc_certificate else {}
+    family, number = managers.family, _NUMBER[managers.family]
+    for name, port in own.items():
+        here = ControlRule(f"{name}-{number}", "management", family, "tcp", managers.name)
+        yield replace(here, destination_ports=((port, port),))
+    if wanted.snmp:
+        here = ControlRule(f"snmp-{number}", "management", family, "udp", managers.name)
+        yield replace(here, destination_ports=((161, 161),))
+    aaa = config.management.aaa()
+    given = tuple((one.port, one.port) for one in (aaa.radius if aaa else ()) if one.port)
+    for name, ports in REPLIES.items():
+        here = ControlRule(f"{name}-replies-{number}", "management", family, "udp", managers.name)
+        yield replace(here, source_ports=(ports, *given) if name == "radius" else (ports,))
+    yield ControlRule(f"tcp-replies-{number}", "management", family, "tcp", managers.name, established=True)
+
+
+def _server_ports(config: DeviceConfig, peers: Sequence[_Peers], *, sessions: bool) -> Iterator[ServerPortRule]:
+    """What servers' interfaces drop: sessions with a link-local address; with any of the device's where ``sessions`` says so."""
+    if not config.gateways:
+        return
+    own: list[Prefix] = []
+    six = any(address.family == "ipv6" for gateway in config.gateways for address in gateway.addresses)
+    if (sessions and six) or any(LINK_LOCAL in one.sources.prefixes for one in peers):
+        own.append(LINK_LOCAL)
+    if sessions:
+        own += [address.address.prefix for gateway in config.gateways for address in gateway.addresses]
+        own += config.loopbacks()
+    for one in _sources("", own, ()):
+        number = _NUMBER[one.family]
+        yield ServerPortRule(f"bgp-{number}", one.family, "tcp", one.prefixes, (BGP,))
+        yield ServerPortRule(f"bfd-{number}", one.family, "udp", one.prefixes, ((BFD[0], BFD_ECHO[1]),))

@@ -1,0 +1,128 @@
+"""QoS of one switch: classes on the queues that its operating system has, PFC profiles by cable length."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog
+from railweave.model.catalog.headroom import port_headroom
+from railweave.model.device.classes import Buffers, TrafficClass, Watchdog
+from railweave.model.device.model import Marking, QosConfig
+from railweave.model.device.own import own_type
+from railweave.model.device.qos_model import pfc_profiles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.model.catalog.systems import Marking as SystemMarking
+    from railweave.model.catalog.systems import System
+    from railweave.model.device.classes import Ecn
+    from railweave.model.device.model import Interface
+    from railweave.model.network.devices import Switch
+    from railweave.model.network.fabric import Fabric
+
+
+def qos_config(
+    fabric: Fabric, switch: Switch, interfaces: Sequence[Interface], system: System, release: str
+) -> QosConfig | None:
+    """The QoS of a switch; None where its system has none, or nothing is cabled."""
+    if not system.has("qos", release) or not interfaces:
+        return None
+    qos = fabric.intent(switch).qos
+    classes = {name: own_type(TrafficClass, one) for name, one in qos.classes.items()}
+    if not any(qos.pfc.pauses(one.kind) for one in interfaces if one.kind != "external"):
+        classes = {name: replace(one, lossless=False, pfc_priority=None) for name, one in classes.items()}
+    lossless = any(one.lossless for one in classes.values())
+    by_need: dict[tuple[int, int, int], list[str]] = {}
+    for one in (port for port in interfaces if port.pauses):
+        need = math.ceil(one.length_m), qos.pfc.mru or one.mtu, one.speed_gbps
+        by_need.setdefault(need, []).append(one.name)
+    model = catalog().switches[switch.model]
+    cell = model.buffer.cell_bytes
+    placed = on_queues(classes, system)
+    usual = type(qos)().classes if placed != classes else {}  # of a file that says nothing of them
+    return QosConfig(
+        classes=placed,
+        default_class=_default_class(classes),
+        marking={name: marking_of(one.ecn, system.marking) for name, one in classes.items() if one.ecn}
+        if system.marking
+        else {},
+        buffers=_partition(own_type(Buffers, qos.buffers), system),
+        profiles=pfc_profiles(
+            {
+                (length, mru, speed): (port_headroom(catalog(), model, length, speed, mru).limit_bytes, names)
+                for (length, mru, speed), names in by_need.items()
+            }
+        )
+        if lossless
+        else (),
+        xon_offset_cells=None if qos.pfc.xon_offset is None else qos.pfc.xon_offset // cell,
+        watchdog=own_type(Watchdog, qos.pfc.watchdog)
+        if qos.pfc.watchdog and system.has("pfc-watchdog", release)
+        else None,
+        buffer_monitor=qos.buffer_monitor,
+        ports=tuple(one.name for one in interfaces),
+        moved=tuple(
+            (name, one.queue, placed[name].queue)
+            for name, one in classes.items()
+            if one.queue not in {placed[name].queue, usual[name].queue if name in usual else None}
+        ),
+    )
+
+
+def _partition(buffers: Buffers, system: System) -> Buffers:
+    """The buffer's partition; an egress side left to a system whose configuration says nothing of it is as if it were not."""
+    if buffers.egress != "system" or system.parts_egress:
+        return buffers
+    usual = Buffers()
+    return replace(
+        buffers,
+        egress=usual.egress,
+        egress_lossless=usual.egress_lossless,
+        egress_lossy=usual.egress_lossy,
+        egress_multicast=usual.egress_multicast,
+    )
+
+
+def _default_class(classes: Mapping[str, TrafficClass]) -> str:
+    """The class of DSCP 0; without one, the first that is not lossless; without that, the first."""
+    zero = next((name for name, one in classes.items() if 0 in one.dscp), None)
+    lossy = next((name for name, one in classes.items() if not one.lossless), None)
+    return zero or lossy or next(iter(classes), "")
+
+
+def marking_of(ecn: Ecn, default: SystemMarking) -> Marking:
+    """Thresholds as the file gives them, else the system's with its probability: the file's goes with fill levels."""
+    if ecn.min_bytes is None or ecn.max_bytes is None:
+        return Marking(default.min_bytes, default.max_bytes, default.max_probability)
+    return Marking(ecn.min_bytes, ecn.max_bytes, ecn.max_probability)
+
+
+def on_queues(classes: Mapping[str, TrafficClass], system: System) -> dict[str, TrafficClass]:
+    """Classes with queue numbers that the system can use.
+
+    Queue numbers are local to a switch. Where PFC works on queues, a lossless class has the queue of its priority; the
+    class ``cnp`` then goes first, and whoever finds its queue taken gets the next lower one that is free, else a higher.
+    A strict class goes to the top where it would be below one that shares, and the system cannot have that.
+    """
+    if not system.pfc_by_queue:
+        return dict(classes)
+    queues = {name: one.pfc_priority for name, one in classes.items() if one.pfc_priority is not None}
+    free = classes.keys() - queues.keys()
+    sharing = (name for name, one in classes.items() if one.priority != "strict-high")
+    highest = max((queues.get(name, classes[name].queue) for name in sharing), default=0)
+    rises = {
+        name
+        for name in free
+        if system.strict_on_top and classes[name].priority == "strict-high" and classes[name].queue < highest
+    }
+    for name in sorted(free, key=lambda one: (one != "cnp", one not in rises, -classes[one].queue)):
+        taken = set(queues.values())
+        wanted = system.queues - 1 if name in rises else classes[name].queue
+        if wanted in taken and name == "cnp" and system.cnp_queue is not None:
+            wanted = system.cnp_queue
+        order = (*range(wanted, -1, -1), *range(wanted + 1, system.queues))
+        queues[name] = next(queue for queue in order if queue not in taken)
+    return {name: replace(one, queue=queues[name]) for name, one in classes.items()}

@@ -1,0 +1,82 @@
+"""What was read of a device's configuration text: a ``DeviceConfig``, and what was not understood, statement by statement."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from railweave.model.device.model import DeviceConfig
+
+Kind = Literal["understood", "irrelevant", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A statement of a text and what became of it. ``path`` has what it stands in before it; ``line`` is 1-based.
+
+    ``hierarchy`` is the part of the configuration that it belongs to, in the system's own words.
+    """
+
+    file: str
+    line: int
+    hierarchy: str
+    path: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many statements of a part of a configuration were understood, change nothing that matters, or are unknown."""
+
+    understood: int = 0
+    irrelevant: int = 0
+    unknown: int = 0
+
+    @property
+    def percent(self) -> float:
+        """What is understood or known not to matter, of all."""
+        known = self.understood + self.irrelevant
+        return 100 * known / (known + self.unknown) if known or self.unknown else 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A device's configuration as its text has it. Fields that the system has no words for are empty or guessed (``unsaid``).
+
+    ``port_aliases`` are second names of ports, by which LLDP announces them.
+    """
+
+    config: DeviceConfig
+    statements: tuple[Said, ...]
+    port_aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def not_understood(self) -> tuple[Said, ...]:
+        """Statements that are neither understood nor known not to matter."""
+        return tuple(one for one in self.statements if one.kind == "unknown")
+
+    def shares(self) -> dict[str, Share]:
+        """Of each part of the configuration, how much was understood."""
+        counts: dict[str, dict[Kind, int]] = {}
+        for one in self.statements:
+            kinds = counts.setdefault(one.hierarchy, {"understood": 0, "irrelevant": 0, "unknown": 0})
+            kinds[one.kind] += 1
+        return {name: Share(**kinds) for name, kinds in counts.items()}
+
+
+def said(file: str, lines: Iterable[tuple[int, str, str, bool]], irrelevant: Mapping[str, str]) -> Iterator[Said]:
+    """Statements as (line, hierarchy, path, understood) with what became of them; patterns begin at the start of a path."""
+    patterns = tuple(irrelevant)
+    for line, hierarchy, path, understood in lines:
+        kind: Kind = "understood" if understood else "irrelevant" if _any(patterns).match(path) else "unknown"
+        yield Said(file, line, hierarchy, path, kind)
+
+
+@lru_cache(maxsize=32)
+def _any(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{one})" for one in patterns) or r"(?!)")

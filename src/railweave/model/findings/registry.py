@@ -1,0 +1,162 @@
+"""Rules: what every finding with an id has in common, said once, and the function that looks for it where there is one.
+
+A rule is a constant of the module whose code finds it, made by ``Rule(...)``, or by ``@check(...)`` over the function that
+looks. Nothing registers it: ``rules_of`` walks the modules of a package and takes the rules that stand in them, so a new
+one is found by being there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.model.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from railweave.model.findings import Severity
+
+    Look = Callable[[Any], Iterable["str | Found | Finding"]]
+    """A function that looks: for a sentence, where the place is known; for what it found; for findings of other rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is a finding's own: where, what is so, the user's line; and what, in this one, is otherwise than its rule says."""
+
+    where: str
+    what: str
+    file: str = ""
+    line: int = 0
+    severity: Severity | None = None
+    why: str | None = None
+    fix: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """What findings of one id have in common.
+
+    ``applies`` is what it is about: ``design``, ``rendering``, ``build``, ``network``, ``folder``, ``validator``,
+    ``report``, or an operating system whose configurations are read. A rule has one of two sentences: ``says``, what was
+    found, in general, or ``holds``, what must hold and does not where there is a finding. ``sometimes`` is a second
+    severity that findings have in cases that the sentence or the code tells. A ``slow`` check is left out by ``build``.
+    """
+
+    id: str
+    severity: Severity
+    applies: str
+    says: str = ""
+    why: str = ""
+    fix: str = ""
+    holds: str = ""
+    sometimes: Severity | None = None
+    check: Look | None = None
+    slow: bool = False
+
+    def __post_init__(self) -> None:
+        if bool(self.says) == bool(self.holds):
+            raise ValueError(f"rule {self.id} has to have one of `says` and `holds`")
+
+    def finding(
+        self,
+        where: str,
+        what: str | None = None,
+        *,
+        file: str = "",
+        line: int = 0,
+        severity: Severity | None = None,
+        why: str | None = None,
+        fix: str | None = None,
+    ) -> Finding:
+        """A finding of this rule; what is not given is as the rule says.
+
+        Raises ``ValueError`` without ``what`` if the rule has only ``holds``: what must hold is not what was found.
+        """
+        if not (what or self.says):
+            raise ValueError(f"a finding of {self.id} has to say what was found")
+        return Finding(
+            self.id,
+            self.severity if severity is None else severity,
+            where,
+            self.says if what is None else what,
+            self.why if why is None else why,
+            self.fix if fix is None else fix,
+            file,
+            line,
+        )
+
+    def run(self, read: object, where: str = "", file: str = "") -> Iterator[Finding]:
+        """What its check finds; sentences are about the place ``where`` and its ``file``."""
+        for one in self.check(read) if self.check else ():
+            if isinstance(one, Finding):
+                yield one
+            elif isinstance(one, str):
+                yield self.finding(where, one, file=file)
+            else:
+                yield self.finding(
+                    one.where,
+                    one.what,
+                    file=one.file,
+                    line=one.line,
+                    severity=one.severity,
+                    why=one.why,
+                    fix=one.fix,
+                )
+
+
+def check(
+    id_: str,
+    severity: Severity,
+    *,
+    applies: str,
+    why: str,
+    fix: str = "",
+    sometimes: Severity | None = None,
+    slow: bool = False,
+) -> Callable[[Look], Rule]:
+    """Make a rule of the function that looks for it; what must hold is its docstring's first paragraph."""
+
+    def made(function: Look) -> Rule:
+        holds = " ".join((function.__doc__ or "").partition("\n\n")[0].split())
+        return Rule(
+            id=id_,
+            severity=severity,
+            applies=applies,
+            why=why,
+            fix=fix,
+            holds=holds,
+            sometimes=sometimes,
+            check=function,
+            slow=slow,
+        )
+
+    return made
+
+
+@lru_cache(maxsize=32)
+def rules_of(package: str) -> dict[str, Rule]:
+    """The rules of a package by id: its modules in alphabetical order, each from top to bottom.
+
+    Imports every module of the package. Raises ``ValueError`` where two rules have one id.
+    """
+    found: dict[str, Rule] = {}
+    root = importlib.import_module(package)
+    inside = pkgutil.walk_packages(root.__path__, f"{package}.")
+    names = sorted(one.name for one in inside if not one.name.endswith("__main__"))
+    for module in (root, *map(importlib.import_module, names)):
+        for value in vars(module).values():
+            for rule in cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,):
+                if isinstance(rule, Rule) and found.setdefault(rule.id, rule) is not rule:
+                    raise ValueError(f"two rules are called {rule.id}")
+    return found
+
+
+def lint(package: str, read: object, device: str, file: str) -> list[Finding]:
+    """What the checks of a package find wrong with a device's configuration; each sentence once."""
+    file = f"devices/{device}/{file}"
+    return list(dict.fromkeys(one for rule in rules_of(package).values() for one in rule.run(read, device, file)))

@@ -1,0 +1,48 @@
+"""Outside validators: other people's tools that read the rendered files and know what a device would refuse.
+
+Each belongs to the system whose files it reads, runs where its tool is present and says why where it is not; none needs
+root, a device or a network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from railweave.model.findings import Finding
+
+    Files = Mapping[str, Mapping[str, str]]
+    """Device to file name to text."""
+
+
+@dataclass
+class ValidatorReport:
+    """What one validator did: ``validated`` files, with ``findings``.
+
+    ``reason`` says why it did not run, or, where ``ran``, with which version of the tool and what it left out.
+    """
+
+    name: str
+    ran: bool
+    reason: str
+    validated: int = 0
+    findings: list[Finding] = field(default_factory=list["Finding"])
+
+
+@dataclass(frozen=True)
+class Validator:
+    """One tool: the ``file`` of a device that it reads, and the option that says where the tool or its data are.
+
+    ``run`` takes the files of all devices, that place or None, how many files to read at most (None: all), and the releases of
+    devices. A validator that is not ``always`` reported is left out where no device has its file.
+    """
+
+    name: str
+    file: str
+    option: str
+    run: Callable[[Files, Path | None, int | None, Mapping[str, str]], ValidatorReport]
+    always: bool = True

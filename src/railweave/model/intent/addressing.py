@@ -1,0 +1,263 @@
+"""Addressing intent: the prefixes of servers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from railweave.model.intent.addresses import Prefix
+from railweave.model.intent.base import Model, WrongValueError
+from railweave.model.intent.formula import PrefixFormula, length_of
+from railweave.model.intent.names import Name, expand_all
+
+
+def _servers(value: object) -> object:
+    return expand_all(value, "server {} is listed twice", "name each server once")
+
+
+ServerList = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_servers),
+    WithJsonSchema({"type": ["array", "string"], "items": {"type": "string"}, "examples": ["storage-[01-04]"]}),
+]
+"""Servers by name, or as host lists."""
+
+
+class FieldBits(Model):
+    """How many bits of a server prefix each number takes, after the pool's own bits."""
+
+    stripe: int = Field(ge=0, le=32, description="bits of the stripe number")
+    rail: int = Field(ge=0, le=32, description="bits of the rail number")
+    color: int = Field(ge=0, le=32, description="bits of the path-color number")
+    server: int = Field(default=0, ge=0, le=32, description="bits of the server number in its stripe, on routed links")
+    tenant: int = Field(default=0, ge=0, le=32, description="bits of the tenant number, first after the pool")
+
+
+def _check_one_way(pool: Addressing | SecondFamily) -> None:
+    """Raise where a formula for prefixes stands beside bits, or beside another length."""
+    if pool.server_prefix is None:
+        return
+    if pool.bits is not None:
+        raise WrongValueError("server_prefix and bits both deal out the pool", "keep one", ["bits"], ["server_prefix"])
+    length = length_of(pool.server_prefix)
+    if "prefix_length" in pool.model_fields_set and pool.prefix_length != length:
+        raise WrongValueError(
+            f"prefix_length {pool.prefix_length} contradicts server_prefix {pool.server_prefix}",
+            "leave it out",
+            ["prefix_length"],
+        )
+
+
+class SecondFamily(Model):
+    """The other address family of every NIC, beside that of ``server_pool`` (dual stack)."""
+
+    server_pool: Prefix = Field(description="its pool: IPv4 where the other is IPv6, or the other way round")
+    prefix_length: int | None = Field(
+        default=None, ge=8, le=128, description="length of a server prefix; empty: 64, of IPv4 24, on routed links 31"
+    )
+    bits: FieldBits | None = Field(default=None, description="bits of each number, as beside it")
+    server_prefix: PrefixFormula | None = Field(default=None, description="a formula, as beside it")
+    gateway_host: int = Field(default=1, ge=0, le=254, description="host part of the leaf's address in a server prefix")
+
+    @model_validator(mode="after")
+    def _one_way_to_cut(self) -> SecondFamily:
+        _check_one_way(self)
+        return self
+
+
+class OtherLink(Model):
+    """How some servers are on their leaves, where that is another way than the rest's, with pools of their own."""
+
+    servers: ServerList = Field(description="servers, or host lists such as storage-[01-04]")
+    server_link: Literal["access", "trunk", "routed"] = Field(
+        default="routed", description="as beside it. Of all links of a fabric one at most is access or trunk"
+    )
+    server_pool: Prefix = Field(description="their pool")
+    prefix_length: int | None = Field(
+        default=None,
+        ge=8,
+        le=128,
+        description="length of a server prefix; empty: 64, of IPv4 31 on routed links, else 24",
+    )
+    server_prefix: PrefixFormula | None = Field(default=None, description="a formula, as beside it")
+    gateway_host: int = Field(default=1, ge=0, le=254, description="host part of the leaf's address in a server prefix")
+    dual_stack: SecondFamily | None = Field(
+        default=None, description="their pool of the other address family; empty: they have one family"
+    )
+
+    @model_validator(mode="after")
+    def _two_families(self) -> OtherLink:
+        second = self.dual_stack
+        if second is not None and (":" in second.server_pool) == (":" in self.server_pool):
+            what = f"server_pool {self.server_pool} and that of dual_stack, {second.server_pool}, are of one address family"
+            raise WrongValueError(what, "give one IPv4 and one IPv6 pool", ["dual_stack", "server_pool"])
+        return self
+
+    def pools(self) -> tuple[str, ...]:
+        """Their pools: one of each address family that they have."""
+        return (self.server_pool,) if self.dual_stack is None else (self.server_pool, self.dual_stack.server_pool)
+
+    def beside(self, usual: Addressing) -> Addressing:
+        """The addressing of these servers, in a fabric whose others have ``usual``."""
+        length = self.prefix_length
+        if length is None:
+            length = 64 if ":" in self.server_pool else 31 if self.server_link == "routed" else 24
+        own = {
+            "server_pool": self.server_pool,
+            "prefix_length": length,
+            "server_prefix": self.server_prefix,
+            "bits": None,
+            "server_link": self.server_link,
+            "gateway_host": self.gateway_host,
+            "dual_stack": self.dual_stack,
+            "other_links": dict[str, OtherLink](),
+        }
+        return usual.model_copy(update=own)
+
+
+class Addressing(Model):
+    """Addresses of the servers.
+
+    A server prefix is the pool followed by stripe, rail and color number: ``fc00::/16`` with 16 bits each gives
+    ``fc00:<stripe>:<rail>:<color>::/64`` (RLB document, Table 2).
+    """
+
+    server_pool: Prefix = Field(
+        default="fd01::/16",
+        description="pool that server prefixes are cut from. Addresses that nobody assigns are in fd00::/8 (RFC 4193, "
+        "section 3.1), which fc00::/16 of the RLB document is not; links and loopbacks are in fd00::/16",
+    )
+    prefix_length: int = Field(default=64, ge=8, le=128, description="length of a server prefix")
+    bits: FieldBits | None = Field(
+        default=None,
+        description="bits of each number; empty: dealt by what the pool holds, 16 each where they fit (routed links: stripe, server, rail and color)",
+    )
+    server_mode: Literal["slaac", "static"] = Field(
+        default="slaac",
+        description="slaac: NICs form EUI-64 addresses from router advertisements; static: numbered by server. IPv4 addresses of "
+        "dual stack are numbered either way",
+    )
+    server_link: Literal["access", "trunk", "routed", "proxy-arp"] = Field(
+        default="access",
+        description="access: the NICs of a rail and stripe share a VLAN and its prefixes; trunk: the same, the VLAN being "
+        "the native one of a trunk port; routed: every NIC has a link and prefixes of its own on a routed port; proxy-arp: the "
+        "same, and NICs take the whole IPv4 pool for one subnet, whose other addresses the leaf answers for",
+    )
+    server_prefix: PrefixFormula | None = Field(
+        default=None,
+        description="a formula for server prefixes in place of the pool's bits, for example 192.168.{rail}.0/24, 10.200.{stripe*8+rail-9}.0/24 or "
+        "10.1.{server+100}.{rail*10+4}/31; fields: {stripe}, {rail}, {color}, {tenant}, and {server} on routed links",
+    )
+    gateway_host: int = Field(default=1, ge=0, le=254, description="host part of the leaf's address in a server prefix")
+    tagged_vlans: tuple[Annotated[int, Field(ge=1, le=4094)], ...] = Field(
+        default=(),
+        exclude_if=lambda value: not value,
+        description="VLANs that trunk ports carry with a tag, beside the native one of the prefixes: layer 2 on each leaf, without a "
+        "gateway, for what servers run there themselves; other numbers than those that `pools.vlan` allots",
+    )
+    other_links: dict[Name, OtherLink] = Field(
+        default_factory=dict[str, OtherLink],
+        exclude_if=lambda value: not value,
+        description="servers that are on their leaves in another way, for example on routed ports where the rest is on trunks",
+    )
+    local_prefixes: tuple[Prefix, ...] = Field(
+        default=(), description="prefixes a leaf may originate, in its `local` list; empty: the server pools"
+    )
+    dual_stack: SecondFamily | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="a second pool, of the other address family, from which every NIC has addresses too: one for each of the first",
+    )
+
+    @model_validator(mode="after")
+    def _two_families(self) -> Addressing:
+        second = self.dual_stack
+        if second is None:
+            return self
+        if (":" in second.server_pool) == (":" in self.server_pool):
+            raise WrongValueError(
+                f"server_pool {self.server_pool} and that of dual_stack, {second.server_pool}, are of one address family",
+                "give one IPv4 and one IPv6 pool",
+                ["dual_stack", "server_pool"],
+                ["server_pool"],
+            )
+        if self.server_link == "proxy-arp":
+            raise WrongValueError(
+                "server_link proxy-arp is for IPv4 alone", "use routed for dual stack", ["dual_stack"], ["server_link"]
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _proxy_arp(self) -> Addressing:
+        if self.server_link == "proxy-arp" and (self.server_mode != "static" or ":" in self.server_pool):
+            raise WrongValueError(
+                "server_link proxy-arp is for static IPv4 addresses",
+                "set server_mode: static and an IPv4 server_pool",
+                ["server_link"],
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _one_way_to_cut(self) -> Addressing:
+        _check_one_way(self)
+        return self
+
+    @property
+    def own_links(self) -> bool:
+        """Whether every NIC has a routed port and prefixes of its own."""
+        return self.server_link in {"routed", "proxy-arp"}
+
+    @model_validator(mode="after")
+    def _mixed(self) -> Addressing:
+        links = [("server_link", self.server_link)]
+        links += [(f"other_links.{name}", one.server_link) for name, one in self.other_links.items()]
+        shared = [at for at, link in links if link in {"access", "trunk"}]
+        if self.other_links and self.server_link == "proxy-arp":
+            what = "server_link proxy-arp takes all servers for one subnet, so no other links stand beside it"
+            raise WrongValueError(what, "use routed", ["other_links"], ["server_link"])
+        if len(shared) > 1:
+            what = f"{shared[0]} and {shared[1]} both put NICs on a VLAN of their rail"
+            raise WrongValueError(what, "let all but one be routed", ["other_links"])
+        if self.tagged_vlans and "trunk" not in {link for _, link in links}:
+            raise WrongValueError("tagged_vlans without trunk ports", "set server_link: trunk", ["tagged_vlans"])
+        if len(set(self.tagged_vlans)) < len(self.tagged_vlans):
+            raise WrongValueError("tagged_vlans names a VLAN twice", "name each once", ["tagged_vlans"])
+        owners: dict[str, str] = {}
+        for name, one in self.other_links.items():
+            for server in one.servers:
+                if owners.setdefault(server, name) != name:
+                    what = f"{server} is in {owners[server]!r} and in {name!r}"
+                    raise WrongValueError(what, "a server has one kind of link", ["other_links", name, "servers"])
+        return self
+
+    def of_server(self, server: str) -> Addressing:
+        """What deals out the prefixes of a server: this, or that of its other link."""
+        own = next((one for one in self.other_links.values() if server in one.servers), None)
+        return self if own is None else own.beside(self)
+
+    def length(self) -> int:
+        """The length of a server prefix."""
+        return self.prefix_length if self.server_prefix is None else length_of(self.server_prefix)
+
+    def pools(self) -> tuple[str, ...]:
+        """The server pools: one of each address family that NICs have."""
+        return (self.server_pool,) if self.dual_stack is None else (self.server_pool, self.dual_stack.server_pool)
+
+    def of_second(self) -> Addressing | None:
+        """What deals out the second pool, as if it were the only one; None without dual stack."""
+        second = self.dual_stack
+        if second is None:
+            return None
+        length = second.prefix_length
+        if length is None:
+            length = 64 if ":" in second.server_pool else 31 if self.own_links else 24
+        own = {
+            "server_pool": second.server_pool,
+            "prefix_length": length,
+            "bits": second.bits,
+            "server_prefix": second.server_prefix,
+            "gateway_host": second.gateway_host,
+            "dual_stack": None,
+        }
+        return self.model_copy(update=own)

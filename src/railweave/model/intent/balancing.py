@@ -1,0 +1,199 @@
+"""Load-balancing intent.
+
+Defaults of the DLB knobs are the switches' own (EVPN test report, "DLB values (default)"). The report's
+"egress-quantization min 10 … min 90" means min 10, max 90 (facts/errata-and-limits.md).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
+
+from railweave.model.intent.base import Microseconds, Model, Percent, WrongValueError
+from railweave.model.intent.profiles import LOAD_BALANCING, known_profile, with_profile
+
+
+class EgressQuantization(Model):
+    """How port load is cut into the quality bands that DLB chooses by."""
+
+    min: Percent = Field(default=20, ge=1, le=100, description="load below this is the best band, percent of line rate")
+    max: Percent = Field(
+        default=50, ge=1, le=100, description="load above this is the worst band, percent of line rate"
+    )
+    rate_weightage: Percent = Field(
+        default=50, ge=0, le=100, description="weight of recent rate against queue depth, percent"
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> EgressQuantization:
+        if self.min >= self.max:
+            raise WrongValueError(f"min {self.min} must be below max {self.max}", "the tuned values are 10 and 90")
+        return self
+
+
+class Reassignment(Model):
+    """Reactive path rebalancing: move a flowlet that has not gone idle to a clearly better port."""
+
+    prob_threshold: int = Field(default=3, ge=0, le=255, description="probability of moving, in units of 1/256")
+    quality_delta: int = Field(default=6, ge=0, le=7, description="how many quality bands better a port must be")
+
+
+class Dlb(Model):
+    """Dynamic load balancing inside one next-hop group."""
+
+    inactivity_interval: Microseconds = Field(
+        default=256, ge=16, le=32000, description="idle time after which a flowlet may move"
+    )
+    flowset_table_size: int = Field(default=256, ge=256, le=32768, description="flowsets per group, a power of two")
+    sampling_rate: int = Field(default=62_500, ge=8, le=1_000_000, description="samples of port load per second")
+    egress_quantization: EgressQuantization = Field(default=EgressQuantization(), description="quality bands")
+    reassignment: Reassignment | None = Field(default=None, description="reactive path rebalancing; empty: off")
+
+    @model_validator(mode="after")
+    def _power_of_two(self) -> Dlb:
+        size = self.flowset_table_size
+        if size & (size - 1):
+            raise WrongValueError(f"flowset_table_size {size} is not a power of two", "use 256, 512, … 32768")
+        return self
+
+
+class Hash(Model):
+    """Fields and seed of the static ECMP hash."""
+
+    layer3: bool = Field(default=True, description="hash source and destination address")
+    layer4: bool = Field(default=True, description="hash source and destination UDP port")
+    seed: int | None = Field(default=None, ge=0, le=4_294_967_295, description="hash seed; empty: each switch's own")
+
+
+OPCODES = {
+    "write-first": 6,
+    "write-middle": 7,
+    "write-last": 8,
+    "write-last-immediate": 9,
+    "write-only": 10,
+    "write-only-immediate": 11,
+    "read-response-first": 13,
+    "read-response-middle": 14,
+    "read-response-last": 15,
+    "read-response-only": 16,
+}
+"""Opcodes of the base transport header that carry data of reliable connections (InfiniBand specification, volume 1, table 38)."""
+
+
+def _opcode(value: object) -> object:
+    if isinstance(value, str) and value not in OPCODES:
+        raise WrongValueError(f"{value!r} is not an opcode", f"write 0 to 255, or {', '.join(OPCODES)}")
+    return OPCODES[value] if isinstance(value, str) else value
+
+
+Opcode = Annotated[
+    int,
+    BeforeValidator(_opcode),
+    Field(ge=0, le=255),
+    WithJsonSchema({"type": ["string", "integer"], "examples": ["write-only"]}),
+]
+"""An opcode of RDMA packets, by number or name."""
+
+
+class Selective(Model):
+    """Selective DLB: a filter on server ports picks packets by RDMA opcode, and all others keep the static hash."""
+
+    opcodes: tuple[Opcode, ...] = Field(
+        default=(6, 7, 8, 9, 10, 11),
+        description="opcodes that are balanced dynamically, 0 to 255 or by name; empty: RDMA writes",
+    )
+
+    @field_validator("opcodes")
+    @classmethod
+    def _once(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        if not value:
+            raise WrongValueError("no opcode is given", "leave `opcodes` away for RDMA writes")
+        twice = next((one for one in value if value.count(one) > 1), None)
+        if twice is not None:
+            raise WrongValueError(f"opcode {twice} is listed twice", "name each once")
+        return value
+
+
+Mode = Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray", "rlb"]
+
+
+class LoadBalancing(Model):
+    """How traffic is spread over the uplinks.
+
+    ``rlb`` (RDMA-aware load balancing) gives every queue pair of a connection a path color, and so an uplink, of its
+    own; inside a color that spans several uplinks, ``within_color`` decides. The other modes spread flows, flowlets
+    or packets over all uplinks alike.
+    """
+
+    profile: str | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="a set of values from a test report (docs/profiles.md); fields given beside it win",
+    )
+    mode: Mode = Field(default="rlb", description="ecmp, dlb-flowlet, dlb-per-packet, spray (random per packet) or rlb")
+    within_color: Literal["ecmp", "dlb-flowlet", "dlb-per-packet"] = Field(
+        default="dlb-flowlet",
+        description="for rlb: how next-hop groups (several uplinks of a color, backups) are shared",
+    )
+    dlb: Dlb = Field(default=Dlb(), description="knobs of DLB, where it is used")
+    selective: Selective | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="DLB for packets of some RDMA opcodes only; empty: for all",
+    )
+    global_balancing: bool = Field(
+        default=False,
+        exclude_if=lambda value: value is False,
+        description="global load balancing: leaves count in how loaded the spines' links to the destination are",
+    )
+    hash: Hash = Field(default=Hash(), description="the static hash")
+    spray_opcodes: tuple[int, ...] = Field(
+        default=(),
+        exclude_if=lambda value: value == (),
+        description="for spray: only packets whose RDMA opcode (first byte behind the UDP header) is one of these are "
+        "sprayed, the others hashed; 10 is RDMA write only, which NICs with adaptive routing send; empty: every packet",
+    )
+    fast_reroute: bool = Field(default=True, description="repair a next-hop group in hardware when a member goes down")
+
+    @model_validator(mode="after")
+    def _opcodes(self) -> LoadBalancing:
+        for opcode in self.spray_opcodes:
+            if not 0 <= opcode <= 255:
+                raise WrongValueError(
+                    f"{opcode} is no RDMA opcode", "it is one byte: 10 for RDMA write only", ["spray_opcodes"]
+                )
+        if self.spray_opcodes and self.mode != "spray":
+            raise WrongValueError(f"spray_opcodes with mode {self.mode}", "set `mode: spray`", ["spray_opcodes"])
+        return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_profile(cls, data: object) -> object:
+        return with_profile(LOAD_BALANCING, data)
+
+    @field_validator("profile")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        return known_profile(LOAD_BALANCING, value)
+
+    @model_validator(mode="after")
+    def _dynamic(self) -> LoadBalancing:
+        for part, given in (("selective", self.selective), ("global_balancing", self.global_balancing)):
+            if given and not self.group_mode().startswith("dlb"):
+                raise WrongValueError(
+                    f"{part} without dynamic load balancing: next-hop groups are shared by {self.group_mode()}",
+                    "set mode dlb-flowlet or dlb-per-packet",
+                    [part],
+                )
+        if self.selective and self.global_balancing:
+            raise WrongValueError(
+                "selective and global_balancing exclude each other: global balancing needs DLB for all traffic",
+                "keep one",
+                ["selective"],
+            )
+        return self
+
+    def group_mode(self) -> Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]:
+        """How a next-hop group with several members is shared."""
+        return self.within_color if self.mode == "rlb" else self.mode

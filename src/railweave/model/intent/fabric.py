@@ -1,0 +1,206 @@
+"""The fabric file: the root of what a user writes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+
+from pydantic import Field, field_validator
+
+from railweave.model.intent.addressing import Addressing
+from railweave.model.intent.balancing import LoadBalancing
+from railweave.model.intent.base import Line, Model, WrongValueError
+from railweave.model.intent.colors import ColorName
+from railweave.model.intent.edge import EdgePort
+from railweave.model.intent.hosts import HostRouting, Hosts
+from railweave.model.intent.management import Management
+from railweave.model.intent.names import Name, check_most, count_of, expand_all, repeated_name
+from railweave.model.intent.overrides import Overrides
+from railweave.model.intent.pools import Pools
+from railweave.model.intent.qos import Qos
+from railweave.model.intent.racks import Racks
+from railweave.model.intent.status import Pattern, Status
+from railweave.model.intent.tenants import Overlay, Tenant, TenantSlices
+from railweave.model.intent.topology import Cabling, Mtu, Naming, Role, Topology
+from railweave.model.intent.underlay import RouterAdvertisements, Underlay
+
+MOST_FABRICS = 64
+"""Of one file."""
+
+
+class Site(Model):
+    """A place that holds fabrics and servers."""
+
+    description: Line = Field(default="", description="free text")
+
+
+class Emulation(Model):
+    """The FRR form of the network, which the lab runs."""
+
+    path_color: Literal["local-preference", "aigp"] = Field(
+        default="local-preference",
+        description="how FRR carries path colors; aigp needs FRR 10 and loses ECMP (docs/path-colors.md)",
+    )
+
+
+class Fabric(Model):
+    """One network fabric: a set of leaves and spines that serves one kind of NIC of the servers."""
+
+    site: str | None = Field(default=None, description="the site it stands in; empty: the only one")
+    nics: str = Field(default="gpu", description="which NIC group of the server models it connects")
+    topology: Topology = Field(description="stripes, rails, spines and links")
+    leaf: Role = Field(description="the leaves")
+    spine: Role | None = Field(default=None, description="the spines; empty: like the leaves")
+    super_spine: Role | None = Field(default=None, description="the super-spines; empty: like the spines")
+    dci: Role | None = Field(default=None, description="the routers of the interconnect; empty: like the spines")
+    paths_per_nic: int | None = Field(
+        default=None,
+        ge=1,
+        le=64,
+        description="path colors, and so addresses, per NIC; empty: with rlb one per uplink, else 1",
+    )
+    colors: tuple[ColorName, ...] = Field(
+        default=(), description="names of path colors in order; empty: color1, color2, …"
+    )
+    addressing: Addressing = Field(default=Addressing(), description="server prefixes")
+    pools: Pools = Field(default=Pools(), description="number pools")
+    underlay: Underlay = Field(default=Underlay(), description="BGP and BFD")
+    router_advertisements: RouterAdvertisements = Field(
+        default=RouterAdvertisements(), description="router advertisements to servers"
+    )
+    load_balancing: LoadBalancing = Field(default=LoadBalancing(), description="how uplinks are shared")
+    qos: Qos = Field(default=Qos(), description="QoS of every role that has none of its own")
+    mtu: Mtu = Field(default=Mtu(), description="MTUs")
+    cabling: Cabling = Field(default=Cabling(), description="cables and optics")
+    naming: Naming = Field(default=Naming(), description="names of devices")
+    host_routing: HostRouting = Field(default=HostRouting(), description="source routing on the servers")
+    overlay: Overlay | None = Field(
+        default=None, description="EVPN-VXLAN over the fabric; empty: there where there are tenants, else none"
+    )
+    tenants: dict[Name, Tenant] = Field(
+        default_factory=dict[str, Tenant], description="tenants by name, each in a VRF of its own on the leaves"
+    )
+    edge_ports: dict[Name, EdgePort] = Field(
+        default_factory=dict[str, EdgePort],
+        exclude_if=lambda value: not value,
+        description="routed ports of leaves without BGP, by the name of what is there, for example a tester",
+    )
+    tenant_slices: TenantSlices | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="tenants by slices of servers, beside those of `tenants`; empty: none",
+    )
+    emulation: Emulation = Field(default=Emulation(), description="the FRR form of the network")
+
+    @field_validator("colors")
+    @classmethod
+    def _distinct(cls, value: tuple[ColorName, ...]) -> tuple[ColorName, ...]:
+        names = [color.name for color in value]
+        numbers = [color.number or place for place, color in enumerate(value, 1)]
+        for label, items in (("name", names), ("number", numbers)):
+            seen: dict[str | int, int] = {}
+            for place, item in enumerate(items):
+                if item in seen:
+                    raise WrongValueError(f"two colors have the {label} {item}", "", [place], earlier=[seen[item]])
+                seen[item] = place
+        return value
+
+    def evpn(self) -> Overlay | None:
+        """The overlay, where the fabric has one: it is there for the tenants."""
+        return self.overlay or (Overlay() if self.tenants else None)
+
+    def spine_role(self) -> Role:
+        """The spines' role: the leaves' where none is given, without the leaves' own statements."""
+        return self.spine or Role(device=self.leaf.device, nos=self.leaf.nos, release=self.leaf.release)
+
+    def super_spine_role(self) -> Role:
+        """The super-spines' role: the spines' where none is given, without the spines' own statements."""
+        spine = self.spine_role()
+        return self.super_spine or Role(device=spine.device, nos=spine.nos, release=spine.release)
+
+    def dci_role(self) -> Role:
+        """The role of the interconnect's routers: the spines' where none is given, without the spines' own statements."""
+        spine = self.spine_role()
+        return self.dci or Role(device=spine.device, nos=spine.nos, release=spine.release)
+
+
+class ServerGroup(Model):
+    """Servers of one model."""
+
+    names: tuple[str, ...] = Field(min_length=1, description="names, or host lists such as H100-[01-04]")
+    model: str = Field(description="server model, or the model of its NICs, as the catalog names it or a part of that")
+    gpus: int | None = Field(
+        default=None, ge=1, le=64, description="GPUs of each, where they are not as many as the model has"
+    )
+    gpu_nics: int | None = Field(
+        default=None, ge=1, le=64, description="NICs of the GPUs of each, where they are not as many as the model has"
+    )
+    stripe: str | dict[str, str] | None = Field(
+        default=None,
+        description="stripe they are in, or stripe by fabric; empty: spread over the stripes (docs/lock.md)",
+    )
+    site: str | None = Field(default=None, description="the site they stand in; empty: the only one")
+    fabrics: tuple[str, ...] | None = Field(
+        default=None, description="fabrics they are on; empty: every one that connects NICs they have"
+    )
+
+    @field_validator("names", mode="before")
+    @classmethod
+    def _expand(cls, value: object) -> object:
+        return expand_all(value, "server {} is listed twice", "name each server once")
+
+
+class FabricFile(Model):
+    """A fabric file: one or more fabrics that share servers."""
+
+    name: Name = Field(description="name of the whole")
+    description: Line = Field(default="", description="free text")
+    sites: dict[Name, Site] = Field(
+        default_factory=lambda: {"site1": Site()}, min_length=1, description="sites by name"
+    )
+    fabrics: dict[Name, Fabric] = Field(min_length=1, description="fabrics by name")
+    servers: tuple[ServerGroup, ...] = Field(default=(), description="groups of servers")
+    hosts: Hosts = Field(default=Hosts(), description="the servers' own configuration, and how jobs are started")
+    management: Management = Field(default=Management(), description="management plane of the switches")
+    overrides: Overrides = Field(default=Overrides(), description="explicit overrides")
+    status: dict[Pattern, Status] = Field(
+        default_factory=dict[str, Status],
+        exclude_if=lambda value: not value,
+        description="what is not active, by switch, server, SERVER:NIC, plane (plane2, or FABRIC/plane2) or link (A--B, A:port--B:port); "
+        "host lists and `*` stand for several, and of two lines the later one holds. It is designed and rendered, and treated as absent by "
+        "routes, paths, sim, the lab and checks (docs/bring-up.md)",
+    )
+    racks: Racks = Field(default=Racks(), description="where devices stand; cables are as long as that makes them")
+    hardware: dict[str, dict[str, dict[str, Any]]] = Field(
+        default_factory=dict[str, dict[str, dict[str, Any]]],
+        description="models of your own in the sections switches, nics, servers and optics (docs/hardware.md)",
+    )
+
+    @field_validator("servers", mode="before")
+    @classmethod
+    def _not_endless(cls, value: object) -> object:
+        """Groups are counted before any of them is written out: there may be thousands."""
+        groups = cast("list[Any]", value) if isinstance(value, list) else []
+        lists = [cast("dict[str, Any]", one).get("names") for one in groups if isinstance(one, dict)]
+        names = [name for one in lists for name in (cast("list[Any]", one) if isinstance(one, list) else [one])]
+        check_most("all groups together: the list", sum(_count(one) for one in names if isinstance(one, str)))
+        return cast("object", value)
+
+    @field_validator("fabrics")
+    @classmethod
+    def _apart(cls, value: dict[str, Fabric]) -> dict[str, Fabric]:
+        if len(value) > MOST_FABRICS:
+            raise WrongValueError(f"there are {len(value):,} fabrics", f"at most {MOST_FABRICS} are designed together")
+        twice = repeated_name(list(value))
+        if twice is not None:
+            raise WrongValueError(
+                f"two fabrics are called {twice!r}, but for capitals",
+                "files and hosts are named after them: rename one",
+            )
+        return value
+
+
+def _count(pattern: str) -> int:
+    try:
+        return count_of(pattern)
+    except ValueError:  # said where the group is read
+        return 0

@@ -1,0 +1,185 @@
+"""What is wanted of the servers: how they route, who handles router advertisements, how jobs are started."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Annotated, Literal, cast
+
+from pydantic import AfterValidator, Field, field_validator
+
+from railweave.model.intent.base import Model, Percent, WrongValueError
+from railweave.model.intent.names import naming_pattern
+
+VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"
+
+
+def _no_space(value: str) -> str:
+    if any(character.isspace() for character in value):
+        raise WrongValueError(f"{value!r} holds a space", "names of interfaces and plug-ins have none")
+    return value
+
+
+Word = Annotated[str, AfterValidator(_no_space)]
+"""Text without spaces."""
+
+
+def _main_route(value: str) -> str:
+    if value == "default":
+        return value
+    try:
+        return str(ipaddress.ip_network(value))
+    except ValueError as error:
+        raise WrongValueError(f"{value!r} is not a prefix ({error})", "write `default`, or 10.3.0.0/16") from None
+
+
+MainRoute = Annotated[str, AfterValidator(_main_route)]
+"""A prefix, or ``default``."""
+
+
+class HostRouting(Model):
+    """Source routing on a server: one routing table per NIC address, chosen by a rule on the source address.
+
+    Without it Linux answers and sends by any NIC, whatever address a queue pair is bound to (RLB document, Tables 8 to
+    10; Thor2 guide, section 2.4).
+    """
+
+    first_table: int | None = Field(
+        default=None,
+        ge=1,
+        le=4_294_967_295,
+        description="number of the first table; empty: 10000, and 1000 more for each further fabric",
+    )
+    table_name: Annotated[str, naming_pattern(nic="eth1", rail=1, gpu=0, path=1, color="green")] | None = Field(
+        default=None,
+        description="name of a table, of {nic}, {rail} (from 1), {gpu} (from 0), {path} (number of the address on its NIC) "
+        "and {color}; empty: gpu{gpu}_subnet{path} for NICs of GPUs with one port, else {nic}_subnet{path}",
+    )
+    prefix_route: bool | None = Field(
+        default=None,
+        description="a route to the server prefix itself in every table; empty: where the NIC's prefix is shared by servers, and SLAAC or proxy ARP",
+    )
+    main_routes: tuple[MainRoute, ...] = Field(
+        default=(),
+        exclude_if=lambda value: value == (),
+        description="what the servers reach by their first NIC of this fabric whatever address a socket is bound to: routes "
+        "of the main table, prefixes or `default`",
+    )
+    rule_priority: int | None = Field(
+        default=10000, ge=0, le=32765, description="priority of the rules; null: the kernel's choice"
+    )
+
+
+class Job(Model):
+    """How a collective job is started on the servers: what goes into ``nccl.env`` and the mpirun command."""
+
+    net_plugin: Word | None = Field(
+        default=None,
+        description="NCCL_NET_PLUGIN, with path colors; empty: railweave (the source's own plug-in is juniper-ib)",
+    )
+    qps_per_connection: int | None = Field(
+        default=None, ge=1, le=128, description="queue pairs per connection; empty: one per path color"
+    )
+    socket_interface: Word | None = Field(
+        default=None,
+        description="NCCL_SOCKET_IFNAME, the interface of the bootstrap connections; empty: NCCL's choice",
+    )
+    address_family: Literal["ipv4", "ipv6"] | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="address family of RDMA traffic where NICs have both (NCCL_IB_ADDR_FAMILY, dual stack); empty: that of server_pool",
+    )
+    socket_family: Literal["AF_INET", "AF_INET6"] | None = Field(
+        default=None, description="NCCL_SOCKET_FAMILY; empty: that of the server addresses"
+    )
+    library_folder: Word | None = Field(
+        default=None,
+        description="folder of the net plug-in, put on LD_LIBRARY_PATH; empty: /usr/local/lib with path colors, else none",
+    )
+    mpi_folder: Word | None = Field(
+        default=None,
+        description="folder Open MPI is installed in, the same on every server; empty: /opt/AMD/install/mpi beside AMD "
+        "GPUs, else what PATH finds",
+    )
+    environment: dict[str, str | int | None] = Field(
+        default_factory=dict[str, "str | int | None"],
+        description="variables that are added or changed; null leaves one out; $NAME stands for what the server's own NAME holds",
+    )
+    color_dscp: dict[str, Annotated[int, Field(ge=0, le=63)]] = Field(
+        default_factory=dict[str, int],
+        exclude_if=lambda value: not value,
+        description="DSCP of the data of single path colors, by color name, for the net plug-in; NCCL_IB_TC, which would be for "
+        "all, is then left out. Its class on the switches is that of `qos.classes` with this DSCP",
+    )
+    clear_to_send_dscp: int | None = Field(
+        default=None,
+        ge=0,
+        le=63,
+        exclude_if=lambda value: value is None,
+        description="DSCP of clear-to-send messages and acknowledgements (NCCL_IB_FIFO_TC); empty: that of the data, "
+        "or of congestion notification packets for RCCL over NICs whose vendor has it so (Pollara)",
+    )
+    tuner: bool = Field(
+        default=False,
+        exclude_if=lambda value: value is False,
+        description="NCCL takes algorithm, protocol and channels from hosts/tuner.json (RAILWEAVE_NET_TUNER=1); else the "
+        "table is only named, and NCCL's log says what it would choose",
+    )
+    mpi_version: Literal[4, 5] = Field(default=5, description="major version of Open MPI that mpirun is of")
+
+    @field_validator("environment", mode="before")
+    @classmethod
+    def _no_truth(cls, value: object) -> object:
+        for name, text in cast("dict[str, object]", value).items() if isinstance(value, dict) else ():
+            if isinstance(text, bool):
+                raise WrongValueError(f"the value of {name} is neither text nor a number", "write it in quotes")
+        return cast("object", value)
+
+    @field_validator("environment")
+    @classmethod
+    def _names(cls, value: dict[str, str | int | None]) -> dict[str, str | int | None]:
+        import re
+
+        for name, text in value.items():
+            if re.fullmatch(VARIABLE, name) is None:
+                raise WrongValueError(f"{name!r} is not the name of a variable", "use letters, digits and underscores")
+            if isinstance(text, str) and ("\n" in text or "\0" in text):
+                raise WrongValueError(f"the value of {name} spans lines", "write it on one")
+        return value
+
+
+Version = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+~:-]{0,63}$")]
+"""A version as its tool prints it, without spaces."""
+
+
+class Versions(Model):
+    """Software that servers should run: `railweave host check` compares it. What is left out is not compared."""
+
+    kernel: Version | None = Field(default=None, description="release of the Linux kernel, as `uname -r` prints it")
+    gpu_driver: Version | None = Field(default=None, description="version of the GPU driver")
+    collective_library: Version | None = Field(
+        default=None, description="version of NCCL or RCCL, as the end of its file's name: 2.27.3; 2.27 is any of them"
+    )
+    nic_firmware: dict[str, Version] = Field(
+        default_factory=dict[str, str], description="firmware version by NIC model, as `ethtool -i` prints it"
+    )
+    nic_driver: dict[str, Version] = Field(
+        default_factory=dict[str, str], description="driver version by driver, as `ethtool -i` prints it"
+    )
+
+
+class Hosts(Model):
+    """The servers' own configuration."""
+
+    router_advertisements: Literal["networkd", "kernel"] = Field(
+        default="networkd",
+        description="who forms addresses from router advertisements: systemd-networkd (which turns the kernel's handling "
+        "off on its interfaces) or the kernel (NICs not managed by networkd)",
+    )
+    roce_bandwidth: Percent | None = Field(
+        default=None,
+        ge=1,
+        le=99,
+        description="share of RDMA data in the NICs' own scheduler, percent; empty: `bandwidth` of its class",
+    )
+    versions: Versions = Field(default=Versions(), description="software that servers should run")
+    job: Job = Field(default=Job(), description="how collective jobs are started")

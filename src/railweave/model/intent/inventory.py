@@ -1,0 +1,133 @@
+"""NAME.inventory.csv: facts that are known only when hardware has been delivered.
+
+Columns: ``device, interface, mac, serial, netdev, rdma, length, part``. A row without ``interface`` gives a device's serial
+number; a row for a server's NIC gives its MAC address, Linux interface name and RDMA device name; a row for any port
+may give the measured length of the cable in it, and the serial and part number of the module in it. Empty cells are not known yet.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.errors import FileLine, Problem, SpecError
+from railweave.model.config.quantities import METRES
+from railweave.reading import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+TO_FILL_IN = ("device", "interface", "mac", "serial", "netdev", "rdma", "length")
+"""The columns of an inventory that people fill in."""
+COLUMNS = (*TO_FILL_IN, "part")
+"""Every column; part numbers of modules are written by ``railweave inventory fill``."""
+MOST_TOLD = 100
+"""Of mistakes in one file."""
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What is known about one port, NIC or device."""
+
+    mac: str = ""
+    serial: str = ""
+    netdev: str = ""
+    rdma: str = ""
+    length_m: float | None = None
+    line: int = 0
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """Items by (device, interface); interface is empty for the device itself."""
+
+    file: str = ""
+    items: dict[tuple[str, str], Item] = field(default_factory=dict[tuple[str, str], Item])
+
+    def get(self, device: str, interface: str = "") -> Item:
+        """What is known; an empty item where nothing is."""
+        return self.items.get((device, interface), _NOTHING)
+
+
+_NOTHING = Item()
+
+
+def template(ports: Iterable[tuple[str, str]]) -> str:
+    """An inventory to fill in: a row for each (device, interface), with nothing known of it."""
+    empty = "," * (len(TO_FILL_IN) - 2)
+    return "".join(f"{line}\n" for line in (",".join(TO_FILL_IN), *(f"{','.join(one)}{empty}" for one in ports)))
+
+
+def read_inventory(path: Path) -> Inventory:
+    """Read an inventory; a missing file is an empty one. Raises ``SpecError`` with every bad line."""
+    try:
+        text = read_text(path)
+    except FileNotFoundError:
+        return Inventory(str(path))
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        return _read(path, reader)
+    except csv.Error as error:
+        what = f"not a table: {error}"
+        raise SpecError([Problem(FileLine(str(path), reader.line_num), what, "close the quotation marks")]) from None
+
+
+def _read(path: Path, reader: csv.DictReader[str]) -> Inventory:
+    unknown = sorted(set(reader.fieldnames or ()) - set(COLUMNS))
+    if reader.fieldnames is None or "device" not in reader.fieldnames or unknown:
+        what = f"unknown column {unknown[0]!r}" if unknown else "the first line must name the columns"
+        raise SpecError([Problem(FileLine(str(path), 1), what, f"columns are {','.join(COLUMNS)}")])
+    problems: list[Problem] = []
+    items: dict[tuple[str, str], Item] = {}
+    seen: dict[str, int] = {}
+    for row in reader:
+        cells = {column: (row.get(column) or "").strip() for column in COLUMNS}
+        key = (cells["device"], cells["interface"])
+        if not key[0] or key[0].startswith("#"):
+            continue
+        item, wrong = _item(cells, reader.line_num)
+        for what in _unique(key, item):
+            if what in seen:
+                wrong.append((f"duplicate {what}", f"it is first given on line {seen[what]}"))
+            seen.setdefault(what, item.line)
+        problems += [Problem(FileLine(str(path), item.line), what, fix) for what, fix in wrong]
+        items[key] = item
+        if len(problems) > MOST_TOLD:
+            break
+    if problems:
+        raise SpecError(problems)
+    return Inventory(str(path), items)
+
+
+def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]]:
+    """A row as an item, and what is wrong in it: what, and how to write it."""
+    wrong: list[tuple[str, str]] = []
+    mac = cells["mac"].lower().replace("-", ":")
+    if mac and not _MAC.fullmatch(mac):
+        wrong.append((f"{cells['mac']!r} is not a MAC address", "write it as a0:88:c2:3b:50:66"))
+        mac = ""
+    elif mac and int(mac[:2], 16) & 1:  # the group bit, IEEE 802
+        wrong.append((f"{mac} is a group address, not a NIC's", "read it from the card's label or `ip link`"))
+        mac = ""
+    metres = 0.0
+    try:
+        metres = METRES.parse(cells["length"] or "0")
+    except ValueError:
+        wrong.append((f"{cells['length']!r} is not a length", "write metres, for example 12.5"))
+    return Item(mac, cells["serial"], cells["netdev"], cells["rdma"], metres or None, line, cells["part"]), wrong
+
+
+def _unique(key: tuple[str, str], item: Item) -> Iterator[str]:
+    """What no other row may say: whom it is about, a MAC address, a device's interface and RDMA names."""
+    if item.mac:
+        yield f"MAC address {item.mac}"
+    yield f"entry for {':'.join(filter(None, key))}"
+    for column, name in (("netdev", item.netdev), ("rdma", item.rdma)):
+        if name:
+            yield f"{column} {name!r} of {key[0]}"

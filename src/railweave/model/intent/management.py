@@ -1,0 +1,152 @@
+"""Management-plane intent: how operators and tools reach the switches."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+
+from railweave.model.intent.addresses import ManagementAddress, Prefix
+from railweave.model.intent.base import Line, Model, WrongValueError
+from railweave.model.intent.names import Name, check_name
+from railweave.model.intent.secrets import secret_reference
+from railweave.model.intent.security import Security
+
+
+def _host(value: str) -> str:
+    try:
+        return str(ipaddress.ip_address(value))
+    except ValueError:
+        return check_name(value)
+
+
+Host = Annotated[str, AfterValidator(_host)]
+"""An IP address, or the name of a host."""
+
+
+class User(Model):
+    """A login on every switch."""
+
+    role: Literal["super-user", "operator", "read-only"] = Field(
+        default="super-user", description="what the user may do"
+    )
+    password: str | None = Field(default=None, description="secret:NAME of a crypt(3) hash")
+    ssh_keys: tuple[Line, ...] = Field(default=(), description="public keys, as in authorized_keys")
+
+    _password = field_validator("password")(secret_reference)
+
+
+class Syslog(Model):
+    """A remote syslog server."""
+
+    host: Host = Field(description="address or name")
+    port: int = Field(default=514, ge=1, le=65535, description="UDP port")
+    severity: Literal["emergency", "alert", "critical", "error", "warning", "notice", "info", "any"] = Field(
+        default="notice", description="lowest severity that is sent"
+    )
+
+
+class SnmpUser(Model):
+    """An SNMPv3 user."""
+
+    auth: str = Field(description="secret:NAME of the SHA-256 authentication key")
+    privacy: str = Field(description="secret:NAME of the AES-128 privacy key")
+
+    _secrets = field_validator("auth", "privacy")(secret_reference)
+
+
+class Snmp(Model):
+    """SNMP agent."""
+
+    location: Line = Field(default="", description="sysLocation")
+    contact: Line = Field(default="", description="sysContact")
+    community: str | None = Field(default=None, description="secret:NAME of a read-only v2c community")
+    users: dict[Name, SnmpUser] = Field(default_factory=dict[Name, SnmpUser], description="v3 users by name")
+    clients: tuple[Prefix, ...] = Field(
+        default=(),
+        exclude_if=lambda value: not value,
+        description="prefixes that may ask with the community; required with `security`, for a community is no secret",
+    )
+    trap_targets: tuple[ManagementAddress, ...] = Field(default=(), description="addresses that receive traps")
+
+    _community = field_validator("community")(secret_reference)
+
+
+class Services(Model):
+    """Management services that are switched on."""
+
+    netconf: bool = Field(default=True, description="NETCONF over SSH (RFC 6242)")
+    netconf_rfc_compliant: bool = Field(
+        default=False,
+        description="answers of NETCONF hold strictly to RFC 4741 and 6241 (Junos rfc-compliant); most tools expect "
+        "Junos without it",
+    )
+    eapi: bool = Field(
+        default=True,
+        exclude_if=lambda value: value,
+        description="Arista's eAPI over HTTPS in the management VRF, by which railweave reaches EOS; other systems have none",
+    )
+    grpc_certificate: str | None = Field(
+        default=None,
+        description="secret:NAME of a PEM certificate with its key; turns gNMI/gRPC telemetry on; empty: off",
+    )
+    grpc_port: int = Field(default=32767, ge=1024, le=65535, description="gRPC port")
+
+    _grpc_certificate = field_validator("grpc_certificate")(secret_reference)
+
+
+class Management(Model):
+    """Management plane of every switch of the file."""
+
+    pool: Prefix = Field(default="172.20.0.0/16", description="management addresses; the lock keeps each device's")
+    gateway: ManagementAddress | None = Field(
+        default=None, description="default gateway; empty: the first address of the pool"
+    )
+    domain: Line = Field(default="", description="DNS domain")
+    dns: tuple[ManagementAddress, ...] = Field(default=(), description="name servers")
+    ntp: tuple[Host, ...] = Field(default=(), description="NTP servers")
+    time_zone: Line = Field(default="UTC", description="time zone")
+    root_password: str | None = Field(default=None, description="secret:NAME of root's crypt(3) hash")
+    users: dict[Name, User] = Field(default_factory=dict[Name, User], description="logins by name")
+    syslog: tuple[Syslog, ...] = Field(default=(), description="remote syslog servers")
+    snmp: Snmp | None = Field(default=None, description="SNMP agent; empty: none")
+    services: Services = Field(default=Services(), description="management services")
+    lldp: bool = Field(default=True, description="LLDP on every cabled port, so that cabling can be checked")
+    banner: str = Field(default="", description="login banner")
+
+    @field_validator("banner")
+    @classmethod
+    def _not_ended(cls, value: str) -> str:
+        if any(line.strip() == "EOF" for line in value.splitlines()):
+            raise WrongValueError("a line of the banner is EOF", "that ends the banner on EOS: leave the line out")
+        return value
+
+    security: Security | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="protection of the switches themselves; empty: none. New files of `init` have it",
+    )
+
+    @model_validator(mode="after")
+    def _community_of_clients(self) -> Management:
+        if self.security and self.snmp and self.snmp.community and not self.snmp.clients:
+            raise WrongValueError(
+                "anybody who hears the SNMP community may use it: it travels in the clear",
+                "name who may ask in `snmp: {clients: [PREFIX]}`, or use v3 `users` in its place",
+            )
+        return self
+
+    _root_password = field_validator("root_password")(secret_reference)
+
+    @field_validator("gateway")
+    @classmethod
+    def _in_the_pool(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None and "pool" in info.data:  # a pool that is wrong has been reported
+            pool = ipaddress.ip_network(info.data["pool"])
+            if ipaddress.ip_address(value) not in pool:
+                raise WrongValueError(
+                    f"{value} is not in the pool {pool}",
+                    f"use an address of the pool, or leave it empty for {pool.network_address + 1}",
+                )
+        return value

@@ -1,0 +1,195 @@
+"""Explicit overrides: this address, that cable, that switch's model, in place of what design would choose."""
+
+from __future__ import annotations
+
+import ipaddress
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+
+from railweave.model.intent.addresses import Address, ManagementAddress, RouterId
+from railweave.model.intent.base import Metres, Model, WrongValueError
+from railweave.model.intent.buffers import Buffers
+from railweave.model.intent.names import check_most, count_of, expand
+from railweave.model.intent.topology import PortRange, Release, Role
+
+if TYPE_CHECKING:
+    from railweave.model.intent.qos import Qos
+
+
+def _link_address(value: str) -> str:
+    try:
+        found = ipaddress.ip_interface(value)
+    except ValueError:
+        raise WrongValueError(f"{value!r} is not an address with its length", "write it as 10.0.0.0/31") from None
+    if "/" not in value or found.network.num_addresses < 2:
+        raise WrongValueError(f"{value!r} has no length of a link", "write it as 10.0.0.0/31")
+    return str(found)
+
+
+LinkAddress = Annotated[
+    str, AfterValidator(_link_address), WithJsonSchema({"type": "string", "examples": ["10.0.0.0/31"]})
+]
+"""An address of one end of a link, with the length of the link's prefix."""
+
+_EQUIPMENT = ("device", "nos", "release", "uplink_ports", "server_ports", "leaf_ports", "buffers")
+_OF_ONE = ("asn", "router_id", "management_address")
+
+
+class PortOverride(Model):
+    """What is fixed about quality of service of one port."""
+
+    pfc: bool | None = Field(
+        default=None, description="whether priority flow control pauses on it; empty: as `qos.pfc.ports` says"
+    )
+    qos: bool = Field(
+        default=True, description="no: nothing of `qos` is bound to it, and it has what the system gives any port"
+    )
+
+    @model_validator(mode="after")
+    def _something(self) -> PortOverride:
+        if not self.qos and self.pfc:
+            raise WrongValueError("pfc on a port without qos", "leave one out", ["pfc"], ["qos"])
+        return self
+
+
+class DeviceOverride(Model):
+    """What is fixed about one switch, or about each of a host list such as ``stripe2-leaf[1-8]``."""
+
+    asn: int | None = Field(default=None, ge=1, le=4_294_967_294, description="AS number")
+    router_id: RouterId | None = Field(default=None, description="router id")
+    management_address: ManagementAddress | None = Field(
+        default=None, description="management address, without a length"
+    )
+    device: str | None = Field(default=None, description="switch model; empty: its role's")
+    nos: str | None = Field(default=None, description="network operating system; empty: its role's")
+    release: Release | None = Field(default=None, description="release of its network operating system")
+    uplink_ports: PortRange | None = Field(
+        default=None, description="as in its role; empty: the role's, or with a `device` of its own the default"
+    )
+    server_ports: PortRange | None = Field(default=None, description="likewise")
+    leaf_ports: PortRange | None = Field(default=None, description="likewise")
+    buffers: Buffers | None = Field(default=None, description="shared-buffer partition; empty: its role's")
+    ports: dict[str, PortOverride] = Field(
+        default_factory=dict[str, PortOverride],
+        exclude_if=lambda value: not value,
+        description="exceptions of quality of service by port, for example {et-0/0/30: {pfc: false}}",
+    )
+    extra: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        exclude_if=lambda value: not value,
+        description="statements of your own for this switch, by operating system, in place of its role's `extra`",
+    )
+
+    def own_equipment(self) -> frozenset[str]:
+        """The keys given that change what the switch is, other than its numbers."""
+        return frozenset(key for key in _EQUIPMENT if getattr(self, key) is not None)
+
+    def only_release(self) -> DeviceOverride:
+        """What is left for a switch of another model with the same operating system."""
+        return DeviceOverride(release=self.release)
+
+    def applied(self, role: Role, qos: Qos) -> Role:
+        """The role as this switch has it; ``qos`` is the fabric's. Port ranges of a role are for the role's model."""
+        own: dict[str, object] = {key: getattr(self, key) for key in self.own_equipment() - {"buffers"}}
+        if self.device is not None:
+            own = {"uplink_ports": PortRange(), "server_ports": PortRange(), "leaf_ports": PortRange(), **own}
+        if self.nos is not None:  # the role's release is one of another system
+            own = {"release": None, **own}
+        if self.buffers is not None:
+            own["qos"] = (role.qos or qos).model_copy(update={"buffers": self.buffers})
+        return role.model_copy(update=own)
+
+
+class NicOverride(Model):
+    """What is fixed about one NIC."""
+
+    addresses: dict[str, Address] = Field(
+        default_factory=dict[str, Address],
+        description="address by path-color name (or `default`), configured statically",
+    )
+
+
+class CableOverride(Model):
+    """What is fixed about one cable."""
+
+    between: tuple[str, str] = Field(description="its ends: [SERVER:NIC, LEAF] or [LEAF, SPINE]")
+    link: int = Field(default=1, ge=1, description="which of several parallel leaf-spine links")
+    ports: dict[str, str] = Field(
+        default_factory=dict[str, str], description="port by device, for example {spine1: et-0/0/9:1}"
+    )
+    addresses: dict[str, LinkAddress] = Field(
+        default_factory=dict[str, str],
+        exclude_if=lambda value: not value,
+        description="for numbered peering: address with its length by device, for both ends, for example {leaf1: 10.0.0.0/31, spine1: 10.0.0.1/31}",
+    )
+    length: Metres | None = Field(default=None, description="length of this cable")
+    optic: str | None = Field(default=None, description="catalog name at both ends")
+
+    @model_validator(mode="after")
+    def _own_ports(self) -> CableOverride:
+        for device in self.ports:
+            if device not in self.between:
+                raise WrongValueError(
+                    f"{device!r} is not an end of this cable",
+                    f"its ends are {' and '.join(self.between)}",
+                    ["ports", device],
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _address_pair(self) -> CableOverride:
+        given = {device: ipaddress.ip_interface(one) for device, one in self.addresses.items()}
+        if given and (set(given) != set(self.between) or len({one.network for one in given.values()}) > 1):
+            raise WrongValueError(
+                "the ends of a cable have addresses of one subnet, or neither has one of its own",
+                f"give {' and '.join(self.between)} one each",
+                ["addresses"],
+            )
+        if len({one.ip for one in given.values()}) < len(given):
+            raise WrongValueError("both ends have the same address", "give each its own", ["addresses"])
+        return self
+
+
+class Overrides(Model):
+    """Overrides by what they concern."""
+
+    devices: dict[str, DeviceOverride] = Field(
+        default_factory=dict[str, DeviceOverride], description="by switch name, or a host list of names"
+    )
+    nics: dict[str, NicOverride] = Field(default_factory=dict[str, NicOverride], description="by SERVER:NIC")
+    cables: tuple[CableOverride, ...] = Field(default=(), description="single cables")
+
+    @cached_property
+    def _key_of(self) -> dict[str, str]:
+        return {name: key for key in self.devices for name in expand(key)}
+
+    def of_device(self, name: str) -> tuple[str, DeviceOverride | None]:
+        """What is fixed about a switch, and the key it stands under."""
+        key = self._key_of.get(name, name)
+        return key, self.devices.get(key)
+
+    @model_validator(mode="after")
+    def _once(self) -> Overrides:
+        owner: dict[str, str] = {}
+        check_most("the list", sum(map(count_of, self.devices)))
+        for key, override in self.devices.items():
+            names = expand(key)
+            for name in names:
+                first = owner.setdefault(name, key)
+                if first != key:
+                    raise WrongValueError(
+                        f"{name} is in {first!r} and in {key!r}",
+                        "name each switch once",
+                        ["devices", key],
+                        earlier=["devices", first],
+                    )
+            given = next((part for part in _OF_ONE if getattr(override, part) is not None), None)
+            if len(names) > 1 and given:
+                raise WrongValueError(
+                    f"{given} of {len(names)} switches",
+                    "give each its own, under its own name",
+                    ["devices", key, given],
+                )
+        return self

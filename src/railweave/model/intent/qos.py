@@ -1,0 +1,245 @@
+"""QoS intent: traffic classes, buffers, ECN and PFC, per role.
+
+The defaults are those that the sources agree on: RoCEv2 data on DSCP 26 and PFC priority 3, congestion notification
+packets on DSCP 48 (Thor2 guide, section 2.5; facts/configuration.md), shared buffer 80/10/10 with dynamic threshold 7
+and an ECN fill level of 55 % (EVPN test report, "Buffer management values").
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+
+from pydantic import Field, SerializerFunctionWrapHandler, field_serializer, field_validator, model_validator
+
+from railweave.model.intent.base import Bytes, Milliseconds, Model, WrongValueError
+from railweave.model.intent.buffers import Buffers
+from railweave.model.intent.names import Name
+from railweave.model.intent.profiles import QOS, known_profile, with_profile
+from railweave.model.intent.traffic_class import TrafficClass
+
+
+class Watchdog(Model):
+    """PFC watchdog: breaks a queue that has been paused for too long (Junos defaults, facts/physics.md)."""
+
+    poll_interval: Milliseconds = Field(default=100, ge=1, le=1000, description="time between looks at a paused queue")
+    detection: int = Field(default=2, ge=1, le=10, description="polls in a row that find it stuck before acting")
+    recovery: Milliseconds = Field(
+        default=200, ge=100, le=1500, description="how long the action lasts before PFC is honoured again"
+    )
+    action: Literal["drop", "forward"] = Field(
+        default="drop", description="what happens to packets of the stuck queue meanwhile"
+    )
+
+
+class Pfc(Model):
+    """Priority flow control of the lossless classes."""
+
+    xon_offset: Bytes | None = Field(
+        default=None,
+        ge=0,
+        le=25_400_000,
+        description="how far below XOFF the pause is lifted, bytes; empty: the system's default",
+    )
+    mru: Bytes | None = Field(
+        default=None,
+        ge=1500,
+        le=9416,
+        description="largest packet a peer may have in flight, bytes; empty: the port MTU",
+    )
+    watchdog: Watchdog | None = Field(default=Watchdog(), description="PFC watchdog; null turns it off")
+    ports: Literal["all", "server", "fabric"] = Field(
+        default="all",
+        exclude_if=lambda value: value == "all",
+        description="which ports pause: all, those to servers only, or those between switches only; the others drop what does not fit",
+    )
+
+    def pauses(self, kind: Literal["server", "fabric"]) -> bool:
+        """Whether ports to servers, or those between switches, pause."""
+        return self.ports in {"all", kind}
+
+
+RDMA = "no-loss"
+"""The class of RDMA data, by name, so that another lossless class does not become it where this one is made lossy."""
+
+
+def _default_classes() -> dict[str, TrafficClass]:
+    return {name: TrafficClass(**value) for name, value in DEFAULT_CLASSES.items()}
+
+
+DEFAULT_CLASSES: dict[str, dict[str, Any]] = {
+    "best-effort": {"queue": 0, "dscp": (0,), "priority": "low", "bandwidth": 5},
+    "cnp": {"queue": 3, "dscp": (48,), "priority": "strict-high", "bandwidth": 5},
+    "no-loss": {
+        "queue": 4,
+        "dscp": (26,),
+        "lossless": True,
+        "pfc_priority": 3,
+        "priority": "low",
+        "bandwidth": 85,
+        "ecn": {},
+    },
+    "network-control": {"queue": 7, "dscp": (56,), "priority": "low", "bandwidth": 5},
+}
+"""The classes a fabric has unless it says otherwise; a fabric file changes single keys of them."""
+
+
+class Qos(Model):
+    """QoS of one role, or of every role of a fabric."""
+
+    profile: str | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="a set of values from a test report (docs/profiles.md); fields given beside it win",
+    )
+    classes: dict[Name, TrafficClass] = Field(
+        default_factory=_default_classes,
+        description="forwarding classes by name; keys given here change or add to the default classes "
+        "best-effort, cnp, no-loss and network-control; null removes one",
+    )
+    buffers: Buffers = Field(default=Buffers(), description="shared-buffer partition")
+    pfc: Pfc = Field(default=Pfc(), description="priority flow control")
+    buffer_monitor: bool = Field(default=True, description="record peak buffer occupancy per queue and priority group")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _merge_defaults(cls, data: Any) -> Any:  # noqa: ANN401 - raw input
+        data = with_profile(QOS, data)
+        whole = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+        if not isinstance(whole.get("classes"), dict):
+            return cast("object", data)
+        given = cast("dict[str, Any]", whole["classes"])
+        classes: dict[str, Any] = {name: dict(value) for name, value in DEFAULT_CLASSES.items()}
+        for name, change in given.items():
+            if change is None:
+                classes.pop(name, None)
+            elif isinstance(change, dict):
+                base = classes.get(name, {})
+                if "transmit_percent" in change:  # the file's own word, which a default is not to contradict
+                    base.pop("bandwidth", None)
+                classes[name] = {**base, **cast("dict[str, Any]", change)}
+            else:
+                classes[name] = change
+        return {**whole, "classes": classes}
+
+    @field_serializer("classes", mode="wrap")
+    def _with_removed(
+        self, value: dict[str, TrafficClass], handler: SerializerFunctionWrapHandler
+    ) -> dict[str, object]:
+        """What is read again gets the default classes, so those that were removed are written as such."""
+        return {**handler(value), **{name: None for name in DEFAULT_CLASSES if name not in value}}
+
+    @field_validator("profile")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        return known_profile(QOS, value)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Qos:
+        """Switches write names in capitals (Junos) or as they are, so capitals alone do not tell two classes apart."""
+        seen: dict[str, str] = {}
+        for name in self.classes:
+            first = seen.setdefault(name.casefold(), name)
+            if first != name:
+                raise WrongValueError(
+                    f"classes {first!r} and {name!r} differ in capitals alone, and Junos calls both {name.upper()}: rename one",
+                    "give both lines one name, if they are one class",
+                    ["classes", name],
+                    earlier=["classes", first],
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _no_collisions(self) -> Qos:
+        for attribute, wording in (("queue", "queue"), ("pfc_priority", "PFC priority")):
+            seen: dict[int, str] = {}
+            for name, one in self.classes.items():
+                value = getattr(one, attribute)
+                if value is None:
+                    continue
+                if value in seen:
+                    raise WrongValueError(
+                        f"classes {seen[value]!r} and {name!r} both use {wording} {value}",
+                        "give each its own",
+                        ["classes", name],
+                        ["classes", seen[value]],
+                    )
+                seen[value] = name
+        owners: dict[int, str] = {}
+        for name, one in self.classes.items():
+            for dscp in one.dscp:
+                if dscp in owners:
+                    raise WrongValueError(
+                        f"DSCP {dscp} is in classes {owners[dscp]!r} and {name!r}",
+                        "it can be in one",
+                        ["classes", name],
+                        ["classes", owners[dscp]],
+                    )
+                owners[dscp] = name
+        return self
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> Qos:
+        shares = {name: one.transmit_percent for name, one in self.classes.items() if one.transmit_percent}
+        if sum(shares.values()) > 100:
+            *most, last = (f"{name!r} {share}{self._origin(name)}" for name, share in shares.items())
+            keys = {
+                f"`{key}`" for name in shares for key in ("bandwidth", "transmit_percent") if key in self._written(name)
+            }
+            raise WrongValueError(
+                f"classes {', '.join(most)} and {last} have {' and '.join(sorted(keys)) or 'shares'} of {sum(shares.values())} % together",
+                "make them at most 100: give classes that have their default a smaller `bandwidth`, too",
+                *(["classes", name] for name in reversed(shares)),
+            )
+        return self
+
+    def _written(self, name: str) -> set[str]:
+        """The fields of a class that are not those of the default class of its name."""
+        usual = DEFAULT_CLASSES.get(name, {})
+        return {
+            key for key in self.classes[name].model_fields_set if getattr(self.classes[name], key) != usual.get(key)
+        }
+
+    def _origin(self, name: str) -> str:
+        one, usual = self.classes[name], DEFAULT_CLASSES.get(name, {})
+        return (
+            " (its default)"
+            if one.bandwidth is not None and one.bandwidth == usual.get("bandwidth") == one.transmit_percent
+            else ""
+        )
+
+    def lossless_class(self) -> TrafficClass | None:
+        """The first lossless class; none where the role is lossy throughout."""
+        return next((one for one in self.classes.values() if one.lossless), None)
+
+    def nic_shares(self, data: int | None = None) -> dict[str, int]:
+        """The share of each lossless class in a NIC's scheduler, percent, by name; ``data`` is that of RDMA data, if it is lossless.
+
+        Classes of which the file says nothing divide what is left with everything that is not lossless.
+        """
+        given = {name: one.nic_share for name, one in self.classes.items() if one.lossless}
+        rdma = self.rdma_name()
+        if data is not None and rdma in given:
+            given[rdma] = data
+        said = sum(share or 0 for share in given.values())
+        rest = max(1, (100 - said) // (1 + list(given.values()).count(None)))
+        return {name: share or rest for name, share in given.items()}
+
+    def rdma_name(self) -> str | None:
+        """The name of the class of RDMA data: ``no-loss``, lossless or not, where it has a DSCP.
+
+        Without it the first lossless class; where the role is lossy, the first that has a DSCP and is marked.
+        """
+        if RDMA in self.classes and self.classes[RDMA].dscp:
+            return RDMA
+        lossless = (name for name, one in self.classes.items() if one.lossless)
+        marked = (name for name, one in self.classes.items() if one.dscp and one.ecn is not None)
+        return next(lossless, None) or next(marked, None)
+
+    def rdma_class(self) -> TrafficClass | None:
+        """The class of RDMA data, by ``rdma_name``; none where no class can be it."""
+        name = self.rdma_name()
+        return None if name is None else self.classes[name]
+
+    def cnp_class(self) -> TrafficClass | None:
+        """The class of congestion notification packets: the one named ``cnp``; none where it was removed."""
+        return self.classes.get("cnp")

@@ -1,0 +1,208 @@
+"""The fabric and the scenario file described field by field, from their models: JSON Schema and a Markdown reference."""
+
+from __future__ import annotations
+
+import types
+import typing
+from typing import Any, cast
+
+from pydantic import BaseModel, WithJsonSchema
+from pydantic_core import PydanticUndefined
+
+from railweave.model.intent.fabric import FabricFile
+from railweave.model.intent.faults import KINDS
+from railweave.model.intent.scenario import Scenario
+
+if typing.TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic.fields import FieldInfo
+
+HEAD = """# Fabric file reference
+
+Generated from the models by `make docs`; do not edit. Every section below is a model; a field's type links to the
+section that describes it. Units are written as shown (`400G`, `128us`, `30m`); a bare number is taken in the unit of
+the field. Unknown keys are refused with the nearest right one.
+
+"""
+
+
+SCENARIO_HEAD = """# Scenario file reference
+
+Generated from the models by `make docs`; do not edit. A scenario is what happens on a network: a job's traffic, that of
+others, and what breaks. `railweave sim FABRIC --scenario FILE` predicts it, the lab makes its faults happen on real
+routing daemons. Times are written as `100us`, `5ms` or `2s`, sizes as nccl-tests has them (`1G` is 2^30 bytes), rates as
+`100G` (10^11 bit/s), shares as `30%` or 0.3. Unknown keys and names are refused with their line and the nearest right one.
+
+```yaml
+name: a spine dies under an all-reduce
+traffic:
+  - {collective: all-reduce, size: 64M, qps: 4, compute: 100us, repeat: 2}
+background: {share: 10%, ports: "*:gpu0_eth", packet: 9000}
+reroute: 500us
+faults:
+  - {at: 400us, for: 2ms, kind: device-down, device: spine1}
+  - {at: 400us, kind: link-lossy, link: stripe1-leaf1--spine2, loss: 0.1%}
+```
+
+"""
+
+
+def fabric_schema() -> dict[str, Any]:
+    """The JSON Schema of the fabric file (draft 2020-12), for editors."""
+    schema = _standard(FabricFile.model_json_schema())
+    definitions: dict[str, Any] = schema["$defs"]
+    definitions["TrafficClass"].pop("required", None)  # a class is completed by the default of its name
+    definitions["Qos"]["properties"]["classes"]["additionalProperties"] = {
+        "anyOf": [{"$ref": "#/$defs/TrafficClass"}, {"type": "null"}]
+    }
+    for model, name in (("ServerGroup", "names"), ("Topology", "stripes"), ("Topology", "spines")):
+        field = definitions[model]["properties"][name]
+        branches = field.get("anyOf") or [{key: field.pop(key) for key in ("type", "items") if key in field}]
+        field["anyOf"] = [*branches, {"type": "string", "description": "a host list such as H100-[01-04]"}]
+    return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "railweave fabric file"}
+
+
+def scenario_schema() -> dict[str, Any]:
+    """The JSON Schema of the scenario file (draft 2020-12): every kind of fault with the fields that it has."""
+    schema = _standard(Scenario.model_json_schema(by_alias=True))
+    schema["$defs"]["Fault"]["allOf"] = [
+        {
+            "if": {"properties": {"kind": {"const": name}}, "required": ["kind"]},
+            "then": {"required": list(kind.needs)},
+        }
+        for name, kind in KINDS.items()
+    ]
+    return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "railweave scenario file"}
+
+
+def scenario_reference() -> str:
+    """The reference of the scenario file as Markdown, with the table of faults and of who can make them happen."""
+    rows = [
+        f"| `{name}` | {', '.join(f'`{field}`' for field in kind.needs)} | {kind.meaning} | "
+        f"{'no: ' + kind.sim if kind.sim else 'yes'} | {'no: ' + kind.lab if kind.lab else 'yes'} | {'no: ' + kind.campaign if kind.campaign else 'yes'} |"
+        for name, kind in KINDS.items()
+    ]
+    head = ["| kind | needs | meaning | `sim` | lab | `deploy campaign` |", "|---|---|---|---|---|---|"]
+    table = ["## Kinds of faults", "", *head, *rows, ""]
+    return SCENARIO_HEAD + "\n".join([*(_section(model) for model in _models(Scenario)), *table])
+
+
+_KEYWORDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum"}
+
+
+def _standard(value: Any) -> Any:  # noqa: ANN401 - JSON values
+    """JSON Schema's own words for what pydantic leaves in its own: limits beside a unit, names that are keys of a map."""
+    if isinstance(value, dict):
+        result = {_KEYWORDS.get(key, key): _standard(inner) for key, inner in cast("dict[str, Any]", value).items()}
+        for pattern, inner in result.pop("patternProperties", {}).items():
+            result |= {"propertyNames": {"pattern": pattern}, "additionalProperties": inner}
+        return result
+    return [_standard(inner) for inner in cast("list[Any]", value)] if isinstance(value, list) else value
+
+
+def fabric_reference() -> str:
+    """The reference as Markdown, one section a model, the file's root first."""
+    sections = [_section(model) for model in _models(FabricFile)]
+    return HEAD + "\n".join(sections)
+
+
+def schema_of(model: type[BaseModel], title: str) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a file that is as a model has it."""
+    schema = _standard(model.model_json_schema(by_alias=True))
+    return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
+
+
+def reference_of(model: type[BaseModel]) -> str:
+    """The fields of a file that is as a model has it, as Markdown: a section a model, the file's root first."""
+    return "\n".join(_section(one) for one in _models(model))
+
+
+def _models(root: type[BaseModel]) -> list[type[BaseModel]]:
+    found: list[type[BaseModel]] = []
+    waiting: list[type[BaseModel]] = [root]
+    while waiting:
+        model = waiting.pop(0)
+        if model in found:
+            continue
+        found.append(model)
+        for info in model.model_fields.values():
+            waiting += list(_inner(info.annotation))
+    return found
+
+
+def _inner(annotation: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401 - typing objects
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in typing.get_args(annotation):
+        yield from _inner(argument)
+
+
+def _section(model: type[BaseModel]) -> str:
+    text = " ".join((model.__doc__ or "").split("\n\n")[0].split())
+    rows = [
+        f"| `{info.alias or name}` | {_type(info)} | {_default(info)} | {(info.description or '').replace('|', chr(92) + '|')} |"
+        for name, info in model.model_fields.items()
+    ]
+    return "\n".join(
+        [f"## {model.__name__}", "", text, "", "| field | type | default | meaning |", "|---|---|---|---|", *rows, ""]
+    )
+
+
+def _type(info: FieldInfo) -> str:
+    examples = [example for item in info.metadata for example in _examples(item)]
+    shown = f"`{examples[0]}`" if examples else _name(info.annotation)
+    limits = [
+        f"{symbol} {getattr(item, key)}"
+        for item in info.metadata
+        for key, symbol in (("ge", "≥"), ("gt", ">"), ("le", "≤"))
+        if hasattr(item, key)
+    ]
+    return f"{shown}{', ' if limits else ''}{', '.join(limits)}"
+
+
+def _examples(item: object) -> list[str]:
+    """Examples that a unit type carries for the schema."""
+    return item.json_schema.get("examples", []) if isinstance(item, WithJsonSchema) and item.json_schema else []
+
+
+def _name(annotation: Any) -> str:  # noqa: ANN401 - typing objects
+    origin = typing.get_origin(annotation)
+    arguments = typing.get_args(annotation)
+    if annotation is type(None):
+        return "null"
+    if hasattr(annotation, "__metadata__"):
+        examples = [example for item in annotation.__metadata__ for example in _examples(item)]
+        if examples:
+            return f"`{examples[0]}`"
+        return _name(annotation.__origin__)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
+    if origin is typing.Literal:
+        return " \\| ".join(f"`{value}`" for value in arguments)
+    if origin in {typing.Union, types.UnionType}:
+        return " \\| ".join(_name(argument) for argument in arguments)
+    if origin is dict:
+        return f"map of {_name(arguments[1])}"
+    if origin is tuple:
+        return f"list of {_name(arguments[0])}" if arguments[-1] is Ellipsis else "pair"
+    words = {"str": "text", "int": "number", "float": "number", "bool": "yes or no"}
+    name = str(getattr(cast("object", annotation), "__name__", ""))
+    return words.get(name, name)
+
+
+def _default(info: FieldInfo) -> str:
+    if info.is_required():
+        return "**required**"
+    value: Any = info.get_default(call_default_factory=True, validated_data={})
+    if value is PydanticUndefined or value is None or value in ((), {}, ""):
+        return "empty"
+    if isinstance(value, BaseModel):
+        return "its defaults"
+    if isinstance(value, dict):
+        return ", ".join(f"`{key}`" for key in cast("dict[str, Any]", value))
+    if isinstance(value, bool):
+        return "`true`" if value else "`false`"
+    if isinstance(value, tuple):
+        return f"`{'-'.join(str(item) for item in cast('tuple[Any, ...]', value))}`"
+    return f"`{value}`"

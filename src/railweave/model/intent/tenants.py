@@ -1,0 +1,183 @@
+"""Tenants of a fabric: which NICs are theirs, and the EVPN-VXLAN overlay that keeps them apart."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from railweave.model.intent.addresses import NumberRange, Prefix
+from railweave.model.intent.base import Line, Model, WrongValueError
+from railweave.model.intent.formula import DistinguisherFormula, LoopbackFormula, TargetFormula
+from railweave.model.intent.names import Name, naming_pattern
+from railweave.model.intent.networks import ExternalRouter, Members, VirtualNetwork
+from railweave.model.intent.pools import AddressLists
+from railweave.model.intent.underlay import Bfd
+
+
+def _unicast_mac(value: str) -> str:
+    octets = value.lower().split(":")
+    if len(octets) != 6 or any(len(one) != 2 or set(one) - set("0123456789abcdef") for one in octets):
+        raise WrongValueError(f"{value!r} is not a MAC address", "for example 00:1c:73:00:00:01")
+    if int(octets[0], 16) & 1:
+        raise WrongValueError(f"{value} is a multicast address", "a gateway needs one whose first octet is even")
+    return ":".join(octets)
+
+
+def _one_of_each(value: tuple[str, ...]) -> tuple[str, ...]:
+    if len({":" in one for one in value}) < len(value):
+        raise WrongValueError(
+            f"{' and '.join(value)} are not of two address families", "give at most one IPv4 and one IPv6 formula"
+        )
+    return value
+
+
+Loopbacks = Annotated[tuple[LoopbackFormula, ...], AfterValidator(_one_of_each)]
+"""Formulas for loopbacks, at most one of each address family."""
+
+
+class Overlay(Model):
+    """EVPN-VXLAN: an IP-VRF per tenant on the leaves, pure type-5 routes between them (RFC 9136, section 4.4.1).
+
+    Leaves and spines peer loopback to loopback by EBGP; spines pass routes on with the next hop unchanged, so that
+    tunnels run from leaf to leaf (EVPN test report; values as in Juniper's validated configuration of it).
+    """
+
+    vtep: Literal["ipv4", "ipv6"] = Field(
+        default="ipv4", description="address family of loopbacks and tunnels: overlay sessions and VXLAN use it"
+    )
+    vni: NumberRange = Field(default=(20001, 29999), description="VNIs of tenants, one each")
+    network_vni: NumberRange = Field(default=(10001, 19999), description="VNIs of layer-2 networks, one each")
+    gateway_mac: Annotated[str, AfterValidator(_unicast_mac)] = Field(
+        default="00:1c:73:00:00:01",
+        description="MAC address of the gateways of layer-2 networks, the same on every leaf (anycast)",
+    )
+    route_target_as: int = Field(
+        default=64512, ge=1, le=65535, description="first half of the route targets, target:AS:VNI"
+    )
+    route_target: TargetFormula | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="a formula for the route targets of tenants, for example 64512:{tenant*100}; fields: {tenant} (its number), "
+        "{vni}; empty: route_target_as and the VNI",
+    )
+    route_distinguisher: DistinguisherFormula | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="a formula for the route distinguishers of tenants, for example 65000:{leaf*100+tenant}; fields: {router_id} "
+        "and {asn} of the leaf, {leaf} and {tenant} (numbers), {vni}; empty: {router_id}:{tenant}",
+    )
+    tenant_loopbacks: Loopbacks = Field(
+        default=(),
+        exclude_if=lambda value: not value,
+        description="a loopback in each VRF, by a formula of each address family, for example 10.200.{tenant}.{leaf}/32; fields: "
+        "{leaf} and {tenant} (numbers); empty: none",
+    )
+    loopbacks: Prefix = Field(
+        default="fd00:fffe::/64",
+        description="IPv6 loopbacks of switches, where `vtep` is ipv6; IPv4 ones are the router ids",
+    )
+    loopback_lists: AddressLists = Field(
+        default=AddressLists(),
+        exclude_if=lambda value: value == AddressLists(),
+        description="IPv6 loopbacks by list, inside loopbacks: the first switch of a role has the first of its list",
+    )
+    color_endpoints: Prefix | None = Field(
+        default=None,
+        description="tunnel endpoints of leaves, one per path color; empty: 10.254.0.0/16 or fd00:fffd::/64",
+    )
+    bfd: Bfd = Field(
+        default=Bfd(minimum_interval=3000), description="BFD of the overlay sessions; slower than the underlay's"
+    )
+
+    @model_validator(mode="after")
+    def _of_the_tunnels(self) -> Overlay:
+        if self.vtep == "ipv4":
+            for key in ("loopbacks", "loopback_lists"):
+                if key in self.model_fields_set:
+                    what = f"overlay.{key} are IPv6 loopbacks, and tunnels run over IPv4 (`vtep: ipv4`) from the router ids"
+                    raise WrongValueError(what, f"set `vtep: ipv6`, or leave {key} out", [key])
+        return self
+
+    def endpoint_pool(self) -> str:
+        """The pool of the tunnel endpoints that carry a path color."""
+        return self.color_endpoints or ("10.254.0.0/16" if self.vtep == "ipv4" else "fd00:fffd::/64")
+
+
+class Tenant(Model):
+    """A tenant: servers, or single NICs of servers, that reach each other and nobody else.
+
+    It is what others call a routing zone. NICs are on routed segments of their own (``members``) or share a network.
+    """
+
+    members: Members = Field(
+        default=(),
+        description="servers (H100-[01-02]: all their NICs on this fabric) or NICs (H100-[01-04]:gpu[0-3]_eth)",
+    )
+    networks: dict[Name, VirtualNetwork] = Field(
+        default_factory=dict[str, VirtualNetwork],
+        description="layer-2 networks by name, each a VLAN on every leaf with a member, one subnet, one gateway address",
+    )
+    external: dict[Name, ExternalRouter] = Field(
+        default_factory=dict[str, ExternalRouter],
+        description="routers outside the fabric that the VRF peers with, by name",
+    )
+    server_pools: tuple[Prefix, ...] = Field(
+        default=(),
+        description="pools of its own, at most one of each address family: the tenant's routed members have addresses of these "
+        "families, in prefixes by stripe and rail; empty: the fabric's pools",
+    )
+    leaks: tuple[Name, ...] = Field(
+        default=(),
+        exclude_if=lambda value: not value,
+        description="tenants with shared services: it takes their prefixes and they take its own, and nobody else's. Two tenants that "
+        "leak to the same services do not reach each other",
+    )
+    vni: int | None = Field(
+        default=None, ge=1, le=16_777_215, description="VNI; empty: by its slot from the overlay's range"
+    )
+    route_target: TargetFormula | None = Field(
+        default=None, description="its route target, A:B, for example 64512:100; empty: by the overlay's formula"
+    )
+    route_distinguisher: DistinguisherFormula | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="its route distinguishers, a formula as in the overlay; empty: the overlay's",
+    )
+    loopbacks: Loopbacks | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="its loopback on each leaf, formulas as tenant_loopbacks of the overlay; empty: by those",
+    )
+    description: Line = Field(default="", description="free text")
+
+    @model_validator(mode="after")
+    def _somebody(self) -> Tenant:
+        if not self.members and not self.networks:
+            raise WrongValueError("a tenant without members", "list servers under `members:`, or under a network")
+        if self.server_pools and not self.members:
+            what = "server_pools without `members`: those of layer-2 networks have their network's prefix"
+            raise WrongValueError(what, "leave it out, or list routed members", ["server_pools"])
+        if len({":" in pool for pool in self.server_pools}) < len(self.server_pools):
+            what = f"server_pools {' and '.join(self.server_pools)} are not of two address families"
+            raise WrongValueError(what, "give at most one IPv4 and one IPv6 pool", ["server_pools"])
+        return self
+
+
+class TenantSlices(Model):
+    """Tenants that are slices of servers: the first has the NICs of the first GPUs of every server, and so on."""
+
+    servers: Members = Field(description="servers, as a tenant's members; NICs cannot be listed")
+    gpus: int = Field(
+        ge=1, le=64, description="GPUs of each server that a tenant has; they must divide those of a server"
+    )
+    name: Annotated[str, naming_pattern(slice=1)] = Field(
+        default="tenant-{slice}", description="names of the tenants; {slice} counts them from 1"
+    )
+
+    @model_validator(mode="after")
+    def _whole_servers(self) -> TenantSlices:
+        nic = next((one for one in self.servers if ":" in one), None)
+        if nic is not None:
+            raise WrongValueError(f"{nic} is a NIC", "list servers: slices say which NICs", ["servers"])
+        return self

@@ -1,0 +1,296 @@
+"""Topology intent: stripes, rails, spines, device roles, port layout, cabling."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast
+
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from railweave.model.intent.base import Gbps, Metres, Model, Ratio, WrongValueError
+from railweave.model.intent.interconnect import Interconnect
+from railweave.model.intent.names import Name, expand_all, naming_pattern
+from railweave.model.intent.qos import Qos
+
+MOST_EXTRA = 1 << 18
+"""Letters of the operator's own statements for a role: a few thousand lines."""
+
+MOST_PLANES = 4
+"""Ports that NCCL merges into one device through a net interface up to version 11."""
+
+DEFAULT_SYSTEM = "junos"
+"""What switches run where a fabric file does not say."""
+
+
+class PortRange(Model):
+    """Which ports of a device one kind of cable takes, and in which order."""
+
+    first: int | None = Field(default=None, ge=0, description="first physical port; empty: chosen by the topology")
+    last: int | None = Field(
+        default=None, ge=0, description="last physical port; empty: the end of the device or of the free range"
+    )
+    fill: Literal["pack", "spread"] = Field(
+        default="pack",
+        description="pack: every channel of a port before the next port; spread: each neighbor on a port of its own",
+    )
+    breakout: str | None = Field(
+        default=None, description="for example 2x400G; empty: the breakout of the port that gives the link speed"
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> PortRange:
+        if self.first is not None and self.last is not None and self.first > self.last:
+            raise WrongValueError(f"begins at {self.first} and ends at {self.last}", "write the lower port as `first:`")
+        return self
+
+
+def _release(value: str) -> str:
+    if not value[:1].isdecimal():
+        raise WrongValueError(f"{value!r} is not a release", "write it as 25.4R1, number first")
+    return value
+
+
+Release = Annotated[str, AfterValidator(_release)]
+"""A release of a network operating system; its first numbers give its order."""
+
+
+class Role(Model):
+    """Every device of one role (leaf, spine, super-spine or dci) of a fabric."""
+
+    device: str = Field(
+        description="switch model, as the catalog names it, how its name begins, or its maker, for example qfx5240-64od"
+    )
+    nos: str = Field(
+        default=DEFAULT_SYSTEM,
+        description="network operating system to render for; where the model does not run the default: the first in the "
+        "catalog that it runs",
+    )
+    release: Release | None = Field(
+        default=None,
+        description="release of that system; decides which features can be used, and on SONiC what is rendered; empty: the catalog's for the system and the switch model",
+    )
+    uplink_ports: PortRange = Field(
+        default=PortRange(),
+        description="leaf: ports towards the spines; spine: towards super-spines or routers of the interconnect; what is joined between sites: towards other sites",
+    )
+    server_ports: PortRange = Field(default=PortRange(), description="leaf only: ports towards servers")
+    leaf_ports: PortRange = Field(
+        default=PortRange(),
+        description="spine: ports towards the leaves; super-spine and dci: ports towards the spines",
+    )
+    qos: Qos | None = Field(default=None, description="QoS of this role; empty: the fabric's")
+    extra: dict[str, Annotated[str, Field(max_length=MOST_EXTRA)]] = Field(
+        default_factory=dict[str, str],
+        description="the operator's own statements by network operating system, as that would print them "
+        "(junos: curly or set form); merged into the rendered tree, validated and listed",
+    )
+
+
+def _count_or_names(value: object) -> object:
+    """A count as it is; a list of names, or one host list, as names."""
+    if isinstance(value, list | tuple) or (isinstance(value, str) and "[" in value):
+        return expand_all(cast("object", value), "{} is listed twice", "name each stripe or spine once")
+    if value is None or isinstance(value, dict):  # of another kind, which pydantic says
+        return cast("object", value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise WrongValueError(f"{value!r} is neither a count nor a list of names", "write 4, or [name1, name2]")
+    if not 0 <= value <= 4096:
+        raise WrongValueError(f"{value} is out of range", "0 to 4096")
+    return value
+
+
+class Topology(Model):
+    """A rail-optimised leaf-spine fabric: NIC r of every server of a stripe is on that stripe's leaf of rail r.
+
+    One set of spines joins all leaves, unless ``planes`` or ``stripes_per_pod`` give each rail, each port of NICs or each pod
+    its own.
+    """
+
+    stripes: int | tuple[str, ...] = Field(
+        default=1,
+        description="groups of servers that share one set of leaves: a count, or names so that one can be removed from the middle",
+    )
+    leaves_per_stripe: int | None = Field(
+        default=None,
+        ge=1,
+        description="empty: one leaf per rail; fewer put several rails on a leaf and must divide the rails; with planes of "
+        "NIC ports, those of each plane",
+    )
+    spines: int | tuple[str, ...] = Field(
+        default=0,
+        description="spines (of each rail plane or pod, where there are such): a count or names; 0 for no spine tier",
+    )
+    planes: Literal["rail"] | Annotated[int, Field(ge=2, le=MOST_PLANES)] | None = Field(
+        default=None,
+        description="rail: each rail has spines of its own, a two-tier fabric a rail with no path to another rail; a number: "
+        "each port of the servers' NICs has leaves and spines of its own, and NICs have so many ports "
+        "(docs/planes.md); empty: one set of spines joins all rails",
+    )
+    stripes_per_pod: int | None = Field(
+        default=None,
+        ge=1,
+        description="stripes that share one set of spines, under super-spines; empty: all, without super-spines",
+    )
+    super_spines: int = Field(
+        default=0,
+        ge=0,
+        le=512,
+        description="super-spines above each spine of a pod: they join the spines of one number of all pods",
+    )
+    links_per_super_spine: int = Field(
+        default=1, ge=1, le=64, description="parallel links between a spine and each of its super-spines"
+    )
+    interconnect: Interconnect | None = Field(
+        default=None,
+        description="sites that the fabric spans, each with spines of its own, and the long links between them",
+    )
+    links_per_spine: int = Field(default=1, ge=1, le=64, description="parallel links between a leaf and each spine")
+    link_speed: Gbps = Field(default=400, description="speed of leaf-spine links")
+    oversubscription: Ratio = Field(
+        default=1.0, description="server bandwidth over uplink bandwidth of a leaf that is still accepted, as 3 or 3:1"
+    )
+    servers_per_stripe: int | None = Field(
+        default=None,
+        ge=1,
+        description="how many servers are placed in a stripe before the next one; empty: they are spread evenly over the stripes",
+    )
+
+    @model_validator(mode="after")
+    def _tiers(self) -> Topology:
+        if self.planes and (self.super_spines or self.stripes_per_pod):
+            part = "super_spines" if self.super_spines else "stripes_per_pod"
+            raise WrongValueError(
+                f"planes and {part} exclude each other", "keep one way to grow beyond two tiers", ["planes"]
+            )
+        if bool(self.super_spines) != bool(self.stripes_per_pod):
+            there, missing = ("super_spines", "stripes_per_pod")[:: 1 if self.super_spines else -1]
+            raise WrongValueError(f"{there} without {missing}", "pods joined by super-spines need both", [there])
+        if self.interconnect and (self.planes or self.super_spines):
+            part = "planes" if self.planes else "super_spines"
+            raise WrongValueError(f"interconnect and {part} exclude each other", "keep one", ["interconnect"])
+        if self.interconnect and bool(self.interconnect.routers) != bool(self.spines):
+            what = "spines without routers" if self.spines else "routers without spines"
+            raise WrongValueError(
+                what, "spines are joined by routers of each site; without spines, the leaves are", ["interconnect"]
+            )
+        if self.super_spines and not self.spines:
+            raise WrongValueError("super_spines without spines", "add `spines:`", ["super_spines"])
+        return self
+
+    @field_validator("stripes", "spines", mode="before")
+    @classmethod
+    def _expand(cls, value: object) -> object:
+        return _count_or_names(value)
+
+    @field_validator("planes", mode="before")
+    @classmethod
+    def _planes(cls, value: object) -> object:
+        number = isinstance(value, int) and not isinstance(value, bool) and 2 <= value <= MOST_PLANES
+        if value not in (None, "rail") and not number:
+            raise WrongValueError(
+                f"{value!r} is neither `rail` nor a number of planes",
+                f"write rail, or 2 to {MOST_PLANES}: as many as every NIC has ports",
+            )
+        return value
+
+    @field_validator("stripes")
+    @classmethod
+    def _some(cls, value: int | tuple[str, ...]) -> int | tuple[str, ...]:
+        if not value:
+            raise WrongValueError("0 stripes hold no servers", "give at least 1")
+        return value
+
+    @property
+    def port_planes(self) -> int:
+        """How many planes there are, one for each port of a NIC; 1 where all ports are on the same switches."""
+        return self.planes if isinstance(self.planes, int) else 1
+
+    def stripe_names(self) -> list[str]:
+        """Stripe names in file order; a count stands for stripe1, stripe2, …"""
+        return _names(self.stripes, "stripe")
+
+    def spine_names(self) -> list[str]:
+        """Spine names in file order; a count stands for spine1, spine2, …"""
+        return _names(self.spines, "spine")
+
+
+def _names(value: int | tuple[str, ...], stem: str) -> list[str]:
+    return [f"{stem}{number}" for number in range(1, value + 1)] if isinstance(value, int) else list(value)
+
+
+class CableIntent(Model):
+    """Cables of one kind: how long, and which optic or cable at each end."""
+
+    length: Metres = Field(description="planned length; a measured one in the inventory wins")
+    optic: str | None = Field(
+        default=None, description="catalog name at the switch end; empty: the shortest reach that fits"
+    )
+    far_optic: str | None = Field(
+        default=None, description="catalog name at the far end (NIC or spine); empty: chosen likewise"
+    )
+
+
+class Cabling(Model):
+    """Cables of a fabric."""
+
+    server: CableIntent = Field(default=CableIntent(length=10), description="server to leaf")
+    fabric: CableIntent = Field(default=CableIntent(length=50), description="leaf to spine")
+    interconnect: CableIntent = Field(
+        default=CableIntent(length=50_000),
+        exclude_if=lambda value: value == CableIntent(length=50_000),
+        description="between sites",
+    )
+
+
+class Mtu(Model):
+    """MTUs, bytes. A port carries Ethernet frames; an IRB and a NIC carry IP packets."""
+
+    fabric: int = Field(default=9216, ge=1500, le=9416, description="leaf-spine ports, Ethernet frame")
+    server_port: int = Field(default=9216, ge=1500, le=9416, description="server-facing ports, Ethernet frame")
+    irb: int = Field(default=9000, ge=1280, le=9400, description="server-facing gateway interface, IP packet")
+    server: int = Field(default=9000, ge=1280, le=9400, description="NIC, IP packet")
+
+
+class Naming(Model):
+    """Names of devices. Fields in braces: {fabric}, {stripe}, {plane} and {leaf} (a number) for a leaf, {spine} for a spine.
+
+    Sums of numbers can stand in braces too, and how many digits they have: leaf{stripe_number*2+leaf-2:02d}.
+    """
+
+    leaf: Annotated[
+        str,
+        naming_pattern(fabric="backend", stripe="stripe1", leaf=1, stripe_number=1, number=1, plane="plane1"),
+    ] = Field(
+        default="{stripe}-leaf{leaf}",
+        description="{stripe} is the stripe's name, {stripe_number} its number, {leaf} counts the leaves of a stripe, {number} "
+        "those of the fabric; {plane} is the plane's name where there are planes",
+    )
+    spine: Annotated[str, naming_pattern(fabric="backend", spine="spine1", number=1)] = Field(
+        default="{spine}",
+        description="{spine} is the spine's name, with its rail or pod before it where there are such, {number} counts the "
+        "spines of the fabric",
+    )
+    super_spine: Annotated[str, naming_pattern(fabric="backend", super_spine="plane1-super1")] = Field(
+        default="{super_spine}",
+        exclude_if=lambda value: value == "{super_spine}",
+        description="{super_spine} is the super-spine's plane and number",
+    )
+    dci: Annotated[str, naming_pattern(fabric="backend", site="site1", dci=1)] = Field(
+        default="{site}-dci{dci}",
+        exclude_if=lambda value: value == "{site}-dci{dci}",
+        description="routers of the interconnect: {site} is the site's name, {dci} their number there",
+    )
+    vlan: Annotated[str, naming_pattern(fabric="backend", stripe="stripe1", rail=1, vlan=2)] = Field(
+        default="vn{vlan}", description="{vlan} is the VLAN id"
+    )
+    bgp_group: Annotated[str, naming_pattern(role="spine", color="color1")] = Field(
+        default="{role}-{color}", description="{role} is the neighbor's role, {color} the path color's name"
+    )
+    switches: dict[Name, Name] = Field(
+        default_factory=dict[str, str],
+        exclude_if=lambda value: not value,
+        description="names of single switches that no pattern gives, by the names that the patterns give them",
+    )
+
+    def name_of(self, patterned: str) -> str:
+        """The name of a switch, by the one that a pattern gives it."""
+        return self.switches.get(patterned, patterned)

@@ -1,0 +1,168 @@
+"""Underlay intent: BGP, BFD, router advertisements."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from railweave.model.intent.addresses import Prefix
+from railweave.model.intent.base import Milliseconds, Model, Seconds, WrongValueError
+from railweave.model.intent.secrets import secret_reference
+
+
+class Bfd(Model):
+    """Bidirectional forwarding detection on every BGP session (RLB document, Table 6: 1000 ms x 3)."""
+
+    enabled: bool = Field(default=True, description="run BFD")
+    minimum_interval: Milliseconds = Field(default=1000, ge=1, le=255_000, description="time between hello packets")
+    multiplier: int = Field(default=3, ge=1, le=255, description="hello packets missed before the session is down")
+
+    def detection_ms(self) -> int:
+        """Detection time in milliseconds (RFC 5880, section 6.8.4)."""
+        return self.minimum_interval * self.multiplier
+
+
+class Isis(Model):
+    """IS-IS as the only routing protocol of the underlay: one level-2 area (ISO 10589, RFC 1195, RFC 5305)."""
+
+    area: str = Field(default="49.0001", pattern=r"^[0-9]{2}(\.[0-9]{4}){0,6}$", description="area address")
+    metric: int = Field(default=10, ge=1, le=16_777_214, description="metric of every link, wide")
+    key: str | None = Field(
+        default=None, description="secret:NAME of the key that authenticates hellos and the database"
+    )
+
+    _key = field_validator("key")(secret_reference)
+
+
+class Authentication(Model):
+    """How BGP sessions prove that they are of this network (TCP MD5, RFC 2385; TCP-AO, RFC 5925 and 5926)."""
+
+    algorithm: Literal["md5", "ao-aes-128-cmac", "ao-hmac-sha-1"] = Field(
+        default="md5", description="md5: TCP MD5; ao: TCP-AO, which FRR and SONiC do not have"
+    )
+    key: str = Field(description="secret:NAME of the key, one for every session of the fabric")
+    key_id: int = Field(default=1, ge=0, le=255, description="number of the key, for TCP-AO: sent and expected")
+
+    _key = field_validator("key")(secret_reference)
+
+
+class Underlay(Model):
+    """How leaves and spines peer."""
+
+    protocol: Literal["bgp", "isis"] = Field(
+        default="bgp",
+        exclude_if=lambda value: value == "bgp",
+        description="bgp: external sessions and policies, as path colors and tenants need; isis: shortest paths alone",
+    )
+    isis: Isis = Field(default=Isis(), exclude_if=lambda value: value == Isis(), description="knobs of IS-IS")
+
+    peering: Literal["auto-discovered", "numbered"] = Field(
+        default="auto-discovered",
+        description="auto-discovered: neighbors found by IPv6 neighbor discovery, accepted by a list of AS numbers; "
+        "numbered: an address pair per link",
+    )
+    path_color: Literal["auto", "dpf", "local-preference"] = Field(
+        default="auto",
+        description="how switches carry path colors: dpf (fabric-color, AIGP), local-preference (large communities), "
+        "or auto: dpf where every leaf and spine of the fabric has it",
+    )
+    maximum_ecmp: int | None = Field(
+        default=None,
+        ge=1,
+        le=1024,
+        description="widest next-hop group; empty: the smallest the device allows that fits",
+    )
+    bfd: Bfd = Field(default=Bfd(), description="BFD of the underlay's sessions")
+    graceful_restart: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="routes stay in use while a neighbor's BGP process restarts (RFC 4724), but not where BFD says that "
+        "its forwarding is gone too; turning it on resets sessions",
+    )
+    ttl_security: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="BGP between neighbors on a link is taken with a hop limit of 255 only (GTSM, RFC 5082): nobody "
+        "further away can forge it",
+    )
+    authentication: Authentication | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="key of BGP sessions; empty: none"
+    )
+
+    @model_validator(mode="after")
+    def _of_bgp(self) -> Underlay:
+        if self.protocol == "isis" and (self.graceful_restart or self.ttl_security or self.authentication):
+            raise WrongValueError(
+                "graceful_restart, ttl_security and authentication are of BGP, and the underlay has IS-IS",
+                "leave them out; `isis: {key: secret:NAME}` authenticates IS-IS",
+            )
+        return self
+
+
+class RouterAdvertisements(Model):
+    """Router advertisements on server-facing interfaces (RFC 4861; values of the RLB document, Table 3)."""
+
+    prefix_valid_lifetime: Seconds = Field(
+        default=2_592_000, ge=0, le=4_294_967_295, description="how long a prefix stays valid"
+    )
+    prefix_preferred_lifetime: Seconds = Field(
+        default=604_800, ge=0, le=4_294_967_295, description="how long new connections may use it"
+    )
+    router_lifetime: Seconds = Field(default=1800, ge=0, le=9000, description="how long the leaf is a default router")
+    on_link: bool = Field(default=True, description="prefix flag L: hosts reach the prefix directly")
+    autonomous: bool = Field(default=True, description="prefix flag A: hosts form addresses from the prefix (SLAAC)")
+    managed: bool = Field(default=False, description="flag M: addresses by DHCPv6")
+    other: bool = Field(default=False, description="flag O: other settings by DHCPv6")
+    min_interval: Seconds = Field(
+        default=200, ge=3, le=1350, description="shortest time between unsolicited advertisements"
+    )
+    max_interval: Seconds = Field(
+        default=600, ge=4, le=1800, description="longest time between unsolicited advertisements"
+    )
+    reachable_time: Milliseconds = Field(
+        default=0, ge=0, le=3_600_000, description="advertised reachable time; 0: unspecified"
+    )
+    retransmit_timer: Milliseconds = Field(
+        default=0, ge=0, description="advertised retransmission timer; 0: unspecified"
+    )
+    hop_limit: int = Field(default=64, ge=0, le=255, description="advertised hop limit; 0: unspecified")
+    link_mtu: bool = Field(default=False, description="advertise the interface's MTU")
+    routes: tuple[Prefix, ...] = Field(
+        default=(), description="prefixes that servers reach by the leaf: route information options (RFC 4191)"
+    )
+    route_lifetime: Seconds = Field(
+        default=1800, ge=0, le=4_294_967_295, description="how long servers keep those routes"
+    )
+    route_preference: Literal["low", "medium", "high"] = Field(
+        default="medium", description="preference of those routes (RFC 4191, section 2.1)"
+    )
+
+    @field_validator("routes")
+    @classmethod
+    def _ipv6(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for prefix in value:
+            if ":" not in prefix:
+                raise WrongValueError(f"{prefix} is not IPv6", "route information options carry IPv6 prefixes only")
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> RouterAdvertisements:
+        if self.prefix_preferred_lifetime > self.prefix_valid_lifetime:
+            raise WrongValueError(
+                f"prefix_preferred_lifetime {self.prefix_preferred_lifetime} s exceeds prefix_valid_lifetime "
+                f"{self.prefix_valid_lifetime} s",
+                f"make it at most {self.prefix_valid_lifetime} s (RFC 4861 section 4.6.2)",
+            )
+        if self.min_interval > 0.75 * self.max_interval:
+            raise WrongValueError(
+                f"min_interval {self.min_interval} s is over 0.75 x max_interval",
+                f"make it at most {int(0.75 * self.max_interval)} s (RFC 4861 section 6.2.1)",
+            )
+        if 0 < self.router_lifetime < self.max_interval:
+            raise WrongValueError(
+                f"router_lifetime {self.router_lifetime} s is below max_interval {self.max_interval} s, and the default "
+                "route would expire between advertisements",
+                f"make it 0, or at least {self.max_interval} s (RFC 4861 section 6.2.1)",
+            )
+        return self

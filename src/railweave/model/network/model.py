@@ -1,0 +1,266 @@
+"""``Network``: everything that is decided about a network, vendor-neutral, immutable and complete.
+
+Its file form is ``design.json``; ``Network.from_json(network.to_json())`` gives an equal value.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, TypeAdapter
+
+from railweave.model.catalog import packaged
+from railweave.model.catalog.hardware import Hardware
+from railweave.model.findings import Finding
+from railweave.model.intent.hosts import Hosts, Job
+from railweave.model.intent.management import Management
+from railweave.model.network.devices import Cable, Nic, NotActive, Position, Segment, Server, Switch
+from railweave.model.network.fabric import Fabric
+from railweave.model.network.overlay import Rare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.model.catalog.models import Catalog
+    from railweave.model.config.addresses import Family
+    from railweave.model.network.overlay import ExternalLink, ExternalRouter, Tenant
+
+__all__ = ["SCHEMA", "Hosts", "Job", "Network"]  # what is wanted of servers is part of a network
+
+SCHEMA = 2
+"""Version of ``design.json``; raised when its meaning changes."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """A designed network. Tuples are in a stable order: fabrics and servers as in the file, devices by number."""
+
+    name: str
+    description: str
+    management: Management
+    hosts: Hosts
+    fabrics: tuple[Fabric, ...]
+    switches: tuple[Switch, ...]
+    segments: tuple[Segment, ...]
+    servers: tuple[Server, ...]
+    cables: tuple[Cable, ...]
+    findings: tuple[Finding, ...]
+    schema: int = SCHEMA
+    not_active: Annotated[tuple[NotActive, ...], Rare] = ()
+    hardware: Annotated[Hardware, Field(exclude_if=lambda own: own.empty)] = field(default_factory=Hardware)
+    """Models of its devices that are not the package's: with them the design can be read anywhere."""
+
+    def to_json(self) -> bytes:
+        """The file form, ending in a newline."""
+        return _adapter().dump_json(self, indent=1) + b"\n"
+
+    @staticmethod
+    def from_json(data: bytes) -> Network:
+        """Read the file form back. Raises ``pydantic.ValidationError`` where it is not one."""
+        return _adapter().validate_json(data)
+
+    positions: Annotated[dict[str, Position], Field(exclude_if=lambda places: not places)] = field(
+        default_factory=dict[str, Position]
+    )
+    """Where devices stand, by name; those that the file puts into no rack are left out."""
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The catalog with the network's own hardware."""
+        return packaged().with_hardware(self.hardware)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Any]:
+        return {
+            "fabric": {fabric.name: fabric for fabric in self.fabrics},
+            "switch": {switch.name: switch for switch in self.switches},
+            "server": {server.name: server for server in self.servers},
+            "cable": {cable.name: cable for cable in self.cables},
+        }
+
+    @cached_property
+    def _systems(self) -> dict[str, frozenset[tuple[str, str]]]:
+        found: dict[str, set[tuple[str, str]]] = {}
+        for one in self.switches:
+            if one.role != "super-spine":
+                found.setdefault(one.fabric, set()).add((one.nos, one.release))
+        return {fabric: frozenset(systems) for fabric, systems in found.items()}
+
+    @cached_property
+    def _cables_of(self) -> dict[str, list[Cable]]:
+        result: dict[str, list[Cable]] = {}
+        for cable in self.cables:
+            result.setdefault(cable.a.device, []).append(cable)
+            result.setdefault(cable.b.device, []).append(cable)
+        return result
+
+    @cached_property
+    def _segments_of(self) -> dict[str, list[Segment]]:
+        result: dict[str, list[Segment]] = {}
+        for segment in self.segments:
+            result.setdefault(segment.leaf, []).append(segment)
+        return result
+
+    @cached_property
+    def _segment_by(self) -> dict[tuple[str, str, int, str, str], Segment]:
+        return {one.key: one for one in self.segments}
+
+    @cached_property
+    def _families(self) -> dict[str, set[Family]]:
+        found: dict[str, set[Family]] = {}
+        for segment in self.segments:
+            if segment.subnets and not segment.network:  # those of the first family come before those of the second
+                ends = (segment.subnets[0].prefix, segment.subnets[-1].prefix)
+                found.setdefault(segment.fabric, set()).update("ipv6" if ":" in one else "ipv4" for one in ends)
+        return found
+
+    @cached_property
+    def _of_tenants(self) -> dict[tuple[str, str], list[set[Family]]]:
+        found: dict[tuple[str, str], list[set[Family]]] = {}
+        for server in self.servers:
+            for nic in server.nics:
+                if nic.tenant and nic.addresses:
+                    found.setdefault((nic.fabric, nic.tenant), []).append({one.family for one in nic.addresses})
+        return found
+
+    @cached_property
+    def _long_links(self) -> dict[str, list[Cable]]:
+        site = {switch.name: switch.site for switch in self.switches}
+        result: dict[str, list[Cable]] = {}
+        for cable in self.cables if len(set(site.values())) > 1 else ():
+            if cable.kind == "fabric" and site[cable.a.device] != site[cable.b.device]:
+                result.setdefault(cable.fabric, []).append(cable)
+        return result
+
+    @cached_property
+    def _far_apart(self) -> frozenset[str]:
+        return frozenset(cable.name for cables in self._long_links.values() for cable in cables)
+
+    @cached_property
+    def drained(self) -> frozenset[str]:
+        """Names of what is taken out of use on purpose: its routing says so, whether it is looked at as absent or not."""
+        return frozenset(one.name for one in self.not_active if one.status in {"drained", "draining"})
+
+    @cached_property
+    def drained_cables(self) -> frozenset[str]:
+        """Names of the cables that are drained by themselves or with a device at an end of theirs."""
+        off = self.drained
+        return frozenset(c.name for c in self.cables if off & {c.name, c.a.device, c.b.device}) if off else off
+
+    @cached_property
+    def absent(self) -> frozenset[str]:
+        """Names of switches, servers and cables that are not there: those not active, and every cable of such a device."""
+        named = {one.name for one in self.not_active if one.status != "draining"}
+        cables = (one.name for one in self.cables if one.a.device in named or one.b.device in named)
+        return frozenset(named.union(cables)) if named else frozenset()
+
+    @cached_property
+    def most_nics(self) -> dict[str, tuple[int, int]]:
+        """Of each fabric, the most NICs that a server has on it, and the speed of the fastest in Gb/s."""
+        result: dict[str, tuple[int, int]] = {}
+        for server in self.servers:
+            for fabric, count in Counter(nic.fabric for nic in server.nics).items():
+                speed = max(nic.speed_gbps for nic in server.nics if nic.fabric == fabric)
+                most, fastest = result.get(fabric, (0, 0))
+                result[fabric] = (max(most, count), max(fastest, speed))
+        return result
+
+    @cached_property
+    def rail_sizes(self) -> Counter[tuple[str, str, int]]:
+        """How many NICs there are, by fabric, stripe and rail."""
+        return Counter((nic.fabric, nic.stripe, nic.rail) for server in self.servers for nic in server.nics)
+
+    @cached_property
+    def network_sizes(self) -> Counter[tuple[str, str]]:
+        """How many NICs each layer-2 network has, by fabric and name."""
+        return Counter((nic.fabric, nic.network) for server in self.servers for nic in server.nics if nic.network)
+
+    def segment_of(self, server: str, nic: Nic) -> Segment:
+        """The segment a NIC is on; ``KeyError`` where there is none."""
+        if nic.network:
+            return self._segment_by[nic.fabric, nic.leaf, 0, nic.tenant, nic.network]
+        link = "" if nic.vlan else f"{server}:{nic.name}"
+        return self._segment_by[nic.fabric, nic.stripe, nic.rail, nic.tenant, link]
+
+    def plane_of(self, nic: Nic) -> str:
+        """The plane of a NIC's leaf: no link leads to NICs of another. Empty where there are no planes."""
+        return self.switch(nic.leaf).plane
+
+    def external_links(self) -> Iterator[tuple[Fabric, Tenant, ExternalRouter, ExternalLink]]:
+        """Every link to a router outside, with its fabric, tenant and router."""
+        for fabric in self.fabrics:
+            for tenant in fabric.tenants:
+                for router in tenant.external:
+                    for link in router.links:
+                        yield fabric, tenant, router, link
+
+    def dangling(self) -> str:
+        """The first name that refers to nothing, as a phrase; empty where the network is whole."""
+        devices = {device.name for device in (*self.switches, *self.servers)}
+        leaves = {switch.name for switch in self.switches if switch.role == "leaf"}
+        fabrics = {fabric.name for fabric in self.fabrics}
+        named = [(f"cable {cable.name}", end.device, devices) for cable in self.cables for end in (cable.a, cable.b)]
+        named += [(f"VLAN {segment.vlan} of {segment.stripe}", segment.leaf, leaves) for segment in self.segments]
+        named += [(f"{s.name}:{nic.name}", nic.leaf, leaves) for s in self.servers for nic in s.nics]
+        named += [(f"switch {switch.name}", switch.fabric, fabrics) for switch in self.switches]
+        return next(
+            (f"{what} names {name!r}, which is not there" for what, name, known in named if name not in known), ""
+        )
+
+    def fabric(self, name: str) -> Fabric:
+        """A fabric by name; ``KeyError`` where there is none."""
+        return self._by_name["fabric"][name]
+
+    def switch(self, name: str) -> Switch:
+        """A switch by name; ``KeyError`` where there is none."""
+        return self._by_name["switch"][name]
+
+    def server(self, name: str) -> Server:
+        """A server by name; ``KeyError`` where there is none."""
+        return self._by_name["server"][name]
+
+    def cable(self, name: str) -> Cable:
+        """A cable by name; ``KeyError`` where there is none."""
+        return self._by_name["cable"][name]
+
+    def between_sites(self, cable: Cable) -> bool:
+        """Whether a cable joins switches of two sites."""
+        return bool(self._far_apart) and cable.name in self._far_apart
+
+    def long_links(self, fabric: str) -> list[Cable]:
+        """The cables of a fabric between sites."""
+        return self._long_links.get(fabric, [])
+
+    def families_of(self, fabric: str) -> frozenset[Family]:
+        """The address families of the prefixes of a fabric's servers, layer-2 networks aside."""
+        return frozenset(self._families.get(fabric, ()))
+
+    def families_of_tenant(self, fabric: str, tenant: str) -> frozenset[Family]:
+        """The address families that every NIC of a tenant has."""
+        both: frozenset[Family] = frozenset(("ipv4", "ipv6"))
+        return both.intersection(*self._of_tenants.get((fabric, tenant), ()))
+
+    def job_family(self, fabric: str, tenant: str) -> Family | None:
+        """The address family of jobs, as the file asks for; of a tenant one that all its NICs have. None: each NIC's first."""
+        wanted, every = self.hosts.job.address_family, self.families_of_tenant(fabric, tenant)
+        return wanted if wanted in every or len(every) != 1 else next(iter(every))
+
+    def systems_of(self, fabric: str) -> frozenset[tuple[str, str]]:
+        """The operating systems, with their releases, of the switches of a fabric that look at path colors."""
+        return self._systems.get(fabric, frozenset())
+
+    def cables_of(self, device: str) -> list[Cable]:
+        """Every cable of a device, server cables first."""
+        return self._cables_of.get(device, [])
+
+    def segments_of(self, leaf: str) -> list[Segment]:
+        """The segments of a leaf, by rail."""
+        return self._segments_of.get(leaf, [])
+
+
+@lru_cache(maxsize=1)
+def _adapter() -> TypeAdapter[Network]:
+    return TypeAdapter(Network)

@@ -1,0 +1,92 @@
+"""The part of a network that is there: without what the fabric file's ``status:`` says is planned, drained or failed.
+
+All of it is designed and rendered; routes, and everything that works by them, go without what is absent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+
+if TYPE_CHECKING:
+    from railweave.model.network.model import Network
+
+SHOWN = 3
+"""Names of a kind that a sentence lists before it only counts."""
+
+
+def present(network: Network) -> Network:
+    """The network without what is absent: its switches, servers, NICs and cables. The same value where all is there.
+
+    A NIC goes with its cable or its leaf, and a server with the last of its NICs. Names, numbers and addresses stay.
+    """
+    gone = network.absent
+    if not gone:
+        return network
+    cables = tuple(one for one in network.cables if one.name not in gone)
+    cabled = {(one.a.device, one.a.port) for one in cables if one.kind == "server"}
+    servers = tuple(
+        replace(one, nics=tuple(nic for nic in one.nics if (one.name, nic.name) in cabled))
+        for one in network.servers
+        if one.name not in gone
+    )
+    return replace(
+        network,
+        switches=tuple(one for one in network.switches if one.name not in gone),
+        segments=tuple(
+            one
+            for one in network.segments
+            if one.leaf not in gone and (not one.nic or one.edge or tuple(one.nic.split(":", 1)) in cabled)
+        ),
+        servers=tuple(one for one in servers if one.nics),
+        cables=cables,
+        not_active=tuple(one for one in network.not_active if one.status == "draining" and one.name not in gone),
+    )
+
+
+def reachable(network: Network) -> Network:
+    """The network with what is drained as what it is for whoever changes it: still there, and asked, with the routing of a drain.
+
+    The same value where nothing is drained.
+    """
+    if not network.drained:
+        return network
+    return replace(
+        network,
+        not_active=tuple(
+            replace(one, status="draining") if one.status == "drained" else one for one in network.not_active
+        ),
+    )
+
+
+def lost_nics(network: Network) -> dict[str, list[str]]:
+    """The NICs that are absent, of servers that are there, by server: their cable or their leaf is."""
+    there = {one.name: {nic.name for nic in one.nics} for one in present(network).servers}
+    return {
+        one.name: lost
+        for one in network.servers
+        if one.name in there and (lost := [nic.name for nic in one.nics if nic.name not in there[one.name]])
+    }
+
+
+def absent_words(network: Network) -> str:
+    """What is treated as absent, as a phrase such as ``16 servers planned (H100-17, …), 1 switch failed (spine4)``; empty where all is there."""
+    switches = {one.name for one in network.switches}
+    servers = {one.name for one in network.servers}
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for one in network.not_active:
+        kind = "switch" if one.name in switches else "server" if one.name in servers else "link"
+        kinds.setdefault((kind, one.status), []).append(one.name)
+    return ", ".join(
+        f"{counted(len(names), kind, 'switches' if kind == 'switch' else '')} {status} "
+        f"({', '.join(names[:SHOWN])}{', …' if len(names) > SHOWN else ''})"
+        for (kind, status), names in kinds.items()
+    )
+
+
+def absent_sentence(network: Network) -> str:
+    """The same as a sentence for people; empty where all is there."""
+    words = absent_words(network)
+    return f"treated as absent, by `status:` of the fabric file: {words}" if words else ""

@@ -1,0 +1,61 @@
+"""Numbers of a server: counters of its NICs and of the net plugin, as ``railweave-host metrics --json`` has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.model.state.question import Question
+from railweave.model.state.telemetry import METRICS, Series
+from railweave.model.state.values import Answers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from railweave.model.state.values import Value
+
+HOST_METRICS = Question("host-metrics", "json", {"ssh": "railweave-host metrics --json"})
+"""What is asked of a server beside ``HOST``. It needs the server's ``host.json``: the program counts for the priority and the NICs of the design."""
+_GAUGES = {
+    "up": "nic_up",
+    "speed_bytes_per_second": "nic_speed",
+    "planned_speed_bytes_per_second": "nic_planned_speed",
+}
+_NET = {"bytes": "bytes", "resent": "resent", "errors": "errors"}
+_WAYS = {"send": "net_sent", "receive": "net_received"}
+
+
+def host_numbers(device: str, texts: Mapping[str, str]) -> Iterator[tuple[Series, float]]:
+    """Every number of the answer of one server; the port of a series is the Linux interface, or the RDMA device. Nothing is raised."""
+    shown = Answers(device, texts).tree(HOST_METRICS.name)
+    if shown is None:
+        return
+    for nic in shown.all("nics"):
+        yield from _of_nic(nic)
+    sums: dict[Series, float] = {}
+    for way in shown.all("net"):  # ways to several leaves are one here: a series is of a NIC and a path color
+        for series, number in _of_plugin(way):
+            sums[series] = sums.get(series, 0) + number
+    yield from sums.items()
+
+
+def _of_nic(nic: Value) -> Iterator[tuple[Series, float]]:
+    name = nic.one("netdev").text()
+    if name is None:
+        return
+    found = {metric: nic.one(key).number() for key, metric in _GAUGES.items()}
+    counted = nic.one("counters")
+    found |= {f"nic_{key}": counted.one(key).number() for key in counted.keys}
+    for metric, number in found.items():
+        if number is not None and metric in METRICS:
+            yield Series(metric, name), number
+
+
+def _of_plugin(way: Value) -> Iterator[tuple[Series, float]]:
+    device, color = way.one("device").text(), way.one("color").integer()
+    start = _WAYS.get(way.one("direction").text() or "")
+    if device is None or color is None or start is None:
+        return
+    for key, what in _NET.items():
+        number = way.one(key).number()
+        if number is not None:
+            yield Series(f"{start}_{what}", device, str(color)), number

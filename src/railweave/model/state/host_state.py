@@ -1,0 +1,233 @@
+"""``HostState``: what one server said of itself, as ``railweave-host show --json`` has it. None is what it did not say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from railweave.model.state.lldpd import lldp
+from railweave.model.state.ports import Errors, InterfaceState
+from railweave.model.state.question import Question
+from railweave.model.state.values import Answers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from railweave.model.state.capture import Capture
+    from railweave.model.state.device_state import Note
+    from railweave.model.state.protocols import LldpNeighbor
+    from railweave.model.state.values import Value
+
+HOST = Question("host", "json", {"ssh": "railweave-host show --json"})
+"""What is asked of a server: links, addresses, rules, GIDs and counters, by the program that bring-up puts on it (docs/howto/bring-up-a-gpu-server.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostAddress:
+    """An address of an interface. ``doubts`` are the kernel's words for why it is not to be used: ``tentative``, ``dadfailed`` …"""
+
+    interface: str
+    address: str
+    prefix_length: int | None = None
+    doubts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostRule:
+    """A rule that looks up a table for a source and a destination (empty: any); ``plain``: it selects by nothing else than these.
+
+    ``more`` is what else it selects by and does, in the words of ``ip``.
+    """
+
+    family: int | None = None
+    priority: int | None = None
+    from_: str = ""
+    to: str = ""
+    table: int | None = None
+    plain: bool | None = None
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostRoute:
+    """A route of a table; ``via`` is empty on the link, ``kind`` the kernel's word (``unicast``).
+
+    ``rest`` are further words of ``ip`` (``src``), ``opaque`` the names of what these cannot say.
+    """
+
+    table: int | None = None
+    to: str = ""
+    interface: str = ""
+    via: str = ""
+    kind: str | None = None
+    metric: int | None = None
+    rest: tuple[str, ...] = ()
+    opaque: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PermanentNeighbor:
+    """An entry of the neighbor cache that the kernel never asks for again."""
+
+    interface: str
+    address: str
+    mac: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostGid:
+    """An entry of the GID table of an RDMA device's port; ``kind`` as the kernel has it (``RoCE v2``)."""
+
+    device: str
+    port: int | None
+    address: str
+    kind: str | None = None
+    interface: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RdmaPort:
+    """A port of an RDMA device: whether it is active, and its counters by the driver's names."""
+
+    device: str
+    port: int | None
+    active: bool | None
+    counters: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """What one server said. Tables are by the server's own names; ``notes`` is what could not be read of its answer."""
+
+    device: str
+    host_name: str | None = None
+    time: float | None = None
+    interfaces: dict[str, InterfaceState] | None = None
+    addresses: tuple[HostAddress, ...] | None = None
+    rules: tuple[HostRule, ...] | None = None
+    routes: tuple[HostRoute, ...] | None = None
+    gids: tuple[HostGid, ...] | None = None
+    rdma: tuple[RdmaPort, ...] | None = None
+    neighbors: dict[str, tuple[LldpNeighbor, ...]] | None = None
+    permanent: tuple[PermanentNeighbor, ...] | None = None
+    notes: tuple[Note, ...] = ()
+
+
+def read_hosts(capture: Capture, servers: Iterable[str]) -> dict[str, HostState]:
+    """The state of every server that a capture has an answer of, by name."""
+    return {name: read_host(name, texts) for name in servers if HOST.name in (texts := capture.texts(name))}
+
+
+def read_host(device: str, texts: Mapping[str, str]) -> HostState:
+    """What the answer of one server says. Nothing is raised, whatever it is."""
+    answers = Answers(device, texts)
+    shown = answers.tree(HOST.name)
+    if shown is None:
+        return HostState(device, notes=answers.notes)
+    if not shown.one("links").there:
+        answers.note(HOST.name, "links", "it is not there: this is no answer of `railweave host show --json`")
+        return HostState(device, notes=answers.notes)
+    heard = shown.one("lldp")
+    state = HostState(
+        device,
+        shown.one("host").text(),
+        shown.one("time").number(),
+        _links(shown),
+        tuple(
+            HostAddress(
+                one.one("dev").text() or "",
+                address,
+                one.one("prefix_length").integer(),
+                tuple(text for flag in one.all("flags") if (text := flag.text())),
+            )
+            for one in shown.all("addresses")
+            if (address := one.one("address").text()) is not None
+        ),
+        tuple(
+            HostRule(
+                one.one("family").integer(),
+                one.one("priority").integer(),
+                one.one("from").text() or "",
+                one.one("to").text() or "",
+                one.one("table").integer(),
+                one.one("plain").flag(),
+                one.one("more").text() or "",
+            )
+            for one in shown.all("rules")
+        ),
+        tuple(
+            HostRoute(
+                one.one("table").integer(),
+                one.one("to").text() or "",
+                one.one("dev").text() or "",
+                one.one("via").text() or "",
+                one.one("type").text(),
+                one.one("metric").integer(),
+                _texts(one, "rest"),
+                _texts(one, "opaque"),
+            )
+            for one in shown.all("routes")
+        ),
+        tuple(
+            HostGid(
+                one.one("device").text() or "",
+                one.one("port").integer(),
+                gid,
+                one.one("type").text(),
+                one.one("netdev").text(),
+            )
+            for one in shown.all("gids")
+            if (gid := one.one("gid").text()) is not None
+        ),
+        tuple(_rdma(one) for one in shown.all("rdma")),
+        lldp(heard) if heard.there else None,
+        tuple(
+            PermanentNeighbor(one.one("dev").text() or "", address, one.one("mac").text() or "")
+            for one in shown.all("permanent_neighbors")
+            if (address := one.one("address").text()) is not None
+        )
+        if shown.one("permanent_neighbors").there
+        else None,
+    )
+    return replace(state, notes=answers.notes)
+
+
+def _texts(one: Value, key: str) -> tuple[str, ...]:
+    return tuple(text for each in one.all(key) if (text := each.text()) is not None)
+
+
+def _links(shown: Value) -> dict[str, InterfaceState]:
+    found: dict[str, InterfaceState] = {}
+    for one in shown.all("links"):
+        name, counters = one.one("name").text(), one.one("counters")
+        if name is None:
+            continue
+        speed = one.one("speed_mbps").number()
+        found[name] = InterfaceState(
+            name,
+            admin_up=one.one("up").flag(),
+            oper_up=one.one("carrier").flag(),
+            speed_gbps=speed / 1000 if speed else None,
+            mtu=one.one("mtu").integer(),
+            mac=one.one("mac").mac(),
+            flaps=one.one("carrier_changes").integer(),
+            errors=Errors(
+                in_errors=counters.one("rx_errors").integer(),
+                out_errors=counters.one("tx_errors").integer(),
+                in_discards=counters.one("rx_dropped").integer(),
+                out_discards=counters.one("tx_dropped").integer(),
+                in_crc=counters.one("rx_crc_errors").integer(),
+            ),
+        )
+    return found
+
+
+def _rdma(one: Value) -> RdmaPort:
+    state = one.one("state").lower()  # "4: ACTIVE"
+    counts = {name: count for name, value in one.one("counters").entries() if (count := value.integer()) is not None}
+    return RdmaPort(
+        one.one("device").text() or "",
+        one.one("port").integer(),
+        None if state is None else state.endswith("active"),
+        counts,
+    )

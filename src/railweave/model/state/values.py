@@ -1,0 +1,284 @@
+"""Answers while they are read: values that may be anything, taken as what they should be, never with an exception.
+
+A device may answer with anything: another release's form, an error in the place of a table, half a text, garbage. Whatever is not
+as its reader wants it becomes a ``Note`` with the question and the place, and is then absent. XML is made into the tree that
+Junos' own JSON has (each element a list, a leaf under ``data``), so that both forms of an answer read alike.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.model.state.device_state import Note
+from railweave.model.state.xml_tree import parse_xml
+from railweave.reading import CONTROL, parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MOST_NOTES = 200
+"""Of one device: an answer in another form than expected is wrong at every port."""
+_MOST = 1 << 64
+_LONGEST = 400
+"""Of a text in a note, and of a place."""
+_INTEGER = re.compile(r"[+-]?\d{1,20}")
+_NUMBER = re.compile(r"[+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][+-]?\d{1,3})?")
+_FLAGS = {"true": True, "yes": True, "up": True, "on": True, "enabled": True} | {
+    "false": False,
+    "no": False,
+    "down": False,
+    "off": False,
+    "disabled": False,
+}
+
+
+class Answers:
+    """The answers of one device by question, and the notes of what could not be read of them."""
+
+    def __init__(self, device: str, texts: Mapping[str, str]) -> None:
+        self.device = device
+        self.texts = texts
+        self._notes: dict[Note, None] = {}
+        self._trees: dict[str, Value | None] = {}
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What could not be read, in the order in which it was found, each once."""
+        return tuple(self._notes)
+
+    def note(self, question: str, place: str, what: str) -> None:
+        """Say that something could not be read."""
+        if len(self._notes) < MOST_NOTES:
+            self._notes[Note(self.device, question, printable(place), printable(what))] = None
+        elif len(self._notes) == MOST_NOTES:
+            self._notes[Note(self.device, "", "", f"more than {MOST_NOTES} places; the others are not listed")] = None
+
+    def text(self, question: str) -> str | None:
+        """The answer as it was given; None where there is none."""
+        return self.texts.get(question)
+
+    def tree(self, question: str) -> Value | None:
+        """An answer that is JSON or XML; None where there is none, or it is neither: that is noted."""
+        if question not in self._trees:
+            self._trees[question] = self._parsed(question)
+        return self._trees[question]
+
+    def _parsed(self, question: str) -> Value | None:
+        text = self.texts.get(question)
+        if text is None:
+            return None
+        begun = text.lstrip("\ufeff \t\r\n")
+        try:
+            if begun.startswith("<"):
+                return Value(self, question, parse_xml(begun))
+            if begun:
+                return Value(self, question, parse_json(begun))
+            self.note(question, "", "the answer is empty")
+        except ValueError as error:
+            self.note(question, "", f"it is neither JSON nor XML: {error}; it begins with {begun[:60]!r}")
+        return None
+
+
+class Value:
+    """A value in an answer, with its place. What is absent is one too: it has nothing in it."""
+
+    __slots__ = ("_above", "_answers", "_key", "_question", "raw")
+
+    def __init__(self, answers: Answers, question: str, raw: object, above: Value | None = None, key: str = "") -> None:
+        self._answers = answers
+        self._question = question
+        self._above = above
+        self._key = key
+        self.raw = raw
+
+    @property
+    def place(self) -> str:
+        """The keys that lead to it, with dots between them."""
+        keys: list[str] = []
+        here: Value | None = self
+        while here is not None:
+            keys.append(here._key)  # noqa: SLF001 - its own kind
+            here = here._above  # noqa: SLF001
+        return ".".join(one for one in reversed(keys) if one)
+
+    @property
+    def there(self) -> bool:
+        """Whether the device said anything here."""
+        return self.raw is not None
+
+    def note(self, what: str) -> None:
+        """Say that this value could not be read."""
+        self._answers.note(self._question, self.place, what)
+
+    def _below(self, key: str, raw: object) -> Value:
+        return Value(self._answers, self._question, raw, self, key)
+
+    def _map(self) -> dict[str, Any]:
+        """It as a map; of a list with one value, as Junos has it everywhere, that value."""
+        raw = self._alone()
+        if isinstance(raw, dict):
+            return cast("dict[str, Any]", raw)
+        if raw is not None:
+            self.note(f"a table was expected, and it is {_shown(raw)}")
+        return {}
+
+    def _alone(self) -> object:
+        """It, or of a list its first value."""
+        raw: object = self.raw
+        if isinstance(raw, list):
+            several = cast("list[object]", raw)
+            return several[0] if several else None
+        return raw
+
+    def one(self, *keys: str) -> Value:
+        """The value under a key, and under the next of these in that one, and so on."""
+        found = self
+        for key in keys:
+            found = found._below(key, found._map().get(key))
+        return found
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Its keys where it is a table; none where it is anything else, which is not noted."""
+        raw: object = self.raw
+        return frozenset(map(str, cast("dict[Any, Any]", raw))) if isinstance(raw, dict) else frozenset()
+
+    def first(self, *keys: str) -> Value:
+        """The value under the first of these keys that is there."""
+        for key in keys:
+            found = self.one(key)
+            if found.there:
+                return found
+        return self.one(keys[-1])
+
+    def all(self, key: str) -> list[Value]:
+        """The values of the list under a key; one that is no list counts as its only value."""
+        return self.one(key).each()
+
+    def each(self) -> list[Value]:
+        """The values of the list that it is."""
+        raw: object = self.raw
+        if raw is None:
+            return []
+        if isinstance(raw, list):
+            return [self._below(str(number), one) for number, one in enumerate(cast("list[Any]", raw))]
+        return [self]
+
+    def entries(self) -> list[tuple[str, Value]]:
+        """Its keys and values."""
+        return [(str(key), self._below(str(key), value)) for key, value in self._map().items()]
+
+    def find(self, tag: str) -> list[Value]:
+        """Every value under this key wherever it is, but not inside one that was found: answers come in more or fewer wrappers."""
+        return list(self._find(tag))
+
+    def _find(self, tag: str) -> Iterator[Value]:
+        below: list[Value] = [self]
+        while below:
+            here = below.pop()
+            if isinstance(here.raw, list):
+                below += reversed(here.each())
+            elif isinstance(here.raw, dict):
+                entries = cast("dict[str, Any]", here.raw)
+                if tag in entries:
+                    yield from here.one(tag).each()
+                below += [here._below(key, one) for key, one in reversed(entries.items()) if key != tag]  # noqa: SLF001 - of the same class
+
+    def text(self) -> str | None:
+        """It as text without blanks around it; None where it is absent or empty."""
+        raw = _leaf(self.raw)
+        if raw is None or isinstance(raw, str | int | float):
+            return None if raw is None else printable(str(raw)).strip() or None
+        self.note(f"a text was expected, and it is {_shown(raw)}")
+        return None
+
+    def lower(self) -> str | None:
+        """It as text in small letters."""
+        text = self.text()
+        return None if text is None else text.lower()
+
+    def mac(self) -> str | None:
+        """It as a MAC address with colons in small letters; None also for the words that stand where there is none."""
+        text = self.lower()
+        if text is None or text in {"none", "incomplete", "unknown"}:
+            return None
+        digits = re.sub(r"[:.-]", "", text)
+        if len(digits) == 12 and all(one in "0123456789abcdef" for one in digits):
+            return ":".join(digits[at : at + 2] for at in range(0, 12, 2))
+        self.note(f"a MAC address was expected, and it is {text[:60]!r}")
+        return None
+
+    def integer(self) -> int | None:
+        """It as a whole number, which may be written as text."""
+        raw = _leaf(self.raw)
+        if isinstance(raw, str):
+            raw = raw.strip().replace(",", "")
+            raw = int(raw) if _INTEGER.fullmatch(raw) else raw or None
+        elif isinstance(raw, float) and raw.is_integer():
+            raw = int(raw)
+        if raw is None or (isinstance(raw, int) and not isinstance(raw, bool) and abs(raw) < _MOST):
+            return raw
+        self.note(f"a whole number was expected, and it is {_shown(raw)}")
+        return None
+
+    def number(self) -> float | None:
+        """It as a finite number, which may be written as text."""
+        raw = _leaf(self.raw)
+        if isinstance(raw, str):
+            raw = raw.strip()
+            raw = float(raw) if _NUMBER.fullmatch(raw) else raw or None
+        if raw is None:
+            return None
+        if isinstance(raw, int | float) and not isinstance(raw, bool) and abs(raw) < _MOST and math.isfinite(raw):
+            return float(raw)
+        self.note(f"a number was expected, and it is {_shown(raw)}")
+        return None
+
+    def flag(self) -> bool | None:
+        """It as yes or no, in any of the words that devices have for these."""
+        raw = _leaf(self.raw)
+        if raw is None or isinstance(raw, bool):
+            return raw
+        if isinstance(raw, str) and raw.strip().lower() in _FLAGS:
+            return _FLAGS[raw.strip().lower()]
+        self.note(f"yes or no was expected, and it is {_shown(raw)}")
+        return None
+
+    def attribute(self, name: str) -> Value:
+        """An attribute of an XML element, or of what Junos' JSON has in its place; its name is without the namespace."""
+        raw = self._alone()
+        found: object = None
+        if isinstance(raw, dict):
+            attributes: object = cast("dict[str, Any]", raw).get("attributes")
+            if isinstance(attributes, dict):
+                named = {str(key).rpartition(":")[2]: one for key, one in cast("dict[Any, Any]", attributes).items()}
+                found = named.get(name)
+        return self._below(f"@{name}", found)
+
+
+def _leaf(raw: object) -> object:
+    """What a value says in itself: of a list of one that value, of an element its ``data``."""
+    found: object = raw
+    for _ in range(2):
+        if isinstance(found, list):
+            several = cast("list[object]", found)
+            if len(several) > 1:
+                return several
+            found = several[0] if several else None
+        if isinstance(found, dict):
+            entries = cast("dict[str, object]", found)
+            if "data" not in entries:
+                return entries if set(entries) - {"attributes"} else None
+            found = entries["data"]
+    return found
+
+
+def _shown(raw: object) -> str:
+    return "a table" if isinstance(raw, dict) else "a list" if isinstance(raw, list) else repr(raw)[:60]
+
+
+def printable(text: str) -> str:
+    """A text that moves nothing about on a terminal and is no longer than a line or two."""
+    return CONTROL.sub("?", text[:_LONGEST]).replace("\n", " ").replace("\r", " ")

@@ -1,0 +1,108 @@
+"""What NCCL really did, laid beside what ``collectives`` assumes of it: where the two differ a prediction does not hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES
+from railweave.prediction.collectives.channels import channel_count
+from railweave.prediction.collectives.nccl import LISTS, NUMBERS, NcclError, parameters
+from railweave.prediction.collectives.tuning import choose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.operations.bench.nccl_log import NcclLog
+    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.job import Job
+    from railweave.prediction.collectives.nccl import Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing: what the log says of it, what is assumed, and whether these are the same."""
+
+    what: str
+    logged: str
+    assumed: str
+
+    @property
+    def same(self) -> bool:
+        """Whether the run did what is assumed."""
+        return self.logged == self.assumed
+
+
+def parameters_of(log: NcclLog, job: Job) -> Parameters:
+    """The parameters of the model, with those that were in force; what the model does not know, or does not take, is left out."""
+    known = {name: text for name, text in log.variables if name in NUMBERS or name in LISTS}
+    while known:
+        try:
+            return parameters(known, job.library)
+        except NcclError as error:
+            wrong = {name for problem in error.problems for name in known if name in f"{problem.place} {problem.what}"}
+            known = {name: text for name, text in known.items() if wrong and name not in wrong}
+    return parameters({}, job.library)
+
+
+def laid_beside(log: NcclLog, job: Job, nccl: Parameters | None = None) -> tuple[Row, ...]:
+    """What a log says, beside what the model takes for a job of these servers in this order; only what the log does say.
+
+    ``nccl``: the model's parameters; those in force in the log where it is None.
+    """
+    return tuple(_rows(log, job, nccl or parameters_of(log, job)))
+
+
+def _rows(log: NcclLog, job: Job, nccl: Parameters) -> Iterator[Row]:
+    names = [server.name for server in job.servers]
+    channels = channel_count(job, nccl)
+    if log.library:
+        yield Row("library", log.library, job.library)
+    if log.ranks:
+        yield Row("ranks", str(max(one.ranks for one in log.ranks)), str(job.ranks))
+    if log.nodes is not None:
+        yield Row("servers", str(log.nodes), str(len(names)))
+    if len(log.hosts) > 1:
+        yield Row("order of servers", " ".join(log.hosts), " ".join(names))
+    if log.networks:
+        through = {one.text for one in log.networks}
+        yield Row("network", "sockets" if "Socket" in through else "RDMA", "RDMA")
+    if log.counts:
+        yield Row("channels", str(max(one.collective for one in log.counts)), str(channels))
+    net = [one for one in log.channels if one.transport == "NET"]
+    if net:
+        direct = sum(one.gdr for one in net)
+        yield Row("GPUDirect RDMA", "all" if direct == len(net) else "some" if direct else "none", "all")
+        if nccl["NCCL_PXN_DISABLE"]:
+            yield Row(
+                "over another GPU's NIC (PXN)", "yes" if any(one.proxy is not None for one in net) else "no", "no"
+            )
+    yield from _ring(log, job)
+    yield from _choices(log, job, nccl, channels)
+
+
+def _ring(log: NcclLog, job: Job) -> Iterator[Row]:
+    """The order of servers in the first ring, which follows the ranks in the model."""
+    ring, each = log.ring_of(0), job.gpus_per_server
+    if len(ring) == job.ranks and len(job.servers) > 1:
+        order: list[int] = []
+        for rank in ring:
+            if not order or order[-1] != rank // each:
+                order.append(rank // each)
+        yield Row("ring 0, by server", " ".join(map(str, order)), " ".join(map(str, range(len(job.servers)))))
+
+
+def _choices(log: NcclLog, job: Job, nccl: Parameters, channels: int) -> Iterator[Row]:
+    by_name: dict[str, Collective] = {one.replace("-", ""): one for one in COLLECTIVES}
+    seen: set[tuple[str, int]] = set()
+    for one in log.choices:
+        collective = by_name.get(one.collective.lower())
+        if collective is None or (collective, one.size_bytes) in seen or one.size_bytes < 1:
+            continue
+        seen.add((collective, one.size_bytes))
+        assumed = choose(job, nccl, collective, one.size_bytes, channels)
+        yield Row(
+            f"{collective} of {one.size_bytes} bytes",
+            f"{one.algorithm} {one.protocol}",
+            f"{assumed.algorithm} {assumed.protocol}",
+        )

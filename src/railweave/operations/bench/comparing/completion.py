@@ -1,0 +1,145 @@
+"""Job completion times in the form of the EVPN and Apstra JVD test reports: a table for each model, a row for each profile and setting.
+
+The reports have the columns Traffic Profile, Tuned parameters in leaf/spine, and JCT; the last in the unit that suits the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from railweave.operations.bench.comparing.rows import REMARKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from railweave.operations.store.records import Run, Sample
+
+QUANTITIES = {
+    "completion_time_s": "job completion time",
+    "time_to_train_s": "time to train",
+    "step_time_s": "time of a step",
+    "block_time_s": "time of a block",
+}
+"""What a table may be of, the first that a model has before the others."""
+UNITS = (("min", 60.0, 600.0), ("sec", 1.0, 1.0), ("msec", 1e-3, 0.0))
+"""A unit, its seconds, and from which time on it is taken."""
+TUNED = {
+    "lb": "load balancing",
+    "load_balancing": "load balancing",
+    "flowset_table_size": "flowset-table-size",
+    "inactivity_us": "inactivity-interval",
+    "sampling_rate_hz": "sampling rate",
+    "rate_weightage": "flowlet rate-weightage",
+    "egress_q_min": "flowlet egress-quantization min",
+    "egress_q_max": "max",
+    "reassign_prob_threshold": "reassignment threshold",
+    "reassign_quality_delta": "reassignment quality-delta",
+}
+"""Columns and settings that say how switches were tuned, and what the reports call them."""
+MODELS = ("model", "benchmark")
+"""Columns that name the model of a table that has no operation."""
+
+_Row = tuple[str, str, tuple[tuple[str, str], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A row. ``profile``: the model alone, or with other traffic; ``tuned``: how switches were tuned, and what else tells it apart; ``seconds``: the median of ``runs`` runs; ``least``, ``most``: of them."""
+
+    profile: str
+    tuned: str
+    seconds: float
+    least: float
+    most: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionTable:
+    """A table of one model. ``unit``: min, sec or msec; ``unit_s`` are its seconds."""
+
+    model: str
+    what: str
+    unit: str
+    unit_s: float
+    rows: tuple[Completion, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object; times in seconds."""
+        rows = [
+            {"profile": one.profile, "tuned": one.tuned, "seconds": one.seconds, "runs": one.runs} for one in self.rows
+        ]
+        return {"model": self.model, "what": self.what, "rows": rows}
+
+
+def completion_tables(runs: Iterable[Run]) -> list[CompletionTable]:
+    """The tables of all models, in the order in which they come."""
+    by_model: dict[tuple[str, str], dict[_Row, list[float]]] = {}
+    for run in runs:
+        here: dict[tuple[tuple[str, str], _Row], list[float]] = {}
+        for one in run.samples:
+            if one.quantity in QUANTITIES and isfinite(one.value) and one.value > 0:
+                told = {**dict(run.environment.variables), **dict(run.settings), **dict(one.labels)}
+                row = _profile(told), _tuned(told), _others(run, one)
+                here.setdefault(((_model(run, one), one.quantity), row), []).append(one.value)
+        for (table, row), values in here.items():
+            # steps of a run are one time; rows of a table are runs of their own
+            rows = by_model.setdefault(table, {})
+            rows.setdefault(row, []).extend(values if run.tool == "table" else [median(values)])
+    found: list[CompletionTable] = []
+    for model in dict.fromkeys(model for model, _ in by_model):
+        quantity = next(one for one in QUANTITIES if (model, one) in by_model)
+        rows = by_model[model, quantity]
+        usual = median(value for values in rows.values() for value in values)
+        unit, unit_s, _ = next(one for one in UNITS if usual >= one[2])
+        columns = [set(others) for *_, others in rows]
+        alike = columns[0].intersection(*columns[1:])  # what does not tell these rows apart
+        told = tuple(
+            Completion(
+                profile,
+                " ".join(
+                    filter(None, (tuned, *(f"{name} {text}" for name, text in others if (name, text) not in alike)))
+                ),
+                median(values),
+                min(values),
+                max(values),
+                len(values),
+            )
+            for (profile, tuned, others), values in rows.items()
+        )
+        found.append(CompletionTable(model, QUANTITIES[quantity], unit, unit_s, told))
+    return found
+
+
+def _model(run: Run, sample: Sample) -> str:
+    if run.tool == "mllog":
+        return run.title.removeprefix("training of ")
+    return sample.operation or next((text for name, text in sample.labels if name in MODELS and text), run.title)
+
+
+def _others(run: Run, sample: Sample) -> tuple[tuple[str, str], ...]:
+    """Columns of a table that are not known here: rows that differ in one of them are not repeats of each other."""
+    known = {*TUNED, *REMARKS, "row_id", *(() if sample.operation else MODELS)}
+    return tuple(
+        (name, text)
+        for name, text in sample.labels
+        if run.tool == "table" and name not in known and not name.startswith("background")
+    )
+
+
+def _profile(told: Mapping[str, str]) -> str:
+    """As the reports have it: ``Only Model``, or with the load of the traffic generator beside it."""
+    load = next(
+        (text for name, text in told.items() if name.startswith("background") and text not in {"", "none"}), "0"
+    )
+    percent = load.rstrip("%")
+    if percent in {"0", "0.0"}:
+        return "Only Model"
+    return f"Model + background ({percent}% traffic)" if percent.replace(".", "", 1).isdigit() else f"Model + {load}"
+
+
+def _tuned(told: Mapping[str, str]) -> str:
+    return " ".join(f"{name} {told[key]}" for key, name in TUNED.items() if told.get(key))

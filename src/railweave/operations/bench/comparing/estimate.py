@@ -1,0 +1,215 @@
+"""Which NIC, server, cable or switch explains slow pairs best.
+
+Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. Of one part at a time it is supposed that pairs
+which cross it are slow, all of them or some (a hash takes a pair over one of eight parallel cables, and nobody knows which), and all
+others are not. The part under which the numbers are likeliest is named first; the second is its runner-up.
+
+Where a switch or cable is gone, its traffic goes other ways and slows what it meets there. So pairs that run in the same round over the
+same leaf as a slow pair of a part may be slow by it too, as a group of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log, pi, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from railweave.operations.bench.comparing.parts import Part, Parts, crossings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from railweave.operations.bench.comparing.pairs import Pair
+
+    Numbers = NDArray[np.float64]
+
+SLOWEST = 0.02
+"""Of the usual rate: what is slower, or gave nothing, counts as this. The logarithm of nothing would outweigh all else."""
+NARROWEST = 0.01
+"""Standard deviation of pairs where nothing is wrong, as a part, at least: those of a simulator are all alike."""
+STRAY = 0.01
+"""Part of the pairs that may be slow for reasons of their own."""
+LEAST = 0.05
+"""Part by which something must slow pairs to be named."""
+NEAR = 20
+"""Parts, the likeliest, of which it is asked what their slow pairs met."""
+MET = 0.8
+"""How much what its slow pairs met speaks for a part, beside what crosses it. Were it 1, the spine that is left and takes the traffic of
+one that is gone would explain the same as that one."""
+STEPS = 40
+"""Of expectation and maximization; they settle in about ten."""
+ENOUGH = 8.0
+"""By which the logarithm of the likelihood must rise for a part to be named, over that of the number of parts: about 3,000 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A part, and how well it explains the slow pairs.
+
+    - ``level``: the rate of pairs that it slows, as a part of what they should have; ``share``: how many of the ``pairs`` that cross it are slow.
+    - ``score``: rise of the logarithm of the likelihood, less a penalty for what was fitted.
+    """
+
+    part: Part
+    level: float
+    share: float
+    pairs: int
+    score: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {
+            **self.part.to_json(),
+            "level": round(self.level, 4),
+            "share": round(self.share, 4),
+            "pairs": self.pairs,
+            "score": round(self.score, 2),
+        }
+
+    def to_text(self) -> str:
+        """What is said of it, after its name."""
+        slow = "" if self.share > 0.9 else f", {self.share:.0%} of them"
+        return f"the {self.pairs} pairs that cross it{slow} get {self.level:.0%} of the usual"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What pairs say. ``usual``: their median, as a part of what was predicted or of pairs alike; ``noise``: their standard deviation, as a part.
+
+    ``suspects`` are those that stand out, one after another: what an earlier one explains does not speak for a later one.
+    ``runners_up``: for each, the part that comes second with the same pairs; None where no other explains anything.
+    """
+
+    pairs: int
+    usual: float
+    noise: float
+    suspects: tuple[Suspect, ...] = ()
+    runners_up: tuple[Suspect | None, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        found = [
+            one.to_json() | {"runner_up": other.to_json() if other else None}
+            for one, other in zip(self.suspects, self.runners_up, strict=True)
+        ]
+        return {"pairs": self.pairs, "usual": round(self.usual, 4), "noise": round(self.noise, 4), "suspects": found}
+
+
+def estimate(pairs: Sequence[Pair], most: int = 5) -> Estimate:
+    """The parts that explain slow pairs, at most so many. Pairs without a number that can be compared are left out."""
+    given = [(one, one.relative) for one in pairs if one.relative is not None]
+    if not given:
+        return Estimate(0, 1.0, 0.0)
+    relative = np.array([number for _, number in given], np.float64)
+    usual = max(float(np.median(relative)), 1e-9)
+    rates = np.log(np.clip(relative / usual, SLOWEST, 1 / SLOWEST))
+    noise = max(1.4826 * float(np.median(np.abs(rates))), NARROWEST)  # the median of the rates is 0
+    parts = crossings([one for one, _ in given])
+    suspects: list[Suspect] = []
+    seconds: list[Suspect | None] = []
+    weight = np.ones(len(given))
+    while len(suspects) < most and parts.parts:
+        fit = _Fit.of(parts, rates, noise, weight)
+        found: list[tuple[Suspect, Numbers]] = []
+        for place in np.argsort(-fit.score, kind="stable")[:NEAR]:
+            crossing, slow = parts.of(int(place)), fit.slow[parts.part == place]
+            met, their_slow, more = _met(parts.meeting, crossing[slow > 0.5], crossing, rates, noise, weight)
+            explained = np.zeros(len(given))
+            explained[crossing], explained[met] = slow, their_slow
+            found.append((fit.suspect(parts, int(place), MET * more), explained))
+        found.sort(key=lambda one: -one[0].score)
+        (first, explained), *others = found
+        if first.score < ENOUGH + log(len(parts.parts)):
+            break
+        suspects.append(first)
+        seconds.append(next((one for one, _ in others[:1] if one.score > 0), None))
+        weight *= 1 - explained
+    return Estimate(len(given), usual, noise, tuple(suspects), tuple(seconds))
+
+
+def _met(
+    meeting: NDArray[np.int64],
+    slow: NDArray[np.int64],
+    crossing: NDArray[np.int64],
+    rates: Numbers,
+    noise: float,
+    weight: Numbers,
+) -> tuple[NDArray[np.int64], Numbers, float]:
+    """Pairs that ran over a leaf in the same round as the slow ones, how probable it is of each that it was slowed, and what that adds to the score."""
+    keys = np.unique(meeting[slow])
+    met = np.setdiff1d(np.flatnonzero(np.isin(meeting, keys[keys >= 0]).any(axis=1)), crossing)
+    none = np.zeros(0, np.int64), np.zeros(0), 0.0
+    if not len(met):
+        return none
+    one = Parts((Part("pairs", ""),), np.zeros(len(met), np.int64), met, meeting)
+    fit = _Fit.of(one, rates, noise, weight)
+    return (met, fit.slow, float(fit.score[0])) if fit.score[0] > 0 else none
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """The likeliest figures of each part; ``slow`` is, for each crossing, how probable it is that the pair is slow by that part."""
+
+    level: Numbers
+    share: Numbers
+    score: Numbers
+    slow: Numbers
+
+    @classmethod
+    def of(cls, parts: Parts, rates: Numbers, noise: float, weight: Numbers) -> _Fit:
+        """By expectation and maximization, from two beginnings: that all pairs are slow, and that only the slowest are."""
+        usual = (1 - STRAY) * _normal(rates, 0.0, noise) + STRAY / -log(SLOWEST)
+        both = [cls._from(parts, rates, noise, weight, usual, all_slow=one) for one in (True, False)]
+        better = both[0].score >= both[1].score
+
+        def taken(one: Numbers, other: Numbers) -> Numbers:
+            return np.where(better, one, other)
+
+        return cls(
+            taken(both[0].level, both[1].level),
+            taken(both[0].share, both[1].share),
+            taken(both[0].score, both[1].score),
+            np.where(better[parts.part], both[0].slow, both[1].slow),
+        )
+
+    @classmethod
+    def _from(
+        cls, parts: Parts, rates: Numbers, noise: float, weight: Numbers, usual: Numbers, *, all_slow: bool
+    ) -> _Fit:
+        count, part = len(parts.parts), parts.part
+        x, w, base = rates[parts.pair], weight[parts.pair], usual[parts.pair]
+
+        def total(values: Numbers) -> Numbers:
+            return np.bincount(part, values, count).astype(np.float64)
+
+        pairs = np.maximum(total(w), 1e-9)
+        slow = np.ones(len(x)) if all_slow else (x < -3 * noise).astype(np.float64) + 1e-3
+        share = level = whole = np.zeros(0)
+        for _ in range(STEPS):
+            mass = np.maximum(total(w * slow), 1e-9)
+            share = np.clip(mass / pairs, 0.005, 0.999)
+            level = np.minimum(total(w * slow * x) / mass, log(1 - LEAST))
+            spread = np.sqrt(total(w * slow * (x - level[part]) ** 2) / mass)
+            spread = np.clip(spread, noise, 1.0)
+            by_part = share[part] * _normal(x, level[part], spread[part])
+            whole = by_part + (1 - share[part]) * base
+            slow = by_part / whole
+        score = total(w * np.log(whole / base)) - 1.5 * np.log1p(pairs)
+        return cls(level, share, score, slow)
+
+    def suspect(self, parts: Parts, place: int, more: float) -> Suspect:
+        """A part with its figures; ``more`` is what pairs add that only met its slow ones."""
+        score = float(self.score[place]) + more
+        return Suspect(
+            parts.parts[place], exp(self.level[place]), float(self.share[place]), len(parts.of(place)), score
+        )
+
+
+def _normal(x: Numbers, mean: Numbers | float, deviation: Numbers | float) -> Numbers:
+    # a floor, so that what is far from everything does not divide 0 by 0
+    found = np.exp(-0.5 * ((x - mean) / deviation) ** 2) / (deviation * sqrt(2 * pi))
+    return np.maximum(found, 1e-300)

@@ -1,0 +1,81 @@
+"""Where runs of perftest took place in a designed network: NICs by their GIDs, the leaves, and the links of a path that is pinned.
+
+What a run says of itself stays; this adds what it does not say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.analysis.routing.paths import by_ends, queue_pair_paths
+from railweave.errors import InputError
+from railweave.model.device.build import device_config
+from railweave.operations.bench.gids import address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.analysis.routing.paths import QueuePairPath
+    from railweave.analysis.routing.table import Routes
+    from railweave.model.network.devices import Nic
+    from railweave.model.network.model import Network
+    from railweave.operations.store.records import Run
+
+
+def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:
+    """By the ids of runs of perftest, settings as runs of a plan have them: ``server``, ``client``, ``color``, ``links``, ``leaves``."""
+    wanted = [run for run in runs if run.tool == "perftest"]
+    if not wanted:
+        return {}
+    owners = _owners(network)
+    nics = {f"{server.name}:{nic.name}": nic for server in network.servers for nic in server.nics}
+    routes = ControlPlane((device_config(network, one.name) for one in network.switches), network.absent).routes()
+    known: dict[tuple[str, str, str], dict[str, str]] = {}
+    found: dict[str, dict[str, str]] = {}
+    for run in wanted:
+        told = dict(run.settings)
+        ends = [told.get(end) or owners.get(address(told.get(gid, "")), ("", ""))[0] for end, gid in ENDS]
+        if not all(end in nics for end in ends):
+            continue
+        color = told.get("color") or owners.get(address(told.get("local GID", "")), ("", ""))[1]
+        key = ends[0], ends[1], color
+        if key not in known:
+            known[key] = _way(network, routes, nics, *key)
+        found[run.id] = {"client": ends[0], "server": ends[1], "color": color, **known[key]}
+    return found
+
+
+ENDS = (("client", "local GID"), ("server", "remote GID"))
+"""Both ends print the same test; that which printed this is taken for the client."""
+
+
+def _owners(network: Network) -> dict[str, tuple[str, str]]:
+    """NIC and color by address."""
+    return {
+        address(one.address): (f"{server.name}:{nic.name}", network.fabric(nic.fabric).color_name(one.color))
+        for server in network.servers
+        for nic in server.nics
+        for one in nic.addresses
+    }
+
+
+def _way(
+    network: Network, routes: Routes, nics: dict[str, Nic], client: str, server: str, color: str
+) -> dict[str, str]:
+    here = nics[client]
+    leaves = " ".join(dict.fromkeys(filter(None, (here.leaf, nics[server].leaf))))
+    try:
+        paths = queue_pair_paths(network, routes, client, server, max(len(here.addresses), 1))
+    except InputError:  # two fabrics, or no addresses
+        return {"leaves": leaves}
+    path = next((one for one in paths if one.color == color or len(paths) == 1), None)
+    links = _links(path) if path is not None else ""
+    return {"leaves": leaves, "links": links}
+
+
+def _links(path: QueuePairPath) -> str:
+    """The links of a path that is pinned; parallel ones, of which a hash takes one, as their two switches."""
+    if not path.pinned_to:
+        return ""
+    return " ".join(hop[0].link if len(hop) == 1 else next(iter(by_ends(hop))) for hop in path.hops)

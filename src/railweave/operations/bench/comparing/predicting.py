@@ -1,0 +1,194 @@
+"""What runs that were kept should give on a network: predicted now, with the simulator's own account of what holds each of them back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from railweave.errors import RailweaveError
+from railweave.operations.bench.comparing.rows import key_of, where
+from railweave.operations.store.records import Prediction
+from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES
+from railweave.prediction.collectives.nccl import LISTS, NUMBERS
+from railweave.prediction.simulation.question import answer, questions
+from railweave.prediction.simulation.reasons import reasons
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from railweave.model.network.model import Network
+    from railweave.operations.bench.comparing.rows import Key
+    from railweave.operations.store.records import Run, Sample
+    from railweave.prediction.simulation.prediction import Prediction as Predicted
+
+QUANTITIES = ("busbw_gbytes_per_s", "average_busbw_gbytes_per_s", "time_us")
+UNSTATED = {"all-reduce": 1 << 30, "all-to-all": 256 << 20}
+"""Size at which a table's average over sizes that it does not state is predicted, as in docs/validation.md."""
+UNEVEN = 1.5
+"""From here on, times the mean of a switch's uplinks, one of them is said to be shared."""
+
+Asked = tuple[str, int, tuple[tuple[str, Any], ...]]
+"""A question: collective, size, options of ``railweave sim``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """What was predicted of each number of a run, and why it is no more."""
+
+    rows: dict[Key, tuple[Prediction, tuple[str, ...]]]
+
+
+def foretold(
+    runs: Iterable[Run], network: Network, progress: Callable[[str], None] | None = None
+) -> tuple[dict[str, Foretold], list[str]]:
+    """By the id of each run of collectives (nccl-tests, rccl-tests, tables) that ran on servers of this network; and why others were left out.
+
+    A run of a table says on its rows how many queue pairs (``qps_per_connection`` or ``qps``) and servers (``nodes``) it was with.
+    """
+    known: dict[Asked, tuple[Predicted, tuple[str, ...]] | str] = {}
+    found: dict[str, Foretold] = {}
+    notes: dict[str, None] = {}
+    for run in runs:
+        rows: dict[Key, tuple[Prediction, tuple[str, ...]]] = {}
+        for sample in run.samples:
+            asked = question_of(run, sample, network)
+            if asked is None:
+                continue
+            if asked not in known:
+                if progress is not None:
+                    progress(f"predicting {asked[0]} of {asked[1]:,} bytes")
+                known[asked] = _answer(network, asked)
+            told = known[asked]
+            if isinstance(told, str):
+                notes[f"{run.id}: {told}"] = None
+                continue
+            rows[key_of(sample, where(run), run.tool)] = _prediction(sample, told[0]), told[1]
+        if rows:
+            found[run.id] = Foretold(rows)
+    return found, list(notes)
+
+
+def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:
+    """The question that a sample answers; None where there is none."""
+    size = sample.size_bytes or UNSTATED.get(sample.operation, 0)
+    if sample.quantity not in QUANTITIES or sample.operation not in COLLECTIVES or not size:
+        return None
+    options: dict[str, Any] = {}
+    if run.tool == "table":
+        options = _of_table(dict(sample.labels), network)
+        return (sample.operation, size, tuple(options.items())) if options else None
+    if run.tool not in {"nccl-tests", "rccl-tests"} or sample.size_bytes is None:
+        return None
+    names = {server.name.lower(): server.name for server in network.servers}
+    hosts = [names.get(one.lower().partition(".")[0]) for one in run.hosts]
+    there = [one for one in hosts if one is not None]
+    if not there or len(there) < len(hosts):
+        return None
+    options["hosts"] = ",".join(there)
+    if run.ranks:
+        options |= _of_ranks(run, run.ranks, len(there))
+    variables = [(name, text) for name, text in run.environment.variables if name in NUMBERS or name in LISTS]
+    return sample.operation, size, (*options.items(), ("nccl", tuple(variables)))
+
+
+def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
+    """GPUs and processes of each server. A rank of nccl-tests is a GPU; a process has as many as it was given threads and GPUs for each."""
+    gpus, rest = divmod(ranks, hosts)
+    if rest or not gpus:
+        return {"uneven": f"{ranks} ranks on {hosts} servers"}
+    told = dict(run.settings)
+    threads, each = (int(told[name]) if told.get(name, "").isdigit() else 1 for name in ("nThread", "nGpus"))
+    own = threads * each
+    return {"gpus": gpus, "per_host": gpus // own if own and not gpus % own else gpus}
+
+
+def _of_table(told: Mapping[str, str], network: Network) -> dict[str, Any]:
+    """What a row of a table says of its run; empty where it was on another network than this, or says too little."""
+    qps = told.get("qps_per_connection") or told.get("qps", "")
+    nodes, uplinks = told.get("nodes", ""), told.get("uplinks_per_leaf", "")
+    if not qps.isdigit() or (nodes.isdigit() and int(nodes) != len(network.servers)):
+        return {}
+    if uplinks.isdigit() and int(uplinks) not in _uplinks(network):
+        return {}
+    split = told.get("split_data_on_qps", "")
+    found: dict[str, Any] = {"qps": int(qps), "hosts": "stripes-alternate"}
+    return found | ({"nccl": (("NCCL_IB_SPLIT_DATA_ON_QPS", split),)} if split.isdigit() else {})
+
+
+def _uplinks(network: Network) -> set[int]:
+    """How many links leaves have to other switches."""
+    leaves = {one.name for one in network.switches if one.role == "leaf"}
+    counts = dict.fromkeys(leaves, 0)
+    for cable in network.cables:
+        for end in (cable.a.device, cable.b.device):
+            if end in leaves and cable.kind != "server":
+                counts[end] += 1
+    return set(counts.values())
+
+
+def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]] | str:
+    """The prediction with its account, or why there is none."""
+    collective, size, options = asked
+    given: dict[str, Any] = {**dict(options), "collective": collective, "size": size}
+    if "uneven" in given:
+        return f"{given['uneven']}: nothing is predicted of servers that have unlike numbers of ranks"
+    if "nccl" in given:
+        given["nccl"] = dict(given["nccl"])
+    try:
+        (question,) = questions(network, given)
+        job = answer(network, question, watch=False, name_costs=False)
+    except RailweaveError as error:
+        return str(error)
+    found = job.steps[-1].prediction
+    if not found.complete:
+        return f"the prediction of {collective} of {size:,} bytes did not come to its end"
+    return found, tuple(f"{one[:1].upper()}{one[1:]}" for one in (*sharing(found), *reasons(found)))
+
+
+def sharing(found: Predicted) -> list[str]:
+    """Where queue pairs of several NICs share the busiest uplink while others of its switch carry less: by how much that slows them."""
+    if found.measured is None:
+        return []
+    links = found.measured.links
+    switches = set(found.measured.wiring.switches)
+    uplinks: dict[str, list[tuple[float, str]]] = {}
+    by_nic: dict[str, float] = {}
+    for sender, receiver, link, sent in zip(
+        links["from"], links["to"], links["link"], links["tx_bytes"].tolist(), strict=True
+    ):
+        if sender in switches and receiver in switches:
+            uplinks.setdefault(sender, []).append((sent, link))
+        elif receiver in switches:
+            by_nic[receiver] = max(by_nic.get(receiver, 0.0), sent)
+    # of switches that servers are on: what others send is what they were given
+    busiest = max(((max(sent), sender) for sender, sent in uplinks.items() if sender in by_nic), default=None)
+    if busiest is None or busiest[0][0] <= 0:
+        return []
+    (most, link), sender = busiest
+    every = uplinks[sender]
+    # spread evenly, a link carries the mean of them; and no less than one NIC sends, where its queue pair takes one link
+    least = max(fmean(sent for sent, _ in every), min(by_nic[sender], most))
+    times = most / least
+    if times < UNEVEN:
+        return []
+    idle = sum(sent < least / 100 for sent, _ in every)
+    rest = f", while {idle} of {len(every)} links carry nothing" if idle else ""
+    said = f"Queue pairs share an uplink: {link} carries {times:.1f} times what one NIC of {sender} sends{rest}"
+    return [f"{said}; expect {_part(times)} of what queue pairs on links of their own get."]
+
+
+def _part(times: float) -> str:
+    return "half" if 1.8 <= times <= 2.2 else f"{1 / times:.0%}"
+
+
+def _prediction(sample: Sample, found: Predicted) -> Prediction:
+    low, high = (found.time_ps, found.time_ps) if found.band is None else (found.band.low_ps, found.band.high_ps)
+    times = found.time_ps, low, high
+    if sample.quantity != "time_us":
+        times = found.time_ps, high, low  # a long time is a low rate
+    value, least, most = (
+        one / 1e6 if sample.quantity == "time_us" else found.program.bus_bandwidth_gbytes(one) for one in times
+    )
+    method = f"{found.choice.engine} engine, predicted when it was compared"
+    return Prediction(sample.operation, sample.size_bytes, sample.place, sample.quantity, value, least, most, method)

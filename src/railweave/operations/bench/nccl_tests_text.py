@@ -1,0 +1,217 @@
+"""What nccl-tests and rccl-tests print."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from railweave.operations.bench.lines import Line, Notes, counted, measured
+from railweave.operations.bench.nccl_table import USUAL, Columns, columns_of, row_of
+from railweave.operations.bench.nccl_tests import (
+    NcclTests,
+    NcclTestsRow,
+    Rank,
+    operation_of,
+    operation_of_file,
+    version_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_VERSION = re.compile(r"^#?\s*(nccl|rccl)-tests:?\s+[Vv]ersion\s+(\S+)(?:.*?(?:nccl|rccl)-library=(\d{3,6}))?")
+_STARTING = re.compile(r"^# Collective test starting: (\S+)")
+_ENDED = re.compile(r"^# Collective test concluded")
+_SETTINGS = re.compile(r"^#\s*nThread\s")
+_SETTING = re.compile(
+    r"(nThread|nGpus|minBytes|maxBytes|step|warmup iters|agg iters|iters|validation|graph|unalign):? ([\w()]+)"
+)
+_RANK = re.compile(
+    r"^#\s+Rank\s+(\d{1,7})\s+(?:Group\s+(\d{1,7})\s+)?Pid\s+(\d{1,9})\s+on\s+(\S+)\s+device\s+(\d{1,4})\s+\[([^\]]*)\]\s*(.*)$"
+)
+_OUT_OF_BOUNDS = re.compile(r"^#\s*Out of bounds values\s*:\s*(\d{1,18})\s+(OK|FAILED)")
+_AVERAGE = re.compile(r"^#\s*Avg bus bandwidth\s*:\s*(\S+)\s*(OK|FAILED)?")
+_MEMORY = re.compile(r"^#\s*(GPU memory usage)\s*:\s*(.*\S)")
+_FAILED = re.compile(
+    r"Test (?:NCCL |CUDA |HIP )?failure|Test timeout|^# error: \S|Invalid number of GPUs|\[ERROR\]|is not available|"
+    r"NCCL failure|out of memory"
+)
+_HEADER = re.compile(r"^#\s*size\s+count\b")
+_ROW = re.compile(r"^\s*[0-9]+\s+(?:[0-9]+\s|$)|^\s+[0-9]")
+_DATE = re.compile(r"^# (?:Date|Test date|start(?:ed)?)\s*[:=]\s*(.*\S)", re.IGNORECASE)
+_KNOWN = re.compile(
+    r"^#\s*$|^#\s*Using devices|^#\s+\(B\)|^#\s+(?:out-of-place|in-place)|^# Blocking Enabled|^# Per-Iteration|^# Parallel Init"
+    r"|^#\s*Reducing maxBytes|^# Errors with asterisks|^# Writing JSON|^# Testing \d+ cycle|^# (?:NCCL|RCCL|ROCm|HIP|CUDA|Hip) "
+    r"|^\s*$|^# skipping json|^\s*(?:mpirun|mpiexec|srun) -"
+)
+
+
+@dataclass
+class _Run:
+    line: int
+    operation: str = ""
+    library: Literal["NCCL", "RCCL", ""] = ""
+    tests_version: str = ""
+    library_version: str = ""
+    columns: Columns | None = None
+    unread: str = ""
+    """The header of a table that is not understood: its rows are left out."""
+    settings: dict[str, str] = field(default_factory=dict[str, str])
+    ranks: list[Rank] = field(default_factory=list[Rank])
+    rows: list[NcclTestsRow] = field(default_factory=list[NcclTestsRow])
+    failures: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    out_of_bounds: int | None = None
+    average: float | None = None
+    averaged: bool = False
+    enough: bool | None = None
+    concluded: bool = False
+    began: str = ""
+    command: str = ""
+
+    @property
+    def began_to_measure(self) -> bool:
+        """Whether a further header is that of another run."""
+        return bool(self.columns or self.unread or self.rows or self.averaged)
+
+    def whole(self, file: str) -> NcclTests:
+        return NcclTests(
+            file=file,
+            line=self.line,
+            operation=self.operation or operation_of_file(file),
+            library=self.library or _library(self.ranks),
+            tests_version=self.tests_version,
+            library_version=self.library_version,
+            cpu_time=self.columns is not None and self.columns.cpu_time,
+            settings=tuple(self.settings.items()),
+            ranks=tuple(self.ranks),
+            rank_count=len(self.ranks) or None,
+            node_count=len({one.host for one in self.ranks}) or None,
+            rows=tuple(self.rows),
+            out_of_bounds=self.out_of_bounds,
+            average_busbw_gbytes_per_s=self.average,
+            average_is_enough=self.enough,
+            concluded=self.concluded or self.averaged,
+            failures=tuple(self.failures),
+            began=self.began,
+            command=self.command,
+        )
+
+
+def _library(ranks: Sequence[Rank]) -> Literal["NCCL", "RCCL", ""]:
+    """The library that such GPUs take, for versions that do not say it."""
+    if not ranks:
+        return ""
+    return "RCCL" if any("AMD" in one.gpu for one in ranks) else "NCCL"
+
+
+def read_nccl_tests(lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
+    """The runs among these lines, in order. Never raises."""
+    runs: list[_Run] = []
+    above = ""
+    for line in lines:
+        text = line.text.rstrip()
+        if runs and runs[-1].began_to_measure and (_heads(text) or _of_another(runs[-1], text)):
+            runs.append(_Run(line.number))
+        if not runs and text.strip():
+            runs.append(_Run(line.number))
+        if runs and not _take(runs[-1], line, text, above, notes) and not _KNOWN.match(text):
+            notes.add(line.number, "not understood", text)
+        above = text
+    found = [run for run in runs if run.columns or run.rows or run.ranks or run.settings or run.failures]
+    for run in found:
+        if run.rows and not run.operation and not operation_of_file(notes.file):
+            notes.add(run.line, "which operation was measured is not said: a version before 2.17 and no command")
+    return [run.whole(notes.file) for run in found]
+
+
+def _heads(text: str) -> bool:
+    return bool(
+        _VERSION.match(text)
+        or _STARTING.match(text)
+        or _SETTINGS.match(text)
+        or (not text.startswith("#") and operation_of(text))
+    )
+
+
+def _of_another(run: _Run, text: str) -> bool:
+    """Return whether a table begins whose run has no head: a second header, or a row after the end of the run before."""
+    if _HEADER.match(text):
+        return bool(run.rows or run.averaged)
+    return (run.concluded or run.averaged) and _ROW.match(text) is not None
+
+
+def _take(run: _Run, line: Line, text: str, above: str, notes: Notes) -> bool:
+    """Whether a line says something of a run, which then has it."""
+    if text.startswith("#"):
+        return _comment(run, line.number, text, above, notes) or _failed(run, line, text)
+    if _ROW.match(text):
+        if run.unread:
+            notes.add(line.number, f"a row is left out: its header is not understood ({run.unread})", text)
+            return True
+        row = row_of(run.columns or USUAL, line.number, text, notes)
+        if isinstance(row, str):
+            notes.add(line.number, row, text)
+            return True
+        if run.columns is None:
+            notes.add(line.number, "a row without a header, read as nccl-tests prints it without options", text)
+            run.columns = USUAL
+        run.rows.append(row)
+        return True
+    operation = operation_of(text)
+    if operation and not run.began_to_measure:
+        run.operation, run.command = run.operation or operation, text.strip()[:2000]
+        return True
+    version = _VERSION.match(text)  # rccl-tests of 2024 prints its version without a mark
+    if version:
+        _versions(run, version)
+    return bool(version) or _failed(run, line, text)
+
+
+def _failed(run: _Run, line: Line, text: str) -> bool:
+    if _FAILED.search(text):
+        run.failures.append((line.number, text.strip(" #")[:300]))
+        return True
+    return False
+
+
+def _versions(run: _Run, found: re.Match[str]) -> None:
+    run.library = "NCCL" if found[1] == "nccl" else "RCCL"
+    run.tests_version = found[2]
+    run.library_version = version_of(int(found[3])) if found[3] else ""
+
+
+def _comment(run: _Run, line: int, text: str, above: str, notes: Notes) -> bool:
+    """A line with a mark at its beginning: all but the rows."""
+    columns = columns_of(text, above)
+    if columns or _HEADER.match(text):
+        run.columns, run.unread = columns, "" if columns else " ".join(text.split())[:80]
+    elif found := _VERSION.match(text):
+        _versions(run, found)
+    elif found := _STARTING.match(text):
+        run.operation = operation_of(found[1]) or run.operation
+    elif _SETTINGS.match(text):
+        run.settings |= dict(_SETTING.findall(text))
+    elif found := _RANK.match(text):
+        rank, group, pid, host, device, pci, gpu = found.groups()
+        run.ranks.append(Rank(int(rank), int(group or 0), int(pid), host, int(device), pci, gpu.strip()))
+    else:
+        return _footer(run, line, text, notes)
+    return True
+
+
+def _footer(run: _Run, line: int, text: str, notes: Notes) -> bool:
+    if found := _OUT_OF_BOUNDS.match(text):
+        run.out_of_bounds = counted(found[1], "out of bounds values", line, notes)
+    elif found := _AVERAGE.match(text):
+        run.average, run.averaged = measured(found[1], "average bus bandwidth", line, notes), True
+        run.enough = None if found[2] is None else found[2] == "OK"
+    elif _ENDED.match(text):
+        run.concluded = True
+    elif found := _MEMORY.match(text):
+        run.settings[found[1]] = found[2]
+    elif found := _DATE.match(text):
+        run.began = run.began or found[1]
+    else:
+        return False
+    return True

@@ -1,0 +1,128 @@
+"""Which servers run collectives together: each alone, each stripe, one server of each stripe, all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog
+from railweave.model.network.rank_order import alternating
+from railweave.prediction.simulation.job import stripes
+from railweave.prediction.simulation.model.addresses import NONE, ports_of_hosts
+from railweave.prediction.simulation.model.wiring import nic_group, servers, wire
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from railweave.model.network.model import Network
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Servers of a job, in the order of their ranks.
+
+    ``part`` is that of the plan, ``label`` tells it from others of its kind (a server, a stripe; empty: there is but one), ``what`` says
+    it in words. Scopes with the same ``alike`` have as many servers of the same kind in the same relation.
+    """
+
+    part: str
+    label: str
+    what: str
+    hosts: tuple[str, ...]
+    alike: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Servers that can run a job together: of one tenant, of one model, with as many GPUs and NICs each.
+
+    ``label`` tells it from the network's other jobs, and is empty where there is none. ``gbps``: what the NICs of a server take together.
+    """
+
+    label: str
+    tenant: str
+    model: str
+    hosts: tuple[str, ...]
+    gpus: int
+    gbps: int
+    stripe_of: dict[str, str]
+
+    def each(self) -> list[Scope]:
+        """Each server alone."""
+        return [Scope("servers", host, f"{host} alone", (host,), (self.label, "server")) for host in self.hosts]
+
+    def stripes(self) -> list[Scope]:
+        """Each stripe that has several servers and is not all."""
+        by_stripe: dict[str, list[str]] = {}
+        for host in self.hosts:
+            by_stripe.setdefault(self.stripe_of[host], []).append(host)
+        if len(by_stripe) < 2:
+            return []
+        return [
+            Scope("stripes", name, f"the servers of {name}", tuple(hosts), (self.label, "stripe", len(hosts)))
+            for name, hosts in by_stripe.items()
+            if len(hosts) > 1
+        ]
+
+    def across(self) -> list[Scope]:
+        """The first server of each stripe, where there are several."""
+        first = {self.stripe_of[host]: host for host in reversed(self.hosts)}
+        hosts = tuple(host for host in self.hosts if host in first.values())
+        if len(hosts) < 2 or len(hosts) == len(self.hosts):
+            return []
+        return [Scope("across", "", "one server of each stripe", hosts, (self.label, "across"))]
+
+    def cluster(self) -> list[Scope]:
+        """All servers."""
+        return [Scope("cluster", "", "all servers", self.hosts, (self.label, "cluster"))] if len(self.hosts) > 1 else []
+
+    def alternating(self) -> list[Scope]:
+        """All servers, those of each stripe in turn, so that every hop of a ring crosses the spines."""
+        if len(self.hosts) < 2:
+            return []
+        hosts = tuple(alternating({host: self.stripe_of[host] for host in self.hosts}))
+        what = "all servers" if hosts == self.hosts else "all servers, one of each stripe in turn"
+        return [Scope("cluster", "", what, hosts, (self.label, "alternating"))]
+
+
+def jobs(network: Network, hosts: Sequence[str]) -> list[Job]:
+    """The jobs of these servers, in their order; none of servers without GPUs beside the NICs of the fabric."""
+    models = {server.name: server.model for server in network.servers}
+    speed = {f"{server.name}:{nic.name}": nic.speed_gbps for server in network.servers for nic in server.nics}
+    wiring = wire(network)
+    ports: list[list[int]] = ports_of_hosts(network, wiring).tolist()
+    stripe_of = stripes(network, [server.name for server in network.servers])
+    tenants = [tenant.name for fabric in network.fabrics for tenant in fabric.tenants] or [""]
+    found: dict[tuple[str, str, int, int], list[str]] = {}
+    rates: dict[tuple[str, str, int, int], int] = {}
+    for tenant in tenants:
+        own = {name: (nics, gpus) for name, nics, gpus in servers(network, wiring, tenant)}
+        for name in hosts:
+            model = catalog().servers.get(models[name])
+            if name not in own or model is None or not model.gpus or not _beside_gpus(network, name):
+                continue
+            nics, gpus = own[name]
+            key = (tenant, models[name], gpus, len(nics))
+            found.setdefault(key, []).append(name)
+            rates[key] = sum(speed[wiring.nics[port]] for nic in nics for port in ports[nic] if port != NONE)
+    return [
+        Job(_label(key, list(found)), key[0], key[1], tuple(names), key[2], rates[key], stripe_of)
+        for key, names in found.items()
+    ]
+
+
+def _beside_gpus(network: Network, name: str) -> bool:
+    server = network.server(name)
+    group = nic_group(network, server, server.nics[0].fabric)
+    return group is not None and group.per_gpu
+
+
+def _label(key: tuple[str, str, int, int], keys: Sequence[tuple[str, str, int, int]]) -> str:
+    """As much of it as tells it from the others."""
+    if len(keys) < 2:
+        return ""
+    tenant, model, gpus, nics = key
+    if sum(one[0] == tenant for one in keys) == 1:
+        return tenant
+    label = f"{tenant}-{model}" if tenant else model
+    return label if sum(one[:2] == key[:2] for one in keys) == 1 else f"{label}-{gpus}-gpus-{nics}-nics"

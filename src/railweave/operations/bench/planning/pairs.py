@@ -1,0 +1,229 @@
+"""Runs of perftest: every NIC with itself, every NIC with a neighbour, every pair of leaves by every path color."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.operations.bench.plan import Perftest
+from railweave.operations.bench.planning.places import memory_of, parts
+from railweave.operations.bench.planning.rounds import Rounds, in_turns, rounds
+from railweave.operations.bench.planning.wanted import Wanted
+from railweave.operations.bench.planning.ways import way
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from railweave.operations.bench.plan import Memory
+    from railweave.operations.bench.planning.places import Place
+    from railweave.operations.bench.planning.ways import Routed, Way
+
+PROGRAM = "ib_write_bw"
+LARGEST = 8 << 20
+"""The largest message of ``-a``."""
+PINNED_QPS, HASHED_QPS, FAR_QPS = 4, 16, 16
+"""Queue pairs: four as in the Thor 2 guide; more where a hash has to reach several links, and between sites, where 13 fill 400G (50 km article)."""
+
+TOLD_EVERY = 2_000
+"""Pairs, of which many cross thousands of links each in a large network."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How perftest measures: all sizes (``-a``), or the largest message for some seconds."""
+
+    seconds: int | None
+    both_ways: bool
+
+    @property
+    def size_bytes(self) -> int | None:
+        """Of a message; None: all sizes."""
+        return None if self.seconds is None else LARGEST
+
+
+@dataclass
+class Pairs:
+    """Makes runs between the NICs of a network. ``memory``: where buffers lie; None: beside the NICs' GPUs. ``notes``: what could not be planned."""
+
+    routed: Routed
+    places: Sequence[Place]
+    memory: Memory | None = None
+    progress: Callable[[str], None] | None = None
+    notes: list[str] = field(default_factory=list[str])
+
+    def loops(self, method: Method) -> list[Wanted]:
+        """Every NIC with itself: nothing but the server takes part. One NIC of a server at a time."""
+        number = rounds((one.server.name,) for one in self.places)
+        memory: list[Memory] = [memory_of(one, one, self.memory) for one in self.places]
+        return [
+            Wanted(
+                f"loops/{one.name.replace(':', '/')}",
+                "loops",
+                f"what {one.name} reaches without the network: its slot, its GPU, its settings",
+                _test(one, one, (0, 0), PINNED_QPS, where, method, ""),
+                at,
+                ("loop", one.model),
+                one.nic.speed_gbps,
+            )
+            for one, at, where in zip(self.places, number, memory, strict=True)
+        ]
+
+    def neighbours(self, method: Method) -> list[Wanted]:
+        """Every NIC with a neighbour on its leaf, of its own rail where there is one; one that is alone there with one of another leaf."""
+        found = [(one, other, (0, 0)) for leaf in self._leaves() for one, other in _neighbours(leaf)]
+        near = {end.name for one, other, _ in found for end in (one, other)}
+        alone = [one for one in self.places if one.name not in near]
+        found += [(one, other, (0, 0)) for one, other in _far_neighbours(alone, self.places)]
+        met = {end.name for one, other, _ in found for end in (one, other)}
+        if left := sum(one.name not in met for one in self.places):
+            self.notes.append(f"pairs: {counted(left, 'NIC')} left out, to which no NIC of another server may talk")
+        return self._runs("pairs", found, method)
+
+    def mesh(self, method: Method, *, every_color: bool) -> list[Wanted]:
+        """Every pair of leaves, by every path color; or each pair by one of them, so that together all colors are used."""
+        found: list[tuple[Place, Place, tuple[int, int]]] = []
+        for rail, leaves in enumerate(parts(self.places)):
+            found += _mesh(leaves, rail, every_color=every_color)
+        return self._runs("mesh", found, method)
+
+    def _leaves(self) -> Iterator[list[Place]]:
+        by_leaf: dict[tuple[str, str, str], list[Place]] = {}
+        for one in self.places:
+            by_leaf.setdefault((one.nic.leaf, one.nic.tenant, one.nic.network), []).append(one)
+        yield from by_leaf.values()
+
+    def _runs(self, part: str, found: Sequence[tuple[Place, Place, tuple[int, int]]], method: Method) -> list[Wanted]:
+        given, made = Rounds(), list[Wanted]()
+        for number, (one, other, at) in enumerate(found):
+            if self.progress is not None and number and number % TOLD_EVERY == 0:
+                self.progress(f"planning: ways of {number:,} of {len(found):,} pairs of {part}")
+            led = way(self.routed, one, other, at)
+            if led is not None:
+                turn = given.first({one.name, other.name, *led.possible})
+                made.append(self._run(part, one, other, at, led, turn, method))
+        if left := len(found) - len(made):
+            self.notes.append(f"{part}: {counted(left, 'pair')} left out, which no route joins by that path color")
+        return made
+
+    def _run(
+        self, part: str, one: Place, other: Place, at: tuple[int, int], led: Way, number: int, method: Method
+    ) -> Wanted:
+        color = one.nic.addresses[at[0]].color
+        name = self.routed.network.fabric(one.nic.fabric).color_name(color) if color is not None else ""
+        qps = FAR_QPS if led.far else HASHED_QPS if led.widest > 1 else PINNED_QPS
+        memory = memory_of(one, other, self.memory)
+        test = _test(one, other, at, qps, memory, method, name)
+        by = f", by {name}" if name else ""
+        why = (
+            f"{one.nic.leaf} with {other.nic.leaf}{by}"
+            if part == "mesh"
+            else f"the cables of {one.name} to {one.nic.leaf} and of {other.name} to {other.nic.leaf}"
+        )
+        ends = f"{one.server.name}-{one.nic.name}--{other.server.name}-{other.nic.name}"
+        if part == "mesh":
+            ends = f"{one.nic.leaf}--{other.nic.leaf}/{f'{name}/' if name else ''}{ends}"
+        speed = min(one.nic.speed_gbps, other.nic.speed_gbps)
+        return Wanted(f"{part}/{ends}", part, why, test, number, led.alike, speed, led.links, at)
+
+
+def _test(
+    one: Place, other: Place, at: tuple[int, int], qps: int, memory: Memory, method: Method, color: str
+) -> Perftest:
+    return Perftest(
+        PROGRAM,
+        server=other.end(at[1], memory),
+        client=one.end(at[0], memory),
+        size_bytes=method.size_bytes,
+        qps=qps,
+        memory=memory,
+        both_ways=method.both_ways,
+        seconds=method.seconds,
+        color=color,
+    )
+
+
+def _neighbours(leaf: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Pairs in which every NIC of a leaf is, where another server is on it: within rails, then what is left over."""
+    rails: dict[int, list[Place]] = {}
+    for one in leaf:
+        rails.setdefault(one.nic.rail, []).append(one)
+    left: list[Place] = []
+    for there in rails.values():
+        waiting = list(there)
+        while waiting:
+            one = waiting.pop(0)
+            other = next((it for it in waiting if it.server is not one.server), None)
+            if other is None:
+                left.append(one)
+            else:
+                waiting.remove(other)
+                yield one, other
+    while left:
+        one = left.pop(0)
+        ranked = sorted(
+            (it for it in leaf if it.server is not one.server),
+            key=lambda it: (it not in left, it.nic.rail != one.nic.rail),
+        )
+        if ranked:
+            if ranked[0] in left:
+                left.remove(ranked[0])
+            yield one, ranked[0]
+
+
+def _far_neighbours(alone: Sequence[Place], places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """NICs that are alone on their leaves with each other, or with any that may talk to them; of the same rail where there is one."""
+    waiting = list(alone)
+    while waiting:
+        one = waiting.pop(0)
+        whose = one.nic.fabric, one.plane, one.nic.tenant, one.nic.network
+        others = [
+            it
+            for it in places
+            if it.server is not one.server and (it.nic.fabric, it.plane, it.nic.tenant, it.nic.network) == whose
+        ]
+        if others:
+            other = min(others, key=lambda it: (it.nic.rail != one.nic.rail, it not in waiting))
+            if other in waiting:
+                waiting.remove(other)
+            yield one, other
+
+
+def _mesh(
+    leaves: Sequence[Sequence[Place]], first: int, *, every_color: bool
+) -> Iterator[tuple[Place, Place, tuple[int, int]]]:
+    """Leaves in turns. NICs of a leaf take their turns too, so that those of a turn differ where there are enough.
+
+    ``first``: the path color to begin with, where each pair has but one.
+    """
+    used: Counter[int] = Counter()
+    pairs = first
+    for turn in in_turns(len(leaves)):
+        for here, there in turn:
+            colors = [one.color for one in leaves[here][0].nic.addresses]
+            for color in colors if every_color else [colors[pairs % len(colors)]]:
+                chosen = _choose(leaves[here], leaves[there], used[here], used[there], color)
+                used[here] += 1
+                used[there] += 1
+                if chosen is not None:
+                    yield chosen
+            if every_color and len(colors) > 1:
+                # with as many NICs as colors a NIC would have the same color each time: what is slow, it or its cable, could not be told
+                used[here] += 1
+                used[there] += 1
+            pairs += 1
+
+
+def _choose(
+    here: Sequence[Place], there: Sequence[Place], first: int, second: int, color: int | None
+) -> tuple[Place, Place, tuple[int, int]] | None:
+    """The NIC whose turn it is, with the next of the other leaf that is of another server and has the color."""
+    one = here[first % len(here)]
+    at = one.place_of(color)
+    for step in range(len(there)):
+        other = there[(second + step) % len(there)]
+        to = other.place_of(color)
+        if at is not None and to is not None and other.server is not one.server:
+            return one, other, (at, to)
+    return None

@@ -1,0 +1,228 @@
+"""What there is to run: suites by name, each a function from a network's pairs and jobs to runs.
+
+``table12``, ``table1.3`` and ``fifty-km`` are the grids of the source documents. Where a document does not say at which size it
+measured, the size is the one that docs/validation.md takes for its rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from railweave.errors import InputError, Option, Problem
+from railweave.model.catalog.posting import QUEUE_PAIRS, SPLIT
+from railweave.operations.bench.plan import Perftest
+from railweave.operations.bench.planning.collectives import (
+    AS_DESIGNED,
+    GIB,
+    KINDS,
+    MIB,
+    Knobs,
+    Sizes,
+    numbered,
+    of_scope,
+    queue_pairs,
+)
+from railweave.operations.bench.planning.pairs import Method
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from railweave.operations.bench.planning.jobs import Job
+    from railweave.operations.bench.planning.pairs import Pairs
+    from railweave.operations.bench.planning.wanted import Wanted
+
+SECONDS = 6
+"""Of a run of perftest by time: it leaves out the first and the last two of them."""
+SHORT, LONG = Method(SECONDS, both_ways=False), Method(SECONDS, both_ways=True)
+SWEEP = Method(None, both_ways=True)
+"""All sizes in both directions, as in the Thor 2 guide, section 2.8.2."""
+
+FEW = Sizes(16 * MIB, GIB, 8)
+MANY = Sizes(2 * MIB, GIB, 8)
+ALL_REDUCE, ALL_TO_ALL = Sizes(GIB, GIB), Sizes(256 * MIB, 256 * MIB)
+"""The sizes at which docs/validation.md takes averages over sizes that are not stated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A suite: what it is for, and what makes its runs."""
+
+    what: str
+    runs: Callable[[Pairs, Sequence[Job]], list[Wanted]]
+
+
+def _quick(pairs: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
+    found = [*pairs.loops(SHORT), *pairs.neighbours(LONG), *pairs.mesh(LONG, every_color=False)]
+    return found + numbered(
+        run
+        for job in jobs
+        for run in (
+            *(of_scope(job, one, "all-reduce", FEW) for one in job.each()),
+            *(of_scope(job, one, kind, FEW) for one in job.cluster() for kind in ("all-reduce", "all-to-all")),
+        )
+    )
+
+
+def _acceptance(pairs: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
+    found = [*pairs.loops(SWEEP), *pairs.neighbours(SWEEP), *pairs.mesh(LONG, every_color=True)]
+    return found + numbered(run for job in jobs for run in (*_scopes(job), *_queue_pairs(job, (1, 2, 4, 8))))
+
+
+def _scopes(job: Job) -> Iterator[Wanted]:
+    for scope in (*job.each(), *job.stripes(), *job.across(), *job.cluster()):
+        for kind in KINDS:
+            yield of_scope(job, scope, kind, MANY)
+
+
+def _queue_pairs(job: Job, numbers: Sequence[int], part: str = "queue-pairs") -> Iterator[Wanted]:
+    for kind, sizes in (("all-reduce", ALL_REDUCE), ("all-to-all", ALL_TO_ALL)):
+        for scope in job.alternating():
+            for knobs in queue_pairs(*numbers):
+                yield of_scope(job, scope, kind, sizes, knobs, part=part)
+
+
+def _table12(_: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
+    return numbered(run for job in jobs for run in _queue_pairs(job, (1, 2, 4, 8, 16, 32), "table12"))
+
+
+PROFILES = {
+    "evpn-flowlet-128us": "dlb:inactivity=128us,flowsets=2048,period=1us,min=20%,max=50%,rate-weight=50%,reassign-chance=0",
+    "evpn-flowlet-128us-reassign": "dlb:inactivity=128us,flowsets=2048,period=1us,min=20%,max=50%,rate-weight=50%,reassign-chance=3,quality-delta=6",
+    "evpn-flowlet-128us-10-90": "dlb:inactivity=128us,flowsets=2048,period=1us,min=10%,max=90%,rate-weight=50%,reassign-chance=0",
+}
+"""Profiles of the EVPN test report's Table 1.3 (docs/profiles.md), as ``railweave sim --lb`` takes them."""
+
+WITH_TRAFFIC = (
+    "table1.3: its rows with a traffic generator are left out: the report does not say where that traffic enters"
+)
+
+
+def _table13(pairs: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
+    pairs.notes.append(WITH_TRAFFIC)
+    rows = [
+        ("evpn-flowlet-128us", "all-reduce", GIB),
+        ("evpn-flowlet-128us", "all-reduce", 8 * GIB),
+        ("evpn-flowlet-128us", "all-reduce", 16 * GIB),
+        ("evpn-flowlet-128us-reassign", "all-reduce", 16 * GIB),
+        ("evpn-flowlet-128us-10-90", "all-to-all", ALL_TO_ALL.first),
+    ]
+    found: list[Wanted] = []
+    for job in jobs:
+        for scope in job.cluster():
+            for profile, kind, size in rows:
+                knobs = Knobs(
+                    f"{profile}/{size // MIB}M",
+                    ((QUEUE_PAIRS, "4"), (SPLIT, "1")),
+                    PROFILES[profile],
+                    _profile(profile),
+                )
+                found.append(of_scope(job, scope, kind, Sizes(size, size), knobs, part="table1.3"))
+    return numbered(found)
+
+
+def _profile(name: str) -> str:
+    return f"`load_balancing: {{profile: {name}}}` on the switches"
+
+
+def _fifty_km(pairs: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
+    """Rates of a queue pair; then all-reduce over sizes, whose slope is the rate, for buffers, channels and queue pairs."""
+    network = pairs.routed.network
+    if not any(network.long_links(fabric.name) for fabric in network.fabrics):
+        what = "fifty-km: the network has no links between sites"
+        raise InputError([Problem(Option("--suite"), what, "give a network of several sites, or --suite knobs")])
+    far = [one for one in pairs.mesh(Method(SECONDS, both_ways=False), every_color=True) if _crosses(pairs, one)]
+    found = [run for run in far[:1] for run in _by_queue_pairs(run, (1, 2, 4, 8, 13, 16, 32))]
+    sizes = Sizes(4 * GIB, 16 * GIB)
+    apart = Knobs("", (), "ecmp", "`load_balancing: {mode: ecmp}` on the routers, adaptive routing of the NICs off")
+    collectives: list[Wanted] = []
+    for job in jobs:
+        for scope in job.cluster():
+            for knobs in _fifty_km_knobs():
+                collectives.append(of_scope(job, scope, "all-reduce", sizes, knobs, part="designed", slope=True))
+                plain = replace(apart, label=knobs.label, variables=knobs.variables)
+                collectives.append(of_scope(job, scope, "all-reduce", sizes, plain, part="ecmp", slope=True))
+    return found + numbered(collectives)
+
+
+def _fifty_km_knobs() -> Iterator[Knobs]:
+    for channels in (8, 16):
+        for buffer in (4, 16, 64, 128):
+            label = f"channels-{channels:02d}/buffer-{buffer:03d}M/qps-16"
+            variables = (
+                ("NCCL_MIN_CTAS", str(channels)),
+                ("NCCL_BUFFSIZE", str(buffer * MIB)),
+                (QUEUE_PAIRS, "16"),
+                (SPLIT, "1"),
+            )
+            yield Knobs(label, variables)
+    for number in (1, 4, 32):
+        label = f"channels-08/buffer-128M/qps-{number:02d}"
+        yield Knobs(
+            label, (("NCCL_MIN_CTAS", "8"), ("NCCL_BUFFSIZE", str(128 * MIB)), (QUEUE_PAIRS, str(number)), (SPLIT, "1"))
+        )
+
+
+def _crosses(pairs: Pairs, run: Wanted) -> bool:
+    test, network = run.test, pairs.routed.network
+    if not isinstance(test, Perftest):
+        return False
+    return network.server(test.server.host).site != network.server(test.client.host).site
+
+
+def _by_queue_pairs(run: Wanted, numbers: Sequence[int]) -> Iterator[Wanted]:
+    """The same pair with so many queue pairs, one after another."""
+    for place, number in enumerate(numbers, 1):
+        if isinstance(run.test, Perftest):
+            yield replace(
+                run,
+                name=f"distance/qps-{number:02d}",
+                part="distance",
+                why=f"{run.why}: what {number} queue pairs have outstanding over the distance",
+                test=replace(run.test, qps=number),
+                round=place,
+            )
+
+
+def _knobs(_: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
+    """One knob at a time, on all servers."""
+    buffers = [Knobs(f"buffer-{one:02d}M", (("NCCL_BUFFSIZE", str(one * MIB)),)) for one in (1, 2, 4, 8, 16, 32)]
+    channels = [Knobs(f"channels-{one:02d}", (("NCCL_MIN_NCHANNELS", str(one)),)) for one in (4, 8, 16, 32)]
+    modes = ("ecmp", "dlb-flowlet", "dlb-per-packet", "spray")
+    sharing = [Knobs(one, (), one, f"`load_balancing: {{mode: {one}}}` on the switches") for one in modes]
+    grids = {
+        "queue-pairs": queue_pairs(1, 2, 4, 8, 16, 32),
+        "buffers": buffers,
+        "channels": channels,
+        "load-balancing": [replace(AS_DESIGNED, label="designed"), *sharing],
+    }
+    return numbered(
+        of_scope(job, scope, kind, sizes, knobs, part=part)
+        for part, grid in grids.items()
+        for job in jobs
+        for scope in job.alternating()
+        for kind, sizes in (("all-reduce", ALL_REDUCE), ("all-to-all", ALL_TO_ALL))
+        for knobs in grid
+    )
+
+
+SUITES = {
+    "quick": Suite(
+        "each NIC, each pair of leaves by one path color, all-reduce and all-to-all: for a first look", _quick
+    ),
+    "acceptance": Suite(
+        "each NIC over all sizes, each pair of leaves by each path color, five collectives from one server to all of them",
+        _acceptance,
+    ),
+    "knobs": Suite("queue pairs, buffers, channels and load balancing, one at a time", _knobs),
+    "table12": Suite("1 to 32 queue pairs a connection: Table 12 of the RDMA load-balancing document", _table12),
+    "table1.3": Suite("DLB profiles at 1 to 16 GiB: Table 1.3 of the EVPN test report", _table13),
+    "fifty-km": Suite("queue pairs, buffers and channels over a long link, with slopes: the 50 km article", _fifty_km),
+}
+
+
+def suite_of(name: str) -> Suite:
+    """A suite by its name. Raises ``InputError``."""
+    if name not in SUITES:
+        raise InputError([Problem(Option("--suite"), f"there is no suite {name!r}", f"there are {', '.join(SUITES)}")])
+    return SUITES[name]

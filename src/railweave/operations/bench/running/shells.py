@@ -1,0 +1,207 @@
+"""Where scripts run: on servers over SSH, several at once on a connection, or on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shlex
+import signal
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol
+
+import asyncssh
+
+from railweave.live.reach.command import ended
+from railweave.live.reach.failure import MOST_BYTES, ReachError, told
+from railweave.live.reach.ssh import closed, connected
+from railweave.operations.bench.running.scripts import GRACE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+
+    from railweave.live.reach.target import Target
+
+AT_ONCE = 8
+"""Scripts on one connection: OpenSSH lets ten in (``MaxSessions``)."""
+LOGINS = 16
+"""Logins at the same time, of all servers."""
+KEPT = 384
+"""Connections that are kept for the next round: a process may often have no more than 1,024 files open."""
+HERE = ""
+"""The name of this machine, where a server's would stand."""
+
+
+class Source(Protocol):
+    """What bytes are read from."""
+
+    async def readline(self) -> bytes:
+        """The next line; empty at the end."""
+        ...
+
+
+@dataclass(slots=True)
+class Said:
+    """What a script printed, its exit status, and how long it took. ``lost``: why it is not known how it ended."""
+
+    text: str = ""
+    status: int | None = None
+    lost: str = ""
+    seconds: float = 0
+
+
+@dataclass(slots=True)
+class _Running:
+    """A script that runs: where its lines are read, and what waits for its exit status."""
+
+    source: Source
+    ended: Callable[[], Awaitable[int | None]]
+
+
+@dataclass(slots=True)
+class _Line:
+    """Connections to a server, through jump hosts, and how many scripts are on it."""
+
+    connections: list[asyncssh.SSHClientConnection]
+    used: int = 0
+
+
+@dataclass
+class Shells:
+    """The servers of a plan. ``attempts``: how often one that does not answer is tried, with 1, 2, 4, … seconds in between.
+
+    A server that cannot be reached stays so: each run that needs it fails at once.
+    """
+
+    targets: Mapping[str, Target]
+    attempts: int = 3
+    pause_s: float = 1.0
+    _lines: dict[str, list[_Line]] = field(default_factory=lambda: defaultdict(list[_Line]))
+    _locks: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    _silent: dict[str, ReachError] = field(default_factory=dict[str, ReachError])
+    _logins: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOGINS))
+
+    async def ran(self, where: str, script: str, limit_s: float, seen: Callable[[str], None] | None = None) -> Said:
+        """Run a script to its end, or until ``limit_s`` seconds are over. ``seen`` gets each line as it comes.
+
+        What was printed before a connection was lost is kept. Raises ``ReachError`` where the server is not reached. Whoever cancels
+        it ends the script.
+        """
+        said, parts, began = Said(), list[bytes](), monotonic()
+        try:
+            async with self._started(where, script) as running, asyncio.timeout(limit_s):
+                await _read(running.source, parts, seen)
+                said.status = await running.ended()
+        except TimeoutError:
+            said.lost = f"no end within {limit_s:g} s"
+        except (OSError, asyncssh.Error) as error:
+            said.lost = f"the connection ended: {told(str(error)) or type(error).__name__}"
+        said.seconds = monotonic() - began
+        said.text = b"".join(parts).decode("utf-8", "replace")
+        if said.status is None and not said.lost:
+            said.lost = "the connection ended before the program did"
+        return said
+
+    @contextlib.asynccontextmanager
+    async def _started(self, where: str, script: str) -> AsyncGenerator[_Running]:
+        if where == HERE:
+            async with _here(script) as running:
+                yield running
+            return
+        line = await self._line(where)
+        try:
+            # Its standard input stays open: with it the script ends.
+            async with line.connections[-1].create_process(f"sh -c {shlex.quote(script)}", encoding=None) as process:
+
+                async def ended() -> int | None:
+                    await process.wait_closed()
+                    return process.exit_status
+
+                yield _Running(process.stdout, ended)
+        finally:
+            line.used -= 1
+
+    async def _line(self, where: str) -> _Line:
+        """A connection with room for one more script, which is taken. Raises ``ReachError``."""
+        async with self._locks[where]:
+            self._lines[where] = [one for one in self._lines[where] if not one.connections[-1].is_closed()]
+            line = next((one for one in self._lines[where] if one.used < AT_ONCE), None)
+            if line is None:
+                await self._make_room()
+                line = _Line(await self._login(where))
+                self._lines[where].append(line)
+            line.used += 1
+            return line
+
+    async def _make_room(self) -> None:
+        """Log out where nothing runs, once there are many connections."""
+        if sum(map(len, self._lines.values())) < KEPT:
+            return
+        for name, lines in list(self._lines.items()):
+            idle = [one for one in lines if not one.used]
+            self._lines[name] = [one for one in lines if one.used]
+            await asyncio.gather(*(closed(one.connections) for one in idle))
+
+    async def _login(self, where: str) -> list[asyncssh.SSHClientConnection]:
+        if where in self._silent:
+            raise self._silent[where]
+        for attempt in range(1, self.attempts + 1):
+            try:
+                async with self._logins:
+                    return await connected(self.targets[where])
+            except ReachError as error:
+                if not error.again or attempt == self.attempts:
+                    self._silent[where] = error
+                    raise
+            await asyncio.sleep(self.pause_s * 2 ** (attempt - 1))
+        raise AssertionError  # there is at least one attempt
+
+    async def close(self) -> None:
+        """Log out everywhere, which ends whatever still runs."""
+        every = [line for lines in self._lines.values() for line in lines]
+        self._lines.clear()
+        await asyncio.gather(*(closed(line.connections) for line in every))
+
+
+async def _read(source: Source, parts: list[bytes], seen: Callable[[str], None] | None) -> None:
+    size = 0
+    while line := await source.readline():
+        size += len(line)
+        if size <= MOST_BYTES:
+            parts.append(line)
+        if seen is not None:
+            seen(line.decode("utf-8", "replace").rstrip("\n"))
+
+
+@contextlib.asynccontextmanager
+async def _here(script: str) -> AsyncGenerator[_Running]:
+    """A script on this machine, in a session of its own: Ctrl-C is for railweave, which then ends it in order."""
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        "sh", "-c", script, stdin=pipe, stdout=pipe, stderr=pipe, limit=MOST_BYTES, start_new_session=True
+    )
+    assert process.stdin is not None  # noqa: S101 - it was asked for
+    assert process.stdout is not None  # noqa: S101 - the same
+    try:
+        yield _Running(process.stdout, process.wait)
+    finally:
+        process.stdin.close()  # which the script ends by
+        try:
+            async with asyncio.timeout(GRACE_S * 2):
+                await process.wait()
+        except TimeoutError:
+            _kill_session(process.pid)
+            await ended(process)
+
+
+def _kill_session(leader: int) -> None:
+    """Kill every process of a session. ``timeout`` leads a group of its own in it, and what it runs holds the pipes that are waited for."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                after_name = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+                if int(after_name[3]) == leader:  # state, parent, group, session (proc_pid_stat(5))
+                    os.kill(int(entry.name), signal.SIGKILL)

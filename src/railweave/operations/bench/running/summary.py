@@ -1,0 +1,91 @@
+"""What came of a plan, as values and as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from railweave.counting import counted
+from railweave.operations.bench.plan import Perftest
+from railweave.operations.bench.running.collective import shown
+from railweave.operations.bench.running.keeping import PLANNED
+from railweave.operations.bench.running.pair import peer_of
+from railweave.operations.bench.running.words import perftest_words
+
+if TYPE_CHECKING:
+    from railweave.operations.bench.plan import PlannedRun
+    from railweave.operations.bench.running.choosing import Chosen
+    from railweave.operations.bench.running.collective import Launch
+    from railweave.operations.store.records import Run
+
+
+@dataclass(frozen=True)
+class Carried:
+    """``chosen``: what there was to do; ``runs``: what came of it, as it is kept; ``commands``: of each run, what it is started by."""
+
+    plan: str
+    store: str
+    chosen: Chosen
+    runs: tuple[Run, ...] = ()
+    commands: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing failed."""
+        return not any(one.failures for one in self.runs)
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {
+            "plan": self.plan,
+            "store": self.store,
+            "planned": [one.name for one in self.chosen.runs],
+            "had": [one.name for one in self.chosen.had],
+            "needing": {one.name: one.needs for one in self.chosen.needing},
+            "commands": dict(self.commands),
+            "notes": list(self.notes),
+            "runs": [
+                {
+                    "name": name_of(one),
+                    "id": one.id,
+                    "failures": list(one.failures),
+                    "samples": len(one.samples),
+                    "file": one.file,
+                }
+                for one in self.runs
+            ],
+        }
+
+    def to_text(self) -> str:
+        """What failed, and what was left out, for people."""
+        lines: list[str] = []
+        for one in self.runs:
+            if one.failures:
+                lines.append(f"failed: {name_of(one)} ({one.id})")
+                lines += [f"    {why}" for why in one.failures]
+        lines += [f"note: {note}" for note in self.notes]
+        if self.chosen.needing:
+            needs = dict.fromkeys(one.needs for one in self.chosen.needing)
+            left = counted(len(self.chosen.needing), "run")
+            lines.append(f"left out: {left} that need something to be set first; name them by --only once it is:")
+            lines += [f"    {what}" for what in needs]
+        failed = sum(bool(one.failures) for one in self.runs)
+        had = f"; {len(self.chosen.had):,} were there already" if self.chosen.had else ""
+        lines.append(f"{counted(len(self.runs), 'run')} kept in {self.store}, {failed or 'none'} of them failed{had}")
+        return "\n".join(lines)
+
+
+def name_of(run: Run) -> str:
+    """The name of a run in its plan."""
+    return dict(run.settings).get(PLANNED, run.title)
+
+
+def command(run: PlannedRun, launch: Launch, perftest: str = "") -> str:
+    """What a run is started by, for people; of perftest the asking end, with marks for what is found on its server."""
+    test = run.test
+    if isinstance(test, Perftest):
+        words = perftest_words(test, test.client.gpu, perftest)
+        return f"{test.client.host}: {' '.join(words)} -d DEVICE -x GID({test.client.address}) -p PORT {peer_of(test)}"
+    place = launch.place(test)
+    return f"{place or 'this machine'}: {shown(test, launch)}"

@@ -1,0 +1,225 @@
+"""What was read as runs for the store."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from railweave.operations.bench.nccl_facts import facts_of, variables_of, versions_of
+from railweave.operations.store.records import Environment, Run, Sample, pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.operations.bench.mllog import Training
+    from railweave.operations.bench.nccl_log import NcclLog
+    from railweave.operations.bench.nccl_tests import Measured, NcclTests
+    from railweave.operations.bench.perftest import Perftest, PerftestRow
+    from railweave.operations.bench.read import Read
+    from railweave.operations.bench.table import Table
+
+
+def runs_of(read: Read, digest: str, kept: str, environment: Environment | None = None) -> list[Run]:
+    """The runs of one text. A log of NCCL beside runs of nccl-tests adds its facts to each of them; alone it is a run without samples.
+
+    ``digest`` is the SHA-256 of the text, ``kept`` the time (ISO 8601). ``environment`` is what is known besides: the design.
+    """
+    given = environment or Environment()
+    found = [_perftest(one, read, digest, kept, given) for one in read.perftests]
+    found += [_nccl_tests(one, read, digest, kept, given) for one in read.nccl_tests]
+    found += [_training(one, read, digest, kept, given) for one in read.trainings]
+    if read.table is not None:
+        found.append(_table(read.table, read, digest, kept, given))
+    if read.log is not None and not read.nccl_tests:
+        title = f"log of {' '.join(filter(None, (read.log.library, *(text for _, text in read.log.versions[:1]))))}"
+        log = Run(
+            tool="nccl-log",
+            title=title,
+            file=read.file,
+            file_digest=digest,
+            line=1,
+            began="",
+            kept=kept,
+            hosts=read.log.hosts,
+            ranks=max((one.ranks for one in read.log.ranks), default=None),
+            facts=facts_of(read.log),
+            failures=tuple(_failures(read.log)),
+            notes=tuple(map(str, read.notes)),
+            environment=_with_log(given, read),
+        )
+        found.append(log)
+    return found
+
+
+def _failures(log: NcclLog) -> Iterator[str]:
+    for one in log.failed:
+        yield f"line {one.line}: {one.says}"
+    for call in log.calls:
+        yield f"line {call.line}: {call.text}"
+
+
+def _with_log(given: Environment, read: Read, more: tuple[tuple[str, str], ...] = ()) -> Environment:
+    log = read.log
+    variables = dict(given.variables) | dict(more) | (variables_of(log) if log else {})
+    versions = dict(given.versions) | (versions_of(log) if log else {})
+    loaded = (
+        next((f"{one.name} {one.version}".strip() for one in log.plugins if one.loaded and one.kind == "NET"), "")
+        if log
+        else ""
+    )
+    return replace(given, versions=pairs(versions), variables=pairs(variables), plugin=given.plugin or loaded)
+
+
+def _perftest(test: Perftest, read: Read, digest: str, kept: str, given: Environment) -> Run:
+    both = "bidirectional " if test.bidirectional else ""
+    operation = f"{test.verb} {both}{test.kind}".strip()
+    settings = dict(test.settings) | {"memory": test.memory, "command": test.command}
+    settings |= {"local GID": test.local_gid, "remote GID": test.remote_gid}
+    return Run(
+        tool="perftest",
+        title=f"{operation or 'perftest'} on {test.device or 'a device that is not named'}",
+        file=read.file,
+        file_digest=digest,
+        line=test.line,
+        began="",
+        kept=kept,
+        settings=tuple((name, text) for name, text in settings.items() if text),
+        failures=tuple(f"line {one.line}: {one.what}" for one in test.failures),
+        notes=tuple(map(str, read.notes)),
+        environment=given,
+        samples=tuple(sample for row in test.rows for sample in _perftest_row(operation, row)),
+    )
+
+
+def _perftest_row(operation: str, row: PerftestRow) -> Iterator[Sample]:
+    for field in fields(row):
+        given = getattr(row, field.name)
+        if field.name not in {"line", "size_bytes", "service_level", "half"} and given is not None:
+            level = () if row.service_level is None else (("service level", str(row.service_level)),)
+            yield Sample(
+                f"{operation}, {row.half} half" if row.half else operation,
+                row.size_bytes,
+                "",
+                field.name,
+                float(given),
+                row.line,
+                level,
+            )
+
+
+def _nccl_tests(test: NcclTests, read: Read, digest: str, kept: str, given: Environment) -> Run:
+    tool = "rccl-tests" if test.library == "RCCL" else "nccl-tests"
+    versions = {f"{test.library} (library)": test.library_version, tool: test.tests_version}
+    environment = _with_log(given, read, test.variables)
+    settings = dict(test.settings) | {"command": test.command, "times": "of the processor" if test.cpu_time else ""}
+    failures = [f"line {line}: {what}" if line else what for line, what in test.failures]
+    if test.out_of_bounds:
+        failures.append(f"{test.out_of_bounds} values were wrong")
+    if test.average_is_enough is False:
+        failures.append("the average bus bandwidth was below NCCL_TESTS_MIN_BW")
+    if not test.concluded:
+        failures.append("the test did not come to its end")
+    average = test.average_busbw_gbytes_per_s
+    means = (
+        [Sample(test.operation, None, "", "average_busbw_gbytes_per_s", average, test.line)]
+        if average is not None
+        else []
+    )
+    return Run(
+        tool=tool,
+        title=f"{test.operation or 'an operation that is not named'}"
+        + (f" on {test.rank_count} GPUs" if test.rank_count else ""),
+        file=read.file,
+        file_digest=digest,
+        line=test.line,
+        began=test.began,
+        kept=kept,
+        hosts=test.hosts or (read.log.hosts if read.log else ()),
+        ranks=test.rank_count,
+        settings=tuple((name, text) for name, text in settings.items() if text),
+        facts=facts_of(read.log) if read.log else (),
+        failures=tuple(failures),
+        notes=tuple(map(str, read.notes)),
+        environment=replace(
+            environment,
+            versions=pairs(dict(environment.versions) | {name: text for name, text in versions.items() if text}),
+        ),
+        samples=tuple(_nccl_samples(test)) + tuple(means),
+    )
+
+
+def _nccl_samples(test: NcclTests) -> Iterator[Sample]:
+    for row in test.rows:
+        labels = {"type": row.type, "redop": row.redop, "algorithm": row.algorithm, "protocol": row.protocol}
+        labels |= {"channels": "" if row.channels is None else str(row.channels), "timestamp": row.timestamp}
+        if row.root is not None and row.root >= 0:
+            labels["root"] = str(row.root)
+        told = tuple((name, text) for name, text in (dict(row.others) | labels).items() if text)
+        places: tuple[tuple[str, Measured | None], ...] = ("out-of-place", row.out_of_place), ("in-place", row.in_place)
+        for place, measured in places:
+            for field in fields(measured) if measured is not None else ():
+                given = getattr(measured, field.name)
+                if given is not None:
+                    yield Sample(test.operation, row.size_bytes, place, field.name, float(given), row.line, told)
+
+
+def _training(run: Training, read: Read, digest: str, kept: str, given: Environment) -> Run:
+    samples = [
+        Sample("training step", None, "", "step_time_s", one.seconds, one.line, _at("at", one.at)) for one in run.steps
+    ]
+    samples += [
+        Sample("training block", None, "", "block_time_s", one.seconds, one.line, _at("samples", one.samples))
+        for one in run.blocks
+    ]
+    for quantity, number in (("time_to_train_s", run.seconds_to_train), ("throughput_per_s", run.throughput)):
+        if number is not None:
+            samples.append(Sample("training", None, "", quantity, number, run.line))
+    samples += [Sample("training", None, "", "accuracy", number, line) for line, number in run.accuracies]
+    failures = (
+        () if run.status in {"success", ""} and run.ended_ms is not None else (run.status or "the run has no end",)
+    )
+    return Run(
+        tool="mllog",
+        title=f"training of {run.benchmark or 'a model that is not named'}",
+        file=read.file,
+        file_digest=digest,
+        line=run.line,
+        began=_iso(run.began_ms),
+        kept=kept,
+        settings=run.settings,
+        failures=failures,
+        notes=tuple(map(str, read.notes)),
+        environment=given,
+        samples=tuple(samples),
+    )
+
+
+def _at(name: str, number: int | None) -> tuple[tuple[str, str], ...]:
+    return () if number is None else ((name, str(number)),)
+
+
+def _iso(time_ms: int | None) -> str:
+    try:
+        return "" if time_ms is None else dt.datetime.fromtimestamp(time_ms / 1e3, dt.UTC).isoformat()
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def _table(table: Table, read: Read, digest: str, kept: str, given: Environment) -> Run:
+    samples = tuple(
+        Sample(one.operation, one.size_bytes, one.place, one.quantity, one.value, one.line, one.labels)
+        for one in table.measurements
+    )
+    return Run(
+        tool="table",
+        title=f"{len(samples)} numbers of a table",
+        file=read.file,
+        file_digest=digest,
+        line=1,
+        began="",
+        kept=kept,
+        notes=tuple(map(str, read.notes)),
+        environment=given,
+        samples=samples,
+    )

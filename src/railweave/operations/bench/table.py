@@ -1,0 +1,149 @@
+"""Results as comma-separated values with a header: tables of documents, or of other people's scripts.
+
+A column is known by its name, below; of ``value`` the columns ``metric`` (or ``quantity``) and ``unit`` say what it is. All others are kept
+beside the result as they stand, so that a row is found again by what it was run with.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.operations.bench.lines import Line, Note, Notes, fields, measured, number, whole
+from railweave.operations.bench.nccl_tests import OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SIZES = ("size_bytes", "message_bytes", "message_size_bytes", "message_size", "msgsize")
+WHAT = ("operation", "collective", "workload")
+PLACES = ("place", "placement")
+METRICS = ("metric", "quantity")
+QUANTITIES = {
+    "time_us": ("time_us", 1.0),
+    "algbw_gbytes_per_s": ("algbw_gbytes_per_s", 1.0),
+    "algbw_gbps": ("algbw_gbytes_per_s", 1.0),
+    "busbw_gbytes_per_s": ("busbw_gbytes_per_s", 1.0),
+    "busbw_gbps": ("busbw_gbytes_per_s", 1.0),
+    "bandwidth_gbps": ("bandwidth_gbps", 1.0),
+    "latency_us": ("latency_avg_us", 1.0),
+    "step_time_s": ("step_time_s", 1.0),
+    "msg_rate_mpps": ("message_rate_mpps", 1.0),
+    "message_rate_mpps": ("message_rate_mpps", 1.0),
+}
+"""Columns with the unit in their names, in small letters. ``algbw_GBps`` and ``busbw_GBps`` are 10^9 byte/s, as nccl-tests have it."""
+IN_UNITS = {
+    ("avg_busbw", "gb/s"): ("average_busbw_gbytes_per_s", 1.0),
+    ("busbw", "gb/s"): ("busbw_gbytes_per_s", 1.0),
+    ("algbw", "gb/s"): ("algbw_gbytes_per_s", 1.0),
+    ("bw_avg", "gb/s"): ("bandwidth_gbps", 1.0),
+    ("bandwidth", "gb/s"): ("bandwidth_gbps", 1.0),
+    ("bandwidth", "gbps"): ("bandwidth_gbps", 1.0),
+    ("jct", "s"): ("completion_time_s", 1.0),
+    ("jct", "ms"): ("completion_time_s", 1e-3),
+    ("time", "us"): ("time_us", 1.0),
+    ("step_time", "s"): ("step_time_s", 1.0),
+    ("one_way_delay", "us"): ("one_way_delay_us", 1.0),
+}
+"""Quantities by a column or a metric, and the unit beside it. Of bus bandwidth ``GB/s`` is byte, of perftest ``Gb/s`` is bit."""
+
+KNOWN = {quantity for quantity, _ in (*QUANTITIES.values(), *IN_UNITS.values())}
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One number of a table. ``labels`` are the other columns of its row."""
+
+    line: int
+    operation: str
+    size_bytes: int | None
+    place: str
+    quantity: str
+    value: float
+    labels: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The numbers of a file."""
+
+    file: str
+    measurements: tuple[Measurement, ...]
+    notes: tuple[Note, ...] = ()
+
+
+def is_table(heads: Sequence[str]) -> bool:
+    """Whether these are columns of which at least one has numbers that are known here."""
+    names = {one.strip().lower() for one in heads}
+    return bool(names & QUANTITIES.keys()) or (
+        "unit" in names and bool(names & {"value", *(key for key, _ in IN_UNITS)})
+    )
+
+
+def read_table(lines: Sequence[Line], notes: Notes) -> Table:
+    """The numbers of a table whose first line that is not empty has the columns. Never raises."""
+    heads: list[str] = []
+    found: list[Measurement] = []
+    for line in lines:
+        if not line.text.strip():
+            continue
+        given = [one.strip() for one in fields(line.text)]
+        if not heads:
+            heads = _told_apart([one.lower() for one in given])
+        elif len(given) != len(heads):
+            notes.add(line.number, f"{len(given)} values under {len(heads)} columns", line.text)
+        else:
+            found += _row(line.number, dict(zip(heads, given, strict=True)), notes)
+    return Table(notes.file, tuple(found))
+
+
+def _told_apart(heads: Sequence[str]) -> list[str]:
+    """Return names of columns; of a name that is there twice, the second is another column: which of them is meant, nothing says."""
+    return [name if name not in heads[:place] else f"{name} (column {place + 1})" for place, name in enumerate(heads)]
+
+
+def _row(line: int, row: dict[str, str], notes: Notes) -> list[Measurement]:
+    used: set[str] = set()
+
+    def first(names: Sequence[str]) -> str:
+        name = next((one for one in names if row.get(one)), "")
+        used.add(name)
+        return row.get(name, "")
+
+    size, what, place = first(SIZES), first(WHAT), first(PLACES).lower()
+    size_bytes = whole(size)
+    if re.match(r"[+-]?[0-9.]+$", size) and (size_bytes is None or size_bytes < 0):
+        notes.add(
+            line,
+            f"a row is left out: its size {size[:40]!r} is {'negative' if size[0] == '-' else 'no whole number, or too large'}",
+        )
+        return []
+    if size and size_bytes is None:
+        used -= set(SIZES)  # a word, as `average over unstated sizes`, which is kept beside the number
+    unit = re.split(r"[\s(]", row.get("unit", "").strip().lower(), maxsplit=1)[0]
+    values: list[tuple[str, str, float]] = []
+    for name, text in row.items():
+        metric = first(METRICS).lower() if name == "value" else name
+        known = QUANTITIES.get(metric) or IN_UNITS.get((metric, unit))
+        if known is None and name == "value" and metric and unit:
+            known = re.sub(r"\W+", "_", f"{metric}_{unit.replace('/', '_per_')}"), 1.0
+        if known is not None:
+            used |= {name, "unit"} if row.get("unit", "").lower() == unit else {name}
+            values.append((known[0], text, known[1]))
+    labels = tuple((name, text) for name, text in row.items() if name not in used and text)
+    operation = OPERATIONS.get(what.lower(), what)
+    sides = {"out": "out-of-place", "in": "in-place"}
+    found: list[Measurement] = []
+    for quantity, text, factor in values:
+        # a quantity of somebody's own may be below 0
+        read = (measured(text, quantity, line, notes) if quantity in KNOWN else number(text)) if text else None
+        if read is not None:
+            found.append(
+                Measurement(line, operation, size_bytes, sides.get(place, place), quantity, read * factor, labels)
+            )
+        elif text and quantity not in KNOWN:
+            notes.add(line, f"{quantity} is no number", text)
+    if not values:
+        notes.add(line, "a row with no number that is known")
+    return found

@@ -1,0 +1,210 @@
+"""What went wrong on the wire: completions, GIDs, links, and results that say so."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import TYPE_CHECKING
+
+from railweave.model.findings.registry import Found, check
+from railweave.operations.bench.errno_words import NUMBERS
+from railweave.operations.bench.triage.case import once, times
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.operations.bench.nccl_log import FailedCall
+    from railweave.operations.bench.triage.case import Case
+
+NO_MEMORY = NUMBERS["Cannot allocate memory"]
+LOCKED = r"\bibv_(?:reg_(?:dmabuf_)?mr|create_cq|create_qp)\w*"
+"""Calls that lock memory."""
+NO_PATH = {NUMBERS[one] for one in ("Network is unreachable", "No route to host", "Connection timed out")}
+NO_ADDRESS = {NUMBERS[one] for one in ("Invalid argument", "No such device", "Cannot assign requested address")}
+REFUSED = NUMBERS["Connection refused"]
+ENDED = {NUMBERS[one] for one in ("Connection reset by peer", "Broken pipe")}
+
+
+@check(
+    "run-retries-exceeded",
+    "error",
+    applies="run",
+    why="status 12: no packet was acknowledged in all retries. Most often a switch drops packets of the host's MTU, or has no route for the GID",
+    fix="compare the MTU of both NICs and of every switch port and VLAN on the way (`railweave fleet mesh`), then the GIDs and source routes "
+    "(`railweave host check --only rdma`); if both are right and it fails under load, raise NCCL_IB_TIMEOUT",
+)
+def retries(case: Case) -> Iterator[Found]:
+    """Every packet is acknowledged."""
+    for test in case.read.perftests:
+        for one in test.failures:
+            if one.status == 12:
+                mtu = f", MTU {test.mtu_bytes}" if test.mtu_bytes else ""
+                gids = f" from {test.local_gid} to {test.remote_gid}" if test.local_gid and test.remote_gid else ""
+                yield case.found(one.line, f"no answer to all retries{gids}{mtu}", test.device)
+    for key, line, often in once(
+        (f"{one.host}\n{one.device}\n{one.local_gid}\n{one.remote_gid or one.peer}", one.line)
+        for one in (case.log.failed if case.log else ())
+        if one.status == 12
+    ):
+        host, name, local, remote = key.split("\n")
+        way = f" from {local}" * bool(local) + f" to {remote}" * bool(remote)
+        yield case.found(line, f"no answer to all retries{f' of {name}' if name else ''}{way}{times(often)}", host)
+
+
+@check(
+    "run-completion-failed",
+    "error",
+    applies="run",
+    why="the RDMA device gave up an operation: the numbers are those of enum ibv_wc_status (5: flushed after another error, 9: refused by the peer, 10: its memory may not be reached, 13: it was not ready)",
+    fix="the first failure of a run is the cause, status 5 only follows; look at both ends' kernel logs (`railweave host check --only log`)",
+)
+def completions(case: Case) -> Iterator[Found]:
+    """No completion has an error."""
+    for test in case.read.perftests:
+        for one in test.failures:
+            if one.status not in {None, 12}:
+                yield case.found(one.line, f"completion with status {one.status}", test.device)
+    failed = case.log.failed if case.log else ()
+    seen = ((f"{one.host}\n{one.says}", one.line) for one in failed if one.status != 12)
+    for key, line, often in once(seen):
+        host, _, what = key.partition("\n")
+        yield case.found(line, what + times(often), host)
+
+
+@check(
+    "run-call-failed",
+    "error",
+    applies="run",
+    why="the kernel, the RDMA driver or the other end refused what NCCL asked for, and the error number says why",
+    fix="look up the call and its error number; `railweave host check` looks at what calls of NCCL need",
+)
+def calls(case: Case) -> Iterator[Found]:
+    """No call of the kernel, of verbs or of libfabric fails."""
+    seen = [(one, f"{one.host}\n{one.text}") for one in (case.log.calls if case.log else ())]
+    errors = {key: one for one, key in seen}
+    for key, line, often in once((key, one.line) for one, key in seen if not of_memory(one)):
+        host, _, text = key.partition("\n")
+        error = errors[key].error
+        number = "" if error is None or re.search(rf"\b{error}\b", text) else f" (errno {error})"
+        yield case.found(line, f"{text[:200]}{number}{times(often)}", host, fix=_remedy(errors[key]))
+
+
+def of_memory(call: FailedCall) -> bool:
+    """Return whether memory could not be registered, which is a finding of its own (``run-memory-locked``)."""
+    return call.error == NO_MEMORY and re.search(LOCKED, call.text) is not None
+
+
+def _remedy(call: FailedCall) -> str | None:
+    """Return what to do, if the call and its error number say it."""
+    if "ibv_modify_qp" in call.text:
+        if call.error in NO_PATH:
+            return (
+                "the NIC finds no way to the GID of the other end: compare GIDs, addresses and source routes of both servers (`railweave host check "
+                "--only rdma`, `railweave host gids`), and ping one from the other; if NICs of different rails have no path, set NCCL_CROSS_NIC=0"
+            )
+        if call.error in NO_ADDRESS:
+            return (
+                "the GID index is empty on this server or of another type (NCCL_IB_GID_INDEX counts differently on each): choose GIDs by value, "
+                "`railweave host gids` names them and NCCL_IB_ADDR_RANGE picks them"
+            )
+        return None
+    if re.search(r"[Cc]onnect|[Ss]ocket|\brecv\b|\bsend\b", call.text):
+        if call.error in ENDED:
+            return "the other rank ended first: look for its own first failure"
+        if call.error in {REFUSED, *NO_PATH}:
+            return (
+                "ranks must reach each other by TCP on every port: open the firewall between the servers, and set NCCL_SOCKET_IFNAME to an "
+                "interface whose address the other servers reach"
+            )
+    return None
+
+
+@check(
+    "run-wrong-gid",
+    "error",
+    applies="run",
+    why="a GID index means another address on every server: link-local or RoCE v1 GIDs are not routed, and ends of different families never meet",
+    fix="choose GIDs by value: `railweave host gids` names the index of the designed address on each server; NCCL_IB_ADDR_RANGE picks it by prefix",
+)
+def gids(case: Case) -> Iterator[Found]:
+    """Both ends use a routed address of one family, and one of the design's where there is a design."""
+    pairs = [(test.local_gid, test.remote_gid, test.line, test.device) for test in case.read.perftests]
+    if case.log is not None:
+        pairs += [(one.gid, "", one.line, one.host) for one in case.log.queue_pairs]
+        pairs += [(one.local_gid, one.remote_gid, one.line, one.host) for one in case.log.failed]
+    seen = ((f"{where}\n{what}", line) for *pair, line, where in pairs for what in _wrong(case, *map(str, pair)))
+    for key, line, often in once(seen):
+        where, _, what = key.partition("\n")
+        yield case.found(line, what + times(often), where)
+
+
+def _wrong(case: Case, *ends: str) -> Iterator[str]:
+    addresses = [ipaddress.ip_address(one) for one in ends if one]
+    for one in addresses:
+        if one.is_link_local:
+            yield f"the GID {one} is link-local"
+        elif one.is_unspecified:
+            yield f"the GID {one} is empty: that index is not in use"
+        elif case.networks and not any(one in network for network in case.networks):
+            yield f"the GID {one} is in no network of the design's GPU NICs"
+    if len({one.version for one in addresses}) > 1:
+        yield f"the ends are of different families: {addresses[0]} and {addresses[1]}"
+
+
+@check(
+    "run-link-event",
+    "error",
+    applies="run",
+    why="a port went down, came back at another rate, or lost its addresses while the job ran",
+    fix="look at optics and counters of that port (`railweave host check --only link`), and at `railweave check` for its switch",
+)
+def events(case: Case) -> Iterator[Found]:
+    """Nothing happens to a port while a job runs."""
+    said = case.log.events if case.log else ()
+    for key, line, often in once(
+        (f"{one.host}\n{one.text}", one.line) for one in said if "No device found" not in one.text
+    ):
+        host, _, what = key.partition("\n")
+        yield case.found(line, what + times(often), host)
+
+
+@check(
+    "run-wrong-data",
+    "error",
+    applies="run",
+    why="values were wrong after the collective: GPU, NIC or host memory corrupts data, or PCIe reorders what it may not",
+    fix="run on fewer servers until it is gone, and take the server out whose presence brings it back; look at ECC and AER counters there",
+)
+def data(case: Case) -> Iterator[Found]:
+    """Every value is right."""
+    for test in case.read.nccl_tests:
+        for row in test.rows:
+            wrong = sum(one.wrong or 0 for one in (row.out_of_place, row.in_place) if one is not None)
+            if wrong:
+                yield case.found(row.line, f"{wrong:g} values of {row.size_bytes} bytes are wrong")
+        if test.out_of_bounds and not any(
+            (one and one.wrong) for row in test.rows for one in (row.out_of_place, row.in_place)
+        ):
+            yield case.found(test.line, f"{test.out_of_bounds} values are out of bounds")
+
+
+@check(
+    "run-ended-early",
+    "warning",
+    applies="run",
+    why="a run without its end measured nothing that can be compared",
+    fix="the first failure above, or the launcher's own message, says why",
+)
+def ended(case: Case) -> Iterator[Found]:
+    """A run comes to its end, above the bandwidth that was asked for."""
+    for test in case.read.nccl_tests:
+        for line, what in test.failures:
+            yield case.found(line, what)
+        if not test.concluded and not test.failures:
+            yield case.found(test.line, "the test did not come to its end")
+        if test.average_is_enough is False:
+            yield case.found(test.line, "the average bus bandwidth is below what NCCL_TESTS_MIN_BW asks for")
+    for test in case.read.perftests:
+        for one in test.failures:
+            if one.status is None and not one.what.startswith("Failed to complete"):
+                yield case.found(one.line, one.what, test.device)

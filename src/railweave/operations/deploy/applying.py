@@ -1,0 +1,266 @@
+"""Plans applied and ended: from a plan, a journal and a site to a revision."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.errors import Argument, InputError, Option, Problem
+from railweave.operations.deploy import file_change
+from railweave.operations.deploy.device import Device
+from railweave.operations.deploy.filling import given
+from railweave.operations.deploy.gate import Check
+from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.recovery import unfinished
+from railweave.operations.deploy.rollout import Rollout, StoppedError
+from railweave.operations.deploy.traffic import Quiet, still
+from railweave.operations.deploy.upgrading import Patience, Upgrading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+    from typing import Any
+
+    from railweave.live.site.site import Site
+    from railweave.model.network.model import Network
+    from railweave.operations.deploy.draining import WaitFor
+    from railweave.operations.deploy.journal import Journal, Revision
+    from railweave.operations.deploy.plan import Plan
+
+FAULT_LABEL = "railweave-_fault-{number}-{digest}"
+"""How a turn of a campaign is called: as no revision of a network is, whose name begins with a letter."""
+
+
+@dataclass(frozen=True)
+class How:
+    """``confirm_within`` seconds a device waits for its confirmation, ``settle`` seconds the network may take; ``say`` takes lines on what is done.
+
+    ``wait_for`` is run before a wave that has servers. ``quiet`` is when a port carries nothing any more, after a drain. ``patience`` is how
+    long a switch may take to come back with another release; ``shift`` drains switches for that, or brings them back into use.
+    """
+
+    confirm_within: int
+    settle: float
+    say: Callable[[str], None]
+    wait_for: WaitFor | None = None
+    quiet: Quiet | None = None
+    patience: Patience | None = None
+    shift: Callable[[Sequence[str], bool], None] | None = None
+
+
+def check_not_refused(plan: Plan) -> None:
+    """Raise ``InputError`` for a plan that is refused: nobody need be asked for its digest."""
+    if plan.refused:
+        what = f"the plan is refused: {'; '.join(plan.refused[:3])}"
+        raise InputError([Problem(Argument("plan"), what, "mend that, and make another plan")])
+
+
+def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
+    """Raise ``InputError`` for a plan that is refused, or lacks values of its secrets."""
+    check_not_refused(plan)
+    if missing := [name for name in plan.secrets if name not in secrets]:
+        fix = "give --secrets FILE with NAME: value for each"
+        raise InputError([Problem(Argument("plan"), f"values are missing for {', '.join(missing)}", fix)])
+
+
+def apply(
+    rows: Journal,
+    plan: Plan,
+    network: Network,
+    site: Site,
+    how: How,
+    secrets: Mapping[str, str],
+    *,
+    dry_run: bool,
+    part_of: int | None = None,
+) -> Revision:
+    """Carry out a plan; ``part_of``: for an upgrade, which is a revision of its own. Raises ``InputError`` where it does not fit what stands, and ``StoppedError``."""
+    for last in rows.under_way():
+        if last.number != part_of:
+            fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
+            raise InputError([Problem(Argument("plan"), f"revision {last.number} was interrupted", fix)])
+    if plan.upgrade is not None and dry_run:
+        what = "an upgrade cannot be tried without carrying it out"
+        raise InputError([Problem(Option("--dry-run"), what, "the plan says what each switch is told")])
+    if plan.back_to is None and hashlib.sha256(site.network.to_json()).hexdigest() != plan.design:
+        what = "the fabric file has changed since the plan was made"
+        raise InputError([Problem(Argument("plan"), what, "make another plan")])
+    revision = rows.begin(plan, f"railweave-{network.name}-{{number}}-{plan.digest[:6]}")
+    if plan.upgrade is not None:
+        return _upgraded(rows, revision, site, how)
+    rollout = rollout_of(rows, revision, site, how, secrets)
+    _ended(rows, revision.number, rollout.rehearse() if dry_run else _carried_out(rollout, rows, site, how))
+    rows.end(revision.number, "done", "tried only (--dry-run)" if dry_run else "")
+    if not dry_run:
+        if plan.back_to is not None:
+            rows.end(plan.back_to, "rolled back", f"by revision {revision.number}")
+        if site.remember is not None and not _left(Path(plan.fabric), site):
+            site.remember()
+    return rows.revision(revision.number)
+
+
+def resume(rows: Journal, site: Site, how: How, secrets: Mapping[str, str], *, back: bool) -> Revision:
+    """End the newest revision that was interrupted. Raises ``InputError`` where none was, and ``StoppedError``."""
+    newest = next(iter(rows.under_way()), None)
+    if newest is None:
+        fix = "railweave deploy status FABRIC says how things are"
+        raise InputError([Problem(Argument("resume"), "no apply was interrupted", fix)])
+    if newest.label.startswith(FAULT_LABEL.partition("{")[0]):
+        back = True  # what a campaign broke is never broken again, nor kept
+    else:
+        may_be_applied(rows.plan(newest.number), secrets)
+    if rows.plan(newest.number).upgrade is not None:
+        return _upgraded(rows, newest, site, how, finish=back)
+    rollout = rollout_of(rows, newest, site, how, secrets)
+    trial = rollout.plan.trial
+    _ended(rows, newest.number, _resumed(rollout, rows, site, how, again=not (back or trial)))
+    if trial:
+        rows.end(newest.number, "rolled back", f"a trial ({trial}), taken back after an interruption")
+    else:
+        rows.end(newest.number, "stopped" if back else "done", "ended after an interruption" if back else "")
+    return rows.revision(newest.number)
+
+
+def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str, str]) -> dict[str, Device]:
+    """The devices that a revision changes, each with what it ran before as far as that is kept."""
+    return {
+        name: Device(
+            one,
+            given(one, revision.label, secrets, rows.kept(revision.number, name, "before")),
+            site.open_to_change,
+            site.attempts,
+        )
+        for name, one in rows.plan(revision.number).changed.items()
+    }
+
+
+def _upgraded(rows: Journal, revision: Revision, site: Site, how: How, *, finish: bool = False) -> Revision:
+    """Carry out an upgrade, or what is left of it; ``finish``: no more than the batch that was begun."""
+    number = revision.number
+    assert how.shift is not None  # noqa: S101 - whoever applies plans says how a switch is drained
+
+    def say(line: str) -> None:
+        rows.note(number, line)
+        how.say(line)
+
+    work = Upgrading(rows.plan(number), rows, number, site, how.patience or Patience(), how.shift, say, how.wait_for)
+    if not finish:
+        with _ending(rows, number):
+            work.run()
+        rows.end(number, "done")
+        return rows.revision(number)
+    try:
+        work.run(finish=True)
+    except StoppedError as stopped:
+        rows.note(number, str(stopped))
+        rows.end(number, "stopped", str(stopped))
+        raise
+    rows.end(number, "stopped", "ended after an interruption")
+    return rows.revision(number)
+
+
+def rollout_of(rows: Journal, revision: Revision, site: Site, how: How, secrets: Mapping[str, str]) -> Rollout:
+    """What carries out a revision, or takes it back."""
+
+    def say(line: str) -> None:
+        rows.note(revision.number, line)
+        how.say(line)
+
+    return Rollout(
+        rows.plan(revision.number),
+        devices(rows, revision, site, secrets),
+        rows,
+        revision.number,
+        how.confirm_within,
+        site.at_once,
+        Check(site, how.settle),
+        say,
+        how.wait_for,
+    )
+
+
+async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: How) -> None:
+    """The whole of a plan: the fabric file's ``status:`` or the inventory, the waves, and the end of traffic. Raises ``StoppedError``."""
+    change = file_change.change_of(rollout.plan)
+    if change is None:
+        await rollout.run()
+        return
+    await rollout.rehearse()
+    file_change.write(change)
+    try:
+        await rollout.waves()
+    except StoppedError as stopped:
+        _put_back(rollout, rows, back=stopped.back)
+        raise
+    await _quiet(rollout, site, how)
+
+
+async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: How, *, again: bool) -> None:
+    """The rest of a plan that was interrupted. Raises ``StoppedError``."""
+    change = file_change.change_of(rollout.plan)
+    if change is not None and again:
+        file_change.write(change)
+    try:
+        await unfinished(rollout, rows.steps(rollout.revision), again=again)
+    except StoppedError as stopped:
+        _put_back(rollout, rows, back=stopped.back)
+        raise
+    if again:
+        await _quiet(rollout, site, how)
+    else:
+        _put_back(rollout, rows, back=True)
+
+
+def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
+    """The file that a plan changes as it was, where every device is as it was, too."""
+    change = file_change.change_of(rollout.plan)
+    kept = any(one.verb == "confirm" for one in rows.steps(rollout.revision))
+    if change is not None and back and not kept:
+        file_change.put_back(change)
+
+
+async def _quiet(rollout: Rollout, site: Site, how: How) -> None:
+    """Wait until what is drained carries nothing. Raises ``StoppedError`` where it still does: the drain stays in force."""
+    drain = rollout.plan.drain
+    if drain is None or drain.back or not drain.ports:
+        return
+    quiet = how.quiet or Quiet()
+    busy = await still(site, drain.ports, quiet, rollout.say)
+    if busy:
+        why = f"routing has left {', '.join(drain.names)}, and traffic has not: {'; '.join(busy[:5])}"
+        raise StoppedError(
+            f"{why}; the drain stays in force: drain it again to measure again, or `deploy undrain`",
+            len(rollout.plan.waves),
+            back=True,
+        )
+    rollout.say(f"{', '.join(drain.names)}: less than {quiet.below_mbps:g} Mb/s on every port")
+
+
+def _ended(rows: Journal, number: int, work: Coroutine[Any, Any, None]) -> None:
+    """Do the work of a revision."""
+    with _ending(rows, number):
+        asyncio.run(work)
+
+
+@contextmanager
+def _ending(rows: Journal, number: int) -> Generator[None]:
+    """Where a revision went no further, the journal says why, and whether something is left to be ended."""
+    try:
+        yield
+    except StoppedError as stopped:
+        rows.note(number, str(stopped))
+        rows.end(number, "stopped" if stopped.back else "running", str(stopped))
+        raise
+    except InputError as error:
+        rows.end(number, "stopped", str(error))
+        raise
+
+
+def _left(fabric: Path, site: Site) -> bool:
+    """Whether any switch runs something else than its design."""
+    running, silent = site.running(list(site.asked), lambda _: None)
+    found = make_plan(fabric, site.network, running, silent=silent, live=True, configs=site.configs)
+    return bool(found.changed or silent)

@@ -1,0 +1,255 @@
+"""Turns carried out: broken with a timer on each switch that restores it, measured, restored, and looked at.
+
+Each turn that changes configuration is a revision of the journal whose changes are committed and never confirmed. So whatever ends the
+program, the switch's own timer takes its change back, ``deploy status`` tells, and ``deploy resume`` ends it at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from railweave.errors import RailweaveError
+from railweave.live.reach.failure import ReachError
+from railweave.live.site.packets import Seen
+from railweave.operations.deploy import applying
+from railweave.operations.deploy.campaign.measuring import counted_drops
+from railweave.operations.deploy.gate import Check
+from railweave.operations.deploy.rollout import StoppedError
+from railweave.systems import system
+from railweave.systems.transaction import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from railweave.design.fault_targets import FaultTarget
+    from railweave.live.site.packets import Packets
+    from railweave.live.site.site import Site
+    from railweave.operations.deploy.campaign.plan import Planned
+    from railweave.operations.deploy.device import Device
+    from railweave.operations.deploy.journal import Journal, Revision
+    from railweave.systems.outage import Outage
+    from railweave.systems.transaction import Session
+
+BEFORE_S = 1.0
+"""Packets flow for so long before anything is broken."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """``restore_within`` seconds after a turn should be over a switch restores itself; ``settle`` seconds the network may take to be whole again."""
+
+    restore_within: int = 120
+    settle: float = 120
+
+
+@dataclass
+class Result:
+    """What came of a turn. ``back_s`` is until the checks were as before, None where they were not; ``drops`` what switches counted."""
+
+    planned: Planned
+    seen: Seen = field(default_factory=Seen)
+    drops: int | None = None
+    back_s: float | None = None
+    wrong: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Whether all was as before afterwards."""
+        return self.back_s is not None and not self.wrong
+
+    def to_json(self) -> dict[str, Any]:
+        """It as a JSON object."""
+        return {
+            **{key: value for key, value in self.planned.body().items() if key != "changes"},
+            "predicted": vars(self.planned.predicted),
+            "measured": vars(self.seen) | {"drops": self.drops},
+            "back_s": self.back_s,
+            "wrong": list(self.wrong),
+            "note": self.note,
+        }
+
+
+def carried_out(
+    rows: Journal,
+    planned: Planned,
+    site: Site,
+    running: Mapping[str, Mapping[str, str]],
+    sent: Packets,
+    limits: Limits,
+    say: Callable[[str], None],
+) -> Result:
+    """Break, wait, restore, and look. Raises ``StoppedError`` where something could not be restored, and what else interrupts it.
+
+    ``running`` are the texts of every switch by file. An emulation makes the faults that are commands elsewhere, and helps when all is restored.
+    """
+    turn, names = planned.turn, _near(site, planned)
+    revision = rows.begin(planned.plan, applying.FAULT_LABEL.format(number="{number}", digest=planned.plan.digest[:6]))
+    devices = applying.devices(rows, revision, site, {})
+    check = Check(site, limits.settle)
+    texts = {name: running[name] for name in names if name in running}
+    asyncio.run(check.before(names, texts, texts))
+    counted = counted_drops(site)
+    found = Result(planned)
+    undo: list[Callable[[], None]] = []
+    began = False
+    sent.start(BEFORE_S + turn.seconds + limits.settle / 2)
+    try:
+        time.sleep(BEFORE_S)
+        say(f"breaking: {turn.name}")
+        began = True
+        within = int(turn.seconds + limits.restore_within)
+        asyncio.run(_break(rows, revision.number, devices, within))
+        asyncio.run(_shut(site, planned.ports, revision.label, within))
+        for target in turn.commands:
+            if site.emulation is not None:
+                undo.append(site.emulation.broken(target))
+            else:
+                asyncio.run(_command(site, target))
+        time.sleep(turn.seconds)
+    except BaseException as error:
+        rows.note(revision.number, f"interrupted: {type(error).__name__}: {error}")
+        try:
+            why = str(error) or type(error).__name__
+            _restored(rows, revision, devices, site, planned, undo, began=began, why=why)
+        finally:
+            sent.drop()
+        raise
+    say(f"restoring: {turn.name}")
+    _restored(rows, revision, devices, site, planned, undo, began=True, why=f"campaign: {turn.name}")
+    ended = time.monotonic()
+    found.note = site.emulation.released(limits.settle) if site.emulation is not None else ""
+    found.wrong = tuple(_looked(check, names, texts))
+    found.back_s = None if found.wrong else time.monotonic() - ended
+    found.seen = sent.stop()
+    after = counted_drops(site)
+    found.drops = None if counted is None or after is None else max(after - counted, 0)
+    return found
+
+
+def _near(site: Site, planned: Planned) -> list[str]:
+    """The switches of a turn, and those cabled to them."""
+    found = dict.fromkeys(planned.touched)
+    for name in planned.touched:
+        found |= dict.fromkeys(end for one in site.network.cables_of(name) for end in (one.a.device, one.b.device))
+    return [one for one in found if one in site.asked and one not in site.network.absent]
+
+
+def _looked(check: Check, names: list[str], texts: Mapping[str, Mapping[str, str]]) -> list[str]:
+    return asyncio.run(check.after(names, texts, texts))
+
+
+async def _break(rows: Journal, number: int, devices: Mapping[str, Device], within: int) -> None:
+    """Every switch tries its change first; then all commit it, with the timer."""
+
+    async def tried(name: str, device: Device) -> Device:
+        running = await device.running()
+        rows.keep(number, name, "before", running)
+        ready = device.from_now(running)
+        await ready.rehearse()
+        return ready
+
+    async def committed(name: str, device: Device) -> None:
+        with rows.step(number, 1, name, "commit"):
+            await device.commit(within)
+
+    ready = await asyncio.gather(*(tried(name, one) for name, one in devices.items()))
+    await asyncio.gather(*(committed(name, one) for name, one in zip(devices, ready, strict=True)))
+
+
+async def _shut(site: Site, ports: Mapping[str, tuple[str, ...]], label: str, within: int) -> None:
+    """Shut ports by the system's command, with a timer on each device."""
+
+    async def one(name: str, own: tuple[str, ...]) -> None:
+        outage, session = await _outage(site, name)
+        try:
+            await outage.shut(session, label, own, within)
+        finally:
+            await session.close()
+
+    await asyncio.gather(*(one(name, own) for name, own in ports.items()))
+
+
+async def _opened(site: Site, ports: Mapping[str, tuple[str, ...]], label: str) -> list[str]:
+    """Open them again; those that could not be, with the reason."""
+
+    async def one(name: str) -> str:
+        try:
+            outage, session = await _outage(site, name)
+            try:
+                await outage.open(session, label)
+            finally:
+                await session.close()
+        except RailweaveError as error:
+            return f"{name}: {error}"
+        return ""
+
+    return [one for one in await asyncio.gather(*map(one, ports)) if one]
+
+
+async def _outage(site: Site, device: str) -> tuple[Outage, Session]:
+    """The commands of a device's system, and a session that may change it."""
+    nos = system(site.configs[device].nos)
+    outage, transaction = nos.outage, nos.transaction
+    assert outage is not None  # noqa: S101 - refused before
+    assert transaction is not None  # noqa: S101
+    return outage, await site.open_to_change(device, transaction.PROTOCOL)
+
+
+async def _command(site: Site, target: FaultTarget) -> None:
+    """A restart of a device, or the end of a process on it."""
+    outage, session = await _outage(site, target.fault.device or "")
+    try:
+        if target.fault.kind == "daemon-kill":
+            await outage.end(session, target.fault.daemon or "")
+        else:
+            await outage.reboot(session)
+    except ReachError:
+        if target.fault.kind == "daemon-kill":
+            raise  # a device that restarts may well not answer
+    finally:
+        await session.close()
+
+
+def _restored(
+    rows: Journal,
+    revision: Revision,
+    devices: Mapping[str, Device],
+    site: Site,
+    planned: Planned,
+    undo: list[Callable[[], None]],
+    *,
+    began: bool,
+    why: str,
+) -> None:
+    """Bring everything back, and say so in the journal. Raises ``StoppedError`` where a switch has to do it by itself."""
+    for one in undo:
+        one()
+    number = revision.number
+    failed = asyncio.run(_back(rows, number, devices)) if began else []
+    failed += asyncio.run(_opened(site, planned.ports, revision.label)) if began else []
+    if failed:
+        text = f"not restored: {'; '.join(failed)}; each switch does so itself when its timer ends, and `deploy resume` at once"
+        rows.end(number, "running", text)
+        raise StoppedError(text, 1, back=False)
+    rows.end(number, "stopped", why)
+
+
+async def _back(rows: Journal, number: int, devices: Mapping[str, Device]) -> list[str]:
+    """Restore each switch, whatever became of its change; those that could not be, with the reason."""
+
+    async def one(name: str, device: Device) -> str:
+        before = rows.kept(number, name, "before")
+        if not before:
+            return ""  # it was not begun
+        try:
+            with rows.step(number, 1, name, "revert"):
+                await device.from_now(before).go_back()
+        except (ReachError, RefusedError, RailweaveError) as error:
+            return f"{name}: {error}"
+        return ""
+
+    return [one for one in await asyncio.gather(*(one(name, device) for name, device in devices.items())) if one]

@@ -1,0 +1,146 @@
+"""What is measured while something is broken: packets between servers, and what switches count as dropped."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import threading
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from railweave.live.collect.collect import captured
+from railweave.live.fleet import rdma
+from railweave.live.fleet.meshed import rdma_programs
+from railweave.live.fleet.probes import plan, probe_file
+from railweave.live.fleet.running import Task, probe
+from railweave.live.site.packets import Seen
+from railweave.model.state.capture import read_capture
+from railweave.systems.reading import read_states
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from railweave.live.fleet.rdma import Pair, Said
+    from railweave.live.site.packets import Packets
+    from railweave.live.site.site import Site
+
+INTERVAL_MS = 10
+"""Between two writes on a path: what times are known to."""
+
+
+class NoPackets:
+    """Nothing is sent, for a reason."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def start(self, seconds: float) -> None:
+        """Nothing."""
+        del seconds
+
+    def stop(self) -> Seen:
+        """The reason."""
+        return Seen(why=self._why)
+
+    def drop(self) -> None:
+        """Nothing."""
+
+
+class RdmaPings:
+    """Writes by ``railweave-rdma-ping`` between servers, on every path color, by SSH."""
+
+    def __init__(self, site: Site, able: Mapping[str, str], pairs: list[Pair]) -> None:
+        self._site, self._able, self._pairs = site, able, pairs
+        self._said: list[Said] = []
+        self._thread: threading.Thread | None = None
+
+    def start(self, seconds: float) -> None:
+        """Send from now on, from a thread of its own."""
+        count = math.ceil(seconds * 1000 / INTERVAL_MS)
+
+        def work() -> None:
+            self._said = rdma.ping(
+                self._pairs,
+                self._site.servers,
+                self._able,
+                at_once=len(self._pairs),
+                done=lambda _: None,
+                count=count,
+                interval_ms=INTERVAL_MS,
+            )
+
+        self._said = []
+        self._thread = threading.Thread(target=work, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> Seen:
+        """Wait for the last, and sum up."""
+        if self._thread is not None:
+            self._thread.join()
+        return summed(self._said)
+
+    def drop(self) -> None:
+        """The thread ends with the program, and its logins with it."""
+
+
+def summed(said: Collection[Said]) -> Seen:
+    """What the program printed on each server."""
+    sent = lost = worst = 0
+    wrong: list[str] = []
+    for one in said:
+        try:
+            rows = json.loads(one.text)
+            for row in rows:
+                sent, lost = sent + int(row["sent"]), lost + int(row["lost"])
+                worst = max(worst, int(row["lost"]))
+                wrong += [f"a path of {one.pair.server} is dead: {row['reason']}"] if row["dead"] else []
+        except (ValueError, KeyError, TypeError):
+            wrong.append(f"{one.pair.server} to {one.pair.peer}: {one.error or 'it did not print what it does'}")
+    if not sent:
+        return Seen(why=wrong[0] if wrong else "no server sent anything")
+    found = Seen(sent, lost, worst * INTERVAL_MS / 1000)
+    return replace(found, why=f"{found.line()}; {wrong[0]}") if wrong else found
+
+
+def packets(site: Site) -> Packets:
+    """The packets of a lab; or pings between the servers that are reached and have the program, or the reason for none."""
+    if site.emulation is not None:
+        return site.emulation
+    if not site.servers:
+        return NoPackets("no server is reached")
+    probes = plan(site.network, list(site.servers))
+    by_server = {name: [one for one in probes if one.server == name] for name in site.servers}
+    tasks = [Task(site.servers[name], probe_file(given)) for name, given in by_server.items() if given]
+    replies = probe(tasks, sudo=False, at_once=site.at_once, done=lambda _: None)
+    able = rdma_programs(replies)
+    pairs = rdma.pairs(probes, able)
+    if not pairs:
+        why = next((one.error for one in replies if one.error), "no railweave-rdma-ping on two servers")
+        return NoPackets(why)
+    return RdmaPings(site, able, pairs)
+
+
+async def drops(site: Site) -> int | None:
+    """Packets that switches have counted as dropped or wrong so far, over all ports; None where none says so."""
+    asked = [one.of_state() for name, one in site.asked.items() if name not in site.network.absent]
+    with TemporaryDirectory() as place:
+        folder = Path(place) / "capture"
+        outcomes = await captured(asked, folder, {}, at_once=site.at_once, attempts=1, open_by=site.ask_by)
+        systems = {one.device: site.asked[one.device].system for one in outcomes if one.answered}
+        states = read_states(read_capture(folder), systems) if systems else {}
+    counts = [
+        count
+        for state in states.values()
+        for port in (state.interfaces or {}).values()
+        for count in (port.errors.in_discards, port.errors.out_discards, port.errors.in_errors)
+        if count is not None
+    ]
+    return sum(counts) if counts else None
+
+
+def counted_drops(site: Site) -> int | None:
+    """The same, from outside of a loop."""
+    return asyncio.run(drops(site))

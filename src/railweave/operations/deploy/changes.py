@@ -1,0 +1,240 @@
+"""What will change on one device: from what it runs to what is wanted, without what is its own."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from railweave.analysis.checks.causes import is_by_itself, statement
+from railweave.analysis.checks.differ_rules import EXTRA
+from railweave.errors import RenderError
+from railweave.live.fleet.host_tree import TABLES
+from railweave.model.catalog import catalog
+from railweave.model.config.apply import apply
+from railweave.model.config.compare import Change, compare
+from railweave.model.config.gate import hidden
+from railweave.model.config.tree import ports_of
+from railweave.model.device.fields import differences
+from railweave.operations.deploy.kinds import SERVER, tree
+from railweave.systems import system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from railweave.analysis.checks.devices import Stands
+    from railweave.model.config.tree import Command, ConfigTree, Disruption, Node, Step
+    from railweave.model.device.model import DeviceConfig
+    from railweave.systems.protocol import Reader
+
+
+@dataclass(frozen=True)
+class Disruptive:
+    """Something that a change disrupts: ``what`` goes, for ``why``; ``statement`` does it, by ``source``. ``ports``: no more than those is disrupted."""
+
+    statement: str
+    what: str
+    why: str
+    source: str
+    ports: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeviceChange:
+    """What is done to one device. Dictionaries are by file.
+
+    ``before`` are digests of what it runs, ``commands`` make the change, ``target`` is its whole configuration afterwards, ``after`` the digests
+    of that. ``as_designed``: afterwards it runs its design and nothing else. Of ``shown``
+    each is a statement that goes (``-``), comes (``+``) or changes (``~``). ``kept`` are statements of its own that stay; ``refused``
+    says why the device would not take the change, or why nothing here makes it.
+    """
+
+    device: str
+    system: str
+    before: Mapping[str, str] = field(default_factory=dict[str, str])
+    commands: Mapping[str, tuple[Command, ...]] = field(default_factory=dict[str, "tuple[Command, ...]"])
+    target: Mapping[str, str] = field(default_factory=dict[str, str])
+    after: Mapping[str, str] = field(default_factory=dict[str, str])
+    as_designed: bool = False
+    shown: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    disrupts: tuple[Disruptive, ...] = ()
+    refused: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return any(self.commands.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """Its form in a plan's file."""
+        return {
+            "system": self.system,
+            "before": dict(self.before),
+            "commands": {file: list(lines) for file, lines in self.commands.items()},
+            "target": dict(self.target),
+            "after": dict(self.after),
+            "as_designed": self.as_designed,
+            "shown": list(self.shown),
+            "kept": list(self.kept),
+            "disrupts": [vars(one) for one in self.disrupts],
+            "refused": list(self.refused),
+        }
+
+    @classmethod
+    def of_json(cls, device: str, found: Mapping[str, Any]) -> DeviceChange:
+        """The other way. Raises ``KeyError`` and ``TypeError`` for what is none."""
+        return cls(
+            device,
+            found["system"],
+            dict(found["before"]),
+            {file: tuple(lines) for file, lines in found["commands"].items()},
+            dict(found["target"]),
+            dict(found["after"]),
+            bool(found["as_designed"]),
+            tuple(found["shown"]),
+            tuple(found["kept"]),
+            tuple(Disruptive(**one | {"ports": tuple(one["ports"])}) for one in found["disrupts"]),
+            tuple(found["refused"]),
+        )
+
+
+def change(
+    device: str, nos: str, running: Mapping[str, str], wanted: Mapping[str, str], own: Callable[[], Stands] | None
+) -> DeviceChange:
+    """What turns the running texts of a device into those wanted, by file.
+
+    ``own`` says which statements are the device's own, and is asked where any would go, for it takes long; without it nothing is kept.
+    Raises ``SpecError`` for a text that cannot be read.
+    """
+    reader, transaction = system(nos).reader, system(nos).transaction
+    if reader is None or transaction is None:
+        return DeviceChange(device, nos, refused=(system(nos).by_hand(device),))
+    files = [file for file in wanted if file in running]
+    refused = [f"the device did not say its {file}" for file in wanted if file not in running]
+    before, after, target = dict[str, str](), dict[str, str](), dict[str, str]()
+    commands = dict[str, tuple["Command", ...]]()
+    shown, kept, disrupts = list[str](), list[str](), list[Disruptive]()
+    for file in files:
+        old, new = tree(nos, device, file, running[file]), tree(nos, device, file, wanted[file])
+        change, stay = _without_own(nos, running, file, old, compare(old, new), own)
+        before[file] = digest(old.nodes)
+        kept += stay
+        if not change:
+            continue
+        commands[file] = tuple(change.commands)
+        nodes = apply(old.nodes, change.steps)
+        target[file], after[file] = reader.printed(file, nodes), digest(nodes)
+        shown += statements(change)
+        disrupts += [_disruptive(step, row) for step, row in change.disrupts]
+        if change.refused and file in transaction.WHOLE:
+            commands[file] = (transaction.WHOLE[file],)
+        else:
+            refused += [f"{hidden(one.step.path)}: {one.why}; {one.instead}" for one in change.refused]
+    return DeviceChange(
+        device,
+        nos,
+        before,
+        commands,
+        target,
+        after,
+        as_designed=own is not None and not kept,
+        shown=tuple(shown),
+        kept=tuple(kept),
+        disrupts=tuple(dict.fromkeys(disrupts)),
+        refused=tuple(refused),
+    )
+
+
+def server_change(server: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> DeviceChange:
+    """What turns a server into what its ``host.json`` says. Raises ``SpecError`` for a text that cannot be read."""
+    before, after, target = dict[str, str](), dict[str, str](), dict[str, str]()
+    commands = dict[str, tuple["Command", ...]]()
+    shown, disrupts = list[str](), list[Disruptive]()
+    for file, text in wanted.items():
+        old, new = (tree(SERVER, server, file, one) for one in (running[file], text))
+        change = compare(old, new)
+        before[file] = digest(old.nodes)
+        if change:
+            commands[file], target[file], after[file] = tuple(change.commands), text, digest(new.nodes)
+            shown += statements(change)
+            disrupts += [_disruptive(step, row) for step, row in change.disrupts]
+    return DeviceChange(
+        server, SERVER, before, commands, target, after, shown=tuple(shown), disrupts=tuple(dict.fromkeys(disrupts))
+    )
+
+
+def _disruptive(step: Step, row: Disruption) -> Disruptive:
+    return Disruptive(hidden(step.path), row.what, row.why, row.source, ports_of(row, step))
+
+
+def _without_own(
+    nos: str,
+    running: Mapping[str, str],
+    file: str,
+    old: ConfigTree,
+    change: Change,
+    own: Callable[[], Stands] | None,
+) -> tuple[Change, list[str]]:
+    """A change without the removal of statements of the device's own, and those: they mean nothing for what is designed, here or there.
+
+    They are statements that the operator added, and those that the system writes by itself.
+    """
+    reader, by_itself = system(nos).reader, catalog().systems[nos].reads.by_itself
+    gone = [one for one in change.steps if one.kind == "remove"]
+    extra = {cause.found for cause, finding in own().causes if finding.id == EXTRA.id} if own and gone else set[str]()
+    candidates = [one for one in gone if own and (statement(one, one.node) in extra or is_by_itself(one, by_itself))]
+    if not candidates or reader is None:
+        return change, []
+    base = reader.read(running).config
+    by_themselves = [one for one in candidates if is_by_itself(one, by_itself)]
+    together = by_themselves if _means_nothing(reader, running, file, old, by_themselves, base) else []
+    stay = [one for one in candidates if one in together or _means_nothing(reader, running, file, old, [one], base)]
+    steps = tuple(one for one in change.steps if one not in stay)
+    return Change(change.tree, steps, (), change.not_compared, change.before), [
+        statement(one, one.node) for one in stay
+    ]
+
+
+def _means_nothing(
+    reader: Reader, running: Mapping[str, str], file: str, old: ConfigTree, steps: Sequence[Step], base: DeviceConfig
+) -> bool:
+    text = reader.printed(file, apply(old.nodes, steps))
+    try:
+        return not any(differences(base, reader.read({**running, file: text}).config))
+    except RenderError:
+        return False
+
+
+def loses_only(change: DeviceChange) -> bool:
+    """Whether a server loses routes or rules, and gets none."""
+    kinds = {(line[0], line[2:].partition(" ")[0]) for line in change.shown}
+    return bool(kinds & {("-", one) for one in TABLES}) and not kinds & {(sign, one) for sign in "+~" for one in TABLES}
+
+
+def digest(nodes: Sequence[Node]) -> str:
+    """A digest of what stands in a tree: the same for the same statements, wherever those stand whose place does not count."""
+    rows = [
+        (one.ordered, one.name, one.values, None if one.children is None else digest(one.children)) for one in nodes
+    ]
+    said = [repr(row) for row in rows]
+    free = sorted(text for text, row in zip(said, rows, strict=True) if not row[0])
+    ordered = [text for text, row in zip(said, rows, strict=True) if row[0]]
+    return hashlib.sha256("\n".join([*free, *ordered]).encode()).hexdigest()
+
+
+def statements(change: Change) -> list[str]:
+    """What a change does, as lines: statements that go (``-``), come (``+``) or change (``~``), without the values of secrets."""
+    gone = {(one.above, one.node.name): one for one in change.steps if one.kind == "remove"}
+    come = {(one.above, one.node.name) for one in change.steps if one.kind == "add"}
+    lines: list[str] = []
+    for one in change.steps:
+        at = (one.above, one.node.name)
+        if one.kind == "remove" and at not in come:
+            lines.append(f"- {statement(one, one.node)}")
+        elif one.kind == "add":
+            lines.append(f"{'~' if at in gone else '+'} {statement(one, one.node)}")
+        elif one.kind == "replace":
+            old = " ".join(one.old.values) if one.old else ""
+            lines.append(f"~ {statement(one, one.node)} (was {hidden(old)})")
+        elif one.kind == "move":
+            lines.append(f"~ {statement(one, one.node)} (moves before {' '.join(one.before)})")
+    return lines

@@ -1,0 +1,153 @@
+"""One device of a plan while it is changed: its session, opened anew where it was lost, and what it turns out to run."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from railweave.live.reach.failure import ReachError
+from railweave.model.config.compare import compare
+from railweave.operations.deploy import kinds
+from railweave.operations.deploy.changes import digest
+from railweave.systems.transaction import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from railweave.model.config.tree import ConfigTree
+    from railweave.operations.deploy.changes import DeviceChange
+    from railweave.systems.transaction import Given, Pending, Session, Spoken, Transaction
+
+    Open = Callable[[str, Spoken], Awaitable[Session]]
+    """Opens a session with a device by a protocol."""
+
+
+T = TypeVar("T")
+
+
+@dataclass
+class Device:
+    """``change`` is what the plan does to it, ``given`` the same with the values of secrets and its present configuration."""
+
+    change: DeviceChange
+    given: Given
+    open_by: Open
+    attempts: int = 3
+    untouched: bool = False
+    """It refused the change as a whole, so that there is nothing to bring back."""
+
+    @property
+    def transaction(self) -> Transaction:
+        """How its system is changed. A plan has no device without."""
+        found = kinds.transaction(self.change.system)
+        assert found is not None  # noqa: S101 - a plan with such a device is refused, and never comes here
+        return found
+
+    async def _with(self, work: Callable[[Session], Awaitable[T]], *, attempts: int) -> T:
+        """Do something in a session of its own. What could not be reached is tried again; what was refused is not."""
+        for attempt in range(1, attempts + 1):
+            try:
+                session = await self.open_by(self.change.device, self.transaction.PROTOCOL)
+                try:
+                    return await work(session)
+                finally:
+                    await session.close()
+            except ReachError as error:
+                if not error.again or attempt == attempts:
+                    raise
+                await asyncio.sleep(min(2 ** (attempt - 1), 10))
+        raise AssertionError
+
+    async def running(self) -> dict[str, str]:
+        """What it runs now, of the files that the plan is about."""
+        texts = await self._with(self.transaction.running, attempts=self.attempts)
+        return {file: texts[file] for file in self.change.before if file in texts}
+
+    async def pending(self) -> Pending | None:
+        """What waits to be confirmed there."""
+        return await self._with(self.transaction.pending, attempts=self.attempts)
+
+    async def rehearse(self) -> str:
+        """Try the change without putting it in force."""
+        return await self._with(lambda session: self.transaction.rehearse(session, self.given), attempts=self.attempts)
+
+    async def commit(self, seconds: int) -> None:
+        """Put it in force. Never tried again: whoever lost the session asks what became of it."""
+        try:
+            await self._with(lambda session: self.transaction.commit(session, self.given, seconds), attempts=1)
+        except RefusedError:
+            self.untouched = self.transaction.ATOMIC
+            raise
+
+    async def confirm(self) -> None:
+        """Keep it."""
+        label = self.given.label
+
+        async def work(session: Session) -> None:
+            waiting = await self.transaction.pending(session)
+            kept = waiting is None and self.same(await self.transaction.running(session), self.given.target)
+            if not kept:  # otherwise an earlier attempt was done, and its answer lost
+                await self.transaction.confirm(session, label)
+            await self.transaction.clear(session, label)
+
+        await self._with(work, attempts=self.attempts)
+
+    async def go_back(self) -> None:
+        """Bring back what was before, however far the change has come, and nothing that somebody else did meanwhile.
+
+        Raises ``ReachError`` where the device is not reached, ``RefusedError`` where it runs what is not of this change.
+        """
+        if self.untouched:
+            return
+
+        async def work(session: Session) -> None:
+            changed_by, label = self.transaction, self.given.label
+            waiting = await changed_by.pending(session)
+            if waiting is not None and waiting.label != label:
+                raise RefusedError("a change of somebody else waits there to be confirmed: nothing was done")
+            if waiting is not None:
+                await changed_by.revert(session, label)
+            running = await changed_by.running(session)
+            if not self.as_before(running):
+                if changed_by.ATOMIC and not self.same(running, self.given.target):
+                    raise RefusedError("it runs neither what it ran before nor the change: somebody else was there")
+                await changed_by.restore(session, self.given)
+            await changed_by.clear(session, label)
+
+        await self._with(work, attempts=self.attempts)
+
+    def as_before(self, texts: Mapping[str, str]) -> bool:
+        """Whether texts are what it ran before; where that was not kept yet, what the plan was made from."""
+        return self.same(texts, self.given.before) if self.given.before else not self.moved(texts)
+
+    def moved(self, texts: Mapping[str, str]) -> bool:
+        """Whether texts are not those that the plan was made from."""
+        return any(self._digest(file, texts.get(file, "")) != digest for file, digest in self.change.before.items())
+
+    def same(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+        """Whether texts say what others say, of the files that change; secrets that a device hashes are not compared."""
+        return not self.missing(texts, wanted)
+
+    def missing(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
+        """The statements that texts have otherwise than others."""
+        found: list[str] = []
+        for file in self.change.commands:
+            text = texts.get(file, "")
+            if text == wanted[file]:
+                continue
+            now = self._tree(file, text)
+            if wanted is self.given.target and digest(now.nodes) == self.change.after[file]:
+                continue  # without reading the other
+            found += [step.path for step in compare(now, self._tree(file, wanted[file])).steps]
+        return found
+
+    def _digest(self, file: str, text: str) -> str:
+        return digest(self._tree(file, text).nodes)
+
+    def _tree(self, file: str, text: str) -> ConfigTree:
+        return kinds.tree(self.change.system, self.change.device, file, text)
+
+    def from_now(self, before: Mapping[str, str]) -> Device:
+        """The same, with what it runs now as the way back."""
+        return replace(self, given=replace(self.given, before=dict(before)))

@@ -1,0 +1,137 @@
+"""The check between a change and its confirmation: are the devices of a wave, and those beside them, as the running configurations have it?
+
+What must hold follows from what each device runs at that moment, not from the end of the plan: half of a network may be changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from railweave.analysis.drift.running import running_configs
+from railweave.live.check.check import check
+from railweave.live.collect.collect import captured
+from railweave.model.state.capture import read_capture
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from railweave.live.site.site import Site
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings import Finding
+    from railweave.model.state.capture import Capture
+
+    Texts = Mapping[str, Mapping[str, str]]
+
+AGAIN_S = 1.0
+"""How long it waits before it looks again."""
+
+
+@dataclass
+class Check:
+    """Looks at a network around each wave. ``settle_s``: seconds that the network may take to be as it must be."""
+
+    site: Site
+    settle_s: float
+    _read: dict[object, DeviceConfig] = field(default_factory=dict[object, "DeviceConfig"], init=False)
+    _last: dict[str, list[str]] = field(default_factory=dict[str, "list[str]"], init=False)
+    """What was wrong with each device when it was last looked at."""
+
+    async def before(self, devices: Sequence[str], now: Texts, then: Texts) -> None:
+        """Remember what is wrong already with devices that will be changed and those that the change touches; see ``Gate``."""
+        near = self._near(devices, self._configs_of(now), self._configs_of(then))
+        await self._look([name for name in near if name not in self._last], self._configs_of(now))
+
+    async def after(self, devices: Sequence[str], now: Texts, then: Texts) -> list[str]:
+        """What is wrong that was not before, when the network has had its time; empty where all is well."""
+        configs = self._configs_of(then)
+        near = self._near(devices, self._configs_of(now), configs)
+        known = {one for name in near for one in self._last.get(name, ())}
+        end = monotonic() + self.settle_s
+        while True:
+            await self._look(near, configs)
+            wrong = [one for name in near for one in self._last[name] if one not in known]
+            if not wrong or monotonic() >= end:
+                return wrong
+            await asyncio.sleep(AGAIN_S)
+
+    def _configs_of(self, texts: Texts) -> dict[str, DeviceConfig]:
+        """What switches run, where those that were asked run ``texts``. Each text is read once."""
+        wanted = {name: (name, *sorted(one.items())) for name, one in texts.items() if name in self.site.configs}
+        if new := {name: dict(texts[name]) for name, key in wanted.items() if key not in self._read}:
+            read = running_configs(self.site.network, new, self.site.configs)
+            self._read |= {wanted[name]: read[name] for name in new}
+        return self.site.configs | {name: self._read[key] for name, key in wanted.items()}
+
+    def _near(
+        self, devices: Sequence[str], now: Mapping[str, DeviceConfig], then: Mapping[str, DeviceConfig]
+    ) -> list[str]:
+        """Devices and those cabled to them; switches alone where nothing but their own management changes."""
+        found = dict.fromkeys(devices)
+        for device in devices:
+            if device in now and replace(now[device], management=then[device].management) == then[device]:
+                continue
+            for cable in self.site.network.cables_of(device):
+                found |= dict.fromkeys((cable.a.device, cable.b.device))
+        return [name for name in found if name in self.site.asked and name not in self.site.network.absent]
+
+    async def _look(self, names: Sequence[str], configs: Mapping[str, DeviceConfig]) -> None:
+        """Ask devices, and remember what is wrong with each."""
+        if not names:
+            return
+        with TemporaryDirectory() as place:
+            folder = Path(place) / "capture"
+            site = self.site
+            questions = [site.asked[name].of_state() for name in names]
+            outcomes = await captured(questions, folder, {}, at_once=site.at_once, attempts=1, open_by=site.ask_by)
+            silent = {one.device: f"{one.device}: {one.error}" for one in outcomes if not one.answered}
+            answered = [name for name in names if name not in silent]
+            found = self._wrong(read_capture(folder), configs, answered) if answered else ()
+        self._last |= {name: [silent[name]] if name in silent else [] for name in names}
+        for one in found:
+            if one.severity == "error":
+                for name in answered:
+                    if re.match(rf"{re.escape(name)}\b", one.where):
+                        self._last[name].append(f"{one.where}: {one.what}")
+
+    def _wrong(
+        self, capture: Capture, configs: Mapping[str, DeviceConfig], devices: Collection[str]
+    ) -> Sequence[Finding]:
+        """What is wrong with devices of a capture if switches run ``configs``."""
+        return check(
+            self.site.network,
+            capture,
+            configs=two_sided(configs),
+            devices=devices,
+            seen=self.site.seen,
+            host_seen=self.site.host_seen,
+            progress=lambda _: None,
+        ).findings
+
+
+def two_sided(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:
+    """Configurations without the sessions of which the other end has no half yet: they cannot be up before it is changed, too."""
+    ends = Counter(
+        one.link for config in configs.values() if config.bgp for group in config.bgp.groups for one in group.sessions
+    )
+    peers = {
+        name: {one.peer for one in config.overlay.neighbors} if config.overlay else set[str]()
+        for name, config in configs.items()
+    }
+    found: dict[str, DeviceConfig] = {}
+    for name, config in configs.items():
+        bgp, overlay = config.bgp, config.overlay
+        if bgp is not None:
+            groups = [replace(one, sessions=tuple(s for s in one.sessions if ends[s.link] > 1)) for one in bgp.groups]
+            bgp = replace(bgp, groups=tuple(one for one in groups if one.sessions))
+        if overlay is not None:
+            both = tuple(one for one in overlay.neighbors if name in peers.get(one.peer, ()))
+            overlay = replace(overlay, neighbors=both)
+        found[name] = replace(config, bgp=bgp, overlay=overlay)
+    return found

@@ -1,0 +1,340 @@
+"""The journal of a network's changes: ``NAME.state/`` beside the fabric file, private, with a row before and after every step.
+
+A row is on the disk before its step begins, so that after a kill or a loss of power it is known what may have been done. ``journal.db`` is
+SQLite (write-ahead log, ``synchronous=FULL``); texts of devices are files below ``revisions/NUMBER/``. Nothing of it is ever exported.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import getpass
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import time
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Literal
+
+from railweave.errors import FileLine, OutputError, Problem, SpecError
+from railweave.operations.deploy.plan import Plan, plan_of
+from railweave.writing import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping
+
+
+Verb = Literal["rehearse", "commit", "confirm", "revert", "restore", "drain", "install", "restart", "return", "undrain"]
+"""What is done to a device; the last five in an upgrade."""
+State = Literal["running", "done", "stopped", "rolled back"]
+"""Of a revision: at work or interrupted; every wave confirmed; stopped by a failure, its last wave taken back; brought back later."""
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS revisions (
+    number INTEGER PRIMARY KEY, label TEXT NOT NULL, plan TEXT NOT NULL, digest TEXT NOT NULL, who TEXT NOT NULL,
+    began REAL NOT NULL, ended REAL, state TEXT NOT NULL, why TEXT NOT NULL DEFAULT '', back_to INTEGER);
+CREATE TABLE IF NOT EXISTS steps (
+    number INTEGER PRIMARY KEY, revision INTEGER NOT NULL REFERENCES revisions, wave INTEGER NOT NULL, device TEXT NOT NULL,
+    verb TEXT NOT NULL, began REAL NOT NULL, ended REAL, failed TEXT);
+CREATE TABLE IF NOT EXISTS lines (
+    number INTEGER PRIMARY KEY, revision INTEGER NOT NULL REFERENCES revisions, at REAL NOT NULL, line TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True)
+class Revision:
+    """One apply. ``who`` is user, host and process; times are seconds since 1970; ``why`` says what stopped it."""
+
+    number: int
+    label: str
+    digest: str
+    who: str
+    began: float
+    ended: float | None
+    state: State
+    why: str
+    back_to: int | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One verb on one device. ``ended`` is None where it was interrupted, ``failed`` what the device said where it failed."""
+
+    wave: int
+    device: str
+    verb: Verb
+    began: float
+    ended: float | None
+    failed: str | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a revision's log for people; ``at`` is in seconds since 1970."""
+
+    at: float
+    line: str
+
+
+class Journal:
+    """Open it with ``opened``. Every method writes to the disk before it returns."""
+
+    def __init__(self, folder: Path, database: sqlite3.Connection) -> None:
+        self.folder = folder
+        self._database = database
+
+    def begin(self, plan: Plan, label: str) -> Revision:
+        """A new revision, with its plan."""
+        with self._database as rows:
+            number = int(rows.execute("SELECT coalesce(max(number), 0) + 1 FROM revisions").fetchone()[0])
+            full = label.format(number=number)
+            rows.execute(
+                "INSERT INTO revisions (number, label, plan, digest, who, began, state, back_to) VALUES (?,?,?,?,?,?,?,?)",
+                (
+                    number,
+                    full,
+                    json.dumps(plan.to_json()),
+                    plan.digest,
+                    _myself(),
+                    time.time(),
+                    "running",
+                    plan.back_to,
+                ),
+            )
+        return self.revision(number)
+
+    def end(self, number: int, state: State, why: str = "") -> None:
+        """A revision is over; or, ``running``, it was left in the middle, for a reason."""
+        ended = None if state == "running" else time.time()
+        with self._database as rows:
+            rows.execute(
+                "UPDATE revisions SET state = ?, why = ?, ended = ? WHERE number = ?", (state, why, ended, number)
+            )
+
+    @contextmanager
+    def step(self, revision: int, wave: int, device: str, verb: Verb) -> Generator[None]:
+        """A step: a row before it begins, its end after it. What it raises is written down, and raised."""
+        with self._database as rows:
+            made = rows.execute(
+                "INSERT INTO steps (revision, wave, device, verb, began) VALUES (?,?,?,?,?)",
+                (revision, wave, device, verb, time.time()),
+            ).lastrowid
+        try:
+            yield
+        except Exception as error:
+            self._ended(made, str(error))
+            raise
+        self._ended(made, None)
+
+    def _ended(self, number: int | None, failed: str | None) -> None:
+        with self._database as rows:
+            rows.execute("UPDATE steps SET ended = ?, failed = ? WHERE number = ?", (time.time(), failed, number))
+
+    def revisions(self) -> list[Revision]:
+        """All of them, the newest first."""
+        rows = self._database.execute(
+            "SELECT number, label, digest, who, began, ended, state, why, back_to FROM revisions ORDER BY number DESC"
+        )
+        return [Revision(*row) for row in rows]
+
+    def revision(self, number: int) -> Revision:
+        """One of them. Raises ``SpecError`` where there is none of that number."""
+        for one in self.revisions():
+            if one.number == number:
+                return one
+        what = f"there is no revision {number}"
+        raise SpecError([Problem(FileLine(str(self.folder)), what, "railweave deploy history FABRIC lists them")])
+
+    def under_way(self) -> list[Revision]:
+        """Those that are at work or were interrupted, the newest first: two where a part of an upgrade is one."""
+        return [one for one in self.revisions() if one.state == "running"]
+
+    def plan(self, number: int) -> Plan:
+        """The plan of a revision."""
+        row = self._database.execute("SELECT plan FROM revisions WHERE number = ?", (number,)).fetchone()
+        return plan_of(json.loads(row[0]))
+
+    def steps(self, number: int) -> list[Step]:
+        """The steps of a revision, in order."""
+        rows = self._database.execute(
+            "SELECT wave, device, verb, began, ended, failed FROM steps WHERE revision = ? ORDER BY number", (number,)
+        )
+        return [Step(*row) for row in rows]
+
+    def note(self, number: int, line: str) -> None:
+        """A line in the log of a revision."""
+        with self._database as rows:
+            rows.execute("INSERT INTO lines (revision, at, line) VALUES (?,?,?)", (number, time.time(), line))
+
+    def log(self, number: int) -> list[Line]:
+        """The log of a revision, in order."""
+        rows = self._database.execute("SELECT at, line FROM lines WHERE revision = ? ORDER BY number", (number,))
+        return [Line(*row) for row in rows]
+
+    def keep(self, number: int, device: str, when: Literal["before", "after"], texts: Mapping[str, str]) -> None:
+        """Keep what a device ran ``before`` or ``after`` a revision. Raises ``OutputError``."""
+        folder = self.folder / "revisions" / f"{number:04}" / device / when
+        for one in (*reversed(folder.parents[:3]), folder):
+            one.mkdir(exist_ok=True, mode=0o700)
+        for file, text in texts.items():
+            write_file(folder / file, text, private=True)
+
+    def kept(self, number: int, device: str, when: Literal["before", "after"]) -> dict[str, str]:
+        """Return the kept records; empty if there are none. Raises ``OutputError`` if they cannot be read."""
+        folder = self.folder / "revisions" / f"{number:04}" / device / when
+        try:
+            return {one.name: one.read_text(encoding="utf-8") for one in sorted(folder.iterdir())}
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise OutputError(f"{folder} cannot be read: {error.strerror}") from None
+
+
+def _myself() -> str:
+    """User, host and process."""
+    return f"{getpass.getuser()}@{socket.gethostname()} (process {os.getpid()})"
+
+
+def folder_of(fabric: Path) -> Path:
+    """Where the state of a fabric file is kept."""
+    return fabric.with_name(f"{fabric.stem}.state")
+
+
+@contextmanager
+def opened(fabric: Path) -> Generator[Journal]:
+    """The journal of a fabric file, to be read: ``at_work`` writes. An empty one where nothing was ever applied.
+
+    Raises ``OutputError`` where it cannot be read.
+    """
+    folder = folder_of(fabric)
+    path = folder / "journal.db"
+    with ExitStack() as held:
+        try:
+            database = held.enter_context(_reading(path))
+        except OSError as error:
+            raise OutputError(f"{path} cannot be read: {error.strerror}") from None
+        except sqlite3.Error as error:
+            raise OutputError(f"{path} cannot be read: {error}") from None
+        try:
+            yield Journal(folder, database)
+        except sqlite3.Error as error:
+            raise OutputError(f"{path} cannot be read: {error}") from None
+
+
+@contextmanager
+def _reading(path: Path) -> Generator[sqlite3.Connection]:
+    """A connection that only reads.
+
+    SQLite has to make files beside a write-ahead log even to read it (sqlite.org/wal.html, "Read-Only Databases"). In a
+    folder where it cannot, a copy of the database and its log is read.
+    """
+    with ExitStack() as held:
+        if _there(path):
+            database = held.enter_context(closing(_read_only(path)))
+            try:
+                tables = _tables(database)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}:
+                    raise
+                copy = _copied(path, Path(held.enter_context(TemporaryDirectory(prefix="railweave-"))))
+                database = held.enter_context(closing(sqlite3.connect(copy)))
+                tables = _tables(database)
+            if tables:  # a database without any is being made
+                yield database
+                return
+        empty = held.enter_context(closing(sqlite3.connect(":memory:")))
+        empty.executescript(_TABLES)
+        yield empty
+
+
+def _there(path: Path) -> bool:
+    """Return whether a file exists. Raises ``OSError`` where that is not to be known: ``Path.exists`` may say no then."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _tables(database: sqlite3.Connection) -> list[str]:
+    return [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    """A copy of a database and its log as they are at one moment: taken again while somebody writes."""
+    files = [path, path.with_name(f"{path.name}-wal")]
+    while True:
+        before = _stamps(files)
+        for one in files:
+            if _there(one):
+                shutil.copyfile(one, folder / one.name)
+            else:
+                (folder / one.name).unlink(missing_ok=True)
+        if _stamps(files) == before:
+            return folder / path.name
+
+
+def _stamps(files: Iterable[Path]) -> list[tuple[int, int] | None]:
+    found = [one.stat() if _there(one) else None for one in files]
+    return [None if one is None else (one.st_size, one.st_mtime_ns) for one in found]
+
+
+def who_is_at_work(fabric: Path) -> str:
+    """User, host and process of whoever is at work on a fabric file now; empty: nobody is."""
+    try:
+        with (folder_of(fabric) / "lock").open("rb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return lock.read(300).decode(errors="replace").strip() or "another process"
+    except OSError:
+        return ""
+    return ""
+
+
+@contextmanager
+def at_work(fabric: Path) -> Generator[Journal]:
+    """The journal, for one operator at a time. Raises ``OutputError`` with who is at work, or where it cannot be written."""
+    folder = folder_of(fabric)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o700)
+        lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be written: {error.strerror}") from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            who = os.pread(lock, 300, 0).decode(errors="replace").strip() or "another process"
+            raise OutputError(
+                f"{who} is at work on {fabric}: wait, or ask `railweave deploy status {fabric}`"
+            ) from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, _myself().encode(), 0)
+        path = folder / "journal.db"
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        except OSError as error:
+            raise OutputError(f"{path} cannot be written: {error.strerror}") from None
+        database = sqlite3.connect(path)
+        try:
+            database.execute("PRAGMA journal_mode=WAL")
+            database.execute("PRAGMA synchronous=FULL")
+            database.executescript(_TABLES)
+            yield Journal(folder, database)
+            os.ftruncate(lock, 0)
+        finally:
+            database.close()
+    except sqlite3.Error as error:
+        raise OutputError(f"{folder / 'journal.db'} cannot be written: {error}") from None
+    finally:
+        os.close(lock)

@@ -1,0 +1,176 @@
+"""What is left of a network without what is drained, what is gone with it, and whether routing would really leave what is drained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.analysis.routing.origins import originated
+from railweave.analysis.routing.table import UNREACHABLE
+from railweave.counting import counted
+from railweave.model.network.status import present, reachable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from railweave.analysis.routing.table import Routes
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
+
+SHOWN = 3
+"""Names that a line lists before it only counts."""
+
+
+def capacity(before: Network, after: Network) -> Iterator[str]:
+    """What is left of the uplinks of leaves and spines, of path colors, and of servers' NICs, where that is less than before; one line each."""
+    for role, plural in (("leaf", "leaves"), ("spine", "spines")):
+        old, new = (_uplinks(present(network), role) for network in (before, after))
+        for fabric in before.fabrics:
+            shares = {
+                name: sum(new.get(name, {}).values()) / sum(colors.values())
+                for name, colors in old.items()
+                if before.switch(name).fabric == fabric.name and name not in after.drained
+            }
+            less = {name: share for name, share in shares.items() if share < 1}
+            if less:
+                worst = min(less, key=lambda name: less[name])
+                yield (
+                    f"fabric {fabric.name}: {len(less)} of {counted(len(shares), role, plural)} lose uplinks; "
+                    f"{worst} keeps least, {less[worst]:.0%} of {sum(old[worst].values()):,} Gb/s"
+                )
+            for color in fabric.colors if role == "leaf" else ():
+                was, now = (
+                    sum(colors.get(color.index, 0) for name, colors in found.items() if name in shares)
+                    for found in (old, new)
+                )
+                if now < was:
+                    yield f"path color {color.name} keeps {now / was:.0%} of {was:,} Gb/s"
+    nics = [sum(len(one.nics) for one in present(network).servers) for network in (before, after)]
+    if nics[1] < nics[0]:
+        yield f"{counted(nics[1], 'NIC')} of {nics[0]} can be reached"
+
+
+def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -> Iterator[str]:
+    """What would be lost: path colors of leaves, rail planes, leaves without uplinks, tenants, servers' NICs, routes; a line for each kind."""
+    old, new = (_uplinks(present(network), "leaf") for network in (before, after))
+    stay = [leaf for leaf in old if leaf not in after.absent]
+    lost: dict[str, list[str]] = {}
+    for leaf in stay:
+        if not new.get(leaf):
+            lost.setdefault("every uplink", []).append(leaf)
+            continue
+        fabric = before.fabric(before.switch(leaf).fabric)
+        for color in old[leaf].keys() - new[leaf].keys() - {None}:
+            lost.setdefault(f"path color {fabric.color_name(color)}", []).append(leaf)
+    for what, leaves in sorted(lost.items()):
+        yield f"{what} would be gone on {_listed(leaves)}"
+    yield from _planes(before, after)
+    yield from _tenants(before, after)
+    if cut := _cut(before, after):
+        yield f"{counted(len(cut), 'NIC')} would be cut off: {_listed(cut)}"
+    plane = ControlPlane(configs.values(), before.absent)
+    was, now = plane.routes(), plane.routes(after.absent - before.absent)
+    own = {prefix for leaf in stay if leaf in configs for prefix in originated(configs[leaf])}
+    others = np.array([prefix in own for prefix in now.prefixes], dtype=np.bool_)
+    found = sum(
+        int(((now.fibs[leaf].group == UNREACHABLE) & (was.fibs[leaf].group != UNREACHABLE) & others).sum())
+        for leaf in stay
+        if leaf in now.fibs
+    )
+    if found and not cut:
+        yield f"{counted(found, 'route')} of leaves would be gone"
+
+
+def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> Iterator[str]:
+    """Which leaves would still send over drained links, however far away these are, though there is another way.
+
+    ``network`` says what is drained, ``configs`` how that is told. Leaves that are drained themselves do not count.
+    """
+    now = ControlPlane(configs.values(), reachable(network).absent).routes()
+    without = ControlPlane(configs.values(), network.absent).routes()
+    crossing = _crossing(network, now, links)
+    for switch in network.switches:
+        if switch.role != "leaf" or switch.name in network.drained or switch.name not in without.fibs:
+            continue
+        bad = crossing[switch.name] & (without.fibs[switch.name].group >= 0)
+        if bad.any():
+            prefixes = [now.prefixes[place] for place in np.flatnonzero(bad).tolist()]
+            yield f"{switch.name} would still send {_listed(prefixes)} that way: the drain does not beat what it prefers"
+
+
+def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[str, NDArray[np.bool_]]:
+    """By device, the prefixes of which packets may cross some links on their way from there."""
+    far: dict[tuple[str, str], str] = {}
+    for cable in network.cables:
+        far[cable.a.device, cable.name], far[cable.b.device, cable.name] = cable.b.device, cable.a.device
+    found = {name: np.zeros(len(routes.prefixes), dtype=np.bool_) for name in routes.fibs}
+    changed = True
+    while changed:
+        changed = False
+        for name, fib in routes.fibs.items():
+            over = np.zeros(len(routes.prefixes), dtype=np.bool_)
+            for group in cast("list[int]", np.unique(fib.group[fib.group >= 0]).tolist()):
+                members, mine = set(routes.groups[group]), fib.group == group
+                if links & members:
+                    over |= mine
+                    continue
+                for link in members:
+                    beyond = found.get(far.get((name, link), ""))
+                    if beyond is not None:
+                        over |= mine & beyond
+            if (over & ~found[name]).any():
+                found[name] |= over
+                changed = True
+    return found
+
+
+def _uplinks(network: Network, role: str) -> dict[str, dict[int | None, int]]:
+    """By switch of a role and path color, the capacity in Gb/s of its links to switches above it."""
+    names = {one.name for one in network.switches if one.role == role}
+    found: dict[str, dict[int | None, int]] = {}
+    for cable in network.cables:
+        if cable.kind == "fabric" and cable.a.device in names:
+            own = found.setdefault(cable.a.device, {})
+            own[cable.color] = own.get(cable.color, 0) + cable.speed_gbps
+    return found
+
+
+def _planes(before: Network, after: Network) -> Iterator[str]:
+    for role in ("spine", "super-spine"):
+        old, new = (
+            {(one.fabric, one.plane) for one in present(network).switches if one.role == role and one.plane}
+            for network in (before, after)
+        )
+        for fabric, plane in sorted(old - new):
+            yield f"plane {plane} of fabric {fabric} would have no {role} left"
+
+
+def _tenants(before: Network, after: Network) -> Iterator[str]:
+    old, new = (
+        {nic.tenant for server in present(network).servers for nic in server.nics if nic.tenant}
+        for network in (before, after)
+    )
+    for tenant in sorted(old - new):
+        yield f"tenant {tenant} would have no NIC left"
+
+
+def _cut(before: Network, after: Network) -> list[str]:
+    """NICs that are cut off, of servers that are not drained themselves, nor by their own line."""
+    old, new = (
+        {f"{server.name}:{nic.name}" for server in present(network).servers for nic in server.nics}
+        for network in (before, after)
+    )
+    meant = {
+        f"{cable.a.device}:{cable.a.port}"
+        for cable in after.cables
+        if cable.kind == "server" and (cable.a.device in after.drained or cable.name in after.drained)
+    }
+    return sorted(old - new - meant)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -1,0 +1,172 @@
+"""A plan: what will change on which device, in which waves, what that risks, and what is refused. It is shown, saved, and applied as it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from railweave.counting import counted
+from railweave.errors import FileLine, Problem, SpecError
+from railweave.model.config.secret import REFERENCE
+from railweave.operations.deploy.changes import DeviceChange
+from railweave.operations.deploy.drain import Drain, difference
+from railweave.operations.deploy.replacement import Replacement, differences
+from railweave.operations.deploy.upgrade import Upgrade
+from railweave.operations.deploy.waves import Wave
+from railweave.reading import parse_json
+
+FORM = 2
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``fabric`` is the path of the fabric file, ``design`` the digest of its design, ``made`` when it was made (ISO 8601).
+
+    ``live``: it was made from what devices said themselves, without secrets taken out, so that it can be applied. ``silent`` are devices of
+    which nothing is known, with the reason: they are not in the plan. ``back_to`` is the revision that it brings back.
+    ``drain``: it takes something out of use, or brings it back. ``upgrade``: it installs another release, and changes no configuration.
+    ``replacement``: hardware was replaced, so that the inventory changes.
+    ``trial``: what is tried, of a change that is never kept (``operations.deploy.trial``).
+    """
+
+    fabric: str
+    design: str
+    made: str
+    live: bool
+    devices: tuple[DeviceChange, ...]
+    waves: tuple[Wave, ...]
+    silent: dict[str, str]
+    back_to: int | None = None
+    drain: Drain | None = None
+    upgrade: Upgrade | None = None
+    replacement: Replacement | None = None
+    trial: str = ""
+
+    @property
+    def digest(self) -> str:
+        """What `apply` is given to say which plan was read: of all that it holds."""
+        return hashlib.sha256(json.dumps(self._body(), sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def changed(self) -> dict[str, DeviceChange]:
+        """The devices that change."""
+        return {one.device: one for one in self.devices if one}
+
+    @property
+    def refused(self) -> list[str]:
+        """Why it cannot be applied; empty where it can."""
+        found = [f"{one.device}: {why}" for one in self.devices for why in one.refused]
+        found += [f"wave {number}: {why}" for number, wave in enumerate(self.waves, 1) for why in wave.refused]
+        found += self.drain.refused if self.drain else ()
+        found += self.upgrade.refused if self.upgrade else ()
+        found += self.replacement.refused if self.replacement else ()
+        if not self.devices and self.drain is None and self.upgrade is None and self.replacement is None:
+            found.append("no switch answered")
+        if not self.live and (self.changed or not self.devices):  # where nothing changes there is nothing to refuse
+            found.append(
+                "it was made from a capture without secrets: make it from the devices themselves (--live, --lab)"
+            )
+        return found
+
+    @property
+    def secrets(self) -> list[str]:
+        """Names of secrets whose values it takes to apply it."""
+        texts = [str(line) for one in self.devices for lines in one.commands.values() for line in lines]
+        return sorted({name for text in texts for name in REFERENCE.findall(text)})
+
+    def _body(self) -> dict[str, Any]:
+        return {
+            "form": FORM,
+            "fabric": self.fabric,
+            "design": self.design,
+            "made": self.made,
+            "live": self.live,
+            "devices": {one.device: one.to_json() for one in self.devices},
+            "waves": [one.to_json() for one in self.waves],
+            "silent": self.silent,
+            "back_to": self.back_to,
+            **({} if self.drain is None else {"drain": self.drain.to_json()}),
+            **({} if self.upgrade is None else {"upgrade": self.upgrade.to_json()}),
+            **({} if self.replacement is None else {"replacement": self.replacement.to_json()}),
+            **({"trial": self.trial} if self.trial else {}),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Its file's form."""
+        return {**self._body(), "digest": self.digest, "refused": self.refused}
+
+    def lines(self) -> list[str]:
+        """The whole for a person: waves with their risk, then each device with what changes."""
+        if self.upgrade:
+            text = list(self.upgrade.lines)
+        elif self.replacement:
+            one = self.replacement
+            text = [*differences(one.before, one.after, Path(one.file).name), *one.lines]
+            text += [] if self.changed else ["no device is changed by this plan"]
+        elif self.drain:
+            text = [*difference(self.drain, Path(self.fabric).name), *self.drain.lines]
+            text += [] if self.changed else ["no switch changes"]
+        elif not self.changed:
+            text = ["nothing to change: every device that answered runs its design"] if self.devices else []
+        else:
+            text = []
+        if self.changed:
+            text += [f"{counted(len(self.changed), 'device')} in {counted(len(self.waves), 'wave')}"]
+        for number, wave in enumerate(self.waves, 1):
+            text.append(f"wave {number}: {', '.join(wave.devices)}  ({wave.why})")
+            text += [f"    {line}" for line in wave.risks]
+        for one in self.changed.values():
+            text.append(f"{one.device} ({one.system})")
+            text += [f"  {line}" for line in one.shown]
+            text += [f"  disrupts {row.what}: {row.why}, by `{row.statement}` ({row.source})" for row in one.disrupts]
+        for one in self.devices:
+            text += [f"{one.device} keeps its own: {line}" for line in one.kept]
+        told = "\n".join(self.refused)  # a drain is refused for a device without an answer, and names it
+        text += [f"left out: {one}: {why}" for one, why in self.silent.items() if f"{one} did not answer" not in told]
+        text += [f"refused: {line}" for line in self.refused]
+        if self.secrets:
+            text.append(f"apply needs --secrets with {', '.join(self.secrets)}")
+        return [*text, f"digest {self.digest}"]
+
+
+def plan_of(found: Any) -> Plan:  # noqa: ANN401 - JSON
+    """A plan from its file's form. Raises ``KeyError``, ``TypeError``, ``AttributeError`` for what is none."""
+    return Plan(
+        found["fabric"],
+        found["design"],
+        found["made"],
+        found["live"],
+        tuple(DeviceChange.of_json(name, one) for name, one in found["devices"].items()),
+        tuple(Wave.of_json(one) for one in found["waves"]),
+        dict(found["silent"]),
+        found["back_to"],
+        Drain.of_json(found["drain"]) if "drain" in found else None,
+        Upgrade.of_json(found["upgrade"]) if "upgrade" in found else None,
+        Replacement.of_json(found["replacement"]) if "replacement" in found else None,
+        found.get("trial", ""),
+    )
+
+
+def read_plan(path: Path) -> Plan:
+    """A plan from its file. Raises ``SpecError`` where it is none, or was changed since it was made."""
+
+    def wrong(what: str) -> SpecError:
+        fix = "make it again: railweave deploy plan FABRIC --live -o PLAN"
+        return SpecError([Problem(FileLine(str(path)), what, fix)])
+
+    try:
+        found: Any = parse_json(path.read_text(encoding="utf-8"))
+        if found["form"] != FORM:
+            raise wrong(f"it is a plan of form {found['form']}, and this railweave knows form {FORM}")
+        plan = plan_of(found)
+        given = found["digest"]
+    except OSError as error:
+        raise wrong(f"it cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise wrong("it is no plan") from None
+    if plan.digest != given:
+        raise wrong("it was changed after it was made")
+    return plan

@@ -1,0 +1,101 @@
+"""What became of an apply that was interrupted: the truth from the devices, and how it is ended."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from railweave.live.reach.failure import ReachError
+from railweave.operations.deploy.rollout import StoppedError
+from railweave.systems.transaction import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.operations.deploy.device import Device
+    from railweave.operations.deploy.journal import Step
+    from railweave.operations.deploy.rollout import Rollout
+
+Is = Literal["before", "waiting", "after", "otherwise", "unknown"]
+"""A device runs what it ran before; what it was given, with its timer running; what it was given, for good; something else; or does not answer."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What one device turns out to be. ``seconds`` are left of its timer, where it waits and says so; ``why`` is why it is not known."""
+
+    device: str
+    state: Is
+    seconds: int | None = None
+    why: str = ""
+
+    def line(self) -> str:
+        """The same as a sentence."""
+        said = {
+            "before": "runs what it ran before",
+            "waiting": "runs the change, and goes back unless it is confirmed"
+            + (f" within {self.seconds} s" if self.seconds is not None else ""),
+            "after": "runs the change, and keeps it",
+            "otherwise": "runs neither what it ran before nor the change: it is half done, or somebody else was there",
+            "unknown": f"does not answer: {self.why}",
+        }
+        return f"{self.device}: {said[self.state]}"
+
+
+async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[Truth]:
+    """What devices of a plan run. Nothing is changed."""
+    free = asyncio.Semaphore(at_once)
+
+    async def one(name: str, device: Device) -> Truth:
+        async with free:
+            try:
+                waiting, texts = await device.pending(), await device.running()
+            except (ReachError, RefusedError) as error:
+                return Truth(name, "unknown", why=str(error))
+        ours = waiting is not None and waiting.label == device.given.label
+        if device.same(texts, device.given.target):
+            return Truth(name, "waiting" if ours else "after", waiting.seconds if waiting and ours else None)
+        if device.as_before(texts) and not ours:
+            return Truth(name, "before")
+        return Truth(name, "otherwise")
+
+    return list(await asyncio.gather(*(one(name, device) for name, device in devices.items())))
+
+
+async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:
+    """Bring back every wave that was begun, the last first. Raises ``StoppedError``, when all were told to."""
+    failed: list[StoppedError] = []
+    for number in sorted({one.wave for one in steps if one.verb == "commit"}, reverse=True):
+        try:
+            await rollout.back(number, rollout.plan.waves[number - 1], why)
+        except StoppedError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
+
+
+async def unfinished(rollout: Rollout, steps: Sequence[Step], *, again: bool) -> None:
+    """Bring the unfinished wave of an interrupted rollout to an end, then, ``again``, carry out what is left.
+
+    A wave whose devices had begun to confirm had passed its check: it is finished. Any other is brought back. Of a trial, which is never
+    kept, all are, and nothing is left. Raises ``StoppedError``.
+    """
+    if rollout.plan.trial:
+        await taken_back(rollout, steps, "a trial was interrupted")
+        return
+    number = max((one.wave for one in steps), default=0)
+    if number:
+        wave = rollout.plan.waves[number - 1]
+        own = {name: rollout.devices[name] for name in wave.devices}
+        found = {one.device: one for one in await truths(own)}
+        if unknown := [one.line() for one in found.values() if one.state == "unknown"]:
+            raise StoppedError(f"it cannot go on: {'; '.join(unknown)}", number, back=False)
+        checked = any(one.wave == number and one.verb == "confirm" for one in steps)
+        if checked and all(one.state in {"waiting", "after"} for one in found.values()):
+            await rollout.confirm(number, wave)
+            number += 1
+        elif any(one.state != "before" for one in found.values()):
+            await rollout.back(number, wave, "it was interrupted")
+    if again:
+        await rollout.run(max(number, 1))

@@ -1,0 +1,204 @@
+"""A plan carried out: every device tries its change first; then wave by wave with a timer armed on each device, a check, and only then kept.
+
+What a wave cannot finish, it takes back, and nothing after it begins. Each step is in the journal before it is taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from railweave.counting import counted
+from railweave.errors import RailweaveError
+from railweave.live.reach.failure import ReachError
+from railweave.model.config.gate import hidden
+from railweave.systems.transaction import RefusedError
+from railweave.workers import spread
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+    from typing import Any
+
+    from railweave.operations.deploy.device import Device
+    from railweave.operations.deploy.journal import Journal, Verb
+    from railweave.operations.deploy.plan import Plan
+    from railweave.operations.deploy.waves import Wave
+
+    Texts = Mapping[str, Mapping[str, str]]
+
+
+class Gate(Protocol):
+    """Whether the network is as it must be."""
+
+    async def before(self, devices: Sequence[str], now: Texts, then: Texts) -> None:
+        """Remember what is wrong before devices are changed; switches run the texts of ``now``, and those of ``then`` afterwards, by file."""
+        ...
+
+    async def after(self, devices: Sequence[str], now: Texts, then: Texts) -> list[str]:
+        """What is wrong after the change that was not before; it waits for what gets better."""
+        ...
+
+
+class StoppedError(RailweaveError):
+    """A rollout went no further. ``wave`` is 0 where nothing was changed; ``back`` says whether its wave is as it was before."""
+
+    def __init__(self, why: str, wave: int, back: bool) -> None:
+        super().__init__(why, wave, back)
+        self.why = why
+        self.wave = wave
+        self.back = back
+
+    def __str__(self) -> str:
+        return self.why
+
+
+@dataclass
+class Rollout:
+    """``devices`` are those of the plan that change; ``revision`` is the journal's number; ``seconds`` is how long a device waits for its confirmation.
+
+    ``gate`` looks at the network before and after each wave; ``say`` takes a line on what was done. ``drained`` is waited for before a wave that
+    has servers: what it gives is why they are not.
+    """
+
+    plan: Plan
+    devices: dict[str, Device]
+    journal: Journal
+    revision: int
+    seconds: int
+    at_once: int
+    gate: Gate
+    say: Callable[[str], None]
+    drained: Callable[[int, Wave], Awaitable[str]] | None = None
+
+    async def run(self, first: int = 1) -> None:
+        """Rehearse, then carry out the waves from one on (1-based). Raises ``StoppedError``."""
+        await self.rehearse(first)
+        await self.waves(first)
+
+    async def waves(self, first: int = 1) -> None:
+        """Carry out the waves from one on, which were rehearsed. Raises ``StoppedError``."""
+        for number, wave in enumerate(self.plan.waves[first - 1 :], first):
+            await self.wave(number, wave)
+            self.say(
+                f"wave {number} of {len(self.plan.waves)}: {counted(len(wave.devices), 'device')} changed, checked and kept"
+            )
+
+    async def rehearse(self, first: int = 1) -> None:
+        """Let every device of the waves from one on try its change and discard it. Raises ``StoppedError``; nothing was changed then."""
+        later = sorted({name for wave in self.plan.waves[first - 1 :] for name in wave.devices})
+        await self._take_stock(later)
+        await self._rehearse(later)
+
+    async def _take_stock(self, names: Sequence[str]) -> None:
+        """What the devices run, kept as the way back. Raises ``StoppedError`` where one has moved since the plan was made."""
+        texts, failed = await self._all(names, None, 0, lambda one: one.running())
+        if failed:
+            raise StoppedError(_named("not reached", failed), 0, back=True)
+        names = list(texts)
+        differ = spread(lambda name: self.devices[name].moved(texts[name]), names)
+        moved = [name for name, other in zip(names, differ, strict=True) if other]
+        if moved:
+            why = f"{', '.join(moved)}: the running configuration has changed since the plan was made; make a new plan"
+            raise StoppedError(why, 0, back=True)
+        for name, text in texts.items():
+            self.journal.keep(self.revision, name, "before", text)
+            self.devices[name] = self.devices[name].from_now(text)
+
+    async def _rehearse(self, names: Sequence[str]) -> None:
+        said, failed = await self._all(names, "rehearse", 0, lambda one: one.rehearse())
+        if failed:
+            raise StoppedError(_named("the rehearsal failed, and nothing was changed", failed), 0, back=True)
+        for name, text in said.items():
+            self.journal.keep(self.revision, name, "after", {"difference.txt": hidden(text)})
+        if not said:
+            return
+        self.say(f"{counted(len(said), 'device')} tried the change, found it good, and discarded it")
+
+    async def wave(self, number: int, wave: Wave) -> None:
+        """One wave. Raises ``StoppedError`` where it was taken back, or could not be."""
+        if self.drained is not None and wave.servers:
+            self.say(f"wave {number}: waiting until {', '.join(wave.servers)} may be changed")
+            if why := await self.drained(number, wave):
+                raise StoppedError(f"{why}: nothing of wave {number} was changed", number, back=True)
+        await self.gate.before(wave.devices, self.texts(number, done=False), self.texts(number, done=True))
+        self.say(f"wave {number}: {', '.join(wave.devices)}")
+        try:
+            wrong = await self.changed(number, wave)
+        except RailweaveError as error:  # whatever it is, the wave has been changed
+            wrong = str(error)
+        if wrong:
+            await self.back(number, wave, wrong)
+            raise StoppedError(wrong, number, back=True)
+        await self.confirm(number, wave)
+
+    async def changed(self, number: int, wave: Wave) -> str:
+        """Change the devices of a wave; what is wrong afterwards that was not before, or nothing."""
+        _, failed = await self._all(wave.devices, "commit", number, lambda one: one.commit(self.seconds))
+        if failed:
+            return _named("the change was not taken", failed)
+        texts, failed = await self._all(wave.devices, None, number, lambda one: one.running())
+        if failed:
+            return _named("lost after the change", failed)
+        for name, text in texts.items():
+            device = self.devices[name]
+            self.journal.keep(self.revision, name, "after", text)
+            if missing := device.missing(text, device.given.target):
+                return f"{name} does not run what it was given: {hidden(missing[0])}"
+        now, then = self.texts(number, done=False), self.texts(number, done=True)
+        wrong = await self.gate.after(wave.devices, now, then)
+        return f"the check after the change failed: {'; '.join(wrong[:5])}" if wrong else ""
+
+    async def confirm(self, number: int, wave: Wave) -> None:
+        """Keep what a wave changed. Raises ``StoppedError``."""
+        _, failed = await self._all(wave.devices, "confirm", number, lambda one: one.confirm())
+        if failed:
+            why = f"{_named('not confirmed', failed)}; `deploy status` says what became of them"
+            raise StoppedError(why, number, back=False)
+
+    async def back(self, number: int, wave: Wave, why: str) -> None:
+        """Bring every device of a wave back. Raises ``StoppedError`` where that cannot be done from here."""
+        self.say(f"wave {number}: {why}: going back")
+        _, failed = await self._all(wave.devices, "revert", number, lambda one: one.go_back())
+        if failed:
+            left = _named("not brought back from here, so that their timers must", failed)
+            raise StoppedError(f"{why}; {left}", number, back=False) from None
+
+    def texts(self, number: int, *, done: bool) -> dict[str, Mapping[str, str]]:
+        """What the devices of the plan run: those of waves before this one, and of this one where it is ``done``, what they were given.
+
+        One that then runs its design and nothing else is left out.
+        """
+        changed = {name for wave in self.plan.waves[: number - 1 + done] for name in wave.devices}
+        return {
+            name: {**one.given.before, **(one.given.target if name in changed else {})}
+            for name, one in self.devices.items()
+            if not (name in changed and one.change.as_designed)
+        }
+
+    async def _all(
+        self, names: Sequence[str], verb: Verb | None, wave: int, work: Callable[[Device], Coroutine[Any, Any, Any]]
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """Do something on devices, many at once. What came of it, and what failed, by device; a verb is in the journal."""
+        free = asyncio.Semaphore(self.at_once)
+        failed: dict[str, str] = {}
+
+        async def one(name: str) -> object:
+            async with free:
+                try:
+                    if verb is None:
+                        return await work(self.devices[name])
+                    with self.journal.step(self.revision, wave, name, verb):
+                        return await work(self.devices[name])
+                except (ReachError, RefusedError) as error:
+                    failed[name] = str(error)
+                    return None
+
+        results = await asyncio.gather(*(one(name) for name in names))
+        found = {name: result for name, result in zip(names, results, strict=True) if name not in failed}
+        return found, failed
+
+
+def _named(what: str, failed: Mapping[str, str]) -> str:
+    shown = "; ".join(f"{name}: {why}" for name, why in sorted(failed.items())[:5])
+    return f"{what}: {shown}" + (f" and {len(failed) - 5} more" if len(failed) > 5 else "")

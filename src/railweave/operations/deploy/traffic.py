@@ -1,0 +1,93 @@
+"""Whether ports still carry traffic: their counters read twice."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from railweave.operations.deploy.states import states
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from railweave.live.site.site import Site
+
+BITS = 8
+MILLION = 1e6
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """When a port counts as carrying nothing: less than ``below_mbps`` Mb/s each way, over ``every_s`` seconds; that may take ``within_s``.
+
+    Sessions, BFD and LLDP go on over a port that is drained.
+    """
+
+    below_mbps: float = 1.0
+    every_s: float = 10.0
+    within_s: float = 300.0
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The counters of ports by switch and port, bytes in and out, and when they were asked for (a clock that does not go back, in seconds)."""
+
+    at: float
+    bytes: Mapping[tuple[str, str], tuple[int | None, int | None]]
+    silent: Mapping[str, str]
+
+
+async def counted(site: Site, ports: Mapping[str, tuple[str, ...]]) -> Counted:
+    """Ask switches for the counters of ports."""
+    at = monotonic()
+    said_by, silent = await states(site, ports)
+    found: dict[tuple[str, str], tuple[int | None, int | None]] = {}
+    for name, own in ports.items():
+        said = said_by[name].interfaces if name in said_by else None
+        for port in own:
+            one = (said or {}).get(port)
+            found[name, port] = (one.in_bytes, one.out_bytes) if one else (None, None)
+    return Counted(at, found, silent)
+
+
+def busy(first: Counted, then: Counted, below_mbps: float) -> list[str]:
+    """Ports that carried more than that between two readings, or of which it is not known; a line each."""
+    seconds = max(then.at - first.at, 1e-3)
+    found: list[str] = []
+    for (name, port), (received, sent) in then.bytes.items():
+        before = first.bytes.get((name, port), (None, None))
+        if name in then.silent or None in before or received is None or sent is None:
+            found.append(f"{name} {port}: its counters are not known{_why(then, name)}")
+            continue
+        rates = [
+            (now - was) * BITS / MILLION / seconds
+            for now, was in zip((received, sent), before, strict=True)
+            if was is not None
+        ]
+        if min(rates) < 0:
+            found.append(f"{name} {port}: its counters were cleared meanwhile")
+        elif max(rates) >= below_mbps:
+            found.append(f"{name} {port} carries {max(rates):,.1f} Mb/s")
+    return found
+
+
+def _why(then: Counted, name: str) -> str:
+    return f" ({then.silent[name]})" if name in then.silent else ""
+
+
+async def still(
+    site: Site, ports: Mapping[str, tuple[str, ...]], quiet: Quiet, say: Callable[[str], None]
+) -> list[str]:
+    """Wait until ports carry nothing; what still does when the time is over, empty where none does."""
+    end = monotonic() + quiet.within_s
+    first = await counted(site, ports)
+    while True:
+        await asyncio.sleep(quiet.every_s)
+        then = await counted(site, ports)
+        found = busy(first, then, quiet.below_mbps)
+        if not found or monotonic() >= end:
+            return found
+        say(f"waiting for traffic to end: {found[0]}{f' and {len(found) - 1} more ports' if len(found) > 1 else ''}")
+        first = then

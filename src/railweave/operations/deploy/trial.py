@@ -1,0 +1,108 @@
+"""A change that is in force for a while and is never kept: its timers run on every device from the first commit on, and it is taken back at the end.
+
+Whatever ends the time (its work is done, it fails, Ctrl-C), every wave is taken back, the last first. A process that is killed takes nothing
+back: then the timers do, and ``deploy resume`` says so in the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import signal
+import threading
+from time import monotonic
+from typing import TYPE_CHECKING, TypeVar
+
+from railweave.errors import Argument, InputError, Problem
+from railweave.operations.deploy.applying import may_be_applied, rollout_of
+from railweave.operations.deploy.recovery import taken_back
+from railweave.operations.deploy.rollout import StoppedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+    from railweave.live.site.site import Site
+    from railweave.operations.deploy.applying import How
+    from railweave.operations.deploy.journal import Journal
+    from railweave.operations.deploy.plan import Plan
+    from railweave.operations.deploy.rollout import Rollout
+
+T = TypeVar("T")
+
+
+def held(rows: Journal, plan: Plan, site: Site, how: How, secrets: Mapping[str, str], work: Callable[[], T]) -> T:
+    """What ``work`` gives while a plan is in force on every device of it; the plan is taken back afterwards.
+
+    ``plan.trial`` says what is tried, ``site`` is that of the design that is tried, ``how.confirm_within`` must be longer than all of it takes.
+    Raises ``StoppedError`` where a device refuses the change, the check after a wave fails or it took longer, with ``back`` where all is as it was; and with
+    ``back`` unset where something could not be taken back from here. Raises ``InputError`` for a plan that is refused, and whatever ``work`` raises.
+    """
+    last = next(iter(rows.revisions()), None)
+    if last is not None and last.state == "running":
+        fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
+        raise InputError([Problem(Argument("plan"), f"revision {last.number} was interrupted", fix)])
+    may_be_applied(plan, secrets)
+    digest = hashlib.sha256(site.network.to_json()).hexdigest()
+    if plan.design != digest:
+        raise InputError([Problem(Argument("plan"), "the plan is of another design", "make another plan")])
+    revision = rows.begin(plan, f"railweave-{site.network.name}-{{number}}-{plan.digest[:6]}")
+    rollout = rollout_of(rows, revision, site, how, secrets)
+    began = monotonic()
+    try:
+        asyncio.run(_in_force(rollout))
+        found = work()
+        lasted = monotonic() - began
+    except BaseException as error:
+        why = str(error) or ("Ctrl-C" if isinstance(error, KeyboardInterrupt) else type(error).__name__)
+        _end(rows, rollout, why)
+        raise
+    _end(rows, rollout, "the trial is over")
+    if lasted >= how.confirm_within:
+        why = f"it took longer than the {how.confirm_within} s after which devices go back by themselves: the rest was not of the trial"
+        raise StoppedError(why, len(plan.waves), back=True)
+    return found
+
+
+async def _in_force(rollout: Rollout) -> None:
+    """Every wave changed and checked, none confirmed. Raises ``StoppedError``; what was begun is in the journal."""
+    await rollout.rehearse()
+    for number, wave in enumerate(rollout.plan.waves, 1):
+        now, then = rollout.texts(number, done=False), rollout.texts(number, done=True)
+        await rollout.gate.before(wave.devices, now, then)
+        rollout.say(f"wave {number}: {', '.join(wave.devices)}")
+        if wrong := await rollout.changed(number, wave):
+            raise StoppedError(wrong, number, back=True)
+
+
+def _end(rows: Journal, rollout: Rollout, why: str) -> None:
+    """Take everything back, and say in the journal how it ended. Raises ``StoppedError`` where that cannot be done from here."""
+    number = rollout.revision
+    with _uninterrupted(rollout.say):
+        try:
+            asyncio.run(taken_back(rollout, rows.steps(number), why))
+        except BaseException as error:
+            rows.end(number, "running", f"{why}; {error}")
+            raise
+        rows.end(number, "rolled back", f"a trial ({rollout.plan.trial}): {why}")
+
+
+@contextlib.contextmanager
+def _uninterrupted(say: Callable[[str], None]) -> Generator[None]:
+    """Let Ctrl-C wait: what is half taken back would be left to timers."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+
+    def later(number: int, _: object) -> None:
+        came.append(number)
+        say("the trial is being taken back; it ends after that")
+
+    before = signal.signal(signal.SIGINT, later)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt

@@ -1,0 +1,144 @@
+"""What an upgrade means: which release comes by which image on which switches, and what would be rendered otherwise for it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from railweave.counting import counted
+from railweave.errors import InputError, Option, Problem, RenderError
+from railweave.model.config.compare import compare
+from railweave.model.device.build import device_config
+from railweave.operations.deploy.changes import DeviceChange, Disruptive, statements
+from railweave.systems import system
+from railweave.systems.installation import Image
+from railweave.systems.protocol import plain_word
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from railweave.model.network.model import Network
+
+SHOWN = 20
+"""Statements of a difference that a plan shows before it only counts."""
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """What a plan does beyond switches' configurations: it installs ``image`` on those of its waves, which run ``system``.
+
+    ``versions`` is what each ran when the plan was made. ``drained`` were drained before, and stay so. ``force``: drains may take what a
+    drain otherwise refuses. ``commands`` is what each switch is told, ``lines`` what a person should know, ``refused`` why it cannot be
+    applied.
+    """
+
+    image: Image
+    system: str
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    drained: tuple[str, ...] = ()
+    force: bool = False
+    commands: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Its form in a plan's file."""
+        return {
+            "image": vars(self.image),
+            "system": self.system,
+            "versions": dict(self.versions),
+            "drained": list(self.drained),
+            "force": self.force,
+            "commands": list(self.commands),
+            "lines": list(self.lines),
+            "refused": list(self.refused),
+        }
+
+    @classmethod
+    def of_json(cls, found: Mapping[str, Any]) -> Upgrade:
+        """The other way. Raises ``KeyError`` and ``TypeError`` for what is none."""
+        return cls(
+            Image(**found["image"]),
+            str(found["system"]),
+            dict(found["versions"]),
+            tuple(found["drained"]),
+            bool(found["force"]),
+            tuple(found["commands"]),
+            tuple(found["lines"]),
+            tuple(found["refused"]),
+        )
+
+
+def image_of(given: str, release: str, nos: str) -> Image:
+    """What ``--image`` names: a URL that switches fetch, or a file of this machine, which is read for its checksums. Raises ``InputError``."""
+    installation = system(nos).upgrade
+    for option, text in (("--release", release), ("--image", given if "://" in given else Path(given).name)):
+        if option == "--image" and not given:
+            continue
+        try:
+            plain_word(text)
+        except RenderError as error:
+            what = f"{text!r} is not one word: {error.what}"
+            raise InputError([Problem(Option(option), what, "a switch is told it in a command line")]) from None
+    if not given:
+        if installation is not None and not installation.BY_RELEASE:
+            what = f"{nos} installs an image, and none is given"
+            raise InputError([Problem(Option("--image"), what, "give a file, or a URL that the switches reach")])
+        return Image(release)
+    if "://" in given:
+        return Image(release, given)
+    path = Path(given)
+    try:
+        sums = digests(path)
+    except OSError as error:
+        raise InputError([Problem(Option("--image", given), f"it cannot be read: {error.strerror}", "")]) from None
+    folder = installation.FOLDER if installation else ""
+    return Image(release, f"{folder}/{path.name}", str(path.resolve()), *sums)
+
+
+def digests(path: Path) -> tuple[str, str]:
+    """SHA-256 and SHA-512 of a file, hexadecimal. Raises ``OSError``."""
+    sums = hashlib.sha256(), hashlib.sha512()
+    with path.open("rb") as stream:
+        while part := stream.read(1 << 20):
+            for one in sums:
+                one.update(part)
+    return sums[0].hexdigest(), sums[1].hexdigest()
+
+
+def restarts(network: Network, names: Collection[str], release: str) -> dict[str, DeviceChange]:
+    """What an upgrade does to switches as waves are made from it: each is out while it restarts."""
+    out = Disruptive(f"install {release}", "all of it", "it restarts", "")
+    return {one.name: DeviceChange(one.name, one.nos, disrupts=(out,)) for one in network.switches if one.name in names}
+
+
+def rendered_otherwise(network: Network, names: Collection[str], release: str) -> Iterator[str]:
+    """What configurations would have otherwise if those switches were designed for a release: switches that differ in the same are one line."""
+    switches = tuple(replace(one, release=release) if one.name in names else one for one in network.switches)
+    then = replace(network, switches=switches)
+    found: dict[tuple[str, ...], list[str]] = {}
+    for one in network.switches:
+        old, new = device_config(network, one.name), device_config(then, one.name)
+        trees = system(one.nos).trees(new)
+        before = system(one.nos).trees(old)
+        lines = tuple(line for file, tree in trees.items() for line in statements(compare(before[file], tree)))
+        if lines:
+            found.setdefault(lines, []).append(one.name)
+    if not found:
+        yield f"release {release} renders every configuration as before"
+        return
+    yield (
+        f"designed for release {release}, these would run another configuration; the upgrade leaves configurations as they are: "
+        f"afterwards write `release: {release}` into the fabric file and make a plan"
+    )
+    for lines, devices in sorted(found.items(), key=lambda one: one[1]):
+        yield f"{_some(devices)}: {counted(len(lines), 'statement')}"
+        yield from (f"    {line}" for line in lines[:SHOWN])
+        if len(lines) > SHOWN:
+            yield f"    and {len(lines) - SHOWN} more"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,0 +1,46 @@
+"""What became of an upgrade: the release that each of its switches runs, by the switches themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.live.check.identity import same_release
+from railweave.operations.deploy.recovery import Truth
+from railweave.operations.deploy.states import states
+
+if TYPE_CHECKING:
+    from railweave.live.site.site import Site
+    from railweave.operations.deploy.upgrade import Upgrade
+
+
+@dataclass(frozen=True)
+class Runs(Truth):
+    """What one switch runs: ``release``, and whether that is the one of before (``before``), the new one (``after``) or another (``otherwise``)."""
+
+    release: str = ""
+
+    def line(self) -> str:
+        """The same as a sentence."""
+        said = {
+            "before": f"runs {self.release}, as before",
+            "after": f"runs {self.release}, the new release",
+            "unknown": f"does not answer: {self.why}",
+        }
+        return f"{self.device}: {said.get(self.state, f'runs {self.release}, neither the release of before nor the new one')}"
+
+
+async def releases(site: Site, upgrade: Upgrade) -> list[Runs]:
+    """The release that each switch of an upgrade runs. Nothing is changed."""
+    found, silent = await states(site, list(upgrade.versions))
+    rows: list[Runs] = []
+    for name, version in upgrade.versions.items():
+        identity = found[name].identity if name in found else None
+        now = (identity.version if identity else None) or ""
+        if not now:
+            rows.append(Runs(name, "unknown", why=silent.get(name, "it does not say its release")))
+        elif same_release(now, upgrade.image.release):
+            rows.append(Runs(name, "after", release=now))
+        else:
+            rows.append(Runs(name, "before" if now == version else "otherwise", release=now))
+    return rows

@@ -1,0 +1,251 @@
+"""An upgrade carried out: batch by batch drained, installed, restarted, held against what was before, and brought back into use.
+
+Each stage of each device is in the journal before it begins, so that whoever goes on after an interruption knows what may have been done.
+Every stage may be done once more. A device that does not come back as it was stays drained, and nothing after it begins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, cast
+
+from railweave.errors import RailweaveError
+from railweave.live.check.identity import same_release
+from railweave.live.reach.failure import ReachError
+from railweave.operations.deploy.as_before import Stood, less, restarted, stood
+from railweave.operations.deploy.machine import machine
+from railweave.operations.deploy.rollout import StoppedError
+from railweave.operations.deploy.states import states
+from railweave.systems.transaction import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
+    from typing import Any
+
+    from railweave.live.site.protocol import Machine
+    from railweave.live.site.site import Site
+    from railweave.operations.deploy.draining import WaitFor
+    from railweave.operations.deploy.journal import Journal, Verb
+    from railweave.operations.deploy.plan import Plan
+    from railweave.operations.deploy.upgrade import Upgrade
+    from railweave.operations.deploy.waves import Wave
+
+STATE = "state.json"
+"""What a device was before it was restarted, in the journal's folder of it."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Seconds: ``install_s`` an installation may take, ``restart_s`` a restart, ``settle_s`` sessions and routes after it; ``every_s`` between two looks."""
+
+    install_s: float = 3600.0
+    restart_s: float = 1800.0
+    settle_s: float = 180.0
+    every_s: float = 5.0
+
+
+@dataclass
+class Upgrading:
+    """A plan with an upgrade, at work. ``shift`` drains devices, or brings them back into use, by a revision of its own.
+
+    ``say`` takes a line on what was done; ``wait_for`` is run before a wave from which servers must be gone.
+    """
+
+    plan: Plan
+    journal: Journal
+    revision: int
+    site: Site
+    patience: Patience
+    shift: Callable[[Sequence[str], bool], None]
+    say: Callable[[str], None]
+    wait_for: WaitFor | None = None
+
+    @property
+    def upgrade(self) -> Upgrade:
+        """What the plan installs."""
+        assert self.plan.upgrade is not None  # noqa: S101 - only such a plan comes here
+        return self.plan.upgrade
+
+    def run(self, *, finish: bool = False) -> None:
+        """Every batch that is not done; ``finish``: the one that was begun alone, which is undrained where nothing was installed yet. Raises ``StoppedError``."""
+        for number, wave in enumerate(self.plan.waves, 1):
+            if self._done(number, "undrain") >= set(wave.devices):
+                continue
+            begun = {one.verb for one in self.journal.steps(self.revision) if one.wave == number}
+            if finish and not begun:
+                return
+            self._batch(number, wave, only_back=finish and not begun & {"install", "restart", "return"})
+            if not finish:
+                self.say(
+                    f"wave {number} of {len(self.plan.waves)}: {', '.join(wave.devices)}: release {self.upgrade.image.release}, as before"
+                )
+
+    def _batch(self, number: int, wave: Wave, *, only_back: bool) -> None:
+        names = list(wave.devices)
+        if not only_back:
+            self._drain(number, wave)
+            self._remember([name for name in names if not self._began(number, name, "install")], number)
+            self._all(number, names, "install", self._install)
+            self._all(number, names, "restart", self._restart)
+            self._all(number, names, "return", self._returned)
+        if back := [name for name in names if name not in self.upgrade.drained]:
+            self._shifted(number, back, back=True)
+        else:
+            with self._steps(number, names, "undrain"):
+                pass
+
+    def _drain(self, number: int, wave: Wave) -> None:
+        names = [name for name in wave.devices if name not in self.upgrade.drained]
+        if not names or self._done(number, "drain") >= set(names):
+            return
+        if self.wait_for is not None and wave.servers:
+            self.say(f"wave {number}: waiting until {', '.join(wave.servers)} may lose NICs")
+            if why := asyncio.run(self.wait_for(number, wave)):
+                raise StoppedError(f"{why}: wave {number} was not drained", number, back=False)
+        self._shifted(number, names, back=False)
+
+    def _shifted(self, number: int, names: Sequence[str], *, back: bool) -> None:
+        what = "undrain" if back else "drain"
+        self.say(f"wave {number}: {what} {', '.join(names)}")
+        try:
+            with self._steps(number, names, what):
+                self.shift(names, back)
+        except RailweaveError as error:
+            raise StoppedError(f"wave {number}: {what} {', '.join(names)}: {error}", number, back=False) from None
+
+    def _steps(self, number: int, names: Sequence[str], verb: Verb) -> ExitStack:
+        """A row in the journal for each device, before something is done to all of them."""
+        rows = ExitStack()
+        for name in names:
+            rows.enter_context(self.journal.step(self.revision, number, name, verb))
+        return rows
+
+    def _remember(self, names: Sequence[str], number: int) -> None:
+        """Keep what devices are before they are touched."""
+
+        async def every() -> dict[str, Stood]:
+            found, silent = await states(self.site, names)
+            if silent:
+                raise StoppedError(_named("not reached, and nothing was installed", silent), number, back=False)
+            boots = await asyncio.gather(*(self._machine(name).boot() for name in names))
+            return {name: stood(found[name], boot) for name, boot in zip(names, boots, strict=True)}
+
+        if not names:
+            return
+        try:
+            found = asyncio.run(every())
+        except (ReachError, RefusedError) as error:
+            raise StoppedError(f"{error}; nothing was installed", number, back=False) from None
+        for name, one in found.items():
+            self.journal.keep(self.revision, name, "before", {STATE: json.dumps(one.to_json())})
+
+    def _before(self, name: str) -> Stood:
+        return Stood.of_json(json.loads(self.journal.kept(self.revision, name, "before")[STATE]))
+
+    def _machine(self, name: str) -> Machine:
+        return machine(self.site, name, self.patience.install_s)
+
+    def _all(
+        self, number: int, names: Sequence[str], verb: Verb, work: Callable[[str], Coroutine[Any, Any, None]]
+    ) -> None:
+        """Do a stage on all devices of a batch at once that it was not done on. Raises ``StoppedError`` with what failed."""
+        over = self._done(number, "return" if verb == "restart" else verb)  # whether one has restarted, it says itself
+        left = [name for name in names if name not in over]
+        failed: dict[str, str] = {}
+
+        async def one(name: str) -> None:
+            try:
+                with self.journal.step(self.revision, number, name, verb):
+                    await work(name)
+            except (ReachError, RefusedError) as error:
+                failed[name] = str(error)
+
+        async def every() -> None:
+            await asyncio.gather(*(one(name) for name in left))
+
+        asyncio.run(every())
+        if failed:
+            raise StoppedError(_named(_FAILED[verb], failed), number, back=False)
+
+    async def _install(self, name: str) -> None:
+        machine, before = self._machine(name), self._before(name)
+        if restarted(before.boot, await machine.boot()):
+            now = await self._now(name)
+            if now is not None and same_release(now.version, self.upgrade.image.release):
+                return  # somebody has done it by hand
+            raise RefusedError("it was restarted meanwhile, by somebody else or by itself")
+        self.say(f"{name}: installing {self.upgrade.image.name or self.upgrade.image.release}")
+        await machine.install(self.upgrade.image)
+
+    async def _restart(self, name: str) -> None:
+        machine = self._machine(name)
+        try:
+            if restarted(self._before(name).boot, await machine.boot()):
+                return
+        except ReachError:  # it was told already, and is on its way
+            return
+        self.say(f"{name}: restarting")
+        await machine.restart()
+
+    async def _returned(self, name: str) -> None:
+        """Wait until a device is back, then until it is as before. Raises ``RefusedError`` with what it is not."""
+        before, release = self._before(name), self.upgrade.image.release
+        now = await self._back(name, before)
+        if not same_release(now.version, release):
+            raise RefusedError(f"it came back with release {now.version or 'unknown'}, and should run {release}")
+        end = monotonic() + self.patience.settle_s
+        while True:
+            wrong = list(less(before, now))
+            if not wrong:
+                self.say(f"{name}: back with {now.version}: {len(now.sessions)} sessions as before")
+                return
+            if monotonic() >= end:
+                more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+                raise RefusedError(f"it runs {now.version}, and is not as before: {'; '.join(wrong[:3])}{more}")
+            await asyncio.sleep(self.patience.every_s)
+            now = await self._now(name) or now
+
+    async def _back(self, name: str, before: Stood) -> Stood:
+        end, why = monotonic() + self.patience.restart_s, "it has not restarted"
+        while True:
+            try:
+                found = await self._now(name)
+                if found is not None and restarted(before.boot, found.boot):
+                    return found
+            except (ReachError, RefusedError) as error:
+                why = str(error)
+            if monotonic() >= end:
+                raise RefusedError(f"it is not back after {self.patience.restart_s:g} s: {why}")
+            await asyncio.sleep(self.patience.every_s)
+
+    async def _now(self, name: str) -> Stood | None:
+        """What a device is now; None where it does not say all."""
+        boot = await cast("Awaitable[str]", self._machine(name).boot())
+        found, _ = await states(self.site, [name])
+        return stood(found[name], boot) if name in found else None
+
+    def _done(self, number: int, verb: Verb) -> set[str]:
+        """Devices on which a stage was ended well."""
+        steps = self.journal.steps(self.revision)
+        return {
+            one.device for one in steps if one.wave == number and one.verb == verb and one.ended and one.failed is None
+        }
+
+    def _began(self, number: int, name: str, verb: Verb) -> bool:
+        steps = self.journal.steps(self.revision)
+        return any(one.wave == number and one.verb == verb and one.device == name for one in steps)
+
+
+_FAILED: dict[Verb, str] = {
+    "install": "the release was not installed, and the switch stays drained",
+    "restart": "not restarted, and the switch stays drained",
+    "return": "not as before, and the switch stays drained",
+}
+
+
+def _named(what: str, failed: dict[str, str]) -> str:
+    return f"{what}: {'; '.join(f'{name}: {why}' for name, why in sorted(failed.items()))}"

@@ -1,0 +1,245 @@
+"""In which order devices are changed, and how much of the network each wave puts at risk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from railweave.analysis.routing.table import UNREACHABLE
+from railweave.counting import counted, several
+from railweave.operations.deploy.changes import loses_only
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from railweave.analysis.routing.control_plane import ControlPlane
+    from railweave.model.network.devices import End, Switch
+    from railweave.model.network.model import Network
+    from railweave.operations.deploy.changes import DeviceChange
+
+_ROLES = ("super-spine", "dci", "spine", "leaf")
+"""The order of roles: what leaves open sessions to stands before them."""
+UNUSED = "what it disrupts carries nothing of the design"
+"""What is told of a wave that disrupts ports alone to which the design has no cable."""
+UNDISTURBED = "not known to disrupt anything"
+"""What is told of a wave of whose changes no system's table has anything: less than that nothing is disrupted."""
+
+
+@dataclass(frozen=True)
+class Wave:
+    """Devices that are changed together. ``why`` says what they have in common, ``risks`` what is gone while those that reset are out.
+
+    ``refused`` says why it is more of the network than may be at risk. ``servers`` are those that change, or lose NICs meanwhile: a job
+    should not be on them.
+    """
+
+    devices: tuple[str, ...]
+    why: str
+    risks: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Its form in a plan's file."""
+        return {
+            "devices": list(self.devices),
+            "why": self.why,
+            "risks": list(self.risks),
+            "refused": list(self.refused),
+            "servers": list(self.servers),
+        }
+
+    @classmethod
+    def of_json(cls, found: Mapping[str, Any]) -> Wave:
+        """The other way."""
+        return cls(
+            tuple(found["devices"]),
+            found["why"],
+            tuple(found["risks"]),
+            tuple(found["refused"]),
+            tuple(found["servers"]),
+        )
+
+
+def forced(wave: Wave) -> Wave:
+    """A wave of a drain that takes away what would be gone: it disrupts that, whatever else it does."""
+    risks = tuple("beyond what is forced, " + one if one == UNDISTURBED else one for one in wave.risks)
+    return replace(wave, risks=risks)
+
+
+@dataclass(frozen=True)
+class Risk:
+    """What is out while some devices are: the least share of its uplinks that a leaf keeps, the share of NICs without their leaf.
+
+    ``lost`` are (switch, prefix) pairs that cannot be reached by routing and could before.
+    """
+
+    uplinks: float
+    worst: str
+    nics: float
+    cut: int
+    lost: int
+
+    @property
+    def unavailable(self) -> float:
+        """The larger of what a leaf loses of its uplinks and the share of NICs that are cut off."""
+        return max(1 - self.uplinks, self.nics)
+
+    def lines(self) -> list[str]:
+        """What a person should know."""
+        found: list[str] = []
+        if self.uplinks < 1:
+            found.append(f"{self.worst} keeps {self.uplinks:.0%} of its uplink capacity")
+        if self.cut:
+            found.append(f"{counted(self.cut, 'NIC')} ({self.nics:.0%} of all) cannot be reached")
+        if self.lost:
+            found.append(f"{counted(self.lost, 'route')} of other leaves are gone meanwhile")
+        return found
+
+
+def waves(
+    network: Network,
+    control: ControlPlane,
+    changes: Mapping[str, DeviceChange],
+    *,
+    most: float,
+    canary: bool = True,
+    together: Sequence[frozenset[str]] = (),
+    at_once: int | None = None,
+) -> tuple[Wave, ...]:
+    """Changed devices in waves: one alone first, then those of one plane, path color or rail, never more at risk than ``most`` (0 to 1).
+
+    A device is counted as out while its wave is carried out where its change disrupts anything; of one that disrupts some ports alone, those are. One that alone is more than ``most``
+    makes a wave of its own, which is refused. Servers that only lose routes and rules come before the switches, which may then take the paths
+    away; all others come after them, when the paths that they get are there. Devices of each of ``together`` share a wave.
+    ``at_once``: no wave has more devices than that.
+    """
+    bound = _joined(together)
+    disrupted = {name: _out(one) for name, one in changes.items() if one.disrupts}
+    found: list[Wave] = []
+    taken: set[str] = set()
+    for why, names in _groups(network, changes):
+        left: list[tuple[str, ...]] = []
+        for name in names:
+            if name not in taken:
+                left.append(tuple(one for one in changes if one in bound.get(name, {name})))
+                taken.update(left[-1])
+        if canary and not found and len(changes) > 1 and left:
+            first = left.pop(0)
+            alone = "one device alone first" if len(first) == 1 else "one server alone first, on all its leaves"
+            found.append(_wave(network, control, first, alone, disrupted, most))
+        wave: list[str] = []
+        for some in left:
+            full = at_once is not None and len(wave) + len(some) > at_once
+            if wave and (full or _risk(network, control, _of(disrupted, (*wave, *some))).unavailable > most):
+                found.append(_wave(network, control, tuple(wave), why, disrupted, most))
+                wave = []
+            wave += some
+        if wave:
+            found.append(_wave(network, control, tuple(wave), why, disrupted, most))
+    return tuple(found)
+
+
+def _out(change: DeviceChange) -> frozenset[str]:
+    """The ports of a device that are out while it is changed; none: all of it."""
+    every = all(one.ports for one in change.disrupts)
+    return frozenset(port for one in change.disrupts for port in one.ports) if every else frozenset()
+
+
+def _of(disrupted: Mapping[str, frozenset[str]], names: Collection[str]) -> dict[str, frozenset[str]]:
+    return {name: ports for name, ports in disrupted.items() if name in names}
+
+
+def _is_out(end: End, out: Mapping[str, frozenset[str]]) -> bool:
+    return end.device in out and (not out[end.device] or end.port in out[end.device])
+
+
+def _joined(sets: Sequence[frozenset[str]]) -> dict[str, set[str]]:
+    """By device, all that share a wave with it: sets that have a device in common are one."""
+    found: dict[str, set[str]] = {}
+    for one in sets:
+        whole = set(one).union(*(found.get(name, ()) for name in one))
+        found |= dict.fromkeys(whole, whole)
+    return found
+
+
+def _groups(network: Network, changes: Mapping[str, DeviceChange]) -> Iterator[tuple[str, list[str]]]:
+    groups: dict[tuple[int, str], list[str]] = {}
+    for switch in network.switches:
+        if switch.name in changes:
+            groups.setdefault((_ROLES.index(switch.role), _common(network, switch)), []).append(switch.name)
+    for server in network.servers:
+        if server.name in changes:
+            where = (
+                (-1, "servers, before their paths go")
+                if loses_only(changes[server.name])
+                else (len(_ROLES), "servers, now that their paths are there")
+            )
+            groups.setdefault(where, []).append(server.name)
+    for (_, why), names in sorted(groups.items(), key=lambda group: group[0][0]):
+        yield why, names
+
+
+def _common(network: Network, switch: Switch) -> str:
+    """What a switch is changed together with."""
+    where = f"{switch.fabric}, {several(switch.role)}"
+    if switch.role == "leaf":
+        if len(switch.rails) == 1:
+            return f"{where} of rail {switch.rails[0]}"
+        return f"{where}{f' of {switch.stripe}' if switch.stripe else ''}"
+    if switch.plane:
+        return f"{where} of plane {switch.plane}"
+    colors = {cable.color for cable in network.cables_of(switch.name) if cable.kind == "fabric"} - {None}
+    if len(colors) == 1:
+        return f"{where} of path color {network.fabric(switch.fabric).color_name(colors.pop())}"
+    return f"{where}{f' of {switch.pod}' if switch.pod else ''}"
+
+
+def _wave(
+    network: Network,
+    control: ControlPlane,
+    names: tuple[str, ...],
+    why: str,
+    disrupted: Mapping[str, frozenset[str]],
+    most: float,
+) -> Wave:
+    out = _of(disrupted, names)
+    risk = _risk(network, control, out, routes=True)
+    refused = (
+        (f"{risk.unavailable:.0%} of it would be out at once, and --max-unavailable is {most:.0%}",)
+        if risk.unavailable > most
+        else ()
+    )
+    drained = [
+        one.name
+        for one in network.servers
+        if one.name in names or any(_is_out(cable.b, out) for cable in network.cables_of(one.name))
+    ]
+    risks = (*risk.lines(),) or (UNUSED,) if out else (UNDISTURBED,)
+    return Wave(names, why, risks, refused, tuple(drained))
+
+
+def _risk(network: Network, control: ControlPlane, out: Mapping[str, frozenset[str]], *, routes: bool = False) -> Risk:
+    """What is gone while devices, or ports of theirs, are ``out``; ``routes``: by routing too, which takes longer."""
+    every: dict[str, float] = {}
+    alive: dict[str, float] = {}
+    nics = cut = 0
+    for cable in network.cables:
+        if cable.name in network.absent:
+            continue
+        if cable.kind == "server":
+            nics += 1
+            cut += _is_out(cable.b, out) or _is_out(cable.a, out)
+        elif out.get(cable.a.device) != frozenset():
+            every[cable.a.device] = every.get(cable.a.device, 0) + cable.speed_gbps
+            alive[cable.a.device] = (
+                alive.get(cable.a.device, 0) + (not (_is_out(cable.a, out) or _is_out(cable.b, out))) * cable.speed_gbps
+            )
+    worst = min(every, key=lambda name: alive[name] / every[name], default="")
+    lost = 0
+    gone = [name for name, ports in out.items() if not ports and name in control.configs]
+    if routes and gone:
+        before, after = control.routes(), control.routes(gone)
+        for device, fib in after.fibs.items():
+            lost += int(((fib.group == UNREACHABLE) & (before.fibs[device].group != UNREACHABLE)).sum())
+    return Risk(alive[worst] / every[worst] if worst else 1.0, worst, cut / nics if nics else 0.0, cut, lost)

@@ -1,0 +1,174 @@
+"""A web server for a first boot, to try it: it gives known devices their files, and nothing to anybody else.
+
+A device is known by its serial number: the first part of the path, and the headers of systems that say it. What is refused is told, and kept
+in ``asked.log`` of the folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.errors import FileLine, InputError, OutputError, Problem
+from railweave.operations.deploy.ztp.making import RECORD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LOG = "asked.log"
+MOST = 128
+"""Connections at the same time; more are not taken until one of them ends, or asks for nothing within its time."""
+HEADERS_S = 10.0
+"""For the first line and the headers of a request."""
+_PIECE = 1 << 20
+_UNPRINTABLE = re.compile(r"[^ -~]")
+
+
+class Server(ThreadingHTTPServer):
+    """Serves a folder that ``deploy ztp`` wrote; ``say`` takes a line for each request. Use it as a context."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, folder: Path, address: tuple[str, int], say: Callable[[str], None] = lambda _: None) -> None:
+        self.folder = folder
+        self._say = say
+        self._guard = threading.Lock()
+        self._places = threading.BoundedSemaphore(MOST)
+        self._good: dict[str, tuple[int, int]] = {}
+        try:
+            self.record: dict[str, Any] = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise InputError(
+                [
+                    Problem(
+                        FileLine(str(folder / RECORD)), "there is no first boot", "railweave deploy ztp FABRIC -o DIR"
+                    )
+                ]
+            ) from None
+        try:
+            super().__init__(address, _Request)
+        except OSError as error:
+            raise OutputError(f"cannot listen at {address[0]}:{address[1]}: {error.strerror}") from error
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as socketserver has it
+        """Answer in a thread, where there is a place for one."""
+        self._places.acquire()
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._places.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as socketserver has it
+        """Answer, and give the place to the next."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
+
+    def note(self, line: str) -> None:
+        """Tell a line, and keep it."""
+        line = _UNPRINTABLE.sub("?", line)
+        with self._guard:
+            self._say(line)
+            stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            with (self.folder / LOG).open("a", encoding="utf-8") as log:
+                log.write(f"{stamp} {line}\n")
+
+    def found(self, path: str, said: dict[str, str]) -> tuple[Path | None, str]:
+        """The file of a path, and who asks for it or why there is none. ``said`` are the headers of a request, in small letters."""
+        root = re.sub(r"^https?://[^/]*", "", str(self.record["url"]))
+        parts = path.removeprefix(root).split("/")[1:] if path.startswith(f"{root}/") else []
+        if len(parts) != 2:
+            return None, "there is nothing such"
+        first, name = parts
+        if first == "images":
+            image = self.record["images"].get(name)
+            return (self._image(name, image), "an image") if image else (None, f"unknown image {name}")
+        device = self.record["devices"].get(first)
+        if device is None:
+            return None, f"unknown serial number {first}"
+        for header in device["headers"]:
+            if (serial := said.get(header.lower(), first)) != first:
+                return None, f"{serial} asks for the files of {first} ({device['name']})"
+        if name not in device["files"]:
+            return None, f"{device['name']} ({first}) asks for {name}, which it does not have"
+        return self.folder / first / name, f"{device['name']} ({first})"
+
+    def _image(self, name: str, image: dict[str, str]) -> Path | None:
+        """An image, where its checksum is still what it was; it is looked at again where it was changed."""
+        path = Path(image["file"])
+        try:
+            stat = path.stat()
+            if self._good.get(name) != (stat.st_mtime_ns, stat.st_size):
+                with path.open("rb") as file:
+                    if hashlib.file_digest(file, "sha256").hexdigest() != image["sha256"]:
+                        self.note(f"image {name} has another checksum than when `deploy ztp` was run: it is not given")
+                        return None
+                self._good[name] = (stat.st_mtime_ns, stat.st_size)
+        except OSError:
+            return None
+        return path
+
+
+class _Request(BaseHTTPRequestHandler):
+    timeout = 30
+
+    def setup(self) -> None:
+        """Cut the connection off where no request comes in time: each byte alone would begin ``timeout`` anew."""
+        super().setup()
+        self._late = threading.Timer(HEADERS_S, self._cut_off)
+        self._late.daemon = True
+        self._late.start()
+
+    def finish(self) -> None:
+        """End the connection."""
+        self._late.cancel()
+        super().finish()
+
+    def _cut_off(self) -> None:
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    @property
+    def _of(self) -> Server:
+        return cast("Server", self.server)
+
+    def do_GET(self) -> None:
+        """A file, or 404."""
+        self._answer(content=True)
+
+    def do_HEAD(self) -> None:
+        """Whether there is a file, and how large."""
+        self._answer(content=False)
+
+    def _answer(self, *, content: bool) -> None:
+        self._late.cancel()
+        said = {name.lower(): value for name, value in self.headers.items()}
+        path = self.path.partition("?")[0]
+        file, who = self._of.found(path, said)
+        if file is None or not file.is_file():
+            self._of.note(f"{self.client_address[0]} {path}: nothing given: {who}")
+            self.send_error(404)
+            return
+        with file.open("rb") as opened:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/octet-stream")
+            self.send_header("Content-Length", str(file.stat().st_size))
+            self.end_headers()
+            while content and (piece := opened.read(_PIECE)):
+                self.wfile.write(piece)
+        self._of.note(f"{self.client_address[0]} {path}: given to {who}")
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that the class has
+        """Nothing: ``note`` tells."""
+        del format, args

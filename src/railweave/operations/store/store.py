@@ -1,0 +1,186 @@
+"""A store: runs written whole, and read again."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import astuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.errors import FileLine, Problem, SpecError
+from railweave.operations.store.database import SCHEMA
+from railweave.operations.store.records import Environment, Prediction, Run, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Sequence
+
+    from railweave.operations.store.database import Database, Statement
+    from railweave.operations.store.records import Pairs
+
+_AT_ONCE = 500
+_RUN = "INSERT INTO runs SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS BIGINT), ?, ?, ?, ? FROM runs"
+_ENVIRONMENT = "INSERT INTO environments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_SAMPLE = "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PREDICTION = "INSERT INTO predictions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+@contextlib.contextmanager
+def opened(where: Path | str, *, make: bool = False) -> Generator[Store]:
+    """The store at a path, or of a ``postgresql://`` address. ``make``: to write, and it is made where it is not there.
+
+    Raises ``SpecError`` where there is none to read, ``OutputError`` where it cannot be used.
+    """
+    database = _database(str(where), make=make)
+    try:
+        version = database.version()
+        if version is None and make:
+            database.create()
+        elif version is None:
+            raise SpecError([Problem(FileLine(database.where), "there is no store here", _FIX)])
+        elif version != SCHEMA:
+            what = f"a store of version {version}; this railweave reads and writes version {SCHEMA}"
+            raise SpecError([Problem(FileLine(database.where), what, "use the version that wrote it, and its export")])
+        yield Store(database)
+    finally:
+        database.close()
+
+
+_FIX = "`railweave bench import FILE --store STORE` makes one"
+
+
+def _database(where: str, *, make: bool) -> Database:
+    if where.startswith(("postgresql://", "postgres://")):
+        from railweave.operations.store.postgres import Postgres
+
+        return Postgres(where)
+    from railweave.operations.store.sqlite import Sqlite
+
+    path = Path(where)
+    if not make and not path.exists():
+        raise SpecError([Problem(FileLine(where), "there is no such file", _FIX)])
+    if path.is_dir():
+        raise SpecError([Problem(FileLine(where), "it is a folder", "name a file in it")])
+    return Sqlite(path, make=make)
+
+
+class Store:
+    """A store that is open. Nothing of it is ever changed: runs are added."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @property
+    def where(self) -> str:
+        """What it is called in messages."""
+        return self._database.where
+
+    def add(self, runs: Iterable[Run]) -> list[Run]:
+        """Keep runs, all of them or none; those that are there already are passed over. Gives those that are new.
+
+        Raises ``OutputError``.
+        """
+        given = {one.id: one for one in runs}
+        there = self._known(list(given))
+        new = [one for id_, one in given.items() if id_ not in there]
+        if new:
+            self._database.write([statement for run in new for statement in _statements(run)])
+        return new
+
+    def _known(self, ids: Sequence[str]) -> set[str]:
+        """Those of these ids that are there. The number of values in one question is limited (SQLite: ``SQLITE_MAX_VARIABLE_NUMBER``)."""
+        found: set[str] = set()
+        for first in range(0, len(ids), _AT_ONCE):
+            some = ids[first : first + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            found |= {id_ for (id_,) in self._database.read(f"SELECT id FROM runs WHERE id IN ({marks})", some)}  # noqa: S608 - marks
+        return found
+
+    def settings(self) -> list[tuple[Pairs, bool]]:
+        """What each run was asked to do, and whether it failed, in the order in which they were kept; without reading their numbers."""
+        rows = self._database.read("SELECT settings, failures FROM runs ORDER BY number")
+        return [(_pairs(settings), bool(json.loads(failures))) for settings, failures in rows]
+
+    def runs(self, *, ids: Sequence[str] = ()) -> list[Run]:
+        """Runs in the order in which they were kept, with everything; those whose ids begin so where ``ids`` has any."""
+        found = self._database.read(
+            "SELECT id, tool, title, file, file_digest, line, began, kept, hosts, ranks, settings, facts, failures, notes "
+            "FROM runs ORDER BY number"
+        )
+        wanted = [row for row in found if not ids or any(row[0].startswith(one) for one in ids)]
+        return [self._run(row) for row in wanted]
+
+    def _run(self, row: Sequence[Any]) -> Run:
+        id_, *rest = row
+        tool, title, file, digest, line, began, kept, hosts, ranks, settings, facts, failures, notes = rest
+        (environment,) = self._database.read(
+            "SELECT versions, firmware, variables, plugin, fabric, design_digest, switch_revision, host_check "
+            "FROM environments WHERE run = ?",
+            (id_,),
+        )
+        versions, firmware, variables, *others = environment
+        samples = self._database.read(
+            "SELECT operation, size_bytes, place, quantity, value, line, labels FROM samples WHERE run = ? ORDER BY number",
+            (id_,),
+        )
+        predictions = self._database.read(
+            "SELECT operation, size_bytes, place, quantity, value, low, high, method FROM predictions WHERE run = ? "
+            "ORDER BY number",
+            (id_,),
+        )
+        return Run(
+            tool,
+            title,
+            file,
+            digest,
+            line,
+            began,
+            kept,
+            tuple(json.loads(hosts)),
+            ranks,
+            _pairs(settings),
+            _pairs(facts),
+            tuple(json.loads(failures)),
+            tuple(json.loads(notes)),
+            Environment(_pairs(versions), _pairs(firmware), _pairs(variables), *others),
+            tuple(Sample(*one[:6], labels=_pairs(one[6])) for one in samples),
+            tuple(Prediction(*one) for one in predictions),
+        )
+
+
+def _statements(run: Run) -> list[Statement]:
+    id_, environment = run.id, run.environment
+    head = (run.tool, run.title, run.file, run.file_digest, run.line, run.began, run.kept)
+    lists = tuple(map(_json, (run.settings, run.facts, run.failures, run.notes)))
+    pairs = tuple(map(_json, (environment.versions, environment.firmware, environment.variables)))
+    words = (
+        environment.plugin,
+        environment.fabric,
+        environment.design_digest,
+        environment.switch_revision,
+        environment.host_check,
+    )
+    samples = [(id_, number, *astuple(one)[:-1], _json(one.labels)) for number, one in enumerate(run.samples)]
+    predictions = [(id_, number, *astuple(one)) for number, one in enumerate(run.predictions)]
+    written: list[tuple[str, list[tuple[Any, ...]]]] = [
+        (_RUN, [(id_, *head, _json(run.hosts), run.ranks, *lists)]),
+        (_ENVIRONMENT, [(id_, *pairs, *words)]),
+        (_SAMPLE, samples),
+        (_PREDICTION, predictions),
+    ]
+    return [(statement, [tuple(map(_plain, row)) for row in rows]) for statement, rows in written if rows]
+
+
+def _plain(given: object) -> object:
+    """A text without what PostgreSQL cannot hold, or no file: NUL, and halves of surrogate pairs."""
+    if not isinstance(given, str):
+        return given
+    return given.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
+
+
+def _json(given: object) -> str:
+    return json.dumps(given)
+
+
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple((str(name), str(value)) for name, value in cast("list[list[str]]", json.loads(text)))

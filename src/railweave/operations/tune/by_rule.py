@@ -1,0 +1,336 @@
+"""Values that follow from a design by rule, with their arithmetic: PFC headroom, thresholds, XON offsets, watchdogs.
+
+A rule gives a range. A value of the fabric file within it stays; one outside is moved to the nearest that is inside.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from railweave.design.limits.headroom_terms import headrooms
+from railweave.model.catalog.shares import MOST_THRESHOLD, alpha
+from railweave.operations.tune.patch import amended, at_path, unified
+from railweave.prediction.collectives.nccl import NUMBERS, RCCL_NUMBERS
+from railweave.prediction.simulation.model.retries import BASE_PS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from railweave.design.limits.headroom_terms import Headroom
+    from railweave.model.intent.qos import Qos, Watchdog
+    from railweave.model.network.fabric import Fabric, RoleName
+    from railweave.model.network.model import Network
+
+DEFAULT_THRESHOLD = 7
+"""Index of the dynamic threshold that systems have by default: alpha = 2^(index - 7) (facts of Broadcom's switches)."""
+LONGEST_PAUSES = 10
+"""How many times the longest honest pause a queue must be stuck before a watchdog may act. Assumed: no source gives a figure."""
+MOST_DETECTION = 10
+"""Polls in a row, the most that a fabric file can ask for."""
+MOST_RECOVERY_MS = 1500
+
+
+_LIKE: dict[RoleName, tuple[str, ...]] = {
+    "leaf": ("leaf",),
+    "spine": ("spine", "leaf"),
+    "super-spine": ("super_spine", "spine", "leaf"),
+    "dci": ("dci", "spine", "leaf"),
+}
+"""Where a fabric file has a role; one that is left out is as the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """One value by rule. ``path`` is below the fabric; ``have`` is the file's (None: the system's default), ``wanted`` the proposed one.
+
+    ``least`` and ``most`` are the range that the rule gives, None where it is open; ``steps`` the arithmetic, line by line.
+    """
+
+    fabric: str
+    role: RoleName
+    path: tuple[str, ...]
+    have: int | None
+    least: int | None
+    most: int | None
+    wanted: int | None
+    unit: str
+    steps: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The field with its fabric and role."""
+        return f"{self.fabric} {self.role} {'.'.join(self.path)}"
+
+    def to_json(self) -> dict[str, object]:
+        """It as the documented JSON object."""
+        return {
+            "fabric": self.fabric,
+            "role": self.role,
+            "field": ".".join(self.path),
+            "have": self.have,
+            "least": self.least,
+            "most": self.most,
+            "wanted": self.wanted,
+            "unit": self.unit,
+            "steps": list(self.steps),
+        }
+
+
+def _derived(
+    at: tuple[Fabric, RoleName],
+    path: str,
+    have: int | None,
+    least: int | None,
+    most: int | None,
+    unit: str,
+    steps: list[str],
+) -> Derived:
+    wanted = have
+    if have is not None and most is not None and have > most:
+        wanted = most
+    if have is not None and least is not None and have < least:
+        wanted = least
+    return Derived(at[0].name, at[1], tuple(path.split(".")), have, least, most, wanted, unit, tuple(steps))
+
+
+def _roles(network: Network) -> Iterator[tuple[Fabric, RoleName, Qos, Headroom]]:
+    """Each role of each fabric that pauses, with the switch of it that needs the largest share of its headroom."""
+    for fabric in network.fabrics:
+        for role in _LIKE:
+            most = max(headrooms(network, fabric, role), key=lambda one: one.used, default=None)
+            if most is not None and most.terms:
+                yield fabric, role, fabric.intent(network.switch(most.device)).qos, most
+
+
+def headroom(network: Network) -> list[Derived]:
+    """Headroom, ingress thresholds and XON offsets of every role that pauses."""
+    found: list[Derived] = []
+    for fabric, role, qos, worst in _roles(network):
+        at: tuple[Fabric, RoleName] = fabric, role
+        shared, source = _shared(worst)
+        found += _shares(at, qos, worst, shared, source)
+        found += _thresholds(at, qos, worst, shared)
+    return found
+
+
+def _shared(worst: Headroom) -> tuple[float, str]:
+    """What partitions are shares of, bytes, and whose figure it is."""
+    if worst.published_bytes is not None:
+        return worst.published_bytes * 100 / max(
+            1, worst.partition_percent
+        ), "what dedicated buffers leave, by published figures"
+    return worst.shared_mb * 1e6, "the whole packet buffer of the model"
+
+
+def _shares(at: tuple[Fabric, RoleName], qos: Qos, worst: Headroom, shared: float, source: str) -> list[Derived]:
+    steps = [
+        f"{one.ports} {one.kind} ports of {one.port.speed_gbps}G, {one.port.length_m:g} m, MTU {one.port.mtu_bytes}: {one.port.words}"
+        for one in worst.terms
+    ]
+    percent = math.ceil(100 * worst.need_bytes / shared)
+    steps.append(
+        f"{worst.device}: {worst.need_bytes:,} bytes for {worst.priorities} lossless class(es), of {shared:,.0f} bytes shared ({source}): {percent} %"
+    )
+    buffers = qos.buffers
+    most = 100 - buffers.lossy - 1
+    own = _derived(at, "qos.buffers.headroom", buffers.headroom, min(percent, most), most, "%", steps)
+    left = 100 - buffers.lossy - (own.wanted or 0)
+    why = f"what headroom ({own.wanted} %) and lossy classes ({buffers.lossy} %) leave: {left} %"
+    return [own, _derived(at, "qos.buffers.lossless", buffers.lossless, None, left, "%", [why])]
+
+
+def _thresholds(at: tuple[Fabric, RoleName], qos: Qos, worst: Headroom, shared: float) -> Iterator[Derived]:
+    pool = shared * qos.buffers.lossless / 100
+    ports = worst.priorities * sum(one.ports for one in worst.terms)
+    largest = max((one.port for one in worst.terms), key=lambda port: port.need_bytes)
+    idle = largest.need_bytes
+    loop = idle - 2 * largest.mtu_bytes
+    steps = [
+        f"lossless pool {pool:,.0f} bytes; alpha = 2^(index - 7); with n queues over it each has alpha x pool / (1 + n x alpha) (Choudhury and Hahne, 1998)"
+    ]
+    marks = [(name, one) for name, one in qos.classes.items() if one.lossless and one.ecn is not None]
+    least = 0
+    while least < MOST_THRESHOLD and _limit(least, pool, ports) < idle:
+        least += 1
+    steps.append(
+        f"index {least}: with all {ports} at once {_limit(least, pool, ports):,.0f} bytes; a port that is paused must have {idle:,} left, or its link idles until XON is heard"
+    )
+    for name, one in marks:
+        assert one.ecn is not None  # noqa: S101 - chosen so
+        egress = shared * qos.buffers.egress_lossless / 100
+        index = DEFAULT_THRESHOLD if one.dynamic_threshold is None else one.dynamic_threshold
+        mark = one.ecn.min_fill / 100 * _limit(index, egress, 1)
+        while least < MOST_THRESHOLD and _limit(least, pool, 1) < mark:
+            least += 1
+        steps.append(
+            f"class {name} is marked from {mark:,.0f} bytes on ({one.ecn.min_fill} % of what one queue may have); one port that feeds it is paused from {_limit(least, pool, 1):,.0f} on at index {least}: ECN comes first"
+        )
+    yield _derived(
+        at,
+        "qos.buffers.ingress_dynamic_threshold",
+        qos.buffers.ingress_dynamic_threshold,
+        least,
+        MOST_THRESHOLD,
+        "",
+        steps,
+    )
+    index = max(least, qos.buffers.ingress_dynamic_threshold)
+    highest = round(max(0.0, _limit(index, pool, ports) - loop))
+    lowest = 2 * largest.mtu_bytes
+    steps = [f"at least 2 MTU, {lowest:,} bytes: one packet on the way must not pause again at once",
+             f"at most {highest:,} bytes: XOFF with all {ports} ports at once ({_limit(index, pool, ports):,.0f}) less what drains until the peer sends again ({loop:,})"]  # fmt: skip
+    if qos.pfc.xon_offset is None:
+        steps.append(
+            "the file leaves it to the system's default, which is not public for every system: nothing is proposed"
+        )
+    yield _derived(at, "qos.pfc.xon_offset", qos.pfc.xon_offset, lowest, max(lowest, highest), "bytes", steps)
+
+
+def _limit(index: int, pool: float, queues: int) -> float:
+    share = alpha(index)
+    return share * pool / (1 + queues * share)
+
+
+def watchdog(network: Network) -> list[Derived]:
+    """Detection and recovery of the PFC watchdog of every role that pauses and has one."""
+    found: list[Derived] = []
+    rows = list(_roles(network))
+    for fabric, role, qos, _ in rows:
+        dog = qos.pfc.watchdog
+        if dog is None:
+            continue
+        mine: list[tuple[RoleName, Qos, Headroom]] = [
+            (each, own, worst) for one, each, own, worst in rows if one.name == fabric.name
+        ]
+        found += _of_watchdog((fabric, role), dog, *_longest_pause_ms(mine))
+    return found
+
+
+def _longest_pause_ms(rows: Sequence[tuple[RoleName, Qos, Headroom]]) -> tuple[float, list[str]]:
+    """How long a pause may last where nothing is broken: every switch of a path drains its lossless pool by one port."""
+    steps: list[str] = []
+    total = 0.0
+    for role, qos, worst in rows:
+        shared, _ = _shared(worst)
+        pool = shared * qos.buffers.lossless / 100
+        slowest = min(one.port.speed_gbps for one in worst.terms)
+        each = pool * 8 / (slowest * 1e9) * 1e3
+        times = 2 if role == "leaf" and len(rows) > 1 else 1
+        total += times * each
+        steps.append(
+            f"{times} x {role}: {pool:,.0f} bytes of lossless pool by one port of {slowest}G: {each:.2f} ms each"
+        )
+    steps.append(f"the longest honest pause: {total:.1f} ms")
+    return total, steps
+
+
+def _of_watchdog(at: tuple[Fabric, RoleName], dog: Watchdog, pause_ms: float, steps: list[str]) -> Iterator[Derived]:
+    least_ms = math.ceil(LONGEST_PAUSES * pause_ms)
+    exponent = min(int(NUMBERS["NCCL_IB_TIMEOUT"].default), RCCL_NUMBERS["NCCL_IB_TIMEOUT"])
+    ack_ms = (BASE_PS << exponent) / 1e9
+    most_ms = int(ack_ms) - dog.recovery
+    have_ms = dog.poll_interval * dog.detection
+    told = [
+        *steps,
+        f"detection ({dog.poll_interval} ms x {dog.detection} = {have_ms} ms) lasts at least {LONGEST_PAUSES} such pauses (assumed): {least_ms} ms",
+        f"and with recovery ({dog.recovery} ms) less than an ACK timeout of a NIC, 4.096 us x 2^{exponent} = {ack_ms:,.0f} ms (RCCL's, the shorter), so that a job feels one retry at most: {most_ms} ms",
+    ]
+    lowest = math.ceil(least_ms / dog.poll_interval)
+    highest = max(1, min(MOST_DETECTION, most_ms // dog.poll_interval))
+    if lowest > MOST_DETECTION:
+        poll = math.ceil(least_ms / MOST_DETECTION)
+        yield _derived(at, "qos.pfc.watchdog.poll_interval", dog.poll_interval, poll, None, "ms", told)
+        lowest = MOST_DETECTION
+    yield _derived(at, "qos.pfc.watchdog.detection", dog.detection, min(lowest, highest), highest, "polls", told)
+    why = "at least as long as detection: while a storm lasts, its queue is held open for half of the time or more"
+    yield _derived(
+        at,
+        "qos.pfc.watchdog.recovery",
+        dog.recovery,
+        min(max(have_ms, least_ms), MOST_RECOVERY_MS),
+        MOST_RECOVERY_MS,
+        "ms",
+        [why],
+    )
+
+
+def in_file(document: Any, found: Sequence[Derived]) -> dict[tuple[str, ...], int]:  # noqa: ANN401 - plain YAML
+    """The proposed values by their place in the fabric file. Of roles that share one statement the largest is taken."""
+    values: dict[tuple[str, ...], int] = {}
+    for one in found:
+        if one.wanted is None or one.wanted == one.have:
+            continue
+        path = place_in_file(document, one.fabric, one.role, one.path)
+        values[path] = max(one.wanted, values.get(path, one.wanted))
+    return values
+
+
+def place_in_file(document: Any, fabric: str, role: RoleName, path: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ANN401 - plain YAML
+    """Where a fabric file states a field of a role: at the role, at the one that it is like, or at the fabric."""
+    return ("fabrics", fabric, *_stated(at_path(document, ("fabrics", fabric)), role), *path)
+
+
+def _stated(fabric: Any, role: RoleName) -> tuple[str, ...]:  # noqa: ANN401 - plain YAML
+    for key in _LIKE[role]:
+        own = at_path(fabric, (key,))
+        if own is not None:
+            return (key,) if at_path(own, ("qos",)) is not None else ()
+    return ()
+
+
+@dataclass(frozen=True)
+class Ruled:
+    """What rules say of a design. ``patch`` is a difference as ``patch -p0`` takes it, ``amended`` the whole text of the file with it.
+
+    Both are empty where every value of the file is within its range.
+    """
+
+    fabric: Path
+    values: tuple[Derived, ...]
+    patch: str
+    amended: str
+
+    def to_text(self) -> str:
+        """Each value with its range and arithmetic, for people."""
+        lines: list[str] = []
+        for one in self.values:
+            have = "the system's default" if one.have is None else _with_unit(one.have, one.unit)
+            said = f"{one.name}: {have}, by rule {_range(one)}"
+            lines.append(
+                said if one.wanted == one.have else f"{said}: proposed {_with_unit(one.wanted or 0, one.unit)}"
+            )
+            lines += [f"    {step}" for step in one.steps]
+        if not self.values:
+            lines.append("nothing: no switch of this design pauses anything")
+        elif not self.patch:
+            lines.append("every value of the file is within its range")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, object]:
+        """The whole as the documented JSON object."""
+        return {"values": [one.to_json() for one in self.values], "patch": self.patch}
+
+
+def _with_unit(number: int, unit: str) -> str:
+    return f"{number:,} {unit}".rstrip()
+
+
+def _range(one: Derived) -> str:
+    if one.least is None or one.most is None:
+        return (
+            f"at most {_with_unit(one.most or 0, one.unit)}"
+            if one.least is None
+            else f"at least {_with_unit(one.least, one.unit)}"
+        )
+    return f"{one.least:,} to {_with_unit(one.most, one.unit)}"
+
+
+def ruled(fabric: Path, document: Any, text: str, values: Sequence[Derived]) -> Ruled:  # noqa: ANN401 - plain YAML
+    """The patch that takes what rules propose into the text of a fabric file. Raises ``InputError`` where that cannot be."""
+    wanted = in_file(document, values)
+    new = amended(text, str(fabric), wanted) if wanted else text
+    changed = new != text
+    return Ruled(fabric, tuple(values), unified(text, new, str(fabric)) if changed else "", new if changed else "")

@@ -1,0 +1,243 @@
+"""The loop of the EVPN test report's Table 9 on real counters: a symptom, the next value of one field, and what the simulator says of it.
+
+Its actions pull one field both ways: drops and pauses want marking to begin earlier, marks alone later. So one step is
+taken at a time, of the first symptom in the order drops, PFC, ECN; then the network is run and looked at again.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from railweave.live.check.counters import DROPS, ECN, INPUT_DROPS, PFC, RESOURCE, SERVER, STORM
+from railweave.operations.tune.by_rule import place_in_file
+from railweave.operations.tune.measuring import Refused
+from railweave.operations.tune.patch import amended, unified
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from railweave.model.findings import Finding
+    from railweave.model.intent.qos import Qos
+    from railweave.model.intent.scenario import Setting
+    from railweave.model.network.model import Network
+    from railweave.operations.tune.measuring import Sample
+
+STEP = 5
+"""Percent by which a fill level or a partition is moved (EVPN test report, Table 9: decrements of 5)."""
+LEAST_LOSSY = 5
+"""Percent of the buffer that lossy classes keep. Assumed."""
+WORSE = 0.99
+"""The simulator calls a change worse where a run gets less than this share of the speed, and no fewer packets are dropped."""
+ORDER = (DROPS, INPUT_DROPS, RESOURCE, STORM, PFC, SERVER, ECN)
+_ROWS = {
+    DROPS.id: "tail drops and egress queue peak buffer occupancy",
+    INPUT_DROPS.id: "input drops and ingress priority group buffer occupancy",
+    RESOURCE.id: "input drops and ingress priority group buffer occupancy: resource errors",
+    PFC.id: "PFC pause frames",
+    ECN.id: "ECN marked packets",
+}
+"""The row of Table 9 that a finding stands for."""
+_QUEUE, _PRIORITY = re.compile(r"\bqueue (\d+)"), re.compile(r"\bpriority (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A field's next value. ``path`` is its place in the fabric file."""
+
+    path: tuple[str, ...]
+    have: int
+    wanted: int
+
+    def to_json(self) -> dict[str, object]:
+        """It as the documented JSON object."""
+        return {"field": ".".join(self.path), "have": self.have, "wanted": self.wanted}
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """Return the symptoms that counters show.
+
+    ``row`` is the row of Table 9 (empty: it has none), ``advice`` what to do where no value helps, ``fabric`` that of the
+    first switch that shows it.
+    """
+
+    rule: str
+    row: str
+    evidence: tuple[str, ...]
+    moves: tuple[Move, ...] = ()
+    advice: str = ""
+    fabric: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """It as the documented JSON object."""
+        moves = [one.to_json() for one in self.moves]
+        return {
+            "rule": self.rule,
+            "row": self.row,
+            "evidence": list(self.evidence),
+            "moves": moves,
+            "advice": self.advice,
+        }
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Symptoms in the order in which they are to be mended, and the step for the first that a value mends.
+
+    ``before`` and ``after`` are runs of the simulator with the file's values and with the step, seed by seed; empty where nothing was
+    rehearsed. ``patch`` and ``amended`` are empty where nothing is proposed.
+    """
+
+    fabric: Path
+    symptoms: tuple[Symptom, ...]
+    step: Symptom | None
+    rehearsed: str = ""
+    before: tuple[Sample, ...] = ()
+    after: tuple[Sample, ...] = ()
+    refused: str = ""
+    patch: str = ""
+    amended: str = ""
+
+    @property
+    def worse(self) -> bool:
+        """Whether the simulator speaks against the step."""
+        pairs = list(zip(self.before, self.after, strict=True))
+        slower = bool(pairs) and all(now.speed < WORSE * was.speed for was, now in pairs)
+        return slower and sum(one.drops or 0 for one in self.after) >= sum(one.drops or 0 for one in self.before)
+
+    @property
+    def recommended(self) -> bool:
+        """Whether the step is to be taken."""
+        return bool(self.patch) and not self.worse
+
+    def to_json(self) -> dict[str, object]:
+        """The whole as the documented JSON object."""
+        return {
+            "symptoms": [one.to_json() for one in self.symptoms],
+            "step": None if self.step is None else self.step.to_json(),
+            "rehearsed": self.rehearsed,
+            "before": [one.to_json() for one in self.before],
+            "after": [one.to_json() for one in self.after],
+            "refused": self.refused,
+            "recommended": self.recommended,
+            "patch": self.patch,
+        }
+
+    def to_text(self) -> str:
+        """It for people."""
+        lines: list[str] = []
+        for one in self.symptoms:
+            row = f" (EVPN test report, Table 9: {one.row})" if one.row else ""
+            lines += [f"{one.rule}{row}", *(f"    {each}" for each in one.evidence)]
+            lines += [f"    -> {one.advice}"] if one.advice else []
+        if not self.symptoms:
+            return "no symptom: no counter of the lossless classes rose"
+        if self.step is None:
+            return "\n".join([*lines, "no value of the fabric file is to be changed"])
+        moves = ", ".join(f"{'.'.join(one.path)} from {one.have} to {one.wanted}" for one in self.step.moves)
+        lines.append(f"next step, for {self.step.rule}: {moves}")
+        if self.refused:
+            return "\n".join([*lines, f"the design refuses it: {self.refused}"])
+        if self.before:
+            lines += [f"rehearsed in the simulator, {self.rehearsed}:"]
+            lines += [f"    {name}: {_said(runs)}" for name, runs in (("now", self.before), ("then", self.after))]
+            lines.append(
+                "the simulator says that it is worse: it is not recommended"
+                if self.worse
+                else "the simulator says nothing against it"
+            )
+        return "\n".join(lines)
+
+
+def _said(runs: Sequence[Sample]) -> str:
+    def total(of: Literal["drops", "pauses", "marks"]) -> int:
+        return sum(getattr(one, of) or 0 for one in runs)
+
+    speed = sum(one.speed for one in runs) / len(runs)
+    return f"{speed:.2f} GB/s, {total('drops'):,} packets dropped, {total('pauses'):,} pauses, {total('marks'):,} marks"
+
+
+def symptoms(network: Network, document: Any, findings: Sequence[Finding], *, slow_jobs: bool) -> list[Symptom]:  # noqa: ANN401 - plain YAML
+    """What findings of counters say, in the order in which they are to be mended; ``slow_jobs``: marks alone count as a symptom."""
+    found: list[Symptom] = []
+    for rule in ORDER:
+        mine = [one for one in findings if one.id == rule.id]
+        if not mine or (rule is ECN and not slow_jobs):
+            continue
+        evidence = tuple(f"{one.where.partition(' ')[0]} {one.what}" for one in mine)
+        moves = _moves(network, document, rule.id, mine)
+        advice = "" if moves else f"{rule.fix[0].upper()}{rule.fix[1:]}."
+        fabric = network.switch(mine[0].where.partition(" ")[0]).fabric
+        found.append(Symptom(rule.id, _ROWS.get(rule.id, ""), evidence, moves, advice, fabric))
+    return found
+
+
+def _moves(network: Network, document: Any, rule: str, findings: Sequence[Finding]) -> tuple[Move, ...]:  # noqa: ANN401 - plain YAML
+    moves: dict[tuple[str, ...], Move] = {}
+    for one in findings:
+        switch = network.switch(one.where.partition(" ")[0])
+        qos = network.fabric(switch.fabric).intent(switch).qos
+        for path, have, wanted in _next(rule, qos, one.what):
+            full = place_in_file(document, switch.fabric, switch.role, path)
+            moves.setdefault(full, Move(full, have, wanted))
+    return tuple(moves.values())
+
+
+def _next(rule: str, qos: Qos, what: str) -> list[tuple[tuple[str, ...], int, int]]:
+    """The fields that a symptom moves, what they have and what they are to have; none where they are at their end."""
+    buffers = qos.buffers
+    if rule == RESOURCE.id:
+        wanted = min(STEP, buffers.lossless - STEP)
+        return [(("qos", "buffers", "headroom"), buffers.headroom, buffers.headroom + wanted),
+                (("qos", "buffers", "lossless"), buffers.lossless, buffers.lossless - wanted)] if wanted > 0 else []  # fmt: skip
+    if rule == INPUT_DROPS.id and buffers.lossy - STEP >= LEAST_LOSSY:
+        return [(("qos", "buffers", "lossless"), buffers.lossless, buffers.lossless + STEP),
+                (("qos", "buffers", "lossy"), buffers.lossy, buffers.lossy - STEP)]  # fmt: skip
+    if rule not in {DROPS.id, INPUT_DROPS.id, PFC.id, ECN.id}:
+        return []
+    queue, priority = _QUEUE.search(what), _PRIORITY.search(what)
+    found: list[tuple[tuple[str, ...], int, int]] = []
+    for name, one in qos.classes.items():
+        named = (queue is not None and one.queue == int(queue[1])) or (
+            queue is None and priority is not None and one.pfc_priority == int(priority[1])
+        )
+        if not named or one.ecn is None:
+            continue
+        have = one.ecn.min_fill
+        wanted = min(have + STEP, one.ecn.max_fill - 1) if rule == ECN.id else max(have - STEP, 1)
+        if wanted != have:
+            found.append((("qos", "classes", name, "ecn", "min_fill"), have, wanted))
+    return found
+
+
+def step_of(found: Sequence[Symptom]) -> Symptom | None:
+    """Return the first symptom that a value of the fabric file mends."""
+    return next((one for one in found if one.moves), None)
+
+
+def diagnosed(
+    fabric: Path,
+    text: str,
+    found: Sequence[Symptom],
+    rehearse: Callable[[dict[tuple[str, ...], Setting]], list[Sample] | Refused] | None,
+    rehearsed: str,
+) -> Diagnosis:
+    """The next step, rehearsed. Raises ``InputError`` where the file's form does not allow the change."""
+    step = step_of(found)
+    if step is None:
+        return Diagnosis(fabric, tuple(found), None)
+    values: dict[tuple[str, ...], Setting] = {one.path: one.wanted for one in step.moves}
+    new = amended(text, str(fabric), values)
+    patch = unified(text, new, str(fabric))
+    if rehearse is None:
+        return Diagnosis(fabric, tuple(found), step, patch=patch, amended=new)
+    before, after = rehearse({}), rehearse(values)
+    for one in (before, after):
+        if isinstance(one, Refused):
+            return Diagnosis(fabric, tuple(found), step, rehearsed, refused=one.why)
+    assert not isinstance(before, Refused)  # noqa: S101 - just looked at
+    assert not isinstance(after, Refused)  # noqa: S101
+    return Diagnosis(fabric, tuple(found), step, rehearsed, tuple(before), tuple(after), "", patch, new)

@@ -1,0 +1,116 @@
+"""The simulator on many machines: runs of a batch on the workers of a Ray cluster, their answers in the order of the questions.
+
+Ray decides where a run goes and when it ends; neither changes what it answers, so that a study is the same on any number of workers.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import socket
+from typing import TYPE_CHECKING, Any
+
+from railweave.errors import InputError, Option, Problem
+from railweave.operations.tune.simulated import InProcess, placed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.operations.tune.measuring import Refused, Sample, Wanted
+    from railweave.operations.tune.simulated import Task
+
+CONNECT_S = 10
+"""For the head of a cluster to answer."""
+LOCAL = "local"
+"""In place of a cluster's address: workers on this machine, which Ray starts and ends."""
+
+
+class OnRay:
+    """The simulator in ``workers`` processes of a cluster, each with a core; as many as it has cores where that is None.
+
+    ``address``: of the cluster (``auto``, ``HOST:PORT``, ``ray://HOST:PORT``), or ``local``. Every machine needs railweave of the same version,
+    and the files of the study at the same path. Raises ``InputError`` where Ray is not installed, or there is no such cluster.
+    """
+
+    def __init__(self, task: Task, workers: int | None, address: str) -> None:
+        self._ray = _ray()
+        self._task = task
+        if address not in {LOCAL, "auto"}:
+            _answers(address)
+        quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+        try:
+            if address == LOCAL:
+                self._ray.init(num_cpus=workers, include_dashboard=False, **quiet)
+            else:
+                self._ray.init(address=address, **quiet)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            fix = f"`ray status` says which there is; `{LOCAL}` starts one on this machine"
+            raise InputError([Problem(Option("--ray", address), f"there is no such cluster: {error}", fix)]) from None
+        count = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        made = self._ray.remote(num_cpus=1)(_Worker)
+        known = self._ray.put(task)
+        self._workers = [made.remote(known) for _ in range(count)]
+
+    def measure(self, wanted: Sequence[Wanted]) -> list[Sample | Refused]:
+        """The answers, in order. Raises ``InputError`` for a goal that cannot be run, at the line of the study file."""
+        found: dict[int, Any] = {}
+        left = list(enumerate(wanted))[::-1]
+        free = list(self._workers)
+        running: dict[Any, tuple[int, Any]] = {}
+        while left or running:
+            while left and free:
+                place, one = left.pop()
+                worker = free.pop()
+                running[worker.measure.remote(one)] = (place, worker)
+            (done,), _ = self._ray.wait(list(running), num_returns=1)
+            place, worker = running.pop(done)
+            found[place] = self._ray.get(done)
+            free.append(worker)
+        answers: list[Any] = [found[place] for place in range(len(wanted))]
+        for one in answers:
+            if isinstance(one, InputError):
+                raise InputError(placed(self._task.study, one))
+        return answers
+
+    def close(self) -> None:
+        """End the workers, and leave the cluster."""
+        for one in self._workers:
+            self._ray.kill(one)
+        self._ray.shutdown()
+
+
+def _answers(address: str) -> None:
+    """Raise ``InputError`` where nobody listens at an address: Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    fix = "auto, HOST:PORT, ray://HOST:PORT, or local"
+    if not host or not port.isdecimal():
+        raise InputError([Problem(Option("--ray", address), "this is no address of a cluster", fix)])
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+    except (OSError, OverflowError) as error:
+        what = f"nobody listens there: {error}"
+        raise InputError(
+            [Problem(Option("--ray", address), what, "`ray status` on its head says whether it is up")]
+        ) from None
+
+
+class _Worker:
+    """What runs in a process of the cluster."""
+
+    def __init__(self, task: Task) -> None:
+        self._here = InProcess(task)
+
+    def measure(self, wanted: Wanted) -> Sample | Refused | InputError:
+        """An answer; or what is wrong with the goal, as a value: what a worker raises comes as an error of Ray's."""
+        try:
+            return self._here.measure(wanted)
+        except InputError as error:
+            return error
+
+
+def _ray() -> Any:  # noqa: ANN401 - the module
+    try:
+        return importlib.import_module("ray")
+    except ImportError:
+        what = "needs Ray, which is not installed"
+        raise InputError([Problem(Option("--ray"), what, "pip install 'railweave[ray]'")]) from None

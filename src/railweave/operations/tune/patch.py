@@ -1,0 +1,171 @@
+"""A fabric file's text with other values at some paths: comments, order and everything else stay as they are.
+
+A change is made at the place of the value in the text. Whatever the form of the file, the result is read again and compared
+with what was asked for, so that an alias or an unusual form is refused and never written wrongly.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import json
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+import yaml
+
+from railweave.errors import FileLine, InputError, Problem
+from railweave.model.intent.reading.document import plain
+from railweave.reading import compose_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.model.intent.scenario import Setting
+
+_BARE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.%/+-]*")
+
+
+def with_values(value: Any, wanted: Mapping[tuple[str, ...], Setting]) -> Any:  # noqa: ANN401 - plain YAML
+    """A document's plain value with others at some paths; maps that are missing on the way are made."""
+    found = copy.deepcopy(value)
+    for path, new in wanted.items():
+        at = found
+        for key in path[:-1]:
+            if not isinstance(at.get(key), dict):
+                at[key] = {}
+            at = at[key]
+        at[path[-1]] = new
+    return found
+
+
+def at_path(value: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - plain YAML
+    """What stands at a path of a plain value; None where nothing does."""
+    for key in path:
+        if not isinstance(value, dict):
+            return None
+        value = cast("Any", value).get(key)
+    return value
+
+
+def amended(text: str, file: str, wanted: Mapping[tuple[str, ...], Setting]) -> str:
+    """The text with these values. Raises ``InputError`` at the line of the file where it cannot be changed so."""
+    result = text
+    for path, value in wanted.items():
+        before = read_plain(result, file)
+        result = _one(result, file, path, value)
+        if read_plain(result, file) != with_values(before, {path: value}):
+            line = _line(text, file, path)
+            fix = f"write {'.'.join(path)}: {scalar(value)} yourself, where the file's form allows it"
+            raise InputError([Problem(FileLine(file, line), "the value cannot be changed here alone", fix)])
+    return result
+
+
+def unified(before: str, after: str, file: str) -> str:
+    """The difference of two texts as ``patch -p0`` takes it; empty where there is none."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    return "".join(difflib.unified_diff(old, new, file, file))
+
+
+def scalar(value: Setting) -> str:
+    """A value as YAML has it on one line, in quotes where it would be read as something else."""
+    if isinstance(value, str):
+        return value if _BARE.fullmatch(value) and plain(value) == value else _quoted(value)
+    return json.dumps(value)
+
+
+def _quoted(text: str) -> str:
+    """A text in double quotes. YAML has no pairs of surrogates, by which JSON writes characters beyond U+FFFF."""
+    written = (json.dumps(one)[1:-1] if ord(one) <= 0xFFFF else rf"\U{ord(one):08x}" for one in text)
+    return f'"{"".join(written)}"'
+
+
+def read_plain(text: str, file: str) -> Any:  # noqa: ANN401 - plain YAML
+    """The plain value of a fabric file's text. Raises ``SpecError`` for what is no YAML."""
+    node = compose_yaml(text, file)
+    return None if node is None else _plain(node)
+
+
+def _plain(node: yaml.Node) -> Any:  # noqa: ANN401 - plain YAML
+    if isinstance(node, yaml.MappingNode):
+        pairs = cast("list[tuple[yaml.ScalarNode, yaml.Node]]", node.value)
+        return {str(plain(key.value)): _plain(value) for key, value in pairs}
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(item) for item in cast("list[yaml.Node]", node.value)]
+    style, text = str(getattr(node, "style", "")), str(cast("object", node.value))
+    return text if style in {'"', "'", "|", ">"} else cast("object", plain(text))
+
+
+def _line(text: str, file: str, path: Sequence[str]) -> int:
+    at, _ = _deepest(compose_yaml(text, file), path)
+    return at.start_mark.line + 1 if at is not None else 0
+
+
+def _deepest(node: Any, path: Sequence[str]) -> tuple[Any, list[str]]:  # noqa: ANN401 - YAML nodes
+    """The last node on a path that is there, and the keys that are missing below it."""
+    inner = _below(node, path[0]) if path else None
+    return (node, list(path)) if inner is None else _deepest(inner, path[1:])
+
+
+def _below(node: Any, key: str) -> Any:  # noqa: ANN401 - YAML nodes
+    pairs: list[tuple[Any, Any]] = node.value if isinstance(node, yaml.MappingNode) else []
+    return next((value for name, value in pairs if name.value == key), None)
+
+
+def _one(text: str, file: str, path: tuple[str, ...], value: Setting) -> str:
+    node, rest = _deepest(compose_yaml(text, file), path)
+    starts = _line_starts(text)
+
+    def place(mark: Any) -> int:  # noqa: ANN401 - YAML marks
+        return starts[int(mark.line)] + int(mark.column)
+
+    if node is None:
+        raise InputError([Problem(FileLine(file, 1), "the file is empty", "start from `railweave init`")])
+    if isinstance(node, yaml.MappingNode) and rest:
+        if node.flow_style:
+            end = place(node.end_mark) - 1  # before the bracket
+            body = text[place(node.start_mark) + 1 : end].rstrip()
+            comma = ", " if node.value and not body.endswith(",") else " " if node.value else ""
+            return text[: place(node.start_mark) + 1] + body + comma + _flow(rest, value) + text[end:]
+        return _in_block(text, node, rest, value)
+    new = _flow_value(rest, value)
+    start, end = place(node.start_mark), place(node.end_mark)
+    if isinstance(node, yaml.ScalarNode) and node.value == "" and not node.style:
+        key_end = start  # nothing stands behind the colon
+        return f"{text[:key_end].rstrip(' ')} {new}{text[key_end:]}"
+    return text[:start] + new + text[end:]
+
+
+def _flow(keys: Sequence[str], value: Setting) -> str:
+    return f"{scalar(keys[0])}: {_flow_value(keys[1:], value)}"
+
+
+def _flow_value(keys: Sequence[str], value: Setting) -> str:
+    return f"{{{_flow(keys, value)}}}" if keys else scalar(value)
+
+
+def _in_block(text: str, node: yaml.MappingNode, keys: list[str], value: Setting) -> str:
+    """Lines behind the last of a block's own, at its indentation."""
+    rows = text.splitlines(keepends=True)
+    column, last = node.start_mark.column, node.start_mark.line
+    for number in range(node.start_mark.line + 1, len(rows)):
+        row = rows[number]
+        if not row.strip() or row.lstrip().startswith("#"):
+            continue
+        if len(row) - len(row.lstrip()) < column:
+            break
+        last = number
+    made = [
+        f"{' ' * (column + 2 * depth)}{scalar(key)}:{f' {scalar(value)}' if depth == len(keys) - 1 else ''}\n"
+        for depth, key in enumerate(keys)
+    ]
+    if not rows[last].endswith("\n"):
+        rows[last] += "\n"
+    return "".join([*rows[: last + 1], *made, *rows[last + 1 :]])
+
+
+def _line_starts(text: str) -> list[int]:
+    starts = [0]
+    for row in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(row))
+    return starts

@@ -1,0 +1,249 @@
+"""The result of a study: in words, as JSON, as a journal, and as a patch of the fabric file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from railweave.operations.tune.patch import amended, unified
+from railweave.operations.tune.scoring import aims_of, over_seeds
+from railweave.operations.tune.space import short_names, shown
+from railweave.prediction.collectives.sizes import written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from railweave.model.intent.scenario import Setting
+    from railweave.operations.tune.importance import Importance
+    from railweave.operations.tune.measuring import Sample
+    from railweave.operations.tune.run import Outcome
+    from railweave.operations.tune.scoring import Aim
+
+MEANING = {
+    "better": "the proposed values are better than the fabric file's own, on {fresh} that the search has not seen",
+    "no significant difference": "no significant difference: the fabric file's own values are kept",
+    "worse": "the best of the search is worse on fresh {fresh}: the fabric file's own values are kept",
+    "the file's own values": "nothing that was tried is better than the fabric file's own values, which are kept",
+    "breaks a limit": "the best of the search breaks a limit on fresh {fresh}: the fabric file's own values are kept",
+    "nothing": "no trial kept to the limits: the fabric file's own values are kept",
+}
+"""What a verdict says; ``fresh`` are seeds of the simulator or runs on hardware."""
+MOST_FAILED = 5
+"""Failed trials that a text names."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What ``tune run`` found. ``patch`` is a difference as ``patch -p0`` takes it, ``amended`` the whole text of the fabric file with it.
+
+    Both are empty where the file's own values are kept. ``beside``: values that no fabric file has.
+    """
+
+    outcome: Outcome
+    fabric: Path
+    patch: str
+    amended: str
+    beside: Mapping[str, Setting]
+
+    @property
+    def verdict(self) -> str:
+        """In a word or a few; ``MEANING`` has the sentence."""
+        check = self.outcome.confirmed
+        return "nothing" if check is None else check.verdict
+
+    @property
+    def fresh(self) -> str:
+        """On what the winner was confirmed."""
+        return "seeds" if self.outcome.study.evaluator == "sim" else "runs on hardware"
+
+    @property
+    def meaning(self) -> str:
+        """The verdict as a sentence."""
+        return MEANING[self.verdict].format(fresh=self.fresh)
+
+    @property
+    def parts(self) -> list[tuple[str, float, float]]:
+        """Of each collective (GB/s) or job (ms) what it got on fresh seeds with the file's own values and with the proposed ones."""
+        check = self.outcome.confirmed
+        if check is None or not check.own or not check.best:
+            return []
+        goal = self.outcome.study.goal
+        names = [f"{one.collective} {written(one.size)}" for one in goal.collectives]
+        names = names or [f"job {number}" for number in range(1, len(check.own[0].parts) + 1)]
+        more = goal.job is None
+
+        def tail(rows: Sequence[Sample], place: int) -> float:
+            return _tail(goal.tail, [one.parts[place] for one in rows], more=more)
+
+        return [(name, tail(check.own, place), tail(check.best, place)) for place, name in enumerate(names)]
+
+    def to_text(self) -> str:
+        """A few lines for people."""
+        found, check = self.outcome, self.outcome.confirmed
+        pruned = sum(one.state == "pruned" for one in found.trials)
+        refused = sum(one.state == "refused" for one in found.trials)
+        failed = [one for one in found.trials if one.state == "failed"]
+        states = [f"{pruned} given up early", f"{refused} that no network can have"]
+        states += [f"{len(failed)} taken back from hardware"] if failed else []
+        head = f"study {found.study.name}: {len(found.trials)} trials ({', '.join(states)}), "
+        lines = [f"{head}{found.runs} runs of {found.space.size:,} combinations on {found.study.seeds} seeds"]
+        lines += [
+            f"  trial {one.number} ({self._words(found.values(one.number))}): {one.why}" for one in failed[:MOST_FAILED]
+        ]
+        if check is not None:
+            short = short_names([one.name for one in found.space.knobs])
+            lines += _table(
+                ("knob", "now", "proposed", "share of the difference"),
+                [
+                    (
+                        short[one.name],
+                        "-" if own is None else str(own),
+                        str(check.values.get(one.name, own))
+                        + (" (makes no difference)" if one.name in check.needless else ""),
+                        found.importance[one.name].to_text() if one.name in found.importance else "-",
+                    )
+                    for one, own in zip(found.space.knobs, found.space.own, strict=True)
+                ],
+            )
+            untold = [short[one.name] for one in found.space.knobs if one.name not in found.importance]
+            lines += [f"  the trials cannot tell the share of {', '.join(untold)}"] if untold else []
+            for aim in aims_of(found.study.goal):
+                lines.append("  " + self._before_and_after(aim, check.own, check.best))
+            unit = "GB/s" if found.study.goal.job is None else "ms"
+            if len(self.parts) > 1:
+                lines += [f"    {name}: {before:,.2f} -> {after:,.2f} {unit}" for name, before, after in self.parts]
+            lines += self._on_hardware()
+            lines += [f"  now: {what}" for what, _ in check.own_score.broken]
+            lines += [f"  proposed: {what}" for what, _ in check.best_score.broken]
+            if len(found.frontier) > 1:
+                lines.append(f"  frontier: {len(found.frontier)} trials, {', '.join(map(str, found.frontier[:12]))}")
+        lines.append(f"  {self.meaning}")
+        if self.beside:
+            said = ", ".join(f"{name}={value}" for name, value in self.beside.items())
+            lines.append(f"  no fabric file has these, set them where they belong: {said}")
+        return "\n".join(lines)
+
+    def _words(self, values: Mapping[str, Setting]) -> str:
+        """Values that are not the file's own."""
+        own = {one.name: value for one, value in zip(self.outcome.space.knobs, self.outcome.space.own, strict=True)}
+        changed = {name: value for name, value in values.items() if own.get(name) != value}
+        return shown(changed, list(own)) or "the file's own values"
+
+    def _on_hardware(self) -> list[str]:
+        """What hardware said of each of the best of the simulator."""
+        check = self.outcome.confirmed
+        aim = aims_of(self.outcome.study.goal)[0]
+        lines: list[str] = []
+        for one in check.hardware if check is not None else ():
+            said = f"{aim.title} {one.candidate.simulated.values[0]:,.2f} in the simulator, "
+            said += f"{one.score.values[0]:,.2f} {aim.unit} on hardware" if one.score is not None else one.why
+            lines.append(f"  trial {one.candidate.number} ({self._words(one.candidate.values)}): {said}")
+        return lines
+
+    def _before_and_after(self, aim: Aim, own: Sequence[Sample], best: Sequence[Sample]) -> str:
+        tail = self.outcome.study.goal.tail
+        if not own or not best:
+            why = "no network can have the values of the file" if not own else "the proposed values failed"
+            return f"{aim.title}: {why}"
+        before, after = over_seeds(aim, tail, own), over_seeds(aim, tail, best)
+        unit = f" {aim.unit}" if aim.unit else ""
+        change = f" ({after / before - 1:+.1%})" if before else ""
+        check = self.outcome.confirmed
+        sure = f", by chance {check.chance:.1%}" if check and aim == aims_of(self.outcome.study.goal)[0] else ""
+        return (
+            f"{aim.title}, {tail} of {len(own)} fresh {self.fresh}: {before:,.2f} -> {after:,.2f}{unit}{change}{sure}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object (docs/tune.md)."""
+        found = self.outcome
+        return {
+            "study": found.study.name,
+            "fabric": str(self.fabric),
+            "verdict": self.verdict,
+            "evaluator": found.study.evaluator,
+            "meaning": self.meaning,
+            "objectives": [
+                {"objective": one.objective, "title": one.title, "unit": one.unit, "more_is_better": one.more}
+                for one in aims_of(found.study.goal)
+            ],
+            "combinations": found.space.size,
+            "runs": found.runs,
+            "knobs": [
+                {
+                    "name": one.name,
+                    "values": list(one.values) if len(one.values) <= 1000 else [one.values[0], one.values[-1]],
+                    "now": own,
+                    **_importance_json(found.importance.get(one.name)),
+                }
+                for one, own in zip(found.space.knobs, found.space.own, strict=True)
+            ],
+            "own": {**found.own_score.to_json(), "samples": [one.to_json() for one in found.own]},
+            "best": found.best,
+            "frontier": list(found.frontier),
+            "confirmed": None if found.confirmed is None else found.confirmed.to_json(),
+            "parts": [{"name": name, "before": before, "after": after} for name, before, after in self.parts],
+            "patch": self.patch,
+            "not_in_the_fabric_file": dict(self.beside),
+            "trials": trials_json(found),
+        }
+
+    def journal(self) -> str:
+        """Every trial in order, a JSON object on each line, between what was asked and what came of it."""
+        found = self.to_json()
+        rows = [{"study": self.outcome.study.model_dump(mode="json", by_alias=True)}, *found.pop("trials"), found]
+        return "".join(json.dumps(one) + "\n" for one in rows)
+
+
+def _importance_json(found: Importance | None) -> dict[str, Any]:
+    if found is None:
+        return {"importance": None, "importance_between": None}
+    return {"importance": found.share, "importance_between": [found.low, found.high]}
+
+
+def trials_json(found: Outcome) -> list[dict[str, Any]]:
+    """Trials as plain values."""
+    return [
+        {
+            "trial": one.number,
+            "values": found.values(one.number),
+            "state": one.state,
+            "why": one.why,
+            "samples": [sample.to_json() for sample in one.samples],
+            **(found.scores[one.number].to_json() if one.number in found.scores else {}),
+        }
+        for one in found.trials
+    ]
+
+
+def result_of(outcome: Outcome, fabric: Path, text: str, values: Mapping[str, Setting] | None = None) -> Result:
+    """The result, with the patch of a fabric file's text to the proposed values, or to others that are given.
+
+    Raises ``InputError`` where the file's form does not take them.
+    """
+    check = outcome.confirmed
+    taken = values if values is not None else check.values if check is not None and check.verdict == "better" else None
+    if taken is None:
+        return Result(outcome, fabric, "", "", {})
+    own = {one.name: value for one, value in zip(outcome.space.knobs, outcome.space.own, strict=True)}
+    changed = {name: value for name, value in taken.items() if own.get(name) != value}
+    after = amended(text, str(fabric), outcome.space.in_file(changed))
+    return Result(outcome, fabric, unified(text, after, str(fabric)), after, outcome.space.in_engine(changed))
+
+
+def _tail(tail: str, values: Sequence[float], *, more: bool) -> float:
+    from statistics import fmean, median
+
+    if tail == "worst":
+        return min(values) if more else max(values)
+    return median(values) if tail == "median" else fmean(values)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[place]) for row in [head, *rows]) for place in range(len(head))]
+    return [
+        "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in [head, *rows]
+    ]

@@ -1,0 +1,121 @@
+"""What samples of a combination are worth: its objectives over seeds, and what it does against the limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
+
+from railweave.model.intent.study import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.model.intent.study import Goal, Objective, Study
+    from railweave.operations.tune.measuring import Sample
+
+
+ANY = 1 << 62
+"""A limit that nothing breaks."""
+
+
+def as_measured(study: Study) -> Study:
+    """A study whose limits are its guardrails, for samples of hardware."""
+    rails = study.bench.guardrails
+    return study.model_copy(
+        update={"limits": Limits(drops=ANY if rails.drops is None else rails.drops, pauses=rails.pauses)}
+    )
+
+
+@dataclass(frozen=True)
+class Aim:
+    """An objective: what it is called with its unit, and whether more of it is better."""
+
+    objective: Objective
+    title: str
+    unit: str
+    more: bool
+
+    def better(self, one: float, other: float) -> bool:
+        """Whether one is better than the other."""
+        return one > other if self.more else one < other
+
+    @property
+    def hopeless(self) -> float:
+        """A value worse than any: that of a combination no network can have."""
+        return 0.0 if self.more else 1e15
+
+
+def aims_of(goal: Goal) -> tuple[Aim, ...]:
+    """The objectives of a goal, in its order."""
+    speed = (
+        Aim("speed", "bus bandwidth", "GB/s", more=True)
+        if goal.job is None
+        else Aim("speed", "time of a step", "ms", more=False)
+    )
+    known = {
+        "speed": speed,
+        "pauses": Aim("pauses", "PFC pauses", "", more=False),
+        "marks": Aim("marks", "ECN marks", "", more=False),
+        "fairness": Aim("fairness", "fairness", "", more=True),
+    }
+    return tuple(known[one] for one in goal.objectives)
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a combination got: a value for each objective, and the limits it broke, in words with by how much (above 0)."""
+
+    values: tuple[float, ...]
+    broken: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def feasible(self) -> bool:
+        """Whether it kept to every limit."""
+        return not self.broken
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"values": list(self.values), "broken": [what for what, _ in self.broken]}
+
+
+def value_of(aim: Aim, sample: Sample) -> float:
+    """What one run got of an objective."""
+    found = getattr(sample, aim.objective)
+    return float(found) if found is not None else 1.0 if aim.objective == "fairness" else 0.0
+
+
+def over_seeds(aim: Aim, tail: str, samples: Sequence[Sample]) -> float:
+    """One value of several seeds: the worst, the median or the mean."""
+    values = [value_of(aim, one) for one in samples]
+    if tail == "worst":
+        return min(values) if aim.more else max(values)
+    return median(values) if tail == "median" else fmean(values)
+
+
+def scored(goal: Goal, limits: Limits, samples: Sequence[Sample]) -> Score:
+    """The score of a combination over its seeds; limits hold for every one of them."""
+    broken: list[tuple[str, float]] = []
+    if not all(one.complete for one in samples):
+        broken.append(("messages never arrived", 1.0))
+    drops = max((one.drops or 0 for one in samples), default=0)
+    if drops > limits.drops:
+        broken.append((f"{drops:,} packets dropped, at most {limits.drops:,}", float(drops - limits.drops)))
+    pauses = max((one.pauses or 0 for one in samples), default=0)
+    if limits.pauses is not None and pauses > limits.pauses:
+        broken.append((f"{pauses:,} PFC pauses, at most {limits.pauses:,}", float(pauses - limits.pauses)))
+    fairness = min((one.fairness for one in samples if one.fairness is not None), default=1.0)
+    if limits.fairness is not None and fairness < limits.fairness:
+        broken.append((f"fairness {fairness:.3f}, at least {limits.fairness:g}", limits.fairness - fairness))
+    return Score(tuple(over_seeds(one, goal.tail, samples) for one in aims_of(goal)), tuple(broken))
+
+
+def best_first(aims: Sequence[Aim], score: Score) -> tuple[float, ...]:
+    """A key by which scores are in order, the best first: by the first objective, then the others."""
+    return tuple(-value if aim.more else value for aim, value in zip(aims, score.values, strict=True))
+
+
+def dominated(aims: Sequence[Aim], one: Score, other: Score) -> bool:
+    """Whether the other is as good in every objective, and better in one."""
+    mine, theirs = best_first(aims, one), best_first(aims, other)
+    return all(b <= a for a, b in zip(mine, theirs, strict=True)) and mine != theirs

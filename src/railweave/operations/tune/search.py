@@ -1,0 +1,199 @@
+"""The search: Optuna proposes combinations, in a SQLite file that a study can be taken up from.
+
+Trials are asked for in batches of one size, and told in the order of their numbers when all of a batch are measured. The sampler of a
+trial is made anew from the study's seed and the trial's number. So what is proposed depends on the study file alone: not on how
+many processes measure, on how long each takes, or on whether the study was interrupted and taken up again.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import TYPE_CHECKING, Any, Literal
+
+from railweave.errors import InputError, Option, OutputError, Problem
+from railweave.operations.tune.measuring import sample_of
+from railweave.operations.tune.scoring import aims_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from optuna import Study as OptunaStudy
+    from optuna import Trial as OptunaTrial
+    from optuna.distributions import BaseDistribution
+    from optuna.samplers import BaseSampler
+    from optuna.trial import FrozenTrial
+
+    from railweave.model.intent.study import Study
+    from railweave.operations.tune.measuring import Sample
+    from railweave.operations.tune.scoring import Score
+    from railweave.operations.tune.space import Chosen, Space
+
+State = Literal["open", "complete", "pruned", "refused", "failed"]
+"""Of a trial: asked for and not told, measured with every seed, given up after a seed, no network can have it, or it was taken back from hardware."""
+
+MOST_REPEATS = 3
+"""Trials are asked for up to so many times the budget: a sampler may propose what was measured, which costs nothing."""
+
+PENALTY = 1e-3
+"""What CMA-ES, which knows no limits, is told of a combination that breaks one: so much of its value."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A combination that was asked for, and what is known of it. ``samples`` are of its first seeds."""
+
+    number: int
+    chosen: Chosen
+    state: State = "open"
+    samples: tuple[Sample, ...] = ()
+    why: str = ""
+
+
+class Searcher:
+    """A study of Optuna on a file. Raises ``OutputError`` where that cannot be used, ``InputError`` where it is of another study."""
+
+    def __init__(self, path: Path, study: Study, space: Space, digest: str) -> None:
+        self._optuna = _optuna()
+        self._study, self._space = study, space
+        self._aims = aims_of(study.goal)
+        self._open: dict[int, OptunaTrial] = {}
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666))
+            storage = self._optuna.storages.RDBStorage("sqlite://", engine_kwargs={"creator": _opener(path)})
+            self._own: OptunaStudy = self._optuna.create_study(
+                study_name=study.name,
+                storage=storage,
+                directions=["maximize" if one.more else "minimize" for one in self._aims],
+                load_if_exists=True,
+            )
+        except (OSError, sqlite3.Error, self._storage_error()) as error:
+            raise OutputError(f"{path} cannot be used for a study: {error}") from None
+        known = self._own.user_attrs.get("digest")
+        if known is None:
+            self._own.set_user_attr("digest", digest)
+        elif known != digest:
+            what = f"{path} has trials of another study: its knobs, goal, seeds or fabric file were others"
+            fix = "give another folder with -o, or --fresh to begin again in this one"
+            raise InputError([Problem(Option("--output", str(path.parent)), what, fix)])
+
+    def _storage_error(self) -> type[Exception]:
+        from sqlalchemy.exc import SQLAlchemyError
+
+        return SQLAlchemyError
+
+    def trials(self) -> list[Trial]:
+        """All that were asked for, by number."""
+        return [self._trial(number, one) for number, one in enumerate(self._known())]
+
+    def _known(self) -> list[FrozenTrial]:
+        """Trials of Optuna, but for those that were never asked whole: a kill came between two of their values."""
+        return [one for one in self._own.get_trials(deepcopy=False) if len(one.params) == len(self._space.knobs)]
+
+    def _trial(self, number: int, one: FrozenTrial) -> Trial:
+        chosen = tuple(int(one.params[knob.name]) for knob in self._space.knobs)
+        state: State = "open" if not one.state.is_finished() else one.user_attrs.get("state", "complete")
+        samples = tuple(sample_of(sample) for sample in one.user_attrs.get("samples", ()))
+        return Trial(number, chosen, state, samples, one.user_attrs.get("why", ""))
+
+    def ask(self) -> list[Trial]:
+        """The next batch, or what an interrupted one has left; empty where the budget is spent or all is known."""
+        known = self.trials()
+        size = self._study.search.batch
+        left = [one for one in known if one.state == "open"]
+        begun = len(known) % size != 0
+        if not left and not begun and self._spent(known):
+            return []
+        self._own.sampler = self._optuna.samplers.RandomSampler()  # nothing is sampled for what has its values
+        for one in left:
+            self._open[one.number] = self._optuna.Trial(self._own, self._id(one.number))
+        missing = size - len(known) % size if begun or not left else 0
+        if self._study.search.sampler == "grid":
+            missing = min(missing, self._space.size - len(known))
+        return [*left, *(self._asked(len(known) + more) for more in range(missing))]
+
+    def _id(self, number: int) -> int:
+        # Optuna has no other way to go on with a trial
+        return self._known()[number]._trial_id  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+
+    def _spent(self, known: Sequence[Trial]) -> bool:
+        if self._study.search.sampler == "grid":
+            return len(known) >= self._space.size
+        budget = self._study.search.trials
+        different = len({one.chosen for one in known if one.state != "refused"})
+        everything = len({one.chosen for one in known}) >= self._space.size
+        return everything or different >= budget or len(known) >= MOST_REPEATS * budget
+
+    def _asked(self, number: int) -> Trial:
+        names = [one.name for one in self._space.knobs]
+        fixed: Chosen | None = None
+        if self._study.search.sampler == "grid":
+            every = product(*(range(len(one.values)) for one in self._space.knobs))
+            fixed = next(islice(every, number, None))
+        elif number == 0:
+            fixed = self._space.own_choice
+        if fixed is not None:
+            self._own.enqueue_trial(dict(zip(names, fixed, strict=True)), skip_if_exists=True)
+        self._own.sampler = self._sampler(number)
+        asked = self._own.ask(self._distributions())
+        self._open[number] = asked
+        return Trial(number, tuple(int(asked.params[name]) for name in names))
+
+    def _distributions(self) -> dict[str, BaseDistribution]:
+        made = self._optuna.distributions
+        return {
+            one.name: made.IntDistribution(0, len(one.values) - 1)
+            if one.ordered
+            else made.CategoricalDistribution(tuple(range(len(one.values))))
+            for one in self._space.knobs
+        }
+
+    def _sampler(self, number: int) -> BaseSampler:
+        search, known = self._study.search, self._optuna.samplers
+        seed = (search.seed * 1_000_003 + number) % 2**32
+        if search.sampler == "tpe":
+            return known.TPESampler(n_startup_trials=search.start, multivariate=True, seed=seed)
+        if search.sampler == "cma-es":
+            return known.CmaEsSampler(seed=seed, warn_independent_sampling=False)
+        return known.RandomSampler(seed=seed)
+
+    def tell(self, trial: Trial, score: Score | None) -> None:
+        """Keep what was found of a trial. ``score`` is None where no network can have its values, or it failed on hardware."""
+        asked = self._open.pop(trial.number)
+        asked.set_user_attr("samples", [one.to_json() for one in trial.samples])
+        asked.set_user_attr("state", trial.state)
+        asked.set_user_attr("why", trial.why)
+        if self._study.search.sampler == "tpe":
+            asked.set_constraint("limits", sum(by for _, by in score.broken) if score else 1e9)
+        values = [one.hopeless for one in self._aims] if score is None else list(score.values)
+        if self._study.search.sampler == "cma-es" and score is not None and score.broken:
+            values = [one * PENALTY if aim.more else one / PENALTY for one, aim in zip(values, self._aims, strict=True)]
+        if trial.state == "pruned":
+            asked.report(values[0], len(trial.samples))
+            self._own.tell(asked, state=self._optuna.trial.TrialState.PRUNED)
+        else:
+            self._own.tell(asked, values)
+
+
+def _opener(path: Path) -> Callable[[], sqlite3.Connection]:
+    def opened() -> sqlite3.Connection:
+        found = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=60, check_same_thread=False)
+        found.execute("PRAGMA journal_mode=WAL")
+        # A trial that a loss of power takes is asked for again; a kill takes none.
+        found.execute("PRAGMA synchronous=NORMAL")
+        return found
+
+    return opened
+
+
+def _optuna() -> Any:  # noqa: ANN401 - the module
+    try:
+        import optuna
+    except ImportError:
+        what = "needs Optuna, which is not installed"
+        raise InputError([Problem(Option("tune run"), what, "pip install 'railweave[tune]'")]) from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna

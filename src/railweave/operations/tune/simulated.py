@@ -1,0 +1,168 @@
+"""The evaluator that asks the simulator: each combination is designed as the fabric file with its values, and its goal run packet by packet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+from railweave.errors import InputError, Option
+from railweave.model.catalog import in_force
+from railweave.model.intent.scenario import RunOverrides, Scenario, Step
+from railweave.operations.tune.designing import designed
+from railweave.operations.tune.measuring import Refused, Sample, Wanted, jain, mean
+from railweave.prediction.simulation.conditions import bed_of, conditions_of
+from railweave.prediction.simulation.job_fabric import job_network
+from railweave.prediction.simulation.job_run import run_job
+from railweave.prediction.simulation.settings import texts
+from railweave.prediction.simulation.training.question import predict_training
+from railweave.processes import Pool, finished
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from railweave.model.intent.reading.source import Source
+    from railweave.model.intent.scenario import Setting
+    from railweave.model.intent.study import StudyFile, TunedCollective
+    from railweave.model.network.model import Network
+    from railweave.operations.tune.space import Space
+
+DESIGNS_KEPT = 16
+"""Networks that a process keeps, for the other seeds of the same values."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that a process needs to measure any combination of a study."""
+
+    study: StudyFile
+    space: Space
+    source: Source
+    hardware: Path | None = None
+    device: tuple[str, ...] = ()
+
+
+class Simulated:
+    """The simulator, in ``workers`` processes; with one it runs in this process."""
+
+    def __init__(self, task: Task, workers: int) -> None:
+        self._task = task
+        self._pool: Pool | None = None
+        if workers > 1:
+            self._pool = Pool(workers, partial(_begin, task))
+        else:
+            self._bench = InProcess(task)
+
+    def measure(self, wanted: Sequence[Wanted]) -> list[Sample | Refused]:
+        """The answers, in order. Raises ``InputError`` for a goal that cannot be run, at the line of the study file."""
+        try:
+            if self._pool is None:
+                return [self._bench.measure(one) for one in wanted]
+            tasks = [self._pool.submit(_measure, one) for one in wanted]
+            for _ in finished(tasks):
+                pass
+            return [one.result() for one in tasks]
+        except InputError as error:
+            raise InputError(placed(self._task.study, error)) from None
+
+    def close(self) -> None:
+        """End the processes at once: nobody asks for what they are at any more."""
+        if self._pool is not None:
+            self._pool.end_at_once()
+
+
+def placed(study: StudyFile, error: InputError) -> list[Any]:
+    """The problems of a run at the lines of the study file that they come from."""
+    found: list[Any] = []
+    for one in error.problems:
+        place = one.place
+        if isinstance(place, Option):
+            at: tuple[str, ...] = ("goal",)
+            if place.name == "--set" and place.part:
+                name = str(place.part[0])
+                at = ("engine", name) if name in study.study.engine else ("set", name)
+            found.append(study.document.problem(at, one.what, one.fix))
+        else:
+            found.append(one)
+    return found
+
+
+class InProcess:
+    """The simulator in this process."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._network = lru_cache(DESIGNS_KEPT)(self._designed)
+
+    def _designed(self, in_file: tuple[tuple[tuple[str, ...], Setting], ...]) -> Network | Refused:
+        network = designed(self._task.source, dict(in_file), self._task.device, self._task.hardware)
+        return network if isinstance(network, Refused) else job_network(network, self._task.study.study.on)
+
+    def measure(self, wanted: Wanted) -> Sample | Refused:
+        """The answer to one run. Raises ``InputError`` for a goal that cannot be run."""
+        space, study = self._task.space, self._task.study.study
+        network = self._network(tuple(sorted(space.in_file(wanted.values).items())))
+        if isinstance(network, Refused):
+            return network
+        settings = {**study.settings, **space.in_engine(wanted.values), "seed": wanted.seed}
+        with in_force(network.catalog):
+            if self._task.study.job is not None:
+                return _of_jobs(network, self._task.study.job, settings, wanted.seed)
+            parts = [of_collective(network, one, settings) for one in study.goal.collectives]
+        weights = [one.weight for one in study.goal.collectives]
+        speeds = tuple(one.speed for one in parts)
+        return Sample(
+            seed=wanted.seed,
+            parts=speeds,
+            speed=mean(speeds, weights),
+            drops=sum(one.drops or 0 for one in parts),
+            pauses=sum(one.pauses or 0 for one in parts),
+            marks=sum(one.marks or 0 for one in parts),
+            complete=all(one.complete for one in parts),
+        )
+
+
+def of_collective(network: Network, asked: TunedCollective, settings: Mapping[str, Setting]) -> Sample:
+    """A run of one collective packet by packet, with its counters. Raises ``InputError`` where it cannot be run."""
+    step = Step(collective=asked.collective, size=asked.size, qps=asked.qps, nccl=asked.nccl)
+    scenario = Scenario(traffic=(step,), overrides=RunOverrides(set=dict(settings)))  # pyright: ignore[reportCallIssue]
+    bed = bed_of(network, None, None, asked.tenant, None, order=asked.hosts)
+    conditions = conditions_of(bed, asked.background, (), None)
+    found = run_job(network, bed, scenario, conditions, engine="packet", exact=True).steps[0].prediction
+    counted = found.counters or {}
+    dropped = sum(count for name, count in counted.items() if name.startswith("dropped_"))
+    return Sample(
+        seed=int(settings["seed"]),
+        parts=(),
+        speed=found.bus_bandwidth_gbytes if found.complete else 0.0,
+        drops=dropped,
+        pauses=counted.get("pfc_pauses", 0),
+        marks=counted.get("ecn_marked_packets", 0),
+        complete=found.complete,
+    )
+
+
+def _of_jobs(network: Network, file: Path, settings: Mapping[str, Setting], seed: int) -> Sample:
+    found = predict_training(network, file, settings=texts(settings))
+    times = tuple(one.step_ps / 1e9 for one in found.jobs)
+    kept = [one.alone_ps / one.step_ps for one in found.jobs]
+    return Sample(
+        seed=seed,
+        parts=times,
+        speed=mean(times, [1.0] * len(times)),
+        fairness=jain(kept) if len(kept) > 1 else None,
+        complete=found.complete,
+    )
+
+
+_here: list[InProcess] = []
+"""In a worker: what it measures with."""
+
+
+def _begin(task: Task) -> None:
+    _here.append(InProcess(task))
+
+
+def _measure(wanted: Wanted) -> Sample | Refused:
+    return _here[0].measure(wanted)

@@ -1,0 +1,272 @@
+"""The knobs of a study: paths into the fabric file, or the simulator's own parameters, each with the values it may have."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import types
+import typing
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import BaseModel, ValidationError
+
+from railweave.errors import SpecError
+from railweave.model.intent.fabric import FabricFile
+from railweave.model.intent.study import MOST_VALUES, Range
+from railweave.operations.tune.patch import at_path, with_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from railweave.errors import Problem
+    from railweave.model.intent.reading.document import Document
+    from railweave.model.intent.scenario import Setting
+    from railweave.model.intent.study import StudyFile, Values
+
+_RANGE = re.compile(r"\s*(-?\d+)\s*([A-Za-z%]*)\s*\.\.\s*(-?\d+)\s*([A-Za-z%]*)(?:\s+step\s+(\d+)\s*([A-Za-z%]*))?\s*")
+
+KNOWN_AS = {
+    "hosts.nccl.qps": "hosts.job.qps_per_connection",
+    "hosts.job.qps": "hosts.job.qps_per_connection",
+    "load_balancing.dlb.mode": "load_balancing.mode",
+    "load_balancing.dlb.interval": "load_balancing.dlb.inactivity_interval",
+}
+"""What people call fields, by what they are called here."""
+
+
+@dataclass(frozen=True)
+class Knob:
+    """What may be turned. ``values`` are all it may have, in order; ``ordered``: whether one lies between its neighbors.
+
+    ``path`` is that in the fabric file; empty where the simulator alone knows it.
+    """
+
+    name: str
+    path: tuple[str, ...]
+    values: tuple[Setting, ...]
+    ordered: bool
+
+    def place(self, value: object) -> int | None:
+        """The number of a value; None where it is none of them. 128us and 128 are one."""
+        wanted = _number(value)
+        for number, one in enumerate(self.values):
+            if one == value or (wanted is not None and _number(one) == wanted):
+                return number
+        return None
+
+
+Chosen = tuple[int, ...]
+"""A combination: for each knob the number of its value."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """All knobs. ``own``: what the fabric file has of each now, defaults among them; None where that is not known."""
+
+    knobs: tuple[Knob, ...]
+    own: tuple[Setting | None, ...]
+
+    @property
+    def size(self) -> int:
+        """How many combinations there are."""
+        return prod(len(one.values) for one in self.knobs)
+
+    def values(self, chosen: Chosen) -> dict[str, Setting]:
+        """The values of a combination by the names of the knobs."""
+        return {one.name: one.values[number] for one, number in zip(self.knobs, chosen, strict=True)}
+
+    def in_file(self, values: Mapping[str, Setting]) -> dict[tuple[str, ...], Setting]:
+        """Of values by name those that a fabric file has, by path."""
+        return {one.path: values[one.name] for one in self.knobs if one.path and one.name in values}
+
+    def in_engine(self, values: Mapping[str, Setting]) -> dict[str, Setting]:
+        """Of values by name those that the simulator alone knows."""
+        return {one.name: values[one.name] for one in self.knobs if not one.path and one.name in values}
+
+    @property
+    def own_choice(self) -> Chosen | None:
+        """The file's own values as a combination; None where one of them is none that its knob may have."""
+        found = [one.place(value) for one, value in zip(self.knobs, self.own, strict=True)]
+        return None if None in found else tuple(cast("list[int]", found))
+
+
+def space_of(study: StudyFile, fabric: Document, spec: FabricFile) -> Space:
+    """The knobs of a study on a fabric file. Raises ``SpecError`` with the lines of the study file of all that is wrong."""
+    problems: list[Problem] = []
+    knobs: list[Knob] = []
+    own: list[Setting | None] = []
+    for part, given in (("space", study.study.space), ("engine", study.study.engine)):
+        for name, values in given.items():
+            here = (part, name)
+            try:
+                knob = Knob(name, tuple(name.split(".")) if part == "space" else (), *_values(values))
+                if part == "space":
+                    own.append(_own(knob, fabric, spec))
+                else:
+                    _known_to_engine(name, knob)
+                    own.append(None)
+            except _WrongError as error:
+                problems.append(study.document.problem(here, error.what, error.fix))
+                continue
+            knobs.append(knob)
+    if problems:
+        raise SpecError(problems)
+    return Space(tuple(knobs), tuple(own))
+
+
+class _WrongError(ValueError):
+    """What is wrong with a knob, and what would be right."""
+
+    def __init__(self, what: str, fix: str = "") -> None:
+        super().__init__(what, fix)
+        self.what = what
+        self.fix = fix
+
+
+def _values(given: Values) -> tuple[tuple[Setting, ...], bool]:
+    """All values, and whether they are in order."""
+    if isinstance(given, Range):
+        return _spread(given.first, given.last, given.step, ""), True
+    if isinstance(given, str):
+        found = _RANGE.fullmatch(given)
+        if found is None:
+            raise _WrongError(f"{given!r} is no range", "write 20..80, 20..80 step 5, 64us..512us step 64us, or a list")
+        units = {one for one in found.group(2, 4, 6) if one}
+        if len(units) > 1:
+            raise _WrongError(f"{given!r} has several units", "write all in one unit, as 64us..512us step 64us")
+        first, last, step = int(found[1]), int(found[3]), int(found[5] or 1)
+        if first >= last or step < 1:
+            raise _WrongError(
+                f"{given!r} has no values between its ends", "write the smaller first, and a step of 1 or more"
+            )
+        return _spread(first, last, step, next(iter(units), "")), True
+    if len(given) < 2 or len(set(given)) < len(given):
+        raise _WrongError("a knob needs two values or more, each once", "write [1, 2, 4, 8], or leave the knob out")
+    numbers = [_number(one) for one in given]
+    ordered = all(one is not None for one in numbers) and numbers == sorted(cast("list[float]", numbers))
+    return tuple(given), ordered
+
+
+def _spread(first: int, last: int, step: int, unit: str) -> tuple[Setting, ...]:
+    found = range(first, last + 1, step)
+    if len(found) > MOST_VALUES:
+        raise _WrongError(f"there are {len(found):,} values", f"at most {MOST_VALUES:,}: give a larger step")
+    return tuple(f"{one}{unit}" if unit else one for one in found)
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value)
+    found = (
+        re.fullmatch(r"(-?\d+(?:\.\d+)?)\s*(?:us|%|ms|M|K|k|G|ps|ns|s|m)?", value) if isinstance(value, str) else None
+    )
+    return float(found[1]) if found else None
+
+
+def _own(knob: Knob, fabric: Document, spec: FabricFile) -> Setting | None:
+    """What the file has of a knob now. Raises ``_WrongError`` for a path that is none, and for values that cannot be there."""
+    found = _walked(knob, spec)
+    for value in (knob.values[0], knob.values[-1], *knob.values[1:-1][:: max(1, len(knob.values) // 8)]):
+        try:
+            FabricFile.model_validate(with_values(fabric.value, {knob.path: value}))
+        except ValidationError as error:
+            for one in error.errors():
+                place = tuple(str(part) for part in one["loc"] if not str(part).startswith(("function-", "tagged-")))
+                if place[: len(knob.path)] == knob.path:
+                    raise _WrongError(
+                        f"{value} cannot stand there: {one['msg']}", "docs/fabric-file.md has its limits"
+                    ) from None
+    written = at_path(fabric.value, knob.path)
+    if isinstance(written, str | int | float | bool):
+        return written
+    return found if isinstance(found, str | int | float | bool) else None
+
+
+def _walked(knob: Knob, spec: FabricFile) -> object:
+    """The value at a path of what was read, defaults included; None where something on the way is empty."""
+    kind: Any = FabricFile
+    at: Any = spec
+    for depth, key in enumerate(knob.path):
+        around = ".".join(knob.path[:depth]) or "the fabric file"
+        model = _model(kind)
+        if model is not None:
+            fields = {info.alias or name: name for name, info in model.model_fields.items()}
+            if key not in fields:
+                raise _WrongError(f"{around} has no field {key!r}", _instead(knob.name, key, fields))
+            kind = model.model_fields[fields[key]].annotation
+            at = getattr(at, fields[key], None)
+            continue
+        inner = _mapped(kind)
+        if inner is None:
+            raise _WrongError(
+                f"{around} has no fields: {key!r} leads nowhere", "paths go through maps, not through lists"
+            )
+        known = sorted(cast("dict[str, Any]", at)) if isinstance(at, dict) else []
+        if _model(inner) is not None and key not in known:
+            raise _WrongError(f"{around} has no {key!r}", f"it has {', '.join(known) or 'none'}")
+        kind = inner
+        at = cast("dict[str, Any]", at).get(key) if isinstance(at, dict) else None
+    if _model(kind) is not None or _mapped(kind) is not None:
+        raise _WrongError(f"{knob.name} has fields of its own", "name one of them: the path ends at a value")
+    return at
+
+
+def _instead(name: str, key: str, fields: Mapping[str, str]) -> str:
+    for said, meant in KNOWN_AS.items():
+        if said in name:
+            return f"write {name.replace(said, meant)}"
+    near = difflib.get_close_matches(key, fields, 1)
+    return f"did you mean {near[0]!r}?" if near else f"it has {', '.join(fields)}"
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - typing objects
+    """What a field may be, of a union each."""
+    origin = typing.get_origin(annotation)
+    if origin is typing.Annotated:
+        yield from _kinds(typing.get_args(annotation)[0])
+    elif origin in {typing.Union, types.UnionType}:
+        for one in typing.get_args(annotation):
+            yield from _kinds(one)
+    else:
+        yield annotation
+
+
+def _model(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - typing objects
+    return next((one for one in _kinds(annotation) if isinstance(one, type) and issubclass(one, BaseModel)), None)
+
+
+def _mapped(annotation: Any) -> Any:  # noqa: ANN401 - typing objects
+    """What a map maps to; None where it is none."""
+    return next((typing.get_args(one)[1] for one in _kinds(annotation) if typing.get_origin(one) is dict), None)
+
+
+def _known_to_engine(name: str, knob: Knob) -> None:
+    if re.fullmatch(r"[a-z]+(\.[a-z0-9-]+)*", name) is None:
+        raise _WrongError(f"{name!r} is no parameter of the simulator", "docs/sim.md lists them, as dcqcn.additive")
+    if not knob.values:
+        raise _WrongError("it has no values")
+
+
+def shown(values: Mapping[str, Setting], names: Sequence[str] | None = None) -> str:
+    """Values in words: ``min_fill=55 max_fill=90``, each by the last part of its path that tells it from the others."""
+    short = short_names(list(names or values))
+    return ", ".join(f"{short[name]}={value}" for name, value in values.items())
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """The shortest ends of paths that tell them apart."""
+    found: dict[str, str] = {}
+    for name in names:
+        parts = name.split(".")
+        for count in range(1, len(parts) + 1):
+            end = ".".join(parts[-count:])
+            if sum(one == end or one.endswith(f".{end}") for one in names) == 1:
+                found[name] = end
+                break
+        else:
+            found[name] = name
+    return found

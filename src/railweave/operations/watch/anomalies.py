@@ -1,0 +1,135 @@
+"""Anomalies: findings with a life. First seen, last seen, and over only after they were not seen for a while.
+
+A finding that comes and goes is one anomaly that came several times, not many: it is opened when it is first seen, and closed when it was not seen
+for ``quiet_s``. What comes again within ``again_s`` of being closed is the same one, with its count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from railweave.model.findings import Finding
+
+Change = Literal["opened", "changed", "closed"]
+_COUNT = re.compile(r"(?<![\w:./%-])\d{1,3}(?:,?\d{3})*(?:\.\d+)?(?!\.?\d|[\w:/-])")
+"""A number by itself: not a part of a name, nor of an address."""
+_QUEUE = re.compile(r"\b(?:queue|priority) \d+")
+MOST_CLOSED = 2000
+"""Anomalies that are over and still known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """A finding over time. ``evidence`` is what was seen when it was opened; ``finding`` is how it was last seen.
+
+    ``follows`` is the finding that explains it (empty: it is a cause). ``deploy`` says that a deploy works on its device. Times are seconds
+    since 1970; ``closed`` is None while it lasts; ``times`` is how often it was opened.
+    """
+
+    number: int
+    finding: Finding
+    device: str
+    port: str
+    first: float
+    last: float
+    evidence: str
+    follows: str = ""
+    deploy: bool = False
+    times: int = 1
+    closed: float | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """It as the documented JSON object."""
+        own = asdict(self)
+        own.pop("finding")
+        return {"number": own.pop("number"), **self.finding.to_json(), **own}
+
+
+_Key = tuple[str, str, str]
+
+
+@dataclass
+class Anomalies:
+    """All anomalies of a network. ``devices`` are its names, by which the device of a finding is known."""
+
+    devices: frozenset[str]
+    quiet_s: float
+    again_s: float = 600
+    now: dict[_Key, Anomaly] = field(default_factory=dict[_Key, Anomaly])
+    over: dict[_Key, Anomaly] = field(default_factory=dict[_Key, Anomaly])
+    _made: int = 0
+
+    def see(
+        self, findings: Iterable[Finding], at: float, *, deployed: Collection[str] = ()
+    ) -> list[tuple[Change, Anomaly]]:
+        """Take what is found at one time. Gives what opened, got another severity or cause, or closed."""
+        changes: list[tuple[Change, Anomaly]] = []
+        for key, finding in _keyed(findings):
+            device, _, port = finding.where.partition(" ")
+            follows = _cause(finding)
+            known = self.now.get(key)
+            if known is None:
+                known = self._opened(key, finding, device, port, at)
+                known = replace(known, follows=follows, deploy=device in deployed)
+                changes.append(("opened", known))
+            else:
+                old = known
+                known = replace(known, finding=finding, last=at, follows=follows, deploy=device in deployed)
+                if (old.finding.severity, old.follows, old.deploy) != (finding.severity, follows, known.deploy):
+                    changes.append(("changed", known))
+            self.now[key] = known
+        for key, one in list(self.now.items()):
+            if at - one.last >= self.quiet_s:
+                del self.now[key]
+                self.over[key] = closed = replace(one, closed=at)
+                changes.append(("closed", closed))
+        while len(self.over) > MOST_CLOSED:
+            del self.over[next(iter(self.over))]
+        return changes
+
+    def _opened(self, key: _Key, finding: Finding, device: str, port: str, at: float) -> Anomaly:
+        earlier = self.over.pop(key, None)
+        if earlier is not None and earlier.closed is not None and at - earlier.closed <= self.again_s:
+            return replace(earlier, finding=finding, last=at, times=earlier.times + 1, closed=None)
+        self._made += 1
+        return Anomaly(self._made, finding, device, port, at, at, finding.what)
+
+    def counts(self) -> dict[tuple[str, str], int]:
+        """How many there are now, by rule and severity."""
+        return dict(
+            Counter((one.finding.id, one.finding.severity) for one in tuple(self.now.values()))
+        )  # another thread adds
+
+    def listed(self, *, closed: bool = False) -> list[Anomaly]:
+        """Those of now, causes before what they explain and the worst first; or those that are over, the latest first."""
+        if closed:
+            return sorted(self.over.values(), key=lambda one: -(one.closed or 0))
+        order = {"error": 0, "warning": 1, "info": 2}
+        return sorted(self.now.values(), key=lambda one: (bool(one.follows), order[one.finding.severity], one.first))
+
+
+def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
+    """Findings with what makes each the same as an earlier one: its rule and place, and its words without the last numbers."""
+    seen: set[_Key] = set()
+    for one in findings:
+        key = one.id, one.where, _words(one.what)
+        if key not in seen:
+            seen.add(key)
+            yield key, one
+
+
+def _words(what: str) -> str:
+    """What is said, without what changes from one look to the next: counts, and what else it explains."""
+    said = what.partition(". This explains ")[0].partition("; at the other end,")[0]
+    return " ".join(_QUEUE.findall(said)) or _COUNT.sub("#", said)
+
+
+def _cause(finding: Finding) -> str:
+    """The finding that explains this one, as ``diagnose`` says it."""
+    return finding.why.removeprefix("it follows from ") if finding.why.startswith("it follows from ") else ""

@@ -1,0 +1,144 @@
+"""All devices of a network at once: each is subscribed to or asked, and what they say is written at every step."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from time import time
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from railweave.errors import RailweaveError
+from railweave.live.reach.failure import cause
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.model.state.device_state import DeviceState
+    from railweave.model.state.host_state import HostState
+    from railweave.operations.watch.layout import Layout
+    from railweave.operations.watch.store import Store
+    from railweave.operations.watch.stream import Round, Stream
+    from railweave.operations.watch.subscriber import Reached
+
+
+class Source(Protocol):
+    """What gets a device's numbers into its stream: a subscriber, or a poller."""
+
+    reached: Reached
+
+    async def run(self) -> None:
+        """Go on until cancelled."""
+        ...
+
+
+@dataclass
+class Watched:
+    """A device, where its numbers come from, and what it said last when it was asked. ``system`` is empty for a server."""
+
+    name: str
+    system: str
+    role: str
+    stream: Stream
+    sources: list[Source] = field(default_factory=list["Source"])
+    others: list[Source] = field(default_factory=list["Source"])
+    """Sources without which it counts as up all the same."""
+    asked: DeviceState | None = None
+    host: HostState | None = None
+    """The same of a server."""
+    streams: bool = True
+    """Whether numbers of it are streamed, rather than taken from what it is asked."""
+
+    @property
+    def reached(self) -> Reached:
+        """How it stands with the source that its numbers come from first."""
+        return self.sources[0].reached
+
+    @property
+    def state(self) -> Literal["up", "down", "not known"]:
+        """Return whether its numbers come; not known: none ever did."""
+        return "up" if self.reached.up else "down" if self.reached.known else "not known"
+
+    @property
+    def answers(self) -> bool:
+        """Return whether all that the design is compared with comes: what is streamed, and what is asked."""
+        return all(one.reached.up for one in self.sources)
+
+
+@dataclass
+class Figures:
+    """What the collector did so far."""
+
+    rounds: int = 0
+    kept: int = 0
+    steps: int = 0
+    late_s: float = 0
+    """The most that a step began after its time."""
+
+
+def _fail(device: Watched, reached: Reached, error: Exception) -> None:
+    """Take what a device says for no answer, where it cannot be read."""
+    reached.turn(up=False, why=f"what it says cannot be read: {cause(error)}")
+    reached.tries += 1
+    device.stream.drop()
+
+
+class Collector:
+    """``every_s`` is the interval of samples. What came is written twice in it, so that a kill loses less than one."""
+
+    def __init__(self, devices: Sequence[Watched], store: Store | None, *, every_s: float) -> None:
+        self.devices = {one.name: one for one in devices}
+        self.figures = Figures()
+        self.rates: dict[str, Round] = {}
+        """The last whole round of each device."""
+        self._store = store
+        self._step_s = every_s / 2
+        self._after: list[Callable[[float], None]] = []
+
+    def after_each_step(self, call: Callable[[float], None]) -> None:
+        """Have something called after each step, with its time."""
+        self._after.append(call)
+
+    async def run(self) -> None:
+        """Go on until cancelled. Raises ``OutputError`` where the store cannot be written."""
+        async with asyncio.TaskGroup() as group:
+            for device in self.devices.values():
+                for source in (*device.sources, *device.others):
+                    group.create_task(self._lasting(device, source))
+            group.create_task(self._steps())
+
+    async def _lasting(self, device: Watched, source: Source) -> None:
+        """Keep a source going, whatever its device says: what cannot be read makes this device one that does not answer, and ends no other."""
+        while True:
+            try:
+                await source.run()
+            except Exception as error:
+                if type(error) is RailweaveError:  # a library is missing, which is no matter of a device
+                    raise
+                _fail(device, source.reached, error)
+            await asyncio.sleep(self._step_s)
+
+    async def _steps(self) -> None:
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        while True:
+            due = max(due + self._step_s, loop.time())
+            await asyncio.sleep(due - loop.time())
+            self.figures.late_s = max(self.figures.late_s, loop.time() - due)
+            await self.step(time())
+
+    async def step(self, now: float) -> None:
+        """End the rounds of all devices, and write them."""
+        rounds: list[tuple[Layout, Round]] = []
+        for one in self.devices.values():
+            try:
+                rounds += [(one.stream.layout, each) for each in one.stream.rounds(now)]
+            except Exception as error:  # noqa: BLE001 - whatever a device sends, the others are read
+                _fail(one, one.reached, error)
+        for _, one in rounds:
+            self.rates[one.device] = one
+        self.figures.rounds += len(rounds)
+        self.figures.steps += 1
+        if self._store is not None:
+            self.figures.kept += await asyncio.to_thread(self._store.write, rounds, now)
+        for call in self._after:
+            call(now)

@@ -1,0 +1,147 @@
+"""What is wrong: each cause with what it explains, its evidence, and the line of the fabric file that it goes against."""
+
+from __future__ import annotations
+
+from time import time
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from railweave.counting import counted
+from railweave.operations.watch.console.view import Shown, Values
+from railweave.operations.watch.console.words import ago, clock
+from railweave.pages.markup import element, text
+from railweave.pages.shell import section
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.operations.watch.anomalies import Anomaly
+    from railweave.operations.watch.console.state import Console
+
+MOST = 200
+"""Causes, and anomalies that are over, that are shown; the rest are counted."""
+
+
+def anomalies(console: Console, values: Values) -> Shown:
+    """The page."""
+    listed = console.anomalies()
+    now = values.html("anomalies", anomaly_cards(console, listed))
+    over = console.watching.anomalies.listed(closed=True)
+    past = values.html("over", _over(over))
+    about = "A cause stands before what it explains. What comes and goes is one anomaly, with how often it was seen to begin."
+    return Shown(
+        "Anomalies",
+        [section("now", "Now", about, now), section("past", "Over", "What was wrong since the watch began.", past)],
+        values.live,
+    )
+
+
+def anomaly_cards(console: Console, listed: Sequence[Anomaly]) -> str:
+    """Anomalies as markup, causes first, with what each explains below it."""
+    if not listed:
+        return element("p", "Nothing: what the devices say is what the design has.", class_="about")
+    heads = [one for one in listed if not one.follows]
+    names = {f"{one.finding.id} at {one.finding.where}" for one in heads}
+    below: dict[str, list[Anomaly]] = {}
+    for one in listed:
+        if one.follows in names:
+            below.setdefault(one.follows, []).append(one)
+        elif one.follows:
+            heads.append(one)
+    lines = _lines(console)
+    cards = [_card(one, below.get(f"{one.finding.id} at {one.finding.where}", []), lines) for one in heads[:MOST]]
+    more = len(heads) - MOST
+    return "".join(cards) + (
+        element("p", f"And {more:,} more: /api/anomalies has them all.", class_="about") if more > 0 else ""
+    )
+
+
+def _card(one: Anomaly, explained: Sequence[Anomaly], lines: Sequence[str]) -> str:
+    finding = one.finding
+    times = f", {one.times} times" if one.times > 1 else ""
+    facts = [("First seen", clock(one.first) + times), ("Last seen", clock(one.last))]
+    if one.evidence != finding.what:
+        facts.append(("At first", one.evidence))
+    facts += [(name, words) for name, words in (("Why", finding.why), ("Fix", finding.fix)) if words]
+    pairs = "".join(element("dt", text(name)) + element("dd", text(words)) for name, words in facts)
+    if finding.file:
+        where = f"{finding.file}:{finding.line}" if finding.line else finding.file
+        line = lines[finding.line - 1].strip() if 0 < finding.line <= len(lines) else ""
+        shown = " " + element("code", text(line), class_="line") if line else ""
+        pairs += element("dt", "Design") + element("dd", element("span", text(where), class_="mono") + shown)
+    more = ""
+    if explained:
+        rows = "".join(
+            element(
+                "li",
+                element("span", text(each.finding.id), class_="mono"),
+                " ",
+                place_link(each),
+                text(f": {each.finding.what}"),
+            )
+            for each in explained[:MOST]
+        )
+        said = element("summary", text(f"This explains {counted(len(explained), 'more anomaly', 'more anomalies')}"))
+        more = element("details", said, element("ul", rows), id=f"explains-{one.number}")
+    deploy = " " + element("span", "deploy at work", class_="pill") if one.deploy else ""
+    head = element("span", text(finding.severity), class_=f"pill {finding.severity}")
+    title = element("h3", head, " ", element("span", text(finding.id), class_="mono"), " ", place_link(one), deploy)
+    attributes = {"data_number": one.number, "data_rule": finding.id, "data_where": finding.where}
+    return element(
+        "article",
+        title,
+        element("p", text(finding.what), class_="chosen"),
+        element("dl", pairs),
+        more,
+        class_=f"card anomaly {finding.severity}",
+        **attributes,
+    )
+
+
+def place_link(one: Anomaly) -> str:
+    """The device and port of an anomaly, as a link to the device's page."""
+    return element(
+        "a",
+        text(one.finding.where),
+        href=f"/devices/{quote(one.device, safe='')}",
+        id=f"at-{one.number}",
+        class_="mono",
+    )
+
+
+def _lines(console: Console) -> list[str]:
+    """The fabric file as it is now, for the lines that findings name; none where it is gone."""
+    if console.fabric_file is None:
+        return []
+    try:
+        return console.fabric_file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+def _over(over: Sequence[Anomaly]) -> str:
+    if not over:
+        return element("p", "Nothing yet.", class_="about")
+    rows = [
+        element(
+            "li",
+            element("time", text(f"{clock(one.first)} to {clock(one.last)}")),
+            " ",
+            element("span", text(one.finding.severity), class_=f"pill {one.finding.severity}"),
+            " ",
+            element("span", text(one.finding.id), class_="mono"),
+            " ",
+            place_link(one),
+            text(f": {one.evidence}"),
+            text(f" ({one.times} times)" if one.times > 1 else ""),
+        )
+        for one in over[:MOST]
+    ]
+    more = len(over) - MOST
+    rest = [element("li", f"And {more:,} more: /api/anomalies?closed=1 has them all.")] if more > 0 else []
+    return element("ul", *rows, *rest, class_="over card")
+
+
+def since(at: float) -> str:
+    """How long ago something was."""
+    return ago(time() - at)

@@ -1,0 +1,216 @@
+"""One device: its ports, queues and sessions with what the design expects of them; a server by the ports of the leaves it is on."""
+
+from __future__ import annotations
+
+from time import localtime, strftime
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from railweave.model.state.telemetry import bgp_word
+from railweave.operations.watch.console.anomaly_list import anomaly_cards
+from railweave.operations.watch.console.device_list import state_cell
+from railweave.operations.watch.console.view import Shown, Values, table
+from railweave.operations.watch.console.words import UNKNOWN, per_second, percent, rate, size
+from railweave.pages.markup import element, text
+from railweave.pages.palette import network_strokes, stroke_rules
+from railweave.pages.shell import section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.model.device.expected import Port, Session
+    from railweave.model.network.devices import Server
+    from railweave.model.state.telemetry import Series
+    from railweave.operations.watch.console.state import Console
+
+PORT_HEADS = ("Port", "Other end", "Color", "State", "Received", "Sent", "Used", "Paused/s", "Pauses/s", "Marks/s", "Drops/s", "Errors/s")  # fmt: skip
+QUEUE_HEADS = ("Port", "Queue", "Sent", "Dropped", "Marked", "Peak")
+SESSION_HEADS = ("Neighbor", "Port", "Color", "AS", "State", "Flaps", "Prefixes")
+MESSAGE_HEADS = ("Time", "About", "Message")
+SHOWN_MESSAGES = 50
+_COUNTED = ("paused", "pauses", "marks", "drops", "errors")
+
+
+def switch(console: Console, name: str, values: Values) -> Shown:
+    """The page of a switch."""
+    expected = console.expected[name]
+    one = console.network.switch(name)
+    colors = {each.session.interface: each.color for each in expected.sessions}
+    ports = [port_row(console, values, port, colors.get(port.name, "")) for port in expected.ports]
+    last = console.devices[name].stream.last()
+    own = [each for each in console.anomalies() if each.device == name]
+    said = f"{one.role} of fabric {one.fabric}, {one.model}, {one.nos} {one.release}, AS {one.asn}"
+    queues = values.html("queues", _queues(last))
+    chart = _chart(name, expected.ports) if console.watching.store else NOT_KEPT
+    return Shown(
+        name,
+        [
+            element("p", text(said), " ", state_cell(console, values, name, "span"), class_="about"),
+            section("anomalies", "Anomalies", "", values.html("anomalies", anomaly_cards(console, own))),
+            section(
+                "ports", "Ports", "Those of the design, with what passes them now.", table(PORT_HEADS, ports, numbers=8)
+            ),
+            section("past", "A port over time", "", chart),
+            section(
+                "queues",
+                "Queues",
+                "Those that have carried something, by port and queue: counts since the device began.",
+                queues,
+            ),
+            *_messages(console, name),
+            section("sessions", "Sessions", "BGP sessions of the design.", _sessions(values, expected.sessions, last)),
+        ],
+        values.live,
+        styles=[stroke_rules(network_strokes(console.network))],
+        scripts=["uplot/uPlot.iife.min.js", "charts.js"] if console.watching.store else [],
+        heading=name,
+    )
+
+
+def _messages(console: Console, name: str) -> list[str]:
+    """What the switch said by syslog last, where that is received."""
+    syslog = console.watching.syslog
+    if syslog is None:
+        return []
+    rows = [
+        element(
+            "tr",
+            element("td", strftime("%Y-%m-%d %H:%M:%S", localtime(one.time)), class_="mono"),
+            element("td", text(one.kind or "other")),
+            element("td", text(one.text), class_="mono"),
+        )
+        for one in syslog.events(name)[:SHOWN_MESSAGES]
+    ]
+    shown = table(MESSAGE_HEADS, rows) if rows else element("p", "It has sent nothing.", class_="about")
+    return [section("messages", "Syslog", f"The last {SHOWN_MESSAGES} messages, the newest first.", shown)]
+
+
+SPANS = (("900", "15 minutes"), ("21600", "6 hours"), ("172800", "48 hours"))
+
+
+NOT_KEPT = element(
+    "p", "Samples are not kept: start the watch with --store FILE, and a port's last 48 hours are here.", class_="about"
+)
+
+
+def _chart(name: str, ports: Iterable[Port]) -> str:
+    """What one port carried: the choice of port and time, and where the script draws it."""
+    own = element("select", *(element("option", text(one.name)) for one in ports), id="chart-port")
+    span = element("select", *(element("option", text(words), value=one) for one, words in SPANS), id="chart-span")
+    choice = element(
+        "div", element("label", "Port ", own), " ", element("label", "Time ", span), class_="bar chart-choice"
+    )
+    return choice + element("div", "", id="chart-device", data_device=name)
+
+
+def port_row(console: Console, values: Values, port: Port, color: str) -> str:
+    """A row of a port, which is watched."""
+    numbers = console.ports.of(port.device, port.name)
+    key = f"{port.device}/{port.name}"
+    used = max(numbers["received"], numbers["sent"]) * 8 / (port.speed_gbps * 1e9)
+    peer = (
+        element("a", text(port.peer), href=f"/devices/{quote(port.peer, safe='')}")
+        if port.kind != "external"
+        else text(port.peer)
+    )
+    up = numbers["up"]
+    state = element("span", "up" if up else "down", class_=f"pill {'good' if up else 'error'}") if up == up else UNKNOWN
+    hue = _hue(console, port)
+    return element(
+        "tr",
+        element("th", text(port.name), scope="row", class_="mono"),
+        element("td", peer, text(f" {port.peer_port}"), class_="mono"),
+        element("td", hue, text(color), class_="color"),
+        element("td", values.html(f"{key}/up", state, "span")),
+        values.word(f"{key}/received", rate(8 * numbers["received"]), "td", class_="number"),
+        values.word(f"{key}/sent", rate(8 * numbers["sent"]), "td", class_="number"),
+        values.bar(f"{key}/used", used, percent(used)),
+        *(values.word(f"{key}/{one}", per_second(numbers[one]), "td", class_="number") for one in _COUNTED),
+        id=f"port-{port.name}",
+    )
+
+
+def _hue(console: Console, port: Port) -> str:
+    place = console.links.places.get(port.link)
+    cable = None if place is None else console.network.cables[place]
+    swatch = "" if cable is None else console.swatches.get((cable.fabric, cable.color), "")
+    return element("i", "", class_=f"swatch {swatch}") if swatch else ""
+
+
+def _queues(last: dict[Series, float]) -> str:
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    names = {"queue_sent": "sent", "queue_dropped": "dropped", "queue_marked": "marked", "queue_peak": "peak"}
+    for one, number in last.items():
+        if one.metric in names and number:
+            found.setdefault((one.port, one.index), {})[names[one.metric]] = number
+    if not found:
+        return element("p", "No queue has a number that is not zero.", class_="about")
+    rows = [
+        element(
+            "tr",
+            element("th", text(port), scope="row", class_="mono"),
+            element("td", text(queue)),
+            *(element("td", f"{own.get(name, 0):,.0f}", class_="number") for name in ("sent", "dropped", "marked")),
+            element("td", size(own.get("peak", float("nan"))), class_="number"),
+        )
+        for (port, queue), own in sorted(found.items())
+    ]
+    return table(QUEUE_HEADS, rows, numbers=4)
+
+
+def _sessions(values: Values, sessions: Iterable[Session], last: dict[Series, float]) -> str:
+    by_neighbor: dict[str, dict[str, float]] = {}
+    for one, number in last.items():
+        if one.metric in {"bgp_state", "bgp_flaps", "bgp_received"}:
+            by_neighbor.setdefault(one.index, {})[one.metric] = number
+    rows: list[str] = []
+    for one in sessions:
+        port = one.session.interface
+        names = {port, f"{port}.0", str(one.session.peer_address)}
+        own = next(
+            (found for name, found in by_neighbor.items() if names & {name, name.rpartition("%")[2]}),
+            dict[str, float](),
+        )
+        number = own.get("bgp_state")
+        word = UNKNOWN if number is None else bgp_word(number) or UNKNOWN
+        good = "good" if word == "established" else "error"
+        received = own.get("bgp_received")
+        shown = UNKNOWN if received is None else f"{received:,.0f}"
+        flaps = own.get("bgp_flaps")
+        rows.append(
+            element(
+                "tr",
+                element("th", text(one.session.peer), scope="row", class_="mono"),
+                element("td", text(port), class_="mono"),
+                element("td", text(one.color)),
+                element("td", text(one.session.peer_as)),
+                element("td", values.html(f"bgp/{port}", element("span", text(word), class_=f"pill {good}") if number is not None else UNKNOWN, "span")),
+                values.word(f"bgp/{port}/flaps", UNKNOWN if flaps is None else f"{flaps:,.0f}", "td", class_="number"),
+                values.word(f"bgp/{port}/received", f"{shown} of {one.received:,}", "td", class_="number"),
+            )
+        )  # fmt: skip
+    return table(SESSION_HEADS, rows, numbers=2) if rows else element("p", "None.", class_="about")
+
+
+def server(console: Console, one: Server, values: Values) -> Shown:
+    """The page of a server: its NICs as the leaves see them."""
+    rows: list[str] = []
+    by_link = {port.link: port for port in console.ports.ports if port.peer == one.name}
+    for cable in console.network.cables_of(one.name):
+        port = by_link.get(cable.name)
+        if port is not None:
+            rows.append(port_row(console, values, port, f"{cable.a.port} at {port.device}"))
+    nics = {nic.name for nic in one.nics}
+    own = [each for each in console.anomalies() if each.device == one.name]
+    about = "The ports of the leaves that its NICs are on: received is what the server sends."
+    heads = tuple("NIC" if head == "Color" else head for head in PORT_HEADS)
+    return Shown(
+        one.name,
+        [
+            element("p", text(f"server, {one.model}, {len(nics)} NICs"), class_="about"),
+            section("anomalies", "Anomalies", "", values.html("anomalies", anomaly_cards(console, own))),
+            section("ports", "NICs", about, table(heads, rows, numbers=8)),
+        ],
+        values.live,
+        heading=one.name,
+    )

@@ -1,0 +1,96 @@
+"""What every page of the console has around its content: the navigation, and how the network and the collector stand."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.operations.watch.console.view import Values
+from railweave.operations.watch.console.words import clock
+from railweave.pages.markup import asset, element, text
+from railweave.pages.shell import html_page
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.operations.watch.console.state import Console
+    from railweave.operations.watch.console.view import Live, Shown
+
+PAGES = (
+    ("/", "Topology"),
+    ("/anomalies", "Anomalies"),
+    ("/devices", "Devices"),
+    ("/path", "Path"),
+    ("/rails", "Rails"),
+    ("/history", "History"),
+)
+_KINDS = {"css": "text/css", "js": "text/javascript"}
+_NAMES = ("console.css", "live.js", "topology.js", "charts.js", "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css")
+
+
+def _static() -> dict[str, bytes]:
+    folder = files("railweave.operations.watch.console").joinpath("static")
+    return {"page.css": asset("page.css").encode(), **{name: folder.joinpath(name).read_bytes() for name in _NAMES}}
+
+
+STATIC = _static()
+"""What pages load, by its name below ``/static/``: the style of all pages of the package, and the console's own."""
+_DIGEST = sha256(b"".join(STATIC.values())).hexdigest()[:12]
+
+
+def address(name: str) -> str:
+    """Where a page finds a file of ``STATIC``: another version of it is elsewhere, so that browsers may keep it."""
+    return f"/static/{_DIGEST}/{name}"
+
+
+def kind(name: str) -> str:
+    """The media type of a file of ``STATIC``."""
+    return _KINDS[name.rpartition(".")[2]]
+
+
+def around(console: Console) -> tuple[str, Live]:
+    """What stands under the heading of every page, and its live values: anomalies, devices that are up, how old the numbers are."""
+    values = Values()
+    stands = console.watching.standing()
+    parts = [
+        element("a", text(counted(number, one)), href="/anomalies", class_=f"pill {one}")
+        for one, number in (("error", stands.errors), ("warning", stands.warnings))
+        if number
+    ]
+    if stands.state == "as designed":
+        parts.append(element("span", "as designed", class_="pill good"))
+    elif stands.not_known:
+        told = f"not known: {len(stands.not_known):,} of {counted(stands.devices, 'device')}"
+        parts.append(element("a", text(told), href="/devices", class_="pill not-known"))
+    states = [one.state for one in console.devices.values()]
+    told = f"{states.count('up')} of {counted(len(states), 'device')} up"
+    parts.append(element("a", text(told), href="/devices", class_="pill error" if "down" in states else "pill"))
+    markup = values.html("around", " ".join(parts), "span")
+    when = values.word("around-at", clock(console.at), "time")
+    state = element("span", "connecting", id="connection", class_="pill", role="status")
+    return element(
+        "p", markup, " ", element("span", "numbers of ", when, class_="pill"), " ", state, class_="around"
+    ), values.live
+
+
+def page(console: Console, shown: Shown, here: str) -> str:
+    """The whole page as HTML. ``here`` is the path of the page of the navigation that it belongs to."""
+    status, _ = around(console)
+    sheets: Sequence[str] = ["page.css", "uplot/uPlot.min.css", "console.css"]
+    scripts = ["live.js", *shown.scripts]
+    return html_page(
+        f"{shown.title}: {console.network.name}",
+        shown.styles,
+        header=[
+            element("a", "Skip to the content", href="#content", class_="skip"),
+            element("h1", text(shown.heading or console.network.name)),
+            status,
+        ],
+        main=[element("div", *shown.main, id="content", tabindex="-1")],
+        links=PAGES,
+        here=here,
+        sheets=[address(one) for one in sheets],
+        scripts=[f'<script src="{address(one)}" defer></script>' for one in scripts],
+    )

@@ -1,0 +1,208 @@
+"""What the network carried over time, with deploys, benchmark jobs and anomalies on the same axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from time import time
+from typing import TYPE_CHECKING, Literal
+
+from railweave.counting import counted
+from railweave.errors import OutputError, RailweaveError
+from railweave.operations.deploy import journal
+from railweave.operations.watch.console.device import SPANS
+from railweave.operations.watch.console.past import BUSIEST, CARRIED, TOTALS
+from railweave.operations.watch.console.view import Shown, Values, table
+from railweave.operations.watch.console.words import ago, clock
+from railweave.pages.markup import element, text
+from railweave.pages.palette import network_strokes
+from railweave.pages.shell import section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from railweave.operations.watch.console.state import Console
+
+CHARTS = (
+    ("carried", "Carried by path color", "bit/s between switches, both directions"),
+    ("busiest", "Busiest link by path color", "share of its bandwidth, the busier direction"),
+    ("events", "Pauses, marks and drops", "per second, of all ports"),
+)
+_WORDS = {"paused": "PFC frames received", "marks": "ECN marks", "drops": "packets dropped", "errors": "errors"}
+MOST_EVENTS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something on the time axis. ``until`` is None for what goes on, or has no end."""
+
+    kind: Literal["deploy", "job", "anomaly"]
+    begin: float
+    until: float | None
+    title: str
+    severity: str = ""
+
+
+def history(console: Console, query: Mapping[str, str], values: Values) -> Shown:
+    """The page. ``span`` of the query is how many seconds it goes back."""
+    span = span_of(query)
+    choices = "".join(
+        element(
+            "a",
+            text(words),
+            href=f"/history?span={one}",
+            aria_current="true" if int(one) == span else None,
+            class_="choice-link",
+        )
+        for one, words in SPANS
+    )
+    kept = (
+        ""
+        if console.watching.store
+        else "Without --store only what was seen since the watch began is known, and no longer than a quarter of an hour."
+    )
+    about = f"The last {ago(span)}. Bands are deploys and jobs, ticks at the bottom are anomalies. {kept}"
+    charts = [
+        section(name, title, said, element("div", "", class_="chart", id=f"chart-{name}"))
+        for name, title, said in CHARTS
+    ]
+    rows = values.html("events", _rows(list(events(console, span))))
+    values.live["tick"] = f"{console.at:.3f}"
+    return Shown(
+        "History",
+        [
+            section("history", "History", about, element("p", choices, class_="choices-row")),
+            *charts,
+            section("log", "On the time axis", "Deploys, jobs and anomalies that fall into this time.", rows),
+        ],
+        values.live,
+        scripts=["uplot/uPlot.iife.min.js", "charts.js"],
+    )
+
+
+def span_of(query: Mapping[str, str]) -> int:
+    """The span that a query asks for, in seconds: one of those that are offered."""
+    asked = query.get("span", "")
+    return int(asked) if asked in {one for one, _ in SPANS} else int(SPANS[0][0])
+
+
+def chart_data(console: Console, span: int) -> dict[str, Any]:
+    """What the charts are drawn of, as JSON: ``times``, by chart its lines, and the events."""
+    times, lines = console.past.lines(span)
+    strokes = network_strokes(console.network)
+    hues = {
+        (fabric.name, color.name): strokes[fabric.name][color.index]
+        for fabric in console.network.fabrics
+        for color in fabric.colors
+    }
+    several = len(console.network.fabrics) > 1
+    charts: dict[str, list[dict[str, Any]]] = {name: [] for name, _, _ in CHARTS}
+    for one in lines:
+        series = one.series
+        if series.metric in {CARRIED, BUSIEST}:
+            hue = hues.get((series.port, series.index))
+            label = f"{series.port}: {series.index}" if several else series.index
+            scale = 8 if series.metric == CARRIED else 1
+            numbers = [None if number is None else number * scale for number in one.numbers]
+            line = {
+                "label": label,
+                "numbers": numbers,
+                "light": hue.light if hue else "",
+                "dark": hue.dark if hue else "",
+                "dash": hue.dash if hue else "",
+            }
+            charts["carried" if series.metric == CARRIED else "busiest"].append(line)
+        elif series.index in TOTALS:
+            charts["events"].append(
+                {"label": _WORDS[series.index], "numbers": one.numbers, "light": "", "dark": "", "dash": ""}
+            )
+    now = time()
+    told = [
+        {
+            "kind": one.kind,
+            "begin": one.begin,
+            "until": one.until or (one.begin if one.kind == "anomaly" else now),
+            "title": one.title,
+            "severity": one.severity,
+        }
+        for one in events(console, span)
+    ]
+    return {"since": now - span, "until": now, "times": times, "charts": charts, "events": told}  # fmt: skip
+
+
+def events(console: Console, span: float) -> Iterator[Event]:
+    """Deploys, jobs and anomalies of the last ``span`` seconds, each kind in the order of time."""
+    since = time() - span
+    found = [*console.lately("deploys", _deploys), *console.lately("jobs", _jobs), *_anomalies(console)]
+    late = [one for one in found if (one.until or time()) >= since]
+    yield from sorted(late, key=lambda one: one.begin)[-MOST_EVENTS:]
+
+
+def _deploys(console: Console) -> Iterator[Event]:
+    fabric = console.fabric_file
+    if fabric is None:
+        return
+    try:
+        with journal.opened(fabric) as read:
+            revisions = read.revisions()
+    except OutputError:  # it cannot be read
+        return
+    for one in revisions:
+        label = f" ({one.label})" if one.label else ""
+        severity = "error" if one.state == "stopped" else ""
+        yield Event("deploy", one.began, one.ended, f"revision {one.number}{label}: {one.state}", severity)
+
+
+def _jobs(console: Console) -> Iterator[Event]:
+    """Benchmark runs of the store that was given. One that cannot be read has none: the page says what it can."""
+    if console.runs is None:
+        return
+    from railweave.operations.store.store import opened
+
+    try:
+        with opened(console.runs) as store:
+            runs = store.runs()
+    except RailweaveError:
+        return
+    for one in runs:
+        begun = _time(one.began)
+        if begun is not None:
+            failed = "error" if one.failures else ""
+            yield Event("job", begun, _time(one.kept) or begun, f"{one.tool}: {one.title}", failed)
+
+
+def _time(said: str) -> float | None:
+    try:
+        at = datetime.fromisoformat(said)
+    except ValueError:
+        return None
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
+def _anomalies(console: Console) -> Iterator[Event]:
+    """Those that are causes; what follows from one stands where it does."""
+    for closed in (True, False):
+        for one in console.watching.anomalies.listed(closed=closed):
+            if not one.follows and one.finding.severity != "info":
+                yield Event(
+                    "anomaly", one.first, one.closed, f"{one.finding.id} at {one.finding.where}", one.finding.severity
+                )
+
+
+def _rows(found: list[Event]) -> str:
+    if not found:
+        return element("p", "Nothing.", class_="about")
+    rows = [
+        element(
+            "tr",
+            element("td", text(clock(one.begin))),
+            element("td", text("goes on" if one.until is None else ago(one.until - one.begin))),
+            element("td", text(one.kind)),
+            element("td", element("span", text(one.title), class_=one.severity or None), class_="text"),
+        )
+        for one in reversed(found)
+    ]
+    return element("p", text(f"{counted(len(found), 'entry', 'entries')}."), class_="about") + table(
+        ("Began", "Took", "Kind", "What"), rows
+    )

@@ -1,0 +1,144 @@
+"""What all pages of the console read: the network, what was last measured of it, and what is wrong with it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import monotonic, time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from railweave.operations.watch.console.links import Links
+from railweave.operations.watch.console.past import Past
+from railweave.operations.watch.console.ports import Ports
+from railweave.operations.watch.descriptors import MOST
+from railweave.outputs.report.topology.picture import topology_svg
+from railweave.pages.palette import network_strokes, swatch_class
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from railweave.model.network.model import Network
+    from railweave.operations.watch.anomalies import Anomaly, Change
+    from railweave.operations.watch.watching import Watching
+
+MOST_ROWS = 24
+"""Servers of a stripe that are drawn one by one where they are alike."""
+LATELY_S = 5.0
+WORST = {"error": 0, "warning": 1, "info": 2}
+
+
+@dataclass
+class Console:
+    """``runs`` is a store of benchmark runs, which are shown on the time axis (None: none)."""
+
+    watching: Watching
+    runs: str | None = None
+    most_streams: int = MOST // 2
+    """Pages that are kept up to date at the same time: others are still answered."""
+    at: float = field(default_factory=time)
+    """When its numbers were last taken."""
+    version: int = 0
+    """Raised whenever something may have changed."""
+    closed: bool = False
+    """Whether the watch is about to end."""
+
+    def __post_init__(self) -> None:
+        self.network: Network = self.watching.validator.network
+        self.expected = self.watching.validator.expected
+        self.devices = self.watching.collector.devices
+        self.ports = Ports(self.expected, self.devices)
+        self.links = Links(self.network, self.ports)
+        self.load: NDArray[np.float64] = np.full(len(self.network.cables), np.nan)
+        self.past = Past(self.network, self.watching.store)
+        self._read: dict[str, tuple[float, list[Any]]] = {}
+        self._waiting: set[asyncio.Event] = set()
+        self.watching.collector.after_each_step(self.measured)
+        self.watching.heard.append(self._heard)
+        self.watching.ending.append(self.close)
+
+    @property
+    def fabric_file(self) -> Path | None:
+        """The file that the network was designed from."""
+        return self.watching.fabric
+
+    @cached_property
+    def picture(self) -> str:
+        """The network as SVG."""
+        return topology_svg(self.network, MOST_ROWS)
+
+    @cached_property
+    def swatches(self) -> Mapping[tuple[str, int | None], str]:
+        """The CSS class of a path color's swatch, by fabric and the color's place in a prefix."""
+        strokes = network_strokes(self.network)
+        return {(fabric, index): swatch_class(one) for fabric, own in strokes.items() for index, one in own.items()}
+
+    @cached_property
+    def roles(self) -> Mapping[str, str]:
+        """The role of each switch by its name."""
+        return {one.name: one.role for one in self.network.switches}
+
+    def measured(self, at: float) -> None:
+        """Take the numbers as they are now; the collector calls this after each of its steps."""
+        self.ports.read()
+        self.links.read()
+        self.load = self.links.load
+        self.at = at
+        self.past.add(at, self.ports, self.links, self.load)
+        self._wake()
+
+    def _heard(self, changes: Sequence[tuple[Change, Anomaly]]) -> None:
+        self.at = time()
+        if changes:
+            self._wake()
+
+    def _wake(self) -> None:
+        self.version += 1
+        for one in self._waiting:
+            one.set()
+
+    def close(self) -> None:
+        """End what waits for something newer."""
+        self.closed = True
+        self._wake()
+
+    async def next(self, version: int) -> None:
+        """Wait until there is something newer than a version."""
+        if self.version > version:
+            return
+        event = asyncio.Event()
+        self._waiting.add(event)
+        try:
+            await event.wait()
+        finally:
+            self._waiting.discard(event)
+
+    def anomalies(self) -> list[Anomaly]:
+        """What is wrong now: causes first, the worst of them first."""
+        return self.watching.anomalies.listed()
+
+    def worst(self, listed: Sequence[Anomaly] | None = None) -> dict[str, str]:
+        """By device its worst severity that is no note, and ``silent`` for one whose numbers do not come any more.
+
+        One whose numbers never came is ``not-known``.
+        """
+        found: dict[str, str] = {}
+        for one in self.anomalies() if listed is None else listed:
+            known = found.get(one.device, "info")
+            found[one.device] = min(known, one.finding.severity, key=WORST.__getitem__)
+        marks = {"down": "silent", "not known": "not-known"}
+        found |= {name: marks[one.state] for name, one in self.devices.items() if one.state in marks}
+        return {device: severity for device, severity in found.items() if severity != "info"}
+
+    def lately(self, name: str, read: Callable[[Console], Iterable[Any]]) -> list[Any]:
+        """What a function reads from files, no older than ``LATELY_S``."""
+        at, known = self._read.get(name, (0.0, []))
+        if monotonic() - at > LATELY_S:
+            known = list(read(self))
+            self._read[name] = monotonic(), known
+        return known

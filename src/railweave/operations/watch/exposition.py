@@ -1,0 +1,130 @@
+"""``/metrics``: the last numbers of every device in the text format of Prometheus (version 0.0.4).
+
+A series is of a device and its port, queue, priority, lane or neighbor, never of a queue pair. Those by queue and priority that have always
+been zero are left out. At 192 switches of 64 ports with two busy queues that is about 160,000 series (docs/watch.md).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.model.state.telemetry import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from railweave.model.state.telemetry import Metric, Series
+    from railweave.operations.watch.collector import Watched
+    from railweave.operations.watch.standing import Standing
+    from railweave.operations.watch.syslog import Syslog
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_OWN = {
+    "up": ("gauge", "Whether numbers of the device come."),
+    "known": ("gauge", "Whether numbers of the device ever came."),
+    "age_seconds": ("gauge", "Seconds since a number of the device last came."),
+    "reconnects_total": ("counter", "How often the connection to the device was begun again."),
+    "updates_total": ("counter", "Updates that came from the device."),
+    "clock_behind_seconds": ("gauge", "How far the clock of the device is behind that of the collector."),
+}
+
+
+def exposed(devices: Iterable[Watched], anomalies: Mapping[tuple[str, str], int] | None = None) -> str:
+    """The whole text. ``anomalies`` are how many there are now, by rule and severity."""
+    devices = list(devices)
+    lines = _own(devices)
+    for name, metric in METRICS.items():
+        found = [line for one in devices for line in _of(one, name, metric)]
+        if found:
+            kind = "counter" if metric.kind == "counter" else "gauge"
+            lines += [f"# HELP {metric.exported} {metric.help}", f"# TYPE {metric.exported} {kind}", *found]
+    lines += ["# HELP railweave_anomalies What is not as designed.", "# TYPE railweave_anomalies gauge"]
+    for (rule, severity), count in sorted((anomalies or {}).items()):
+        lines.append(f'railweave_anomalies{{rule="{escaped(rule)}",severity="{severity}"}} {count}')
+    return "\n".join(lines) + "\n"
+
+
+def whole(standing: Standing) -> str:
+    """Return the state of the network as text. Not known is no number (NaN): neither 1 nor 0."""
+    state = {"as designed": "1", "not as designed": "0", "not known": "NaN"}[standing.state]
+    designed, left = "railweave_network_as_designed", "railweave_network_devices_not_known"
+    lines = [
+        f"# HELP {designed} Whether the network is as designed; NaN while that is not known.",
+        f"# TYPE {designed} gauge",
+        f"{designed} {state}",
+        f"# HELP {left} Devices that were not compared with the design at the last look.",
+        f"# TYPE {left} gauge",
+        f"{left} {len(standing.not_known)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def received(syslog: Syslog) -> str:
+    """How many messages of syslog came, as text."""
+    name = "railweave_syslog_messages_total"
+    lines = [
+        f"# HELP {name} Messages of syslog that came from a device, by what they are about.",
+        f"# TYPE {name} counter",
+    ]
+    for (device, kind), count in sorted(syslog.counts.items()):
+        lines.append(f'{name}{{device="{escaped(device)}",kind="{kind or "other"}"}} {count}')
+    unknown = "railweave_syslog_unknown_senders_total"
+    lines += [f"# HELP {unknown} Messages of syslog from senders that are no device.", f"# TYPE {unknown} counter"]
+    return "\n".join([*lines, f"{unknown} {syslog.unknown}"]) + "\n"
+
+
+def _own(devices: list[Watched]) -> list[str]:
+    lines: list[str] = []
+    for name, (kind, help_) in _OWN.items():
+        exported = f"railweave_target_{name}"
+        lines += [f"# HELP {exported} {help_}", f"# TYPE {exported} {kind}"]
+        for one in devices:
+            number = _about(one, name)
+            if number is not None:
+                lines.append(f"{exported}{{{_device(one)}}} {number}")
+    return lines
+
+
+def _about(one: Watched, name: str) -> float | None:
+    reached = one.reached
+    if name == "up":
+        return int(reached.up)
+    if name == "known":
+        return int(reached.known)
+    if name == "age_seconds":
+        return None if reached.age_s is None else round(reached.age_s, 1)
+    if name == "reconnects_total":
+        return reached.tries
+    if name == "updates_total":
+        return one.stream.updates
+    return None if one.stream.behind_s is None else round(one.stream.behind_s, 3)
+
+
+def _of(device: Watched, name: str, metric: Metric) -> list[str]:
+    """The lines of one metric of a device."""
+    stream = device.stream
+    start = f"{metric.exported}{{{_device(device)}"
+    found: list[str] = []
+    for place in stream.layout.of_metric(name):
+        if place >= len(stream.numbers):
+            break
+        number = stream.numbers[place]
+        if number != number or (metric.sparse and not number):
+            continue
+        said = int(stream.counts[place]) if metric.kind == "counter" else float(number)
+        found.append(f"{start}{_labels(stream.layout.series[place], metric)}}} {said}")
+    return found
+
+
+def _device(one: Watched) -> str:
+    return f'device="{escaped(one.name)}",role="{escaped(one.role)}"'
+
+
+def _labels(series: Series, metric: Metric) -> str:
+    port = f',port="{escaped(series.port)}"' if series.port else ""
+    return port + (f',{metric.index}="{escaped(series.index)}"' if metric.index else "")
+
+
+def escaped(text: str) -> str:
+    """The value of a label as the format has it."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,171 @@
+"""Where each series of a kind of device stands: a path as it comes from the wire leads to a place, and is decoded once.
+
+Switches of one operating system name their ports alike, so all of them share one layout. A hundred thousand series of 192 switches
+are then some thousand paths in memory, and their numbers a few arrays per switch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from railweave.live.reach.gnmi_messages import read_path
+from railweave.model.state.telemetry import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from railweave.model.state.telemetry import Elements, Series
+
+IGNORED = -1
+"""The place of a path that is not read."""
+MOST = 1 << 17
+"""Series of one layout, and paths of it: what is beyond is ignored, for a device could make up names without end."""
+_KEYS = ("name", "interface-id", "index", "neighbor-address", "queue-number", "priority", "id")
+"""Leaves that tell the entries of a list in JSON apart."""
+
+Node = dict[str, "int | Node"]
+
+
+class Layout:
+    """The series of a kind of device, in the order in which they were first seen."""
+
+    def __init__(self, read: Callable[[Elements], Series | None]) -> None:
+        self.series: list[Series] = []
+        self.places: dict[Series, int] = {}
+        self._read = read
+        self._below: dict[Elements, dict[bytes, int]] = {}
+        self._owners: dict[int, Elements] = {}
+        self._containers: dict[int, tuple[Elements, Node]] = {}
+        self._paths = 0
+        self._by_metric: dict[str, list[int]] = {}
+        self._counters = np.zeros(0, np.bool_)
+        self._scales = np.ones(0)
+
+    def __len__(self) -> int:
+        return len(self.series)
+
+    def below(self, elements: Elements) -> dict[bytes, int]:
+        """The places of paths as they come, where this is the prefix before them."""
+        return self._below.setdefault(elements, {})
+
+    def place(self, series: Series) -> int:
+        """Where a series stands; it is given a place where it has none. ``IGNORED`` where there are too many."""
+        found = self.places.get(series)
+        if found is None:
+            if len(self.series) >= MOST or series.metric not in METRICS:
+                return IGNORED
+            found = self.places[series] = len(self.series)
+            self.series.append(series)
+            self._by_metric.setdefault(series.metric, []).append(found)
+        return found
+
+    def of_metric(self, metric: str) -> list[int]:
+        """The places of the series of a metric, in rising order."""
+        return self._by_metric.get(metric, [])
+
+    def learn(self, prefix: Elements, path: bytes, *, container: bool) -> int:
+        """The place of a path that is new. One that holds a table in JSON has a number below ``IGNORED``, for ``leaves``."""
+        if self._paths >= MOST:
+            return IGNORED
+        self._paths += 1
+        try:
+            elements = prefix + read_path(path)[2]
+        except ValueError:
+            found = IGNORED
+        else:
+            if container:
+                found = IGNORED - 1 - len(self._containers)
+                self._containers[found] = (elements, {})
+            else:
+                found = self._place_of(elements)
+        self.below(prefix)[path] = found
+        return found
+
+    def _place_of(self, elements: Elements) -> int:
+        """The place of a leaf. The first path that leads to a series keeps it: a second one would tell every number twice."""
+        series = self._read(elements)
+        if series is None:
+            return IGNORED
+        found = self.place(series)
+        return found if self._owners.setdefault(found, elements) == elements else IGNORED
+
+    def under(self, elements: Elements) -> list[int]:
+        """The places of the series whose paths begin so. An element without keys stands for every entry of its list."""
+        return [place for place, own in self._owners.items() if _begins(own, elements)]
+
+    def leaves(self, container: int, value: object) -> list[tuple[int, object]]:
+        """Places and values of the leaves of a table in JSON."""
+        elements, node = self._containers[container]
+        found: list[tuple[int, object]] = []
+        self._walk(elements, node, value, found)
+        return found
+
+    def _walk(self, elements: Elements, node: Node, value: object, found: list[tuple[int, object]]) -> None:
+        if not isinstance(value, dict):
+            return
+        for key, below in cast("dict[str, object]", value).items():
+            if isinstance(below, list):
+                for entry in cast("list[object]", below):
+                    if not isinstance(entry, dict):
+                        continue
+                    own = cast("dict[str, object]", entry)
+                    by = next((one for one in _KEYS if isinstance(own.get(one), str | int)), None)
+                    if by is not None:
+                        told = str(own[by])
+                        self._enter(elements, node, f"{key}[{told}]", (key, ((by, told),)), own, found)
+            elif isinstance(below, dict):
+                self._enter(elements, node, key, (key, ()), cast("dict[str, object]", below), found)
+            else:
+                place = node.get(key)
+                if not isinstance(place, int):
+                    if self._paths >= MOST:
+                        continue
+                    self._paths += 1
+                    place = node[key] = self._place_of((*elements, (key, ())))
+                if place != IGNORED:
+                    found.append((place, below))
+
+    def _enter(
+        self,
+        elements: Elements,
+        node: Node,
+        key: str,
+        element: tuple[str, tuple[tuple[str, str], ...]],
+        value: object,
+        found: list[tuple[int, object]],
+    ) -> None:
+        below = node.get(key)
+        if not isinstance(below, dict):
+            if self._paths >= MOST:
+                return
+            self._paths += 1
+            below = node[key] = {}
+        self._walk((*elements, element), below, value, found)
+
+    @property
+    def counters(self) -> NDArray[np.bool_]:
+        """Which series are counters, by place."""
+        self._extend()
+        return self._counters
+
+    @property
+    def scales(self) -> NDArray[np.float64]:
+        """What numbers are multiplied by, by place."""
+        self._extend()
+        return self._scales
+
+    def _extend(self) -> None:
+        if len(self._counters) < len(self.series):
+            new = [METRICS[one.metric] for one in self.series[len(self._counters) :]]
+            self._counters = np.append(self._counters, [one.kind == "counter" for one in new])
+            self._scales = np.append(self._scales, [one.scale for one in new])
+
+
+def _begins(path: Elements, start: Elements) -> bool:
+    return len(path) >= len(start) and all(
+        name == other and set(wanted) <= set(keys) for (name, keys), (other, wanted) in zip(path, start, strict=False)
+    )

@@ -1,0 +1,125 @@
+"""Anomalies told to others: a webhook that takes JSON, and Alertmanager (its API, version 2). What cannot be told now is told later."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.operations.watch.anomalies import Anomaly, Change
+
+MOST_WAITING = 5000
+"""Changes that wait to be told while the receiver does not answer; the oldest go first."""
+REPEAT_S = 60
+"""Alertmanager takes an alert for over that it was not told of for some minutes: those that last are told again."""
+
+
+class Notifier:
+    """``webhook`` and ``alertmanager`` are addresses; None: nobody there. ``say`` is told when a receiver begins or ceases to take what it is sent."""
+
+    def __init__(self, webhook: str | None, alertmanager: str | None, say: Callable[[str], None]) -> None:
+        self.webhook = webhook
+        self.alertmanager = alertmanager
+        self._say = say
+        self._waiting: deque[tuple[Change, Anomaly]] = deque(maxlen=MOST_WAITING)
+        self._there = asyncio.Event()
+        self._failing: dict[str, str] = {}
+        self._lasting: Callable[[], Sequence[Anomaly]] = tuple
+
+    def lasting(self, those: Callable[[], Sequence[Anomaly]]) -> None:
+        """Say where the anomalies of now are, to tell Alertmanager of them again."""
+        self._lasting = those
+
+    def tell(self, changes: Sequence[tuple[Change, Anomaly]]) -> None:
+        """Tell of changes, soon."""
+        self._waiting.extend(changes)
+        if changes:
+            self._there.set()
+
+    async def run(self) -> None:
+        """Go on until cancelled."""
+        import httpx
+
+        async with httpx.AsyncClient(timeout=10, trust_env=False) as client:
+            while True:
+                try:
+                    async with asyncio.timeout(REPEAT_S):
+                        await self._there.wait()
+                except TimeoutError:
+                    if self.alertmanager:
+                        await self._sent(
+                            client, self.alertmanager, alerts([("changed", one) for one in self._lasting()])
+                        )
+                    continue
+                self._there.clear()
+                changes = list(self._waiting)
+                self._waiting.clear()
+                if not await self._all(client, changes):
+                    self._waiting.extendleft(reversed(changes))
+                    await asyncio.sleep(5)
+                    self._there.set()
+
+    async def _all(self, client: Any, changes: Sequence[tuple[Change, Anomaly]]) -> bool:  # noqa: ANN401 - httpx's client
+        good = True
+        if self.webhook:
+            good = await self._sent(
+                client, self.webhook, [{"change": change, **one.to_json()} for change, one in changes]
+            )
+        if self.alertmanager:
+            good = await self._sent(client, self.alertmanager, alerts(changes)) and good
+        return good
+
+    async def _sent(self, client: Any, where: str, what: list[dict[str, Any]]) -> bool:  # noqa: ANN401
+        import httpx
+
+        if not what:
+            return True
+        try:
+            answer = await client.post(where, json=what)
+            why = "" if answer.is_success else f"HTTP {answer.status_code}"
+        except httpx.HTTPError as error:
+            why = str(error) or type(error).__name__
+        if why != self._failing.get(where, ""):
+            self._say(f"{where} does not take anomalies: {why}" if why else f"{where} takes anomalies again")
+        self._failing[where] = why
+        return not why
+
+
+def alerts(changes: Sequence[tuple[Change, Anomaly]]) -> list[dict[str, Any]]:
+    """Anomalies as Alertmanager takes them. What another explains is told with the cause as a label, to be inhibited by it."""
+    found: list[dict[str, Any]] = []
+    for _, one in changes:
+        finding = one.finding
+        labels = {
+            "alertname": finding.id,
+            "severity": finding.severity,
+            "device": one.device,
+            "port": one.port,
+            "follows": one.follows,
+            "deploy": "yes" if one.deploy else "",
+        }
+        at = f"{finding.file} line {finding.line}" if finding.line else ""
+        notes = {
+            "summary": finding.what,
+            "why": finding.why,
+            "fix": finding.fix,
+            "intention": at,
+            "evidence": one.evidence,
+        }
+        alert: dict[str, Any] = {
+            "labels": {key: value for key, value in labels.items() if value},
+            "annotations": {key: value for key, value in notes.items() if value},
+            "startsAt": _time(one.first),
+        }
+        if one.closed is not None:
+            alert["endsAt"] = _time(one.closed)
+        found.append(alert)
+    return found
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,189 @@
+"""From a site to a network that is watched, and served."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+import signal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.errors import Argument, InputError, Option, Problem
+from railweave.live.reach.target import Password
+from railweave.model.state.host_metrics import HOST_METRICS
+from railweave.operations.watch.anomalies import Anomalies
+from railweave.operations.watch.collector import Collector
+from railweave.operations.watch.console.guard import Proxy
+from railweave.operations.watch.descriptors import BACKLOG, connections
+from railweave.operations.watch.notify import Notifier
+from railweave.operations.watch.setting_up import watched
+from railweave.operations.watch.store import Store
+from railweave.operations.watch.syslog import Syslog
+from railweave.operations.watch.validator import Validator
+from railweave.operations.watch.watching import Watching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from railweave.live.site.site import Asking
+    from railweave.model.device.expected import Keys
+
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""The name of a header (RFC 9110)."""
+WINDOW = 3
+"""Intervals over which counters are compared."""
+QUIET = 3
+"""Intervals for which an anomaly is not seen before it is over."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a network is watched: ``every_s`` is the interval; ``webhook`` and ``alertmanager`` receive anomalies."""
+
+    every_s: float = 10.0
+    store: Path | None = None
+    webhook: str | None = None
+    alertmanager: str | None = None
+    syslog: tuple[str, int] | None = None
+
+
+def watching_of(
+    site: Asking,
+    wanted: Wanted,
+    *,
+    fabric: Path | None,
+    line: Callable[[Keys], tuple[str, int]],
+    say: Callable[[str], None],
+) -> Watching:
+    """The devices of a site, watched. Raises ``InputError`` if there are none, ``OutputError`` for the store."""
+    if not site.asked:
+        raise InputError([Problem(Argument("watch"), "the network has no switch", "add one to the fabric file")])
+    network = site.network
+    # Of servers not only what is collected: their numbers too.
+    asked = [
+        one if one.system else replace(one, questions=(*one.questions, HOST_METRICS)) for one in site.asked.values()
+    ]
+    roles = {one.name: one.role for one in network.switches} | {one.name: "server" for one in network.servers}
+    devices = watched(
+        asked, roles, every_s=wanted.every_s, rarely_s=max(site.rarely_s, wanted.every_s), open_by=site.ask_by
+    )
+    validator = Validator(
+        network,
+        site.configs,
+        window_s=WINDOW * wanted.every_s,
+        seen=site.seen,
+        host_seen=site.host_seen,
+        line=line,
+        devices=[one.target.name for one in asked if one.system],
+        servers=[one.target.name for one in asked if not one.system],
+    )
+    addresses = {name: site.addresses.get(name, "") for name in site.asked}
+    store = None if wanted.store is None else Store(wanted.store)
+    names = frozenset(one.name for one in (*network.switches, *network.servers))
+    notifier = Notifier(wanted.webhook, wanted.alertmanager, say) if wanted.webhook or wanted.alertmanager else None
+    return Watching(
+        Collector(devices, store, every_s=wanted.every_s),
+        validator,
+        Anomalies(names, QUIET * wanted.every_s),
+        store,
+        wanted.every_s,
+        fabric,
+        notifier,
+        None if wanted.syslog is None else Syslog(*wanted.syslog, addresses, connections(len(addresses))),
+    )
+
+
+@dataclass(frozen=True)
+class Serving:
+    """Where it is served, who may read it, and a store of benchmark runs that the console shows."""
+
+    host: str
+    port: int
+    password: str | None = None
+    proxy: Proxy | None = None
+    runs: str | None = None
+
+
+def proxy_of(given: str) -> Proxy:
+    """The proxy that ``ADDRESS=HEADER`` names. Raises ``InputError`` for another form."""
+    address, _, header = given.partition("=")
+    try:
+        own = str(ipaddress.ip_address(address.strip("[]")))
+    except ValueError:
+        own = ""
+    if not own or not _HEADER.fullmatch(header):
+        fix = "write the proxy's address and the header in which it says who asks, as 10.0.0.5=X-Remote-User"
+        raise InputError([Problem(Option("--proxy", given), "it names no proxy", fix)])
+    return Proxy(own, header)
+
+
+def password_of(given: str) -> str:
+    """The password that ``env:NAME`` or ``file:PATH`` names. Raises ``InputError`` for another form, ``ReachError`` where it is not there."""
+    kind, _, name = given.partition(":")
+    if kind not in {"env", "file"} or not name:
+        fix = "write env:NAME or file:PATH"
+        raise InputError([Problem(Option("--password"), "it does not say where the password is", fix)])
+    return Password(kind, name).value()
+
+
+def serve(watching: Watching, at: Serving | None) -> None:
+    """Watch, and serve by HTTP where wanted, until a signal ends it (SIGINT, SIGTERM). Raises as ``Watching.run`` does."""
+    asyncio.run(_served(watching, at))
+    if watching.store is not None:
+        watching.store.close()
+
+
+async def _served(watching: Watching, at: Serving | None) -> None:
+    running = asyncio.create_task(watching.run())
+    tasks: set[asyncio.Task[Any]] = {running}
+    server: Any = None
+    if at is not None:
+        import uvicorn
+
+        from railweave.operations.watch.app import app
+        from railweave.operations.watch.listening import limited
+
+        most = connections(len(watching.collector.devices))
+        config = uvicorn.Config(
+            app(watching, at.password, proxy=at.proxy, runs=at.runs, most=most),
+            http=limited(most),
+            ws="none",
+            backlog=BACKLOG,
+            host=at.host,
+            port=at.port,
+            proxy_headers=False,  # whose address a request comes from is not for its headers to say
+            timeout_graceful_shutdown=1,  # a page that is open waits for events without end
+            log_level="error",  # a client that sends no HTTP is not worth a line
+            access_log=False,
+            lifespan="off",
+        )
+        server = uvicorn.Server(config)
+        server.install_signal_handlers = lambda: None
+        tasks.add(asyncio.create_task(server._serve()))  # noqa: SLF001 - `serve` would take the signals for itself
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for one in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(one, ended.set)
+    tasks.add(waiting := asyncio.create_task(ended.wait()))
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for call in watching.ending:
+        call()
+    if server is not None:
+        server.should_exit = True
+    for one in (running, waiting):
+        one.cancel()
+    await asyncio.wait(tasks, timeout=5)
+    for one in done - {waiting}:
+        error = one.exception()
+        if error is not None:
+            raise _first(error)
+
+
+def _first(error: BaseException) -> BaseException:
+    """What went wrong, out of the groups of tasks that it went wrong in."""
+    if isinstance(error, BaseExceptionGroup):
+        those = cast("BaseExceptionGroup[BaseException]", error)
+        return _first(those.exceptions[0])
+    return error

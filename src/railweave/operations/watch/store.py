@@ -1,0 +1,217 @@
+"""Samples in one SQLite file: a row is a block, all numbers of one device at one time.
+
+Each step is written in a transaction of its own, with a write-ahead log: whoever kills the process at any moment loses what came since
+the last step. Numbers for a longer time are made of those in the file, never of what is in memory, so that nothing of them is lost either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from time import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.errors import OutputError
+from railweave.model.state.telemetry import METRICS, Sample, Series
+from railweave.operations.watch.blocks import packed, unpacked
+from railweave.operations.watch.tiers import FOLDS, TIERS, folded
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from railweave.operations.watch.layout import Layout
+    from railweave.operations.watch.stream import Round
+
+APPLICATION = 0x72775741
+"""What marks the file (``application_id`` in its header): ``rwWA``."""
+VERSION = 1
+_TABLES = """
+CREATE TABLE device (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE series (id INTEGER PRIMARY KEY, metric TEXT NOT NULL, port TEXT NOT NULL, part TEXT NOT NULL, UNIQUE (metric, port, part));
+CREATE TABLE block (tier INTEGER NOT NULL, device INTEGER NOT NULL, time REAL NOT NULL, data BLOB NOT NULL);
+CREATE INDEX block_at ON block (tier, time, device);
+CREATE TABLE folded (tier INTEGER PRIMARY KEY, until REAL NOT NULL);
+"""
+
+
+class Store:
+    """The file at a path; it is made where it is not there. Raises ``OutputError`` where it cannot be used."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._refusing():
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+            self._lock = threading.Lock()  # steps are written beside the loop that serves pages
+            self._begin()
+            self._devices: dict[str, int] = dict(self._db.execute("SELECT name, id FROM device").fetchall())
+            rows = self._db.execute("SELECT metric, port, part, id FROM series").fetchall()
+        self._series = {Series(metric, port, part): number for metric, port, part, number in rows}
+        self._names = {number: one for one, number in self._series.items()}
+        self._numbers: dict[int, NDArray[np.uint32]] = {}
+        self._folds = np.zeros(0, np.int8)
+        self._sparse = np.zeros(0, np.bool_)
+        self._learn_folds()
+
+    def _begin(self) -> None:
+        (mark,) = self._db.execute("PRAGMA application_id").fetchone()
+        tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if tables and mark != APPLICATION:
+            raise OutputError(f"{self.path} is a database of something else; nothing was changed")
+        if not tables:
+            self._db.execute(f"PRAGMA application_id={APPLICATION}")
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.executescript(f"BEGIN;{_TABLES}PRAGMA user_version={VERSION};COMMIT;")
+        ((version,),) = self._db.execute("PRAGMA user_version").fetchall()
+        if version != VERSION:
+            raise OutputError(f"{self.path} is of another version of railweave; give another file, or delete it")
+        self._db.execute(
+            "PRAGMA synchronous=NORMAL"
+        )  # a process that is killed loses nothing by it, only a machine that is
+        self._db.execute("PRAGMA journal_size_limit=67108864")
+
+    @contextlib.contextmanager
+    def _refusing(self) -> Generator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            reason = error.strerror if isinstance(error, OSError) else None
+            raise OutputError(f"{self.path} cannot be used as a store of samples: {reason or error}") from None
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Generator[None]:
+        with self._lock, self._refusing():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def write(self, rounds: Iterable[tuple[Layout, Round]], now: float | None = None) -> int:
+        """Write rounds, fold what is complete into longer times, and drop what is too old. Gives the number of samples kept."""
+        kept = 0
+        now = time() if now is None else now
+        with self._transaction():
+            for layout, one in rounds:
+                series = self._numbers_of(layout)[one.places]
+                left = ~np.isnan(one.numbers) & ~(self._sparse[series] & (one.numbers == 0))
+                order = np.argsort(series[left])
+                data = packed(series[left][order], one.numbers[left][order].astype(np.float32))
+                self._insert(0, self._device(one.device), one.time, data)
+                kept += int(left.sum())
+            for tier in range(1, len(TIERS)):
+                self._fold(tier, now)
+            for tier, one in enumerate(TIERS):
+                self._db.execute("DELETE FROM block WHERE tier = ? AND time < ?", (tier, now - one.kept_s))
+        return kept
+
+    def _insert(self, tier: int, device: int, at: float, data: bytes) -> None:
+        self._db.execute("INSERT INTO block VALUES (?, ?, ?, ?)", (tier, device, at, data))
+
+    def _fold(self, tier: int, now: float) -> None:
+        """Make the blocks of a tier of those below it, for all times of it that have ended."""
+        step = TIERS[tier].step_s
+        row = self._db.execute("SELECT until FROM folded WHERE tier = ?", (tier,)).fetchone()
+        if row is None:
+            first = self._db.execute("SELECT min(time) FROM block WHERE tier = ?", (tier - 1,)).fetchone()[0]
+            if first is None:
+                return
+            row = (first // step * step,)
+        begin, end = max(row[0], now // step * step - TIERS[tier - 1].kept_s), now // step * step
+        if row[0] >= end:
+            return
+        query = "SELECT time, device, data FROM block WHERE tier = ? AND time >= ? AND time < ? ORDER BY time"
+        groups: dict[tuple[int, float], list[bytes]] = {}
+        for at, device, data in self._db.execute(query, (tier - 1, begin, end)):
+            groups.setdefault((device, at // step * step), []).append(data)
+        for (device, at), blocks in groups.items():
+            self._insert(tier, device, at, packed(*folded(blocks, self._folds, self._sparse)))
+        self._db.execute("INSERT OR REPLACE INTO folded VALUES (?, ?)", (tier, end))
+
+    def _device(self, name: str) -> int:
+        if name not in self._devices:
+            self._devices[name] = self._db.execute(
+                "INSERT INTO device (name) VALUES (?) RETURNING id", (name,)
+            ).fetchone()[0]
+        return self._devices[name]
+
+    def _numbers_of(self, layout: Layout) -> NDArray[np.uint32]:
+        """The number in the file of each series of a layout."""
+        known = self._numbers.get(id(layout), np.zeros(0, np.uint32))
+        if len(known) < len(layout):
+            for series in layout.series[len(known) :]:
+                self._number(series)
+            self._numbers[id(layout)] = known = np.array([self._series[one] for one in layout.series], np.uint32)
+        if len(self._folds) <= max(self._names, default=0):
+            self._learn_folds()
+        return known
+
+    def _learn_folds(self) -> None:
+        size = max(self._names, default=0) + 1
+        self._folds, self._sparse = np.zeros(size, np.int8), np.zeros(size, np.bool_)
+        for number, series in self._names.items():
+            metric = METRICS.get(series.metric)
+            if metric is not None:
+                self._folds[number], self._sparse[number] = FOLDS[metric.fold], metric.sparse
+
+    def _number(self, series: Series) -> None:
+        if series not in self._series:
+            values = (series.metric, series.port, series.index)
+            query = "INSERT INTO series (metric, port, part) VALUES (?, ?, ?) RETURNING id"
+            self._series[series] = number = self._db.execute(query, values).fetchone()[0]
+            self._names[number] = series
+
+    def samples(
+        self, device: str, *, since: float, until: float, metrics: Sequence[str] = (), port: str | None = None
+    ) -> list[Sample]:
+        """What was kept of a device between two times, from the finest numbers that reach back to the first; in the order of time.
+
+        Times are seconds since 1970; ``metrics`` and ``port`` are all where they are not given.
+        """
+        number = self._devices.get(device)
+        if number is None:
+            return []
+        wanted = {
+            one: series
+            for one, series in list(self._names.items())  # steps are written beside this
+            if (not metrics or series.metric in metrics) and (port is None or series.port == port)
+        }
+        picked = np.array(sorted(wanted), np.uint32)
+        oldest = time() if not self._devices else self._newest()
+        tier = next((place for place, one in enumerate(TIERS) if since >= oldest - one.kept_s), len(TIERS) - 1)
+        query = "SELECT time, data FROM block WHERE tier = ? AND time >= ? AND time <= ? AND device = ? ORDER BY time"
+        found: list[Sample] = []
+        with self._lock, self._refusing():
+            for at, data in self._db.execute(query, (tier, since, until, number)):
+                series, numbers = unpacked(data)
+                mine = np.isin(series, picked, assume_unique=True)
+                found += [
+                    Sample(device, wanted[int(one)], at, float(value))
+                    for one, value in zip(series[mine], numbers[mine], strict=True)
+                ]
+        return found
+
+    def _newest(self) -> float:
+        with self._lock, self._refusing():
+            row = self._db.execute("SELECT max(time) FROM block WHERE tier = 0").fetchone()
+        return row[0] or 0.0
+
+    @property
+    def bytes(self) -> int:
+        """How large the file is, with its log."""
+        return sum(
+            one.stat().st_size for one in (self.path, self.path.with_name(f"{self.path.name}-wal")) if one.exists()
+        )
+
+    def close(self) -> None:
+        """End it."""
+        self._db.close()

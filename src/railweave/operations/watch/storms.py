@@ -1,0 +1,122 @@
+"""PFC storms and their heads: pauses are walked hop by hop, from the port that is paused to whoever pauses it, and on from there.
+
+A port that receives PFC frames may not send. What it then holds fills its switch's buffer, which pauses the ports that feed it: so a
+pause spreads against the direction of traffic, and its head is the device that pauses and is itself not paused. A server at the head is a NIC
+that does not take what arrives. A switch at the head has a port that more arrives for than leaves by it (an incast, a slow link).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.live.check.interfaces import without_unit
+from railweave.live.check.living import Seen
+from railweave.model.findings.registry import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from railweave.analysis.expect import Expected
+    from railweave.model.device.expected import Port
+
+LEAST_PER_S = 10.0
+"""Fewer PFC frames per second than this are no storm: a short burst pauses now and then, as designed."""
+
+HEAD = Rule(
+    "pfc-storm-head",
+    "error",
+    "living",
+    "A device pauses its neighbors, and pauses spread from it through the network.",
+    why="everything that waits behind a paused port stands still, also what is not for the device at the head",
+    fix="look at the head, not at the ports that are paused: the NIC and PCIe bus of a server, the busiest port of a switch",
+)
+
+Pauses = dict[tuple[str, str], float]
+"""PFC frames received per second, by device and port."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storm:
+    """``head`` is where pauses come from, ``server`` whether that is a server; ``hops`` are the paused ports, the nearest first, with their frames per second."""
+
+    head: str
+    server: bool
+    hops: tuple[tuple[str, str, float], ...]
+
+
+def storms(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], float]) -> list[Storm]:
+    """The heads of what is paused now, with every port behind each."""
+    ports = {(device, port.name): port for device, one in expected.items() for port in one.ports}
+    paused = {at: rate for at, rate in pauses.items() if rate >= LEAST_PER_S and at in ports}
+    by_device: dict[str, list[tuple[str, str]]] = {}
+    for at in paused:
+        by_device.setdefault(at[0], []).append(at)
+    heads: dict[str, dict[tuple[str, str], int]] = {}
+    for at in paused:
+        for head in _heads(at, ports, by_device):
+            heads.setdefault(head, {})
+    for head, hops in heads.items():
+        _behind(head, ports, by_device, hops)
+    return [
+        Storm(
+            head,
+            head not in expected,
+            tuple((*at, paused[at]) for at in sorted(hops, key=lambda at: (hops[at], at))),
+        )
+        for head, hops in sorted(heads.items(), key=lambda one: (-len(one[1]), one[0]))
+    ]
+
+
+def _heads(
+    at: tuple[str, str], ports: Mapping[tuple[str, str], Port], by_device: Mapping[str, list[tuple[str, str]]]
+) -> set[str]:
+    """Where a pause comes from: the far ends of the walk. A circle of pauses has no end: its head is the whole circle's first."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    left = [ports[at].peer]
+    while left:
+        device = left.pop()
+        if device in seen:
+            continue
+        seen.add(device)
+        further = by_device.get(device, [])
+        if further:
+            left += [ports[one].peer for one in further]
+        else:
+            found.add(device)
+    return found or {min(seen)}
+
+
+def _behind(
+    head: str,
+    ports: Mapping[tuple[str, str], Port],
+    by_device: Mapping[str, list[tuple[str, str]]],
+    hops: dict[tuple[str, str], int],
+) -> None:
+    """Put every port that is paused because of a head into ``hops``, with how many hops away it is."""
+    facing: dict[str, list[tuple[str, str]]] = {}
+    for those in by_device.values():
+        for at in those:
+            facing.setdefault(ports[at].peer, []).append(at)
+    left, distance = [head], 1
+    while left:
+        found = [at for device in left for at in facing.get(device, ()) if at not in hops]
+        hops.update(dict.fromkeys(found, distance))
+        left, distance = sorted({at[0] for at in found}), distance + 1
+
+
+def seen(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], float]) -> Iterator[Seen]:
+    """The storms as things that are not as they must be. One port that a server pauses is no storm: ``server-pauses`` says that."""
+    for storm in storms(expected, pauses):
+        if len({device for device, _, _ in storm.hops}) < 2:
+            continue
+        device, port, rate = storm.hops[0]
+        what = (
+            f"{storm.head} is the head of a PFC storm: it pauses {device} {port} with {rate:,.0f} frames a second, and from there "
+            f"{counted(len(storm.hops) - 1, 'more port')} of {counted(len({one for one, _, _ in storm.hops}), 'switch', 'switches')} stand"
+        )
+        way = ", ".join(f"{one} {name}" for one, name, _ in storm.hops[:6])
+        because = next((one.because for one in expected[device].queues if one.port == without_unit(port)), ())
+        yield Seen(HEAD, storm.head, f"{what}: {way}", because)

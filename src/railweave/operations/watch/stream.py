@@ -1,0 +1,207 @@
+"""What comes from one device: updates as bytes, gathered into rounds of numbers.
+
+Updates are only put in their place as they come. A round ends when its time has passed, or when a series comes a second time in it:
+then all its values are read at once. So no number is lost, whatever the device's interval and ours are to each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from railweave.operations.watch.layout import IGNORED
+from railweave.operations.watch.values import holds_table, json_text, numbers
+from railweave.reading import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from railweave.model.state.telemetry import Elements, Series
+    from railweave.operations.watch.layout import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Numbers of one device at one time: ``places`` in its layout, and a number for each; of a counter its rise per second.
+
+    ``time`` is when it ended here, in seconds since 1970. A counter that was seen for the first time, or fell, has no number (NaN).
+    """
+
+    device: str
+    time: float
+    places: NDArray[np.intp]
+    numbers: NDArray[np.float64]
+
+
+class Stream:
+    """The numbers of one device. ``counts`` and ``numbers`` are the last of each series, by its place; NaN: none yet."""
+
+    def __init__(self, device: str, layout: Layout) -> None:
+        self.device = device
+        self.layout = layout
+        self.updates = 0
+        """Updates that came, those that are not read among them."""
+        self.unread = 0
+        self.behind_s: float | None = None
+        """How far the device's clock is behind ours, by the newest notification of the last round: what changed long ago has an old time."""
+        self.counts = np.zeros(0, np.uint64)
+        self.numbers = np.zeros(0)
+        self.times = np.zeros(0, np.int64)
+        self._values: list[bytes | float | str | None] = []
+        self._stamps: list[int] = []
+        self._prefixes: dict[bytes, tuple[Elements, dict[bytes, int]]] = {}
+        self._done: list[Round] = []
+        self._newest = 0
+        self._newest_at = 0.0
+
+    def take(self, notification: Any, now: float) -> None:  # noqa: ANN401 - a RawNotification of protobuf
+        """Put the updates of a notification in their places. Nothing is read of them here but new paths and JSON tables."""
+        stamp: int = notification.timestamp
+        if stamp > self._newest:
+            self._newest, self._newest_at = stamp, now
+        prefix: bytes = notification.prefix
+        known = self._prefixes.get(prefix)
+        if known is None:
+            known = self._new_prefix(prefix)
+        elements, places = known
+        for path in notification.delete:
+            self._gone(elements, path, now)
+        values, stamps = self._values, self._stamps
+        updates = notification.update
+        self.updates += len(updates)
+        for update in updates:
+            path: bytes = update.path
+            value: bytes = update.val
+            place = places.get(path)
+            if place is None:
+                place = self.layout.learn(elements, path, container=holds_table(value))
+            if place < 0:
+                if place < IGNORED:
+                    self._table(place, value, stamp, now)
+                else:
+                    self.unread += 1
+                continue
+            if place >= len(values):
+                self._grow()
+            elif values[place] is not None:
+                self.end_round(now)
+            values[place] = value
+            stamps[place] = stamp
+
+    def _new_prefix(self, prefix: bytes) -> tuple[Elements, dict[bytes, int]]:
+        from railweave.live.reach.gnmi_messages import read_path
+
+        try:
+            elements = read_path(prefix)[2]
+        except ValueError:
+            elements = ()
+        found = elements, self.layout.below(elements)
+        if len(self._prefixes) < 1 << 12:
+            self._prefixes[prefix] = found
+        return found
+
+    def _gone(self, prefix: Elements, path: bytes, now: float) -> None:
+        """Forget what the device says is there no longer."""
+        from railweave.live.reach.gnmi_messages import read_path
+
+        try:
+            places = self.layout.under(prefix + read_path(path)[2])
+        except ValueError:
+            return
+        self.end_round(now)  # what came before it in this round is older
+        for place in places:
+            if place < len(self.numbers):
+                self.numbers[place] = np.nan
+
+    def _table(self, container: int, value: bytes, stamp: int, now: float) -> None:
+        try:
+            leaves = self.layout.leaves(container, parse_json(json_text(value).decode("utf-8", "replace")))
+        except (ValueError, RecursionError):
+            self.unread += 1
+            return
+        for place, one in leaves:
+            if isinstance(one, int | float | str):
+                self._put(place, one, stamp, now)
+
+    def offer(self, said: Iterable[tuple[Series, float]], stamp: int, now: float) -> None:
+        """Numbers that did not come by gNMI: what the answers to questions say. ``stamp`` is in nanoseconds."""
+        for series, number in said:
+            place = self.layout.place(series)
+            if place != IGNORED:
+                self.updates += 1
+                self._put(place, number, stamp, now)
+
+    def _put(self, place: int, value: float | str, stamp: int, now: float) -> None:
+        if place >= len(self._values):
+            self._grow()
+        elif self._values[place] is not None:
+            self.end_round(now)
+        self._values[place] = value
+        self._stamps[place] = stamp
+
+    def _grow(self) -> None:
+        more = max(len(self.layout), 64) - len(self._values)
+        self._values += [None] * more
+        self._stamps += [0] * more
+
+    def end_round(self, now: float) -> None:
+        """Read what came since the last round ended; it is then among the rounds that ``rounds`` gives."""
+        fresh = [place for place, value in enumerate(self._values) if value is not None]
+        if not fresh:
+            return
+        if self._newest:
+            self.behind_s, self._newest = self._newest_at - self._newest / 1e9, 0
+        said = [value for value in self._values if value is not None]
+        places = np.array(fresh, np.intp)
+        stamps = np.array([self._stamps[place] for place in fresh], np.int64)
+        for place in fresh:
+            self._values[place] = None
+        series = self.layout.series
+        counts, floats = numbers([series[place].metric for place in fresh], said)
+        self._extend(len(self.layout))
+        floats *= self.layout.scales[places]
+        counters = self.layout.counters[places]
+        elapsed = (stamps - self.times[places]) / 1e9
+        rose = (counts - self.counts[places]).astype(np.float64)
+        usable = (self.times[places] > 0) & (elapsed > 0) & (counts >= self.counts[places]) & ~np.isnan(floats)
+        rates = np.full(len(fresh), np.nan)
+        np.divide(rose, elapsed, out=rates, where=usable)
+        self.counts[places] = counts
+        self.numbers[places] = floats
+        self.times[places] = stamps
+        self._done.append(Round(self.device, now, places, np.where(counters, rates, floats)))
+
+    def _extend(self, size: int) -> None:
+        more = size - len(self.numbers)
+        if more > 0:
+            self.counts = np.append(self.counts, np.zeros(more, np.uint64))
+            self.numbers = np.append(self.numbers, np.full(more, np.nan))
+            self.times = np.append(self.times, np.zeros(more, np.int64))
+
+    def rounds(self, now: float) -> list[Round]:
+        """The rounds that ended, and the one that ends now."""
+        self.end_round(now)
+        found, self._done = self._done, []
+        return found
+
+    def last(self) -> dict[Series, float]:
+        """The last number of every series; of a counter its count."""
+        whole = self.layout.counters
+        return {
+            series: int(self.counts[place]) if whole[place] else float(self.numbers[place])
+            for place, series in enumerate(self.layout.series[: len(self.numbers)])
+            if self.numbers[place] == self.numbers[place]
+        }
+
+    def forget(self) -> None:
+        """Forget the last numbers: those of a device that does not answer are not its state."""
+        self.numbers[:] = np.nan
+
+    def drop(self) -> None:
+        """Forget also what came and was not read yet, where it cannot be."""
+        self._values, self._stamps, self._done = [], [], []
+        self.forget()

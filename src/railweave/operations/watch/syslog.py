@@ -1,0 +1,198 @@
+"""Syslog that devices send here, by UDP (RFC 5426) and TCP (RFC 6587): the last messages of each device, and how many of each kind came.
+
+Nobody proves who he is by syslog: a message is shown and counted, and no anomaly follows from it alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+from collections import Counter, deque
+from dataclasses import asdict, dataclass
+from time import time
+from typing import TYPE_CHECKING
+
+from railweave.errors import OutputError
+from railweave.operations.watch.descriptors import BACKLOG
+from railweave.operations.watch.messages import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from railweave.operations.watch.messages import Kind, Message
+
+MOST_OF_DEVICE = 500
+"""Messages that are kept of each device."""
+MOST_BYTES = 8192
+"""Of one message by TCP; a longer one is cut there, and what follows is dropped until the next."""
+MESSAGE_S = 30.0
+"""For a message that has begun; and for the first one of a sender that is no device of the network."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A message of a device, and when it came, seconds since 1970."""
+
+    time: float
+    device: str
+    severity: int
+    kind: Kind
+    port: str
+    peer: str
+    text: str
+
+    def to_json(self) -> dict[str, object]:
+        """It as the documented JSON object."""
+        return asdict(self)
+
+
+class Syslog:
+    """``addresses`` are those of devices by name; a name in a header stands for its device too. ``most``: connections by TCP."""
+
+    def __init__(self, host: str, port: int, addresses: Mapping[str, str], most: int = 256) -> None:
+        self.host, self.port, self.most = host, port, most
+        self.counts: Counter[tuple[str, Kind]] = Counter()
+        """Messages by device and kind."""
+        self.unknown = 0
+        """Messages of senders that are no device of the network."""
+        self._by_address: dict[str, str] = {}
+        for device, address in addresses.items():
+            with contextlib.suppress(ValueError):
+                self._by_address[ipaddress.ip_address(address).compressed] = device
+        self._by_name = {one.lower(): one for one in addresses} | {
+            one.partition(".")[0].lower(): one for one in addresses
+        }
+        self._last: dict[str, deque[Event]] = {one: deque(maxlen=MOST_OF_DEVICE) for one in addresses}
+        self._writers: dict[asyncio.StreamWriter, bool] = {}
+        """Connections, the one that was silent for longest first, and whether a device of the network has each."""
+
+    async def run(self) -> None:
+        """Listen until cancelled. Raises ``OutputError`` where it cannot."""
+        loop = asyncio.get_running_loop()
+        try:
+            transport, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self), (self.host, self.port))
+        except OSError as error:
+            raise self._refused(error) from None
+        try:
+            try:
+                server = await asyncio.start_server(
+                    self._connected, self.host, self.port, limit=MOST_BYTES, backlog=BACKLOG
+                )
+            except OSError as error:
+                raise self._refused(error) from None
+            async with server:
+                try:
+                    await server.serve_forever()
+                finally:
+                    for one in list(self._writers):
+                        one.close()
+        finally:
+            transport.close()
+
+    def _refused(self, error: OSError) -> OutputError:
+        return OutputError(f"syslog cannot be received at {self.host}:{self.port}: {error.strerror or error}")
+
+    def take(self, data: bytes, address: str) -> None:
+        """Take one message that came from an address."""
+        message = read(data)
+        device = self._device(message, address)
+        if device is None:
+            self.unknown += 1
+            return
+        self.counts[device, message.kind] += 1
+        event = Event(time(), device, message.severity, message.kind, message.port, message.peer, message.text)
+        self._last[device].append(event)
+
+    def _device(self, message: Message, address: str) -> str | None:
+        """The device of a message. By its address first: a name is what the sender writes."""
+        name = message.host.lower()
+        own = self._by_its_address(address)
+        return own or self._by_name.get(name) or self._by_name.get(name.partition(".")[0])
+
+    def _by_its_address(self, address: str) -> str | None:
+        try:
+            own = ipaddress.ip_address(address.partition("%")[0])
+        except ValueError:
+            return None
+        return self._by_address.get((getattr(own, "ipv4_mapped", None) or own).compressed)
+
+    def events(self, device: str = "", kind: str | None = None) -> list[Event]:
+        """The last messages, the newest first: of one device or all, of one kind or all."""
+        rows: Iterable[deque[Event]] = (
+            [self._last[device]] if device in self._last else () if device else self._last.values()
+        )
+        found = [one for row in rows for one in list(row) if kind is None or one.kind == kind]
+        return sorted(found, key=lambda one: one.time, reverse=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        address = str((writer.get_extra_info("peername") or ("",))[0])
+        known = self._by_its_address(address) is not None
+        if len(self._writers) >= self.most:  # in the place of a stranger, or of a device that says least
+            worst = next((one for one, own in self._writers.items() if not own), None)
+            worst = worst or (next(iter(self._writers)) if known else writer)
+            self._writers.pop(worst, None)
+            worst.transport.abort()
+            if worst is writer:
+                return
+        self._writers[writer] = known
+        try:
+            while True:
+                async with asyncio.timeout(None if known else MESSAGE_S):
+                    first = await reader.read(1)
+                if not first:
+                    break
+                async with asyncio.timeout(MESSAGE_S):
+                    data = await _message(reader, first)
+                if data is None or writer not in self._writers:
+                    break
+                self._writers[writer] = self._writers.pop(writer)
+                if data:
+                    self.take(data, address)
+        except OSError:  # also after the time is over
+            pass
+        finally:
+            self._writers.pop(writer, None)
+            writer.close()
+
+
+class _Datagrams(asyncio.DatagramProtocol):
+    def __init__(self, syslog: Syslog) -> None:
+        self._syslog = syslog
+
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+        self._syslog.take(data[:MOST_BYTES], addr[0])
+
+
+async def _message(reader: asyncio.StreamReader, first: bytes) -> bytes | None:
+    """The message of a connection that begins with a byte; None at its end. RFC 6587: its length before it, or a new line after it."""
+    if first.isdigit() and first != b"0":
+        count = first
+        while (more := await reader.read(1)).isdigit() and len(count) < 6:
+            count += more
+        if more != b" ":
+            return None  # neither a length nor a message: nothing that follows can be told apart
+        length = int(count)
+        try:
+            data = await reader.readexactly(min(length, MOST_BYTES))
+            for start in range(len(data), length, MOST_BYTES):
+                await reader.readexactly(min(MOST_BYTES, length - start))
+        except asyncio.IncompleteReadError as error:
+            return error.partial or None
+        return data
+    try:
+        return first + await reader.readuntil(b"\n")
+    except asyncio.IncompleteReadError as error:
+        return first + error.partial
+    except asyncio.LimitOverrunError:
+        data = first + await reader.read(MOST_BYTES)
+        while True:
+            try:
+                await reader.readuntil(b"\n")
+            except asyncio.LimitOverrunError:
+                await reader.read(MOST_BYTES)
+            except asyncio.IncompleteReadError:
+                break
+            else:
+                break
+        return data

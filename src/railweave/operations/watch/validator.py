@@ -1,0 +1,231 @@
+"""What is wrong with a network at one moment: the checks of a running network on what was last streamed and asked."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from railweave.analysis.expect import expected
+from railweave.analysis.expect.hosts import expected_host
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.live.check.diagnosis import diagnose
+from railweave.live.check.living import Living, Seen
+from railweave.live.reach.failure import cause
+from railweave.model.findings.registry import Rule
+from railweave.model.state.device_state import DeviceState
+from railweave.operations.watch import storms
+from railweave.operations.watch.measured import state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from railweave.model.device.expected import Keys
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings import Finding
+    from railweave.model.network.model import Network
+    from railweave.model.state.host_state import HostState
+    from railweave.operations.watch.collector import Watched
+    from railweave.operations.watch.stream import Round
+
+BEHIND_S = 5.0
+"""A clock that differs by more than this, notification for notification, does not only tell how long they travel."""
+
+CLOCK = Rule(
+    "clock-differs",
+    "warning",
+    "living",
+    "The clock of a device differs from that of the machine that watches it.",
+    why="events of several devices cannot be put in order, and certificates may seem out of date",
+    fix="look at the time servers of both: `railweave check` says whether the device follows its own",
+)
+MOVED = Rule(
+    "configuration-moved",
+    "warning",
+    "living",
+    "The configuration of a device was changed while the network was watched, and `railweave deploy` did not work on it.",
+    why="what runs is no longer what was designed, and the next deploy would take the change back",
+    fix="compare it with the design: `railweave collect`, then `railweave drift`; adopt the change or deploy the design again",
+)
+NOT_COMPARED = Rule(
+    "not-compared",
+    "error",
+    "living",
+    "What devices say could not be compared with the design.",
+    why="nothing is known of the network as long as this lasts, good or bad",
+    fix="report it with a capture (`railweave collect`), of which `railweave check` names the device",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was known at one time. ``silent`` are devices that do not answer, with the reason; ``pauses`` frames per second received, by device and port."""
+
+    time: float
+    states: Mapping[str, DeviceState]
+    silent: Mapping[str, str]
+    unanswered: Mapping[str, Mapping[str, str]]
+    pauses: Mapping[tuple[str, str], float]
+    behind: Mapping[str, float]
+    hosts: Mapping[str, HostState] = field(default_factory=dict[str, "HostState"])
+
+
+def look(devices: Iterable[Watched], rates: Mapping[str, Round], now: float) -> Look:
+    """What is known of devices now. Raises nothing: a device that has said nothing yet is not there, and not silent."""
+    states: dict[str, DeviceState] = {}
+    silent: dict[str, str] = {}
+    unanswered: dict[str, Mapping[str, str]] = {}
+    behind: dict[str, float] = {}
+    pauses: dict[tuple[str, str], float] = {}
+    hosts: dict[str, HostState] = {}
+    for one in devices:
+        if not one.reached.up:
+            if one.reached.tries:
+                silent[one.name] = one.reached.why
+            continue
+        if one.system:
+            base = one.asked or DeviceState(one.name, one.system)
+            try:
+                states[one.name] = state_of(base, one.stream.last()) if one.streams else base
+            except Exception as error:  # noqa: BLE001 - whatever one device says, the others are looked at
+                silent[one.name] = f"what it says cannot be read: {cause(error)}"
+                continue
+        elif one.host is not None:
+            hosts[one.name] = one.host
+        if (one.asked or one.host) is not None and one.sources[-1].reached.refused:
+            unanswered[one.name] = dict(one.sources[-1].reached.refused)
+        if mute := [each.reached for each in one.others if each.reached.tries and not each.reached.up]:
+            unanswered[one.name] = {**unanswered.get(one.name, {}), "snmp": mute[0].why}
+        if one.streams and one.stream.behind_s is not None:
+            behind[one.name] = one.stream.behind_s
+        if one.name in rates:
+            for port, rate in _paused(one, rates[one.name]):
+                at = one.name, port
+                pauses[at] = max(pauses.get(at, 0.0), rate)
+    return Look(now, states, silent, unanswered, pauses, behind, hosts)
+
+
+def _paused(device: Watched, rates: Round) -> Iterator[tuple[str, float]]:
+    wanted = set(device.stream.layout.of_metric("pfc_received"))
+    if wanted:
+        for place, rate in zip(map(int, rates.places), map(float, rates.numbers), strict=True):
+            if place in wanted and rate > 0:
+                yield device.stream.layout.series[place].port, rate
+
+
+class Validator:
+    """What must hold on a network, worked out once. ``window_s`` is the time over which counters are compared.
+
+    ``configs`` are what its switches run; ``seen`` and ``host_seen`` take out of a state what it cannot say there, as in a lab; ``line``
+    gives the line of a part of the fabric file; ``devices`` are those that are compared where not all are, ``servers`` those that are watched.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        configs: Mapping[str, DeviceConfig],
+        *,
+        window_s: float,
+        devices: Collection[str] | None = None,
+        servers: Collection[str] = (),
+        host_seen: Callable[[HostState], HostState] = lambda state: state,
+        seen: Callable[[DeviceState], DeviceState] = lambda state: state,
+        line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
+    ) -> None:
+        self.network = network
+        self.routes = ControlPlane(configs.values(), network.absent).routes()
+        self.expected = {
+            name: expected(network, config, self.routes)
+            for name, config in configs.items()
+            if name not in network.absent and (devices is None or name in devices)
+        }
+        self.servers = {name: expected_host(network, name) for name in servers if name not in network.absent}
+        self._host_seen = host_seen
+        self._window_s = window_s
+        self._seen = seen
+        self._line = line
+        self._earlier: deque[Look] = deque()
+        self._commits: dict[str, float] = {}
+
+    def findings(self, now: Look, *, deployed: Collection[str] = ()) -> list[Finding]:
+        """Findings at this moment, the worst first. ``deployed`` are devices that ``deploy`` works on, or did a moment ago.
+
+        A device that says what cannot be compared is one that does not answer. Nothing is raised.
+        """
+        try:
+            return self._compared(now, deployed)
+        except Exception as error:  # noqa: BLE001 - whatever one device says, the others are compared
+            why = cause(error)
+        self._earlier.clear()
+        odd = {name: why for name in (*now.states, *now.hosts) if (why := self._odd(now, name))}
+        rest = replace(
+            now,
+            states={name: one for name, one in now.states.items() if name not in odd},
+            hosts={name: one for name, one in now.hosts.items() if name not in odd},
+            silent={**now.silent, **odd},
+        )
+        self._earlier.clear()
+        try:
+            return self._compared(rest, deployed)
+        except Exception as error:  # noqa: BLE001 - the watch goes on, and says that it sees nothing
+            return [NOT_COMPARED.finding(self.network.name, f"nothing could be compared: {cause(error)}, after {why}")]
+
+    def _odd(self, now: Look, name: str) -> str:
+        """The reason why a device's answers cannot be compared; empty: they can."""
+        states = {name: now.states[name]} if name in now.states else {}
+        hosts = {name: now.hosts[name]} if name in now.hosts else {}
+        try:
+            self._compared(Look(now.time, states, {}, {}, {}, {}, hosts), ())
+        except Exception as error:  # noqa: BLE001 - that is what is asked
+            return f"what it says cannot be compared: {cause(error)}"
+        finally:
+            self._earlier.clear()
+        return ""
+
+    def _compared(self, now: Look, deployed: Collection[str]) -> list[Finding]:
+        states = {name: self._seen(one) for name, one in now.states.items() if name in self.expected}
+        while len(self._earlier) > 1 and self._earlier[1].time <= now.time - self._window_s:
+            self._earlier.popleft()
+        before: Mapping[str, DeviceState] = self._earlier[0].states if self._earlier else {}
+        hosts_before: Mapping[str, HostState] = self._earlier[0].hosts if self._earlier else {}
+        hosts = {name: self._host_seen(one) for name, one in now.hosts.items() if name in self.servers}
+        known = {name for name in self.expected if name in states or name in now.silent}
+        living = Living(
+            self.network,
+            {name: one for name, one in self.expected.items() if name in known},
+            states,
+            {name: self._seen(one) for name, one in before.items() if name in states},
+            {name: why for name, why in now.silent.items() if name in self.expected or name in self.servers},
+            {name: dict(one) for name, one in now.unanswered.items()},
+            {name: one for name, one in self.servers.items() if name in hosts or name in now.silent},
+            hosts,
+            {name: one for name, one in hosts_before.items() if name in hosts},
+        )
+        self._earlier.append(now)
+        more = [*storms.seen(self.expected, now.pauses), *self._clocks(now), *self._moved(now, deployed)]
+        return [*diagnose(living, self._line), *(self._finding(one) for one in more)]
+
+    def _finding(self, one: Seen) -> Finding:
+        file, number = self._line(one.because) if one.because else ("", 0)
+        return one.rule.finding(one.where, one.what, file=file, line=number)
+
+    def _clocks(self, now: Look) -> Iterator[Seen]:
+        for name, behind in now.behind.items():
+            if abs(behind) > BEHIND_S and name in self.expected:
+                way = "behind" if behind > 0 else "ahead"
+                clock = self.expected[name].clock
+                what = f"its clock is {abs(behind):,.0f} s {way}"
+                yield Seen(CLOCK, name, what, clock.because if clock else ())
+
+    def _moved(self, now: Look, deployed: Collection[str]) -> Iterator[Seen]:
+        """Changes of the configuration that no deploy made. One that a deploy makes is the new one to compare with."""
+        for name, state in now.states.items():
+            commit = state.commit
+            if commit is None or commit.time is None or name not in self.expected:
+                continue
+            known = self._commits.setdefault(name, commit.time)
+            if name in deployed:
+                self._commits[name] = commit.time
+            elif commit.time != known:
+                who = f" by {commit.user}" if commit.user else ""
+                yield Seen(MOVED, name, f"its configuration was changed{who}, and no deploy did it")

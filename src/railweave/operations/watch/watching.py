@@ -1,0 +1,105 @@
+"""``railweave watch``: everything at once, until it is ended."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from time import time
+from typing import TYPE_CHECKING
+
+from railweave.errors import OutputError
+from railweave.operations.deploy import journal
+from railweave.operations.watch.standing import standing
+from railweave.operations.watch.validator import look
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from railweave.operations.watch.anomalies import Anomalies, Anomaly, Change
+    from railweave.operations.watch.collector import Collector
+    from railweave.operations.watch.notify import Notifier
+    from railweave.operations.watch.standing import Standing
+    from railweave.operations.watch.store import Store
+    from railweave.operations.watch.syslog import Syslog
+    from railweave.operations.watch.validator import Validator
+
+DEPLOYED_S = 60
+"""A device counts as being worked on for so long after a step of a deploy ended."""
+
+
+@dataclass
+class Watching:
+    """A network that is watched. ``fabric`` is its file, beside which deploys keep their journal (None: none)."""
+
+    collector: Collector
+    validator: Validator
+    anomalies: Anomalies
+    store: Store | None
+    every_s: float
+    fabric: Path | None = None
+    notifier: Notifier | None = None
+    syslog: Syslog | None = None
+    heard: list[Callable[[Sequence[tuple[Change, Anomaly]]], None]] = field(
+        default_factory=list["Callable[[Sequence[tuple[Change, Anomaly]]], None]"]
+    )
+    """Called with what changed after each look."""
+    ending: list[Callable[[], None]] = field(default_factory=list["Callable[[], None]"])
+    """Called when the watch is about to end, while pages are still served."""
+    compared: frozenset[str] = frozenset()
+    """The devices of which all that they say was compared with the design at the last look."""
+
+    async def run(self) -> None:
+        """Go on until cancelled. Raises ``OutputError`` where the store cannot be written, or syslog not be received."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.collector.run())
+            group.create_task(self._judging())
+            if self.syslog is not None:
+                group.create_task(self.syslog.run())
+            if self.notifier is not None:
+                self.notifier.lasting(self.anomalies.listed)
+                group.create_task(self.notifier.run())
+
+    async def _judging(self) -> None:
+        due = time() + self.every_s
+        while True:
+            await asyncio.sleep(max(due - time(), 0))
+            due = max(due + self.every_s, time())
+            await self.look()
+
+    def standing(self) -> Standing:
+        """Return the state of the network at the last look."""
+        expected = [*self.validator.expected, *self.validator.servers]
+        return standing(expected, self.compared, self.anomalies.listed())
+
+    async def look(self) -> list[tuple[Change, Anomaly]]:
+        """Compare what is known now with the design, beside the loop that takes what comes."""
+        at = time()
+        deployed = deploying(self.fabric, at)
+
+        def compared() -> list[tuple[Change, Anomaly]]:
+            devices = list(self.collector.devices.values())
+            answering = frozenset(one.name for one in devices if one.answers)
+            seen = look(devices, dict(self.collector.rates), at)
+            self.compared = answering & {*seen.states, *seen.hosts}
+            return self.anomalies.see(self.validator.findings(seen, deployed=deployed), at, deployed=deployed)
+
+        changes = await asyncio.to_thread(compared)
+        if self.notifier is not None:
+            self.notifier.tell(changes)
+        for call in self.heard:
+            call(changes)
+        return changes
+
+
+def deploying(fabric: Path | None, now: float) -> frozenset[str]:
+    """The devices that a deploy of this fabric file works on, or did until a moment ago."""
+    if fabric is None:
+        return frozenset()
+    try:
+        with journal.opened(fabric) as read:
+            last = next(iter(read.revisions()), None)
+            steps = [] if last is None or (last.ended or now) < now - DEPLOYED_S else read.steps(last.number)
+    except OutputError:  # it cannot be read
+        return frozenset()
+    return frozenset(one.device for one in steps if (one.ended or now) >= now - DEPLOYED_S)

@@ -1,0 +1,369 @@
+"""Compare two networks: devices, servers, cables, and every rendered statement."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from railweave.counting import counted
+from railweave.model.catalog import catalog
+from railweave.model.config.compare import compare
+from railweave.model.config.tree import Step
+from railweave.model.device.build import device_config
+from railweave.model.device.host import host_configs
+from railweave.outputs.folder.cable_differences import (
+    attributes,
+    bill_changes,
+    cable_work,
+    device_changes,
+    differing,
+    work_csv,
+)
+from railweave.outputs.rendering import host
+from railweave.outputs.rendering.host.cluster import cluster_files
+from railweave.outputs.rendering.network import EMULATION, targets
+from railweave.systems import system
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.model.config.compare import Change
+    from railweave.model.config.tree import Command, ConfigTree
+    from railweave.model.device.host_model import HostConfig
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.model import Network
+    from railweave.outputs.folder.cable_differences import BillChange, CableWork, Changes
+
+    Hosts = tuple[dict[str, HostConfig], dict[str, HostConfig]]
+    """The configuration of every server, old and new."""
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """What a system is given so that one of its files becomes the new one: lines, or operations of a JSON patch."""
+
+    system: str
+    file: str
+    commands: tuple[Command, ...]
+    inverse: tuple[Command, ...]
+    """The way back."""
+    disrupts: tuple[dict[str, str], ...]
+    """``statement``, ``what`` is disrupted, ``why``, and the ``source`` that says so."""
+    refused: tuple[dict[str, str], ...] = ()
+    """What the system does not take as a command: ``statement``, ``why``, what to do ``instead``, and the ``source``."""
+
+
+@dataclass(frozen=True)
+class DeviceDiff:
+    """What changes on one switch: the commands of Junos, added and removed lines of other systems, and every changed file.
+
+    ``changes`` is for a switch that stays what it is: a new one, or one that gets another system, takes whole files.
+    """
+
+    device: str
+    change: str
+    junos: tuple[str, ...] = ()
+    removed: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    added: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    changes: tuple[FileChange, ...] = ()
+    systems: tuple[str, str] = ("", "")
+    """The operating system before and after; empty where there is no such switch."""
+
+    @property
+    def what(self) -> str:
+        """Why there are no commands from the old configuration to the new one; empty where there are."""
+        before, after = self.systems
+        if self.change == "new":
+            return f"{self.device} is new: it takes its whole configuration, which `railweave build` writes"
+        if self.change == "gone":
+            return f"{self.device} is gone: nothing is typed on it"
+        if before != after:
+            return (
+                f"{self.device} goes from {before} to {after}: it takes its whole configuration, "
+                "which `railweave build` writes"
+            )
+        return ""
+
+
+@dataclass(frozen=True)
+class NetworkDiff:
+    """What changes between two networks. Empty where they are the same."""
+
+    devices: tuple[DeviceDiff, ...]
+    servers: dict[str, tuple[str, ...]]
+    cables_removed: tuple[str, ...]
+    cables_added: tuple[str, ...]
+    shared: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    """Files that all servers share, with their changed lines."""
+    cables_changed: dict[str, Changes] = field(default_factory=dict[str, "Changes"])
+    """Cables that both networks have: old and new value of each attribute that differs, such as length, optics and racks."""
+    devices_changed: dict[str, Changes] = field(default_factory=dict[str, "Changes"])
+    """Devices that both networks have, the same: rack, unit, serial number, of switches the model and release."""
+    bill: tuple[BillChange, ...] = ()
+    """Lines of the bill of materials whose counts differ."""
+    cable_work: tuple[CableWork, ...] = ()
+    """The list for the technician: each cable to lay, remove, move or replace, or whose optics change."""
+
+    @property
+    def equal(self) -> bool:
+        """Whether nothing changes."""
+        cables = self.cables_removed or self.cables_added or self.cables_changed
+        return not (self.devices or self.servers or self.shared or cables or self.devices_changed or self.bill)
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        rows = {"bill": [one._asdict() for one in self.bill], "cable_work": [one._asdict() for one in self.cable_work]}
+        return {"equal": self.equal, **asdict(replace(self, bill=(), cable_work=())), **rows}
+
+    def lines(self) -> list[str]:
+        """The diff as text: a summary, then a block a device."""
+        counts = {kind: sum(1 for one in self.devices if one.change == kind) for kind in ("changed", "new", "gone")}
+        parts = [f"{counted(number, 'switch', 'switches')} {kind}" for kind, number in counts.items() if number]
+        parts += [f"{counted(len(self.servers), 'server', 'servers')} changed"] if self.servers else []
+        places = len(self.devices_changed)
+        parts += [f"{counted(places, 'device')} with another place or model"] if places else []
+        cables = (("more", self.cables_added), ("fewer", self.cables_removed), ("changed", self.cables_changed))
+        parts += [f"{counted(len(names), 'cable', 'cables')} {word}" for word, names in cables if names]
+        work = Counter(one.action for one in self.cable_work)
+        parts += [f"cables to touch: {', '.join(f'{count:,} {name}' for name, count in work.items())}"] if work else []
+        found: list[str] = [] if self.equal else ["; ".join(parts)]
+        for device in self.devices:
+            found.append(f"{device.device}: {device.change}")
+            found += [f"  {line}" for line in device.junos]
+            if not device.junos:
+                for target in sorted({*device.removed, *device.added}):
+                    found += [f"  - {line}" for line in device.removed.get(target, ())]
+                    found += [f"  + {line}" for line in device.added.get(target, ())]
+        for server, changes in self.servers.items():
+            found.append(f"{server}:")
+            found += [f"  {line}" for line in changes]
+        for file, changes in self.shared.items():
+            found.append(f"hosts/{file}:")
+            found += [f"  {line}" for line in changes]
+        found += [f"- cable {name}" for name in self.cables_removed]
+        found += [f"+ cable {name}" for name in self.cables_added]
+        found += [f"~ device {name}: {_changed(one)}" for name, one in self.devices_changed.items()]
+        found += [f"~ cable {name}: {_changed(one)}" for name, one in self.cables_changed.items()]
+        found += [f"~ bill: {one.kind} {one.name}: {one.before:,} -> {one.after:,}" for one in self.bill]
+        return found
+
+    def cable_lines(self) -> list[str]:
+        """The list for the technician as CSV, a line of names first; empty where no cable is to be touched."""
+        return work_csv(self.cable_work).splitlines() if self.cable_work else []
+
+    def junos_lines(self) -> list[str]:
+        """Only what a Junos CLI takes, each device's block after a comment with its name; what has no commands is said."""
+        found: list[str] = []
+        for device in self.devices:
+            if device.junos:
+                found += [f"# {device.device}", *device.junos]
+            elif device.what and any(catalog().systems[one].set_form for one in device.systems if one):
+                found.append(f"# {device.what}")
+        return found
+
+    def command_lines(self, system: str) -> list[str]:
+        """Only what the command line of an operating system takes, each device's block after a comment with its name.
+
+        For ``frr`` the routing of SONiC too, and what the lab runs. Switches that have no commands are said in a comment.
+        """
+        found: list[str] = []
+        for device in self.devices:
+            wanted = [one for one in device.changes if system in {one.system, one.file.removesuffix(".conf")}]
+            commands = [str(line) for one in wanted for line in one.commands]
+            found += [f"! {device.device}", *commands] if commands else []
+            if not commands and device.what and (system in device.systems or system == EMULATION):
+                found.append(f"! {device.what}")
+        return found
+
+    def patches(self, system: str, file: str) -> dict[str, list[Command]]:
+        """By device, what a file of an operating system is patched with."""
+        return {
+            device.device: list(one.commands)
+            for device in self.devices
+            for one in device.changes
+            if (one.system, one.file) == (system, file)
+        }
+
+    def not_as_patches(self, system: str, file: str) -> list[str]:
+        """What patches of a file leave to do: what the system refuses, its other files, switches without a patch."""
+        found: list[str] = []
+        for device in self.devices:
+            own = [one for one in device.changes if one.system == system]
+            for one in own:
+                if one.file != file:
+                    found.append(
+                        f"{device.device}: {one.file} changes too: `--as {one.file.removesuffix('.conf')}` has it"
+                    )
+                found += _refused_lines(device.device, one)
+            if system in device.systems and device.what:
+                found.append(device.what)
+        return found
+
+
+def _changed(differences: Changes) -> str:
+    return ", ".join(f"{key} {was or 'none'} -> {now or 'none'}" for key, (was, now) in differences.items())
+
+
+def _refused_lines(device: str, change: FileChange) -> list[str]:
+    """What is refused, by why, and then what to do instead."""
+    by_why: dict[str, list[str]] = {}
+    for one in change.refused:
+        by_why.setdefault(one["why"], []).append(one["statement"])
+    lines = [
+        f"{device}: {names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {why}"
+        for why, names in by_why.items()
+    ]
+    return [*lines, f"{device}: the patch is refused as a whole: {change.refused[0]['instead']}"] if lines else []
+
+
+def diff(old: Network, new: Network) -> NetworkDiff:
+    """What must change for ``old`` to become ``new``."""
+    before, after = {s.name for s in old.switches}, {s.name for s in new.switches}
+    devices = [
+        one
+        for name in (*(s.name for s in old.switches), *(s.name for s in new.switches if s.name not in before))
+        if (one := _device(old if name in before else None, new if name in after else None, name)) is not None
+    ]
+    hosts = host_configs(old), host_configs(new)
+    was, now = attributes(old), attributes(new)
+    same = {name: found for name, one in was.items() if name in now and (found := differing(one, now[name]))}
+    return NetworkDiff(
+        tuple(devices),
+        _servers(old, new, hosts),
+        tuple(name for name in was if name not in now),
+        tuple(name for name in now if name not in was),
+        _shared_files(old, new),
+        same,
+        device_changes(old, new),
+        bill_changes(old, new),
+        tuple(cable_work(old, new)),
+    )
+
+
+def _device(old: Network | None, new: Network | None, name: str) -> DeviceDiff | None:
+    configs: dict[str, list[DeviceConfig | None]] = {}
+    for side, network in enumerate((old, new)):
+        if network is not None:
+            for target in targets(network.switch(name)):
+                configs.setdefault(target, [None, None])[side] = device_config(network, name, target)
+    commands: tuple[str, ...] = ()
+    removed: dict[str, tuple[str, ...]] = {}
+    added: dict[str, tuple[str, ...]] = {}
+    changes: list[FileChange] = []
+    for target, (before, after) in configs.items():
+        if before == after:
+            continue
+        if before is not None and after is not None:
+            changes += _file_changes(target, before, after)
+        if catalog().systems[target].set_form:
+            if before is None and after is not None:
+                commands = tuple(line for tree in system(target).trees(after).values() for line in _whole(tree))
+            continue
+        lines = [system(target).lines(config) if config else [] for config in (before, after)]
+        gone, come = _minus(lines[0], lines[1]), _minus(lines[1], lines[0])
+        removed |= {target: gone} if gone else {}
+        added |= {target: come} if come else {}
+    commands += tuple(str(line) for one in changes if catalog().systems[one.system].set_form for line in one.commands)
+    change = "new" if old is None else "gone" if new is None else "changed"
+    if new is None:  # what it held is of no use to anyone
+        removed = {}
+    if change == "changed" and not (commands or removed or added or changes):
+        return None
+    systems = (old.switch(name).nos if old else "", new.switch(name).nos if new else "")
+    return DeviceDiff(name, change, commands, removed, added, tuple(changes), systems)
+
+
+def _file_changes(target: str, before: DeviceConfig, after: DeviceConfig) -> list[FileChange]:
+    old, new = system(target).trees(before), system(target).trees(after)
+    changes = {file: compare(old[file], tree) for file, tree in new.items()}
+    return [
+        FileChange(
+            target,
+            file,
+            tuple(change.commands),
+            tuple(change.inverse.commands),
+            _disrupts(change),
+            tuple(
+                {"statement": one.step.path, "why": one.why, "instead": one.instead, "source": one.source}
+                for one in change.refused
+            ),
+        )
+        for file, change in changes.items()
+        if change
+    ]
+
+
+def _whole(tree: ConfigTree) -> list[str]:
+    """The commands that make all of a tree."""
+    steps = [Step("add", (), node, (at,)) for at, node in enumerate(tree.nodes)]
+    return [str(line) for line in tree.commands(steps)]
+
+
+def _disrupts(change: Change) -> tuple[dict[str, str], ...]:
+    return tuple(
+        {"statement": step.path, "what": row.what, "why": row.why, "source": row.source}
+        for step, row in change.disrupts
+    )
+
+
+def _minus(lines: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
+    known = set(other)
+    return tuple(line for line in lines if line not in known)
+
+
+def _servers(old: Network, new: Network, hosts: Hosts) -> dict[str, tuple[str, ...]]:
+    """NICs, addresses and attachment of each server, as lines; only servers in which something differs."""
+    shapes = [
+        {server.name: _server_lines(network, server.name) for server in network.servers} for network in (old, new)
+    ]
+    result: dict[str, tuple[str, ...]] = {}
+    for name in dict.fromkeys((*shapes[0], *shapes[1])):
+        before, after = shapes[0].get(name, []), shapes[1].get(name, [])
+        changes = [f"- {line}" for line in _minus(before, after)] + [f"+ {line}" for line in _minus(after, before)]
+        if before and after:
+            changes += _host_files(hosts[0][name], hosts[1][name])
+        if changes:
+            result[name] = tuple(changes)
+    return result
+
+
+def _shared_files(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
+    """Changed lines of the files that all servers share."""
+    before, after = cluster_files(old), cluster_files(new)
+    result: dict[str, tuple[str, ...]] = {}
+    for file in dict.fromkeys((*before, *after)):
+        was, now = before.get(file, "").splitlines(), after.get(file, "").splitlines()
+        if was != now:
+            lines = (*(f"- {line}" for line in _minus(was, now)), *(f"+ {line}" for line in _minus(now, was)))
+            result[file] = lines or ("lines change places",)
+    return result
+
+
+def _host_files(one: HostConfig, other: HostConfig) -> list[str]:
+    """The changed lines of a server's files, but of host.json, which says again what the others say."""
+    if one == other:
+        return []
+    before, after = host.files(one), host.files(other)
+    lines: list[str] = []
+    for file in dict.fromkeys((*before, *after)):
+        was, now = before.get(file, "").splitlines(), after.get(file, "").splitlines()
+        if was != now:
+            lines.append(f"{file} changes")
+            if file != "host.json":
+                lines += [f"- {file}: {line.strip()}" for line in _minus(was, now)]
+                lines += [f"+ {file}: {line.strip()}" for line in _minus(now, was)]
+    return lines
+
+
+def _server_lines(network: Network, name: str) -> list[str]:
+    server = network.server(name)
+    lines = [f"model {server.model}"]
+    for nic in server.nics:
+        lines.append(f"{nic.name} mac {nic.mac} netdev {nic.netdev} rdma {nic.rdma}")
+        lines.append(f"{nic.name} on {nic.leaf} {nic.leaf_port}" + (f" vlan {nic.vlan}" if nic.vlan else ""))
+        fabric = network.fabric(nic.fabric)
+        lines += [
+            f"{nic.name} {fabric.color_name(one.color)} {one.address}/{one.prefix_length}" for one in nic.addresses
+        ]
+    return lines

@@ -1,0 +1,226 @@
+"""The files of switches and servers, rendered beside the checks; those that stand in the output already are not."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+from dataclasses import fields
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import railweave
+from railweave.errors import InputError, Option, Problem, RenderError
+from railweave.model.config.secret import REFERENCE
+from railweave.model.device.host import config_of
+from railweave.model.device.host_scope import host_scope
+from railweave.outputs.folder.earlier import OPEN
+from railweave.outputs.folder.secrets_file import Secrets
+from railweave.outputs.rendering.network import (
+    config_file,
+    server_files,
+    shared_files,
+    switch_configs,
+    switch_files,
+    switch_gaps,
+)
+from railweave.systems import system
+from railweave.workers import spreading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+
+    from railweave.model.device.host_scope import HostScope
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings import Finding
+    from railweave.model.network.model import Network
+    from railweave.outputs.folder.earlier import Earlier
+
+
+_USED = re.compile(r"(?<=\bsecret:)[\w./:@-]+")
+"""Names of secrets in the ``repr`` of a configuration: as values, and in text of the user's."""
+_OPEN = re.compile(REFERENCE.pattern.encode())
+
+
+class Rendered(NamedTuple):
+    """What devices came to: content of ``files`` to write, digests of ``kept`` ones, the key of every folder."""
+
+    files: dict[str, bytes]
+    kept: dict[str, str]
+    keys: dict[str, str]
+    gaps: list[Finding]
+    open_secrets: int
+    """How many files hold references to secrets."""
+    open_names: frozenset[str]
+    """Where there is a file of secrets: the names that files refer to and that have no value."""
+    used_names: frozenset[str]
+    """Where there is a file of secrets: the names that devices refer to at all."""
+
+
+class _Folder(NamedTuple):
+    """One folder as a worker gives it; ``files`` is None where what stands there is kept."""
+
+    key: str
+    files: dict[str, bytes] | None
+    gaps: Sequence[Finding] = ()
+    open_secrets: int = 0
+    open_names: frozenset[str] = frozenset()
+    used_names: frozenset[str] = frozenset()
+
+
+@contextlib.contextmanager
+def rendering_servers(
+    network: Network, earlier: Earlier, tables: Mapping[str, Callable[[Network], bytes]]
+) -> Generator[Callable[[], Rendered]]:
+    """Start rendering the servers; what is given waits for the result, with the files that servers share.
+
+    ``tables`` are files by path that follow from the network alone: they are worked out beside the others.
+    """
+    words, program = _Words(), _program(network)
+
+    def server(name: str) -> _Folder:
+        if name in tables:
+            return _Folder("", {name: tables[name](network)})
+        if name == "hosts":
+            return _Folder("", {path: text.encode() for path, text in shared_files(network).items()})
+        scope = host_scope(network, name.removeprefix("hosts/"))
+        key = _key(program, *_words_of(scope, words))
+        if earlier.has(name, key):
+            return _Folder(key, None)
+        return _Folder(key, {path: text.encode() for path, text in server_files(config_of(scope)).items()})
+
+    folders = [*tables, "hosts", *(f"hosts/{one.name}" for one in network.servers)]
+    with spreading(server, folders) as results:
+        yield lambda: _together(folders, results(), earlier)
+
+
+@contextlib.contextmanager
+def rendering_switches(
+    network: Network, own: Mapping[str, DeviceConfig], secrets: Mapping[str, str], earlier: Earlier
+) -> Generator[Callable[[], Rendered]]:
+    """Start rendering the switches, whose configurations are ``own``; what is given waits for the result."""
+    given, program = sorted(secrets.items()), _program(network)
+
+    def switch(folder: str) -> _Folder:
+        configs = switch_configs(network, own[folder.removeprefix("devices/")])
+        key = _key(program, configs, given)
+        gaps = switch_gaps(configs)
+        used = frozenset(_USED.findall(repr(configs))) if secrets else frozenset[str]()
+        # Of a folder that stands as wanted only the number of references is known: rendered again, it says which.
+        if earlier.has(folder, key) and not (secrets and earlier.whole[folder]):
+            return _Folder(key, None, gaps, earlier.whole[folder], used_names=used)
+        files = {
+            path: with_secrets(path, text, secrets, one.nos).encode()
+            for one in configs
+            for path, text in switch_files(one).items()
+        }
+        unset = sum(OPEN in content for content in files.values())
+        as_value = {path: text.encode() for path, text in config_file(configs[0]).items()}
+        names = {name.decode() for content in files.values() if OPEN in content for name in _OPEN.findall(content)}
+        return _Folder(key, files | as_value, gaps, unset, frozenset(names - set(secrets)), used)
+
+    folders = [f"devices/{one.name}" for one in network.switches]
+    with spreading(switch, folders) as results:
+        yield lambda: _together(folders, results(), earlier)
+
+
+def _together(folders: Sequence[str], found: Sequence[_Folder], earlier: Earlier) -> Rendered:
+    files: dict[str, bytes] = {}
+    kept: dict[str, str] = {}
+    for folder, one in zip(folders, found, strict=True):
+        if one.files is None:
+            kept |= earlier.files[folder]
+        else:
+            files |= one.files
+    return Rendered(
+        files,
+        kept,
+        {folder: one.key for folder, one in zip(folders, found, strict=True) if one.key},
+        [gap for one in found for gap in one.gaps],
+        sum(one.open_secrets for one in found),
+        frozenset().union(*(one.open_names for one in found)),
+        frozenset().union(*(one.used_names for one in found)),
+    )
+
+
+def joined(parts: Sequence[Rendered]) -> Rendered:
+    """Several as one."""
+    return Rendered(
+        {name: content for part in parts for name, content in part.files.items()},
+        {name: value for part in parts for name, value in part.kept.items()},
+        {folder: key for part in parts for folder, key in part.keys.items()},
+        [gap for part in parts for gap in part.gaps],
+        sum(part.open_secrets for part in parts),
+        frozenset().union(*(part.open_names for part in parts)),
+        frozenset().union(*(part.used_names for part in parts)),
+    )
+
+
+class _Words:
+    """The ``repr`` of objects that many servers share, written once each."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[object, str]] = {}
+
+    def __call__(self, value: object) -> str:
+        found = self._found.get(id(value))
+        if found is None:
+            found = self._found[id(value)] = value, repr(value)  # the value too, so that its id stays its own
+        return found[1]
+
+
+def _words_of(scope: HostScope, words: _Words) -> Iterator[object]:
+    """All that a scope holds; what it shares with others as text."""
+    for field in fields(scope):
+        value: object = getattr(scope, field.name)
+        if isinstance(value, dict):
+            yield [(name, words(one)) for name, one in cast("dict[str, object]", value).items()]
+        else:
+            yield value if value is scope.server else words(value)
+
+
+def _key(*parts: object) -> str:
+    """The digest of values whose ``repr`` tells them apart: frozen dataclasses and models of plain values."""
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def _program(network: Network) -> str:
+    """What everything is rendered by: the program, and hardware that is not the program's."""
+    return program_digest() + ("" if network.hardware.empty else repr(network.hardware))
+
+
+@lru_cache(maxsize=1)
+def program_digest() -> str:
+    """The digest of the program's version and source: any change of it may change what is rendered."""
+    found = hashlib.blake2b(railweave.__version__.encode(), digest_size=16)
+    here = Path(railweave.__file__).parent
+    for path in sorted(here.rglob("*")):
+        if path.suffix in {".py", ".sh", ".yaml"}:
+            content = path.read_bytes()
+            found.update(f"{path.relative_to(here)} {len(content)}\n".encode() + content)
+    return found.hexdigest()
+
+
+def with_secrets(path: str, text: str, secrets: Mapping[str, str], nos: str) -> str:
+    """References in a file replaced by what they stand for, quoted as files of its kind are.
+
+    Raises ``InputError`` for a secret that such a file cannot hold.
+    """
+    file = path.rpartition("/")[2]
+
+    def shown(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in secrets:
+            return match[0]
+        if file.endswith(".json"):
+            return json.dumps(secrets[name])[1:-1]
+        try:
+            return system(nos).quoted(file, secrets[name])
+        except RenderError as error:
+            place = secrets.lines[name] if isinstance(secrets, Secrets) else Option("--secrets", name)
+            what = f"secret {name!r} cannot stand in {file}: {error.what}"
+            raise InputError([Problem(place, what, "choose another value, and set it where it is used")]) from None
+
+    return REFERENCE.sub(shown, text) if secrets else text

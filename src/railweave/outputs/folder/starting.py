@@ -1,0 +1,100 @@
+"""What ``init`` writes: a fabric file, the inventory to fill in beside it, and the schema that editors read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from railweave.analysis.checks.checks import run_checks
+from railweave.analysis.checks.subject import Subject
+from railweave.errors import InputError, Option, Problem
+from railweave.examples import example_files, write_new
+from railweave.garbage import uncollected
+from railweave.model.catalog import in_force
+from railweave.model.findings import by_severity, summed
+from railweave.model.intent.inventory import template
+from railweave.model.intent.reference import fabric_schema
+from railweave.outputs.folder.steps import design_file
+from railweave.outputs.rendering.network import switch_configs, switch_gaps
+from railweave.outputs.report.bom import bill
+from railweave.writing import write_file
+
+if TYPE_CHECKING:
+    from railweave.design.sizing.request import Answer
+    from railweave.design.sizing.size import Shape
+    from railweave.model.findings import Finding
+    from railweave.model.network.model import Network
+    from railweave.outputs.report.bom import Item
+
+SCHEMA = "fabric.schema.json"
+SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA}\n"
+"""What tells an editor's YAML language server which fields there are."""
+
+
+def start_from_example(name: str, folder: Path) -> list[Path]:
+    """Write an example into a new or empty folder; the files, the fabric file first.
+
+    Where it has no inventory of its own, one to fill in is written. Raises ``InputError`` for an unknown name, and
+    ``OutputError`` where the folder cannot be written.
+    """
+    files = {file: content.decode() for file, content in example_files(name).items()}
+    fabric, inventory = f"{name}.yaml", f"{name}.inventory.csv"
+    if inventory not in files:
+        files[inventory] = _template(files[fabric])
+    return _written(folder, fabric, files[fabric], inventory, files[inventory])
+
+
+def start_sized(answer: Answer, folder: Path) -> list[Path]:
+    """Write a sized fabric into a new or empty folder; the files, the fabric file first. Raises ``OutputError``."""
+    name = answer.name
+    return _written(folder, f"{name}.yaml", answer.fabric(), f"{name}.inventory.csv", answer.inventory())
+
+
+def sized(answer: Answer, hardware: Path | None = None) -> Network:
+    """The network of a sized fabric. ``hardware`` is a folder of hardware files. Raises ``InputError`` if the design refuses the file."""
+    try:
+        return designed(SCHEMA_LINE + answer.fabric(), hardware, answer.name)
+    except InputError as error:
+        first = error.problems[0]
+        what = f"the design refuses the file of this size: {first.what}"
+        raise InputError([Problem(Option("init"), what, f"{first.fix}; no file was written")]) from None
+
+
+def to_be_reported(network: Network) -> list[Finding]:
+    """The errors and warnings that ``build`` will report about a network of a new fabric file, errors first."""
+    with uncollected(), in_force(network.catalog):
+        subject = Subject.of(network)
+        found = [*network.findings, *run_checks(subject, slow=False)]
+        for config in subject.configs.values():
+            found += switch_gaps(switch_configs(network, config))
+    return [one for one in by_severity(summed(found)) if one.severity != "info"]
+
+
+def bills(answer: Answer, hardware: Path | None = None) -> dict[Shape, list[Item]]:
+    """The bill of materials of each shape that fits, from its design.
+
+    ``hardware`` is a folder of hardware files. Raises ``InputError`` for what is wrong with it.
+    """
+    return {shape: bill(designed(text, hardware)) for shape, text in answer.fabrics().items()}
+
+
+def _written(folder: Path, fabric: str, text: str, inventory: str, rows: str) -> list[Path]:
+    schema = f"{json.dumps(fabric_schema(), indent=1)}\n"
+    files = {fabric: SCHEMA_LINE + text, inventory: rows, SCHEMA: schema}
+    return write_new(folder, {name: one.encode() for name, one in files.items()})
+
+
+def _template(fabric: str) -> str:
+    """The inventory to fill in of a fabric file's text: a row for each MAC address that a cable leads to."""
+    network = designed(fabric)
+    return template((one.a.device, one.a.port) for one in network.cables if one.kind == "server")
+
+
+def designed(fabric: str, hardware: Path | None = None, name: str = "fabric") -> Network:
+    """The network of a fabric file's text. Raises ``InputError``."""
+    with TemporaryDirectory() as place:
+        file = Path(place) / f"{name}.yaml"
+        write_file(file, fabric)
+        return design_file(file, hardware=hardware)[0]

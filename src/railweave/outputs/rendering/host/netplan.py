@@ -1,0 +1,172 @@
+"""``netplan.yaml``: the fabric NICs for netplan with systemd-networkd.
+
+A NIC with static addresses has the keys of the Thor2 guide's files (sections 2.4.1.1 and 2.4.2.1). A SLAAC NIC follows the
+RLB document's "Server SLAAC Configuration", with source routing as in its Tables 8 to 10. Every NIC has ``ignore-carrier``
+besides: netplan writes ``ConfigureWithoutCarrier=`` for networkd, and ``IgnoreCarrierLoss=`` defaults to that value
+(systemd.network(5)); otherwise a link that is down for more than 3 s loses its addresses, routes and rules.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from railweave.model.config.addresses import Prefix
+from railweave.outputs.rendering.host.comments import head
+from railweave.outputs.rendering.host.kernel_mode import by_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from railweave.model.device.host_model import HostConfig, HostNic, HostRoute, HostRule
+
+Value: TypeAlias = "int | bool | str | list[Value] | dict[str, Value]"
+"""A value of the YAML subset that netplan files need."""
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*|\d+(\.\d+){3}(/\d+)?")
+_RESERVED = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
+
+
+def netplan_yaml(config: HostConfig) -> str:
+    """The file's text."""
+    lines = head(
+        config,
+        "/etc/netplan/60-railweave.yaml (mode 600: netplan complains of any other)",
+        "The servers' management interface is not in it: that is in a file of its own.",
+        *(_why(config) if config.nics else ()),
+    )
+    kernel = by_kernel(config)
+    if kernel:
+        lines += [
+            "#",
+            f"# Not here, because the kernel handles their router advertisements: {', '.join(nic.netdev for nic in kernel)}.",
+            "# systemd-networkd turns the kernel's handling off on every interface it manages, so it is kept away from them by",
+            "# 05-railweave-unmanaged.network, and railweave-net.service sets up their routes and rules.",
+        ]
+    return "\n".join([*lines, *_printed(document(config), "")]) + "\n"
+
+
+def _why(config: HostConfig) -> tuple[str, ...]:
+    lines = (
+        "ignore-carrier: without it networkd removes addresses, routes and rules of a link that is down for more than 3 s, and",
+        "the GIDs that queue pairs are bound to with them. It needs netplan 0.104 or newer.",
+    )
+    if any(nic.slaac for nic in config.nics):
+        lines = (
+            "eui64, and no privacy addresses: the design knows the addresses from the MACs.",
+            *lines,
+            "It also lets routes be set before the first router advertisement has come, as on-link does.",
+        )
+    return ("", *lines)
+
+
+def document(config: HostConfig) -> dict[str, Value]:
+    """The file's content."""
+    left_alone = {nic.netdev for nic in by_kernel(config)}
+    routes: dict[str, list[HostRoute]] = {}
+    for route in config.routes:
+        routes.setdefault(route.dev, []).append(route)
+    rules: dict[str, list[HostRule]] = {}
+    for rule in config.rules:
+        rules.setdefault(rule.dev, []).append(rule)
+    ethernets: dict[str, Value] = {
+        nic.netdev: _ethernet(nic, routes.get(nic.netdev, ()), rules.get(nic.netdev, ()))
+        for nic in config.nics
+        if nic.netdev not in left_alone
+    }
+    network: dict[str, Value] = {"version": 2, "renderer": "networkd"}
+    if ethernets:
+        network["ethernets"] = ethernets
+    return {"network": network}
+
+
+def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRule]) -> dict[str, Value]:
+    static: list[Value] = [f"{one.address}/{one.prefix_length}" for one in nic.addresses if one.origin == "static"]
+    found: dict[str, Value] = {"mtu": nic.mtu, "ignore-carrier": True}
+    if nic.slaac:
+        found |= {
+            "dhcp4": False,
+            "dhcp6": False,
+            "accept-ra": True,
+            "link-local": ["ipv6"],
+            "ipv6-address-generation": "eui64",
+            "ipv6-privacy": False,
+        }
+    if static:
+        found["addresses"] = static
+    if routes:
+        main: list[Value] = [{"to": to, "via": _main_gateway(nic, to)} for to in nic.main_routes]
+        found["routes"] = main + [_route(nic, route) for route in routes]
+    if rules:
+        found["routing-policy"] = [_rule(rule) for rule in rules]
+    return found
+
+
+def _main_gateway(nic: HostNic, to: str) -> str:
+    """The gateway of the first address of a destination's family; of `default`, the first of all."""
+    family = nic.addresses[0].address.family if to == "default" else Prefix(to).family
+    return next((one.gateway for one in nic.addresses if one.address.family == family), nic.addresses[0].gateway)
+
+
+def _route(nic: HostNic, route: HostRoute) -> Value:
+    found: dict[str, Value] = {"to": route.to}
+    if route.via is None:
+        found["scope"] = "link"
+    else:
+        found["via"] = route.via
+        if (
+            nic.slaac and route.via.family == "ipv6"
+        ):  # the gateway is on the link, also before the address is there that would say so
+            found["on-link"] = True
+    found["table"] = route.table
+    if route.scope:
+        found["scope"] = route.scope
+    return found
+
+
+def _rule(rule: HostRule) -> Value:
+    found: dict[str, Value] = {}
+    if rule.from_ is not None:
+        found["from"] = rule.from_
+    if rule.to is not None:
+        found["to"] = rule.to
+    found["table"] = rule.table
+    if rule.priority is not None:
+        found["priority"] = rule.priority
+    return found
+
+
+def _printed(value: dict[str, Value], indent: str) -> Iterator[str]:
+    """Lines of a mapping; an own printer, because PyYAML takes a tenth of a second for a server with many paths."""
+    for key, one in value.items():
+        if isinstance(one, dict):
+            yield f"{indent}{_text(key)}:"
+            yield from _printed(one, indent + "  ")
+        elif isinstance(one, list) and any(isinstance(item, dict) for item in one):
+            yield f"{indent}{_text(key)}:"
+            yield f"{indent}  - " + f"\n{indent}  - ".join(map(_item, one))
+        else:
+            yield f"{indent}{_text(key)}: {_item(one)}"
+
+
+def _item(item: Value) -> str:
+    """An item of a list on one line: a route is read faster so."""
+    if isinstance(item, str):
+        return _text(item)
+    if isinstance(item, dict):
+        return (
+            "{"
+            + ", ".join([f"{key}: {_text(one) if isinstance(one, str) else _item(one)}" for key, one in item.items()])
+            + "}"
+        )
+    if isinstance(item, list):
+        return "[" + ", ".join(map(_item, item)) + "]"
+    return str(item).lower()
+
+
+@lru_cache(maxsize=4096)
+def _text(value: str) -> str:
+    """Text; what YAML 1.1 or 1.2 could take for something else is quoted (JSON strings are YAML)."""
+    return value if _PLAIN.fullmatch(value) and value.lower() not in _RESERVED else json.dumps(value)

@@ -1,0 +1,107 @@
+"""``nic-qos.sh``, and what vendors have beside it: what NICs must agree on with the switches of their fabric.
+
+How a NIC is told is its vendor's (``railweave.nics``): each vendor of a server's NICs gives functions of the script.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from railweave.nics import every_vendor, vendors_of
+from railweave.outputs.rendering.host.shell import BY_NAME, array, body, head
+
+if TYPE_CHECKING:
+    from railweave.model.device.host_model import HostConfig, HostQos
+
+
+def files(config: HostConfig) -> dict[str, str]:
+    """Text by file name."""
+    found = {"nic-qos.sh": nic_qos(config)}
+    for path, settings in driver_files(config).items():
+        found[_name(path)] = "".join(f"{key}={value}\n" for key, value in settings.items())
+    return found
+
+
+def driver_files(config: HostConfig) -> dict[str, dict[str, str]]:
+    """The settings that drivers read on the server (``KEY=VALUE``), by the path of their file there."""
+    found: dict[str, dict[str, str]] = {}
+    for vendor in vendors_of(nic.vendor for nic in config.nics):
+        found |= vendor.driver_files(config)
+    return found
+
+
+def vendors_files() -> tuple[str, ...]:
+    """The names of drivers' files, which lie beside ``nic-qos.sh`` on servers with NICs of their vendor."""
+    return tuple(_name(path) for vendor in every_vendor() for path in vendor.driver_file_paths)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def nic_qos(config: HostConfig) -> str:
+    """The script that sets the QoS of every NIC."""
+    lines = head(
+        "QoS of the NICs: DSCP, priorities, PFC, ETS, congestion control.",
+        network=config.network,
+        server=config.name,
+        lint=BY_NAME,
+    )
+    lines += ["# interface, RDMA device, its port, vendor, fabric, cable in m (0: not known)"]
+    lines += array(
+        "NICS", [f"{n.netdev} {n.rdma} {n.rdma_port} {n.vendor} {n.fabric} {n.cable_m or 0}" for n in config.nics]
+    )
+    lines += ["", "# The design of a fabric, as the variables that follow.", "design() {", "    case $1 in"]
+    vendors = vendors_of(nic.vendor for nic in config.nics)
+    for qos in config.qos:
+        design = _design(qos)
+        for vendor in vendors:
+            design += vendor.qos_variables(config, qos.fabric)
+        lines += [f"    {shlex.quote(qos.fabric)})", *(f"        {line}" for line in design), "        ;;"]
+    lines += ["    esac", "}", "", ""]
+    own = (vendor.qos_script() for vendor in vendors)
+    return "".join(["\n".join(lines), body("nic_common.sh"), body("nic_qos.sh"), *own, body("nic_qos_main.sh")])
+
+
+def _design(qos: HostQos) -> list[str]:
+    own = {qos.cnp_priority, *(one.priority for one in qos.other_lossless)}
+    if qos.lossless:
+        own.add(qos.priority)
+    designed = " ".join(f"{dscp}:{priority}" for dscp, priority in enumerate(qos.priorities) if priority in own)
+    if qos.lossless:
+        line = f"# RDMA data: DSCP {qos.dscp}, priority {qos.priority}, never dropped (PFC)"
+    else:
+        line = f"# RDMA data: DSCP {qos.dscp}; NICs do not pause it (no PFC), and it shares the link with all other traffic"
+    return [
+        line,
+        f"PRIORITY={qos.priority} LOSSLESS={_yes(qos.lossless)} ECN={_yes(qos.ecn)}",
+        f"# share of the link in percent, where other traffic wants it too; class byte: DSCP {qos.dscp} x 4 + ECT(0)",
+        f"SHARE={qos.bandwidth_percent} CLASS={qos.traffic_class}",
+        *_others(qos),
+        "# congestion notification packets",
+        f"CNP_DSCP={qos.cnp_dscp} CNP_PRIORITY={qos.cnp_priority}",
+        f"# the fabric {'sprays packets' if qos.adaptive_routing else 'keeps the packets of a flow in order'}",
+        f"ADAPTIVE={_yes(qos.adaptive_routing)}",
+        "# priority of every DSCP, and those that are designed",
+        f"MAP=({' '.join(str(priority) for priority in qos.priorities)})",
+        f"DESIGNED={shlex.quote(designed)}",
+    ]
+
+
+def _others(qos: HostQos) -> list[str]:
+    lines = [
+        f"# {one.name}: DSCP {', '.join(map(str, one.dscp)) or 'none'}, priority {one.priority}, never dropped either"
+        for one in qos.other_lossless
+    ]
+    pairs = " ".join(f"{one.priority}:{one.bandwidth_percent}" for one in qos.other_lossless)
+    marked = " ".join(str(one.priority) for one in qos.other_lossless if one.ecn)
+    return [
+        *lines,
+        "# lossless classes beside RDMA data, priority:share of the link, and the priorities of those that switches mark",
+        f"OTHERS={shlex.quote(pairs)} MARKED={shlex.quote(marked)}",
+    ]
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"

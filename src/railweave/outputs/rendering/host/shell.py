@@ -1,0 +1,37 @@
+"""The bodies of scripts, which are the same on every server: shell files in ``scripts/``, below a head with the design.
+
+The functions of a NIC vendor are in its folder (``railweave.nics``).
+"""
+
+from __future__ import annotations
+
+import shlex
+from functools import cache
+from importlib.resources import files
+
+BY_NAME = "disable=SC2034,SC2329  # vendors' functions are called by name, and take what they need of the values"
+"""For scripts that hold functions of several vendors."""
+
+
+@cache
+def body(name: str) -> str:
+    """A part of a script."""
+    return files("railweave.outputs.rendering.host").joinpath("scripts", name).read_text(encoding="utf-8")
+
+
+def head(title: str, *, network: str, server: str | None = None, lint: str | None = None) -> list[str]:
+    """The first lines of a script. ``lint`` is what shellcheck is told of the whole of it."""
+    whose = f"{network}, server {server}" if server else network
+    return [
+        "#!/usr/bin/env bash",
+        f"# {title}",
+        f"# Written by railweave for {whose}; change the fabric file, not this.",
+        *([f"# shellcheck {lint}"] if lint else []),
+        "set -euo pipefail",
+        "",
+    ]
+
+
+def array(name: str, lines: list[str]) -> list[str]:
+    """A bash array with an element a line."""
+    return [f"{name}=(", *(f"    {shlex.quote(line)}" for line in lines), ")"]

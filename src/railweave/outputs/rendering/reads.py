@@ -1,0 +1,96 @@
+"""docs/reading.md: what is understood of each system's configuration text, written from its ``system.yaml``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from railweave.model.catalog.systems import System
+
+_HEAD = """# What is understood of a configuration
+
+railweave reads configuration text of switches into the same value that it renders text from (`DeviceConfig`, [device-config.md](device-config.md)).
+`railweave verify OUT`, `verify FABRIC --running SAVED`, `railweave drift` and `railweave import` all stand on these readers. How to save
+configurations is in [capture.md](capture.md).
+
+A reader gives two things: the configuration, and every statement with what became of it:
+
+- **understood**: it is part of the configuration that was read;
+- **irrelevant**: it changes nothing that railweave looks at, by a pattern of the system's list below, which says why;
+- **unknown**: nothing is known of it. It is never dropped in silence: `import` names it with its line, and `drift` where it is not designed. Designs, paths
+  and predictions take no account of it.
+
+Every reader is tested on one rule: what railweave renders for an example, or for a network drawn at random, on any of the five systems, reads back
+as the same configuration, but for the fields that the text of that system has no words for. Those are listed below with the reason. Where
+such text is changed, the fields that it has no words for stay as they are designed.
+
+Configurations of others hold things that `DeviceConfig` has no place for. Readers leave them unknown on purpose, because routes or packets go by them: static
+routes, OSPF in VRFs or beside sessions of BGP on links, LAGs with segment identifiers (multihoming), leaking between VRFs, own AS numbers
+that are let in again (`loops`, `allowas-in`), and translation of VNIs between data centers.
+
+Some things are read that no design has, and no renderer writes: OSPF of the default VRF, whose areas routes take as one (not on Enterprise SONiC by Dell); and
+prefix lists that take some lengths only. A trunk may carry several VLANs with a tag; a port that is shut carries nothing, and routes do without its link.
+
+A text may lack something that the rest of it needs, for example the PFC priority of a lossless class. Everything else is checked all the same, and the
+finding `incomplete-config` names the device and the field. `python -m tests.mutants.configs 100000 1` in a checkout (a number and a seed) drops, empties and
+swaps fields of configurations and lines of texts, and prints every exception that this leads to: there is none.
+"""
+
+
+def reading_page() -> str:
+    """The page."""
+    return (
+        "\n".join([_HEAD, *_faults(), *(line for one in catalog().systems.values() for line in _of(one))]).rstrip("\n")
+        + "\n"
+    )
+
+
+def _faults() -> Iterator[str]:
+    """How many faults are found, on all systems."""
+    yield "How well `railweave verify OUT` finds mistakes was measured with faults drawn at random over all statements that matter: added, dropped, changed and moved, at one"
+    yield "end of a link or at both. A fault is found if there is any finding, and named if a finding of the right id has its line. To repeat it for a system, run"
+    yield "`python -m tests.mutants.score junos 500 1` in a checkout: the system, the number of faults and the seed."
+    yield ""
+    measured = ((one.description, one.reads.faults) for one in catalog().systems.values())
+    yield from _table(
+        ("system", "faults", "found", "named by the right id and line"),
+        ((name, one.number, f"{one.found:g} %", f"{one.named:g} %") for name, one in measured if one is not None),
+    )
+
+
+def _of(system: System) -> Iterator[str]:
+    reads = system.reads
+    yield f"## {system.description}"
+    yield ""
+    if reads.tried:
+        yield "Configurations that others have published, and how much of their statements was understood or is known not to matter. The files were read once, when the"
+        yield "reader was written; they are not part of railweave."
+        yield ""
+        head = ("where", "files", "share (mean of the files)", "files of 95 % or more", "what is missing")
+        yield from _table(
+            head, ((one.where, one.files, f"{one.percent:g} %", one.enough, one.note) for one in reads.tried)
+        )
+    yield from _table(
+        ("its text has no words for", "because"), ((f"`{one}`", why) for one, why in reads.unsaid.items())
+    )
+    yield from _table(
+        ("what it does where the text does not say", "value", "source"),
+        ((f"`{field}`", default.value, default.source) for field, default in reads.defaults.items()),
+    )
+    yield from _table(("it writes by itself", "source"), _patterns(reads.by_itself))
+    yield from _table(("irrelevant are statements that begin so", "because"), _patterns(reads.irrelevant))
+
+
+def _patterns(found: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    return ((f"`{pattern}`".replace("|", "\\|"), why) for pattern, why in found.items())
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """A table, with an empty line after it; nothing where it has no rows."""
+    lines = [f"| {' | '.join(map(str, row))} |" for row in rows]
+    if lines:
+        yield from (f"| {' | '.join(head)} |", "|---" * len(head) + "|", *lines, "")

@@ -1,0 +1,188 @@
+"""The tables of a network: ``cabling.csv``, ``addresses.csv`` and ``racks.csv``."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog
+from railweave.model.config.naming import named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from railweave.model.network.devices import Switch
+    from railweave.model.network.model import Network
+
+CABLING = (
+    "a_device", "a_port", "a_lanes", "a_optic", "b_device", "b_port", "b_lanes", "b_optic",
+    "speed_gbps", "length_m", "length_is", "fabric", "kind", "color",
+)  # fmt: skip
+ADDRESSES = (
+    "kind", "device", "interface", "address", "prefix", "color", "vlan", "mac", "origin", "rail", "leaf", "leaf_port", "rdma",
+)  # fmt: skip
+"""Columns of addresses.csv; the last four are those of NICs."""
+
+
+def cabling_csv(network: Network) -> str:
+    """One row a cable with both its ends; ``length_is`` says whether the length is planned or measured."""
+    return as_csv(CABLING, _cables(network))
+
+
+RACKS = (
+    "rack",
+    "unit",
+    "device",
+    "port",
+    "to_rack",
+    "to_unit",
+    "to_device",
+    "to_port",
+    "length_m",
+    "speed_gbps",
+    "optic",
+    "to_optic",
+)
+
+
+def racks_csv(network: Network) -> str:
+    """What is plugged in at each rack: a row an end of a cable, rack by rack and from the lowest unit up.
+
+    A cable between two racks is in the rows of both; one whose devices stand in no rack is in none.
+    """
+    rows: list[tuple[object, ...]] = []
+    for cable in network.cables:
+        for near, far in ((cable.a, cable.b), (cable.b, cable.a)):
+            here, there = network.positions.get(near.device), network.positions.get(far.device)
+            if here is not None:
+                to = (there.rack, there.unit) if there else ("", "")
+                rows.append(
+                    (
+                        *(here.rack, here.unit, near.device, near.port, *to, far.device, far.port),
+                        *(f"{cable.length_m:g}", cable.speed_gbps, near.optic, far.optic),
+                    )
+                )
+    racks = {one.rack: place for place, one in enumerate(network.positions.values())}
+    return as_csv(RACKS, sorted(rows, key=lambda row: (racks[str(row[0])], row[1])))
+
+
+def tables_of(network: Network) -> dict[str, Callable[[Network], str]]:
+    """Return what writes the tables of this network, by file name; ``racks.csv`` only if its devices stand in racks."""
+    racks = {"racks.csv": racks_csv} if network.positions else {}
+    return {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv, **racks}
+
+
+def _cables(network: Network) -> Iterator[tuple[object, ...]]:
+    for cable in network.cables:
+        fabric = network.fabric(cable.fabric)
+        a, b = cable.a, cable.b
+        yield (
+            *(a.device, a.port, a.lanes, a.optic, b.device, b.port, b.lanes, b.optic),
+            *(
+                cable.speed_gbps,
+                f"{cable.length_m:g}",
+                "measured" if cable.measured else "planned",
+                cable.fabric,
+                cable.kind,
+            ),
+            "" if cable.color is None else fabric.color_name(cable.color),
+        )
+    shared: set[tuple[str, str]] = set()
+    for fabric, _, router, link in network.external_links():
+        if (link.leaf, link.port) in shared:
+            continue  # tenants with a tag each are on one cable
+        shared.add((link.leaf, link.port))
+        near = (link.leaf, link.port, "", "", router.name, "", "", "")
+        yield (*near, link.speed_gbps, "", "by the operator", fabric.name, "external", "")
+
+
+def addresses_csv(network: Network) -> str:
+    """Every address: management, router id, loopback, tunnel endpoint, gateway, link, external router and NIC."""
+    width = len(ADDRESSES)
+    return as_csv(ADDRESSES, (row + ("",) * (width - len(row)) for row in _addresses(network)))
+
+
+def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
+    for switch in network.switches:
+        address, _, length = switch.management_address.partition("/")
+        yield ("management", switch.name, "", address, f"/{length}", "", "", "", "pool")
+        yield from _loopbacks(network, switch)
+    interfaces = {one.name: catalog().systems[one.nos].vlan_interface for one in network.switches}
+    ports = {f"{server.name}:{nic.name}": nic.leaf_port for server in network.servers for nic in server.nics}
+    ports |= {one.nic: one.port for fabric in network.fabrics for one in fabric.edge_ports}
+    for segment in network.segments:
+        fabric = network.fabric(segment.fabric)
+        for subnet in segment.subnets:
+            color = fabric.color_name(subnet.color)
+            yield (
+                "gateway",
+                segment.leaf,
+                interfaces[segment.leaf].format(vlan=segment.vlan) if segment.vlan else ports[segment.nic],
+                subnet.gateway,
+                subnet.prefix,
+                color,
+                segment.vlan or "",
+                "",
+                "design",
+            )
+    for cable in network.cables:
+        for end in (cable.a, cable.b) if cable.prefix_length is not None else ():
+            yield ("link", end.device, end.port, end.address, f"/{cable.prefix_length}", "", "", "", "pool")
+    for _, _, router, link in network.external_links():
+        tag = link.vlan or ""
+        length = f"/{link.prefix_length}"
+        yield ("external", link.leaf, link.port, link.address, length, "", tag, "", "design")
+        yield ("external", router.name, "", link.peer_address, length, "", tag, "", "design")
+    for server in network.servers:
+        for nic in server.nics:
+            fabric = network.fabric(nic.fabric)
+            mac = f"{nic.mac} (placeholder)" if nic.mac_is_placeholder else nic.mac
+            for one in nic.addresses:
+                color = fabric.color_name(one.color)
+                yield (
+                    "nic",
+                    server.name,
+                    nic.netdev,
+                    one.address,
+                    f"/{one.prefix_length}",
+                    color,
+                    nic.vlan or "",
+                    mac,
+                    one.origin,
+                    nic.rail,
+                    nic.leaf,
+                    nic.leaf_port,
+                    nic.rdma,
+                )
+
+
+def _loopbacks(network: Network, switch: Switch) -> Iterator[tuple[object, ...]]:
+    """The router id; the loopback of overlay sessions and tunnel endpoints, where they are others; the loopbacks of VRFs."""
+    system, fabric = catalog().systems[switch.nos], network.fabric(switch.fabric)
+    yield ("router-id", switch.name, system.loopback, switch.router_id, "/32", "", "", "", "pool")
+    if switch.loopback not in {"", switch.router_id}:
+        yield ("loopback", switch.name, system.loopback, switch.loopback, _alone(switch.loopback), "", "", "", "pool")
+    for one in switch.endpoints:
+        if one.address not in {switch.router_id, switch.loopback}:
+            at = system.tunnel_loopback or system.loopback
+            color = fabric.color_name(one.color)
+            yield ("tunnel", switch.name, at, one.address, _alone(one.address), color, "", "", "pool")
+    for tenant in fabric.tenants:
+        for address in tenant.on(switch.name).loopbacks:
+            at = named(system.vrf_loopback, unit=tenant.slot)
+            yield ("vrf-loopback", switch.name, at, address, _alone(address), "", "", "", "design")
+
+
+def _alone(address: str) -> str:
+    """The length of the prefix that holds an address alone."""
+    return "/128" if ":" in address else "/32"
+
+
+def as_csv(header: Iterable[str], rows: Iterable[tuple[object, ...]]) -> str:
+    """Return rows under a header as CSV."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return stream.getvalue()

@@ -1,0 +1,210 @@
+"""Bill of materials: switches, servers, NICs, pluggables, cable assemblies and fibre, with counts.
+
+How things are counted:
+
+- A pluggable sits in a physical port. A port split in two carries two cables with one module, so modules are counted
+  by (device, physical port); a NIC port has no physical number in the design and is never split, so each NIC end is
+  one module.
+- A cable assembly (direct-attach copper, or any other kind that is not an optic) comes with its ends. A splitter has
+  one end at the switch and several at NICs, so it is counted once per switch port of its trunk: the leaf's port,
+  whether it leads to NICs or to spines. Legs that are not connected do not change that.
+- Between two optics runs one fibre cable per link, of the optic's medium and the link's length.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog, in_force
+from railweave.outputs.report.figures import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.model.network.devices import Cable, End
+    from railweave.model.network.model import Network
+
+KINDS = ("switch", "server", "NIC", "pluggable", "cable assembly", "fibre cable")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line of the bill: ``kind`` is one of ``KINDS``, ``name`` the catalog's, ``used_at`` says where it goes."""
+
+    kind: str
+    name: str
+    count: int
+    description: str
+    used_at: str
+    watts: float | None = None
+    """What one draws at most, where it is known; a server with what is in it."""
+
+
+def bill(network: Network) -> list[Item]:
+    """The bill of materials of a network, by kind and then by name."""
+    with in_force(network.catalog):
+        return [*_devices(network), *_optics(network), *_fibre(network)]
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What a network draws at most: of the kinds that draw power by themselves, and what of it is not known.
+
+    ``watts`` is by kind; ``unknown`` are names whose power no public document says. NICs, and modules in them, draw theirs
+    from their servers.
+    """
+
+    watts: dict[str, float]
+    unknown: tuple[str, ...]
+
+
+def power(items: Sequence[Item]) -> Power:
+    """The power of a bill. Modules of NICs are counted with those of switches: data sheets of servers leave them out."""
+    watts: dict[str, float] = {}
+    unknown: list[str] = []
+    for item in items:
+        if item.kind not in {"switch", "server", "pluggable"}:
+            continue
+        if item.watts is None:
+            unknown.append(item.name)
+        else:
+            watts[item.kind] = watts.get(item.kind, 0) + item.count * item.watts
+    return Power(watts, tuple(unknown))
+
+
+def _devices(network: Network) -> list[Item]:
+    known = catalog()
+    switches = Counter(switch.model for switch in network.switches)
+    items: list[Item] = []
+    for model, count in sorted(switches.items()):
+        entry = known.switches.get(model)
+        used = " and ".join(dict.fromkeys(plural(switch.role) for switch in network.switches if switch.model == model))
+        items.append(
+            Item(
+                "switch",
+                model,
+                count,
+                f"{entry.vendor} {entry.description}, {entry.asic}" if entry else "",
+                used,
+                entry.power_w if entry else None,
+            )
+        )
+    for model, count in sorted(Counter(server.model for server in network.servers).items()):
+        entry = known.servers.get(model)
+        watts = entry.power_w if entry else None
+        items.append(Item("server", model, count, entry.description if entry else "", "by others", watts))
+    kinds = {fabric.name: fabric.nics for fabric in network.fabrics}
+    nics: Counter[str] = Counter()
+    for server in network.servers:
+        if model := known.servers.get(server.model):
+            cards = {model.card(kinds[nic.fabric], nic.rail): kinds[nic.fabric] for nic in server.nics}
+            nics.update(model.nics[kind].nic for kind in cards.values())
+    for name, count in sorted(nics.items()):
+        entry = known.nics.get(name)
+        items.append(Item("NIC", name, count, f"{entry.vendor} {entry.description}" if entry else "", "in the servers"))
+    return items
+
+
+def _optics(network: Network) -> list[Item]:
+    modules: defaultdict[str, Counter[tuple[str, int | str]]] = defaultdict(Counter)
+    places: dict[str, set[str]] = {}
+    leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
+    for cable in network.cables:
+        for end, place in _counted_ends(network, cable, leaves):
+            modules[end.optic][end.module] += 1
+            places.setdefault(end.optic, set()).add(place)
+    items = [
+        Item(
+            "cable assembly" if _is_assembly(name) else "pluggable",
+            name,
+            len(found),
+            _describe(name) + ("" if _is_assembly(name) else _half_used(name, list(found.values()))),
+            _places(places[name]),
+            optic.power_w if (optic := catalog().optics.get(name)) else None,
+        )
+        for name, found in modules.items()
+    ]
+    return sorted(items, key=lambda item: (KINDS.index(item.kind), item.name))
+
+
+def _counted_ends(network: Network, cable: Cable, leaves: set[str]) -> list[tuple[End, str]]:
+    """The ends that hold a module, with their places; of an assembly the end of the switch that fans out."""
+    if cable.kind == "server":
+        trunk, other, names = cable.b, cable.a, ("leaf server port", "NIC")
+    elif network.between_sites(cable):
+        trunk, other, names = cable.a, cable.b, ("port to another site", "port to another site")
+    elif cable.a.device in leaves:
+        trunk, other, names = cable.a, cable.b, ("leaf uplink", "spine")
+    else:
+        above = "super-spine" if network.switch(cable.b.device).role == "super-spine" else "router between sites"
+        trunk, other, names = cable.a, cable.b, ("spine uplink", above)
+    if _is_assembly(trunk.optic) and trunk.optic == other.optic:
+        return [(trunk, names[0])]
+    return [(trunk, names[0]), (other, names[1])]
+
+
+def _is_assembly(name: str) -> bool:
+    optic = catalog().optics.get(name)
+    return optic is not None and optic.kind != "optic"
+
+
+def _describe(name: str) -> str:
+    optic = catalog().optics.get(name)
+    if optic is None:
+        return "not in the catalog: name one with `optic:`"
+    part = f"; such as {optic.part}" if optic.part else ""
+    return f"{optic.description}; {optic.media}, {optic.reach_m:g} m{part}"
+
+
+def _half_used(name: str, cables: Sequence[int]) -> str:
+    """How many modules that hold several links carry fewer, given how many cables each has."""
+    optic = catalog().optics.get(name)
+    if optic is None or optic.channels == 1:
+        return ""
+    fewer = sum(count < optic.channels for count in cables)
+    return (
+        f"; {fewer:,} of {len(cables):,} carry fewer than {optic.channels} links, as ports are filled (fill: spread, or one left over)"
+        if fewer
+        else ""
+    )
+
+
+def _places(found: set[str]) -> str:
+    order = (
+        "leaf server port",
+        "leaf uplink",
+        "spine",
+        "spine uplink",
+        "super-spine",
+        "router between sites",
+        "port to another site",
+        "NIC",
+    )
+    plurals = {"router between sites": "routers between sites", "port to another site": "ports to another site"}
+    return ", ".join(plurals.get(place, place + "s") for place in order if place in found)
+
+
+def _fibre(network: Network) -> list[Item]:
+    alike = Counter((cable.a.optic, cable.b.optic, cable.length_m) for cable in network.cables)
+    found: Counter[tuple[str, float, str]] = Counter()
+    for (near, far, length), count in alike.items():
+        optic = catalog().optics.get(near)
+        if not _is_assembly(near):
+            found[optic.media if optic else "medium not known", length, _connectors(near, far)] += count
+    return [
+        Item("fibre cable", f"{media}, {length:g} m", count, f"one per link{ends}", "between two pluggables")
+        for (media, length, ends), count in sorted(found.items())
+    ]
+
+
+def _connectors(one: str, other: str) -> str:
+    """What a fibre cable ends in, how many of its fibres are used, its grade and polarity, where the catalog knows both ends."""
+    near, far = (catalog().optics.get(name) for name in (one, other))
+    unknown = "; grade and polarity: see the data sheets of the optics"
+    if near is None or far is None or not near.connector or not far.connector:
+        return unknown
+    ends = near.connector if near.connector == far.connector else f"{near.connector} to {far.connector}"
+    used = f", {near.fibres} fibres used" if near.fibres == far.fibres else ""
+    return f", {ends}{used}" + (f"; {near.fibre}" if near.fibre and near.fibre == far.fibre else unknown)

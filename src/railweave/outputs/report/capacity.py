@@ -1,0 +1,229 @@
+"""Capacity rail by rail: oversubscription, how many uplinks lead to another stripe, and how evenly path colors share them.
+
+Bandwidth is that of the cables; uplinks in use are counted on the computed forwarding tables, so that a policy that hides an
+uplink shows here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from railweave.counting import counted
+from railweave.outputs.report.decisions.statement import Grid
+from railweave.outputs.report.figures import oversubscription, rail_label
+
+if TYPE_CHECKING:
+    from railweave.analysis.routing.table import Routes
+    from railweave.model.network.devices import Cable, Segment, Switch
+    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.model import Network
+
+
+@dataclass(frozen=True, slots=True)
+class RailCapacity:
+    """The leaves that serve one set of rails, summed up.
+
+    ``down_gbps`` and ``up_gbps`` are over all of them; ``oversubscription`` and ``one_spine_down`` are of the worst
+    leaf (None without uplinks, or where no spine is left). ``uplinks_used`` are the fewest and most uplinks that a leaf uses
+    towards one leaf of the same rails; ``spines`` the same in spines; ``width`` in uplinks per path color; all None
+    where there is no other leaf; a rail that has one leaf is counted towards leaves of the other rails.
+    ``color_one_spine_down`` is the most of a path color that loses some of its uplinks with a spine, where servers use
+    colors alike (None where a spine's uplinks are all of a color, whose traffic then moves). ``color_gbps`` is the least and most bandwidth of a path color on a leaf.
+    """
+
+    rails: tuple[int, ...]
+    leaves: int
+    nics: int
+    down_gbps: int
+    up_gbps: int
+    oversubscription: float | None
+    one_spine_down: float | None
+    color_one_spine_down: float | None
+    uplinks_used: tuple[int, int] | None
+    spines: tuple[int, int] | None
+    width: tuple[int, int] | None
+    color_gbps: tuple[int, int] | None
+
+
+def rail_capacities(network: Network, fabric: Fabric, routes: Routes) -> list[RailCapacity]:
+    """The capacity of each rail, or of the rails that share a leaf, in order."""
+    by_rails: dict[tuple[int, ...], list[Switch]] = {}
+    for switch in network.switches:
+        if switch.fabric == fabric.name and switch.role == "leaf":
+            by_rails.setdefault(switch.rails, []).append(switch)
+    return [_capacity(network, fabric, routes, rails, leaves) for rails, leaves in sorted(by_rails.items())]
+
+
+def _capacity(
+    network: Network, fabric: Fabric, routes: Routes, rails: tuple[int, ...], leaves: list[Switch]
+) -> RailCapacity:
+    per_leaf = [network.cables_of(leaf.name) for leaf in leaves]
+    cables = [cable for found in per_leaf for cable in found]
+    server = [cable for cable in cables if cable.kind == "server"]
+    uplinks = [cable for cable in cables if cable.kind == "fabric"]
+    reduced = [one for one in (_without_a_spine(found) for found in per_leaf) if one is not None]
+    colors = [gbps for found in per_leaf for gbps in _color_bandwidth(fabric, found)]
+    on_a_color = [one for one in (_color_without_a_spine(fabric, found) for found in per_leaf) if one is not None]
+    others = leaves
+    if len(leaves) == 1:
+        others = [one for one in network.switches if one.fabric == fabric.name and one.role == "leaf"]
+    used, spines, width = _uplinks_used(network, routes, leaves, others)
+    return RailCapacity(
+        rails=rails,
+        leaves=len(leaves),
+        nics=len(server),
+        down_gbps=sum(cable.speed_gbps for cable in server),
+        up_gbps=sum(cable.speed_gbps for cable in uplinks),
+        oversubscription=oversubscription(cables),
+        one_spine_down=max(reduced, default=None),
+        color_one_spine_down=max(on_a_color, default=None),
+        uplinks_used=_range(used),
+        spines=_range(spines),
+        width=_range(width),
+        color_gbps=_range(colors),
+    )
+
+
+def _range(values: list[int]) -> tuple[int, int] | None:
+    return (min(values), max(values)) if values else None
+
+
+def _without_a_spine(cables: list[Cable]) -> float | None:
+    """A leaf's oversubscription once the spine to which it has most bandwidth is gone."""
+    down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
+    up: Counter[str] = Counter()
+    for cable in cables:
+        if cable.kind == "fabric":
+            up[cable.b.device] += cable.speed_gbps
+    left = up.total() - max(up.values(), default=0)
+    return down / left if left else None
+
+
+def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
+    """The oversubscription of the path color that suffers most from a spine that takes only a part of it."""
+    down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
+    color: Counter[int] = Counter()
+    part: Counter[tuple[int, str]] = Counter()
+    for cable in cables:
+        if cable.kind == "fabric" and cable.color is not None:
+            color[cable.color] += cable.speed_gbps
+            part[cable.color, cable.b.device] += cable.speed_gbps
+    left = [color[index] - gbps for (index, _), gbps in part.items() if color[index] > gbps]
+    return down / len(fabric.colors) / min(left) if left else None
+
+
+def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
+    """Bandwidth of each path color on a leaf that has uplinks."""
+    found = dict.fromkeys((color.index for color in fabric.colors), 0)
+    for cable in cables:
+        if cable.kind == "fabric" and cable.color is not None:
+            found[cable.color] += cable.speed_gbps
+    return list(found.values()) if any(found.values()) else []
+
+
+def _uplinks_used(
+    network: Network, routes: Routes, leaves: list[Switch], others: list[Switch]
+) -> tuple[list[int], list[int], list[int]]:
+    """From each leaf to each of the others: uplinks used, spines used; and the width of every group.
+
+    Other rails (``others`` is not ``leaves``) count only where there is a route to them: rail planes have none.
+    """
+    used: set[int] = set()
+    spines: set[int] = set()
+    widths: set[int] = set()
+    targets = [(leaf.name, _places(routes, network.segments_of(leaf.name))) for leaf in others]
+    for leaf in leaves:
+        table = routes.fibs[leaf.name].group
+        seen: set[bytes] = set()
+        for name, places in targets:
+            chosen = np.unique(table[places])
+            if name == leaf.name or not len(chosen) or chosen.tobytes() in seen:
+                continue
+            seen.add(chosen.tobytes())
+            groups = [routes.groups[one] if one >= 0 else () for one in cast("list[int]", chosen.tolist())]
+            links = {link for group in groups for link in group}
+            if not links and others is not leaves:
+                continue
+            used.add(len(links))
+            spines.add(len({network.cable(link).b.device for link in links}))
+            widths |= {len(group) for group in groups}
+    return sorted(used), sorted(spines), sorted(widths)
+
+
+def _places(routes: Routes, segments: list[Segment]) -> list[int]:
+    return [
+        routes.index[net.routed_by] for segment in segments for net in segment.subnets if net.routed_by in routes.index
+    ]
+
+
+def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacity]) -> tuple[str, Grid]:
+    """The rails of a fabric as a table, and what its columns mean."""
+    sites = fabric.interconnect is not None and not fabric.dci
+    noun = "NIC port" if fabric.adapters else "NIC"
+    rows = [_row(one, "site" if sites else "spine", noun) for one in capacities]
+    uplinks = sum(one.up_gbps for one in capacities)
+    between = [c for c in network.cables if c.fabric == fabric.name and c.kind == "fabric"]
+    leaves = {one.name for one in network.switches if one.role == "leaf"}
+    upper = sum(c.speed_gbps for c in between if not {c.a.device, c.b.device} & leaves and not network.between_sites(c))
+    long = sum(c.speed_gbps for c in between if network.between_sites(c))
+    several = len({one.stripe for one in network.switches if one.fabric == fabric.name and one.role == "leaf"}) > 1
+    there = "of the same rail in another stripe" if several else "of another rail"
+    about = (
+        "Oversubscription is server bandwidth over uplink bandwidth of the fullest leaf: 1:1 carries every NIC at full "
+        "rate, below it uplinks are to spare. With one spine down, a path color that loses some of its uplinks is "
+        f"shown too. Uplinks used are those of a leaf towards one leaf {there}; a path color is even where every color has the same bandwidth on every leaf."
+    )
+    if uplinks and not sites:
+        about += f" All uplinks of leaves together carry {uplinks / 1000:,.1f} Tb/s each way."
+    if upper:
+        up = "super-spines" if fabric.super_spine else "routers between sites"
+        about += f" Those of spines to {up} carry {upper / 1000:,.1f} Tb/s, {uplinks / upper:.2f}:1 to these."
+    if long:
+        about += f" Links between sites carry {long / 1000:,.1f} Tb/s each way."
+    above, gone = ("other sites", "one site") if sites else ("spines", "one spine")
+    header = (
+        "Rail", "Leaves", f"{noun}s", "To servers", f"To {above}", "Oversubscription", f"With {gone} down",
+        "Uplinks used to another stripe" if several else "Uplinks used to another leaf", "Uplinks per path color", "Bandwidth of a path color on a leaf",
+    )  # fmt: skip
+    return about, Grid(header, tuple(rows))
+
+
+def _row(one: RailCapacity, over: str, noun: str) -> tuple[str, ...]:
+    color = "–"
+    if one.color_gbps:
+        least, most = one.color_gbps
+        color = f"even, {most:,}G each" if least == most else f"uneven, {least:,}G to {most:,}G"
+    used = "–"
+    if one.uplinks_used and one.spines:
+        used = f"{_span(one.uplinks_used)} over {_span(one.spines)} {over if one.spines[1] == 1 else f'{over}s'}"
+    return (
+        rail_label(one.rails),
+        str(one.leaves),
+        counted(one.nics, noun),
+        f"{one.down_gbps / 1000:,.1f} Tb/s",
+        f"{one.up_gbps / 1000:,.1f} Tb/s",
+        _ratio(one.oversubscription),
+        spine_down_words(one.one_spine_down, one.color_one_spine_down) if one.oversubscription is not None else "–",
+        used,
+        _span(one.width) if one.width else "–",
+        color,
+    )
+
+
+def spine_down_words(total: float | None, color: float | None) -> str:
+    """Oversubscription with a spine down: on the color that loses an uplink, where that is more, and on the leaf."""
+    if total is None or color is None or color <= total:
+        return _ratio(total)
+    return f"{_ratio(color)} on the color that loses an uplink, {_ratio(total)} on the whole leaf"
+
+
+def _ratio(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}:1"
+
+
+def _span(found: tuple[int, int]) -> str:
+    return str(found[0]) if found[0] == found[1] else f"{found[0]} to {found[1]}"

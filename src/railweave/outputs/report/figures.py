@@ -1,0 +1,200 @@
+"""Numbers that sum a network up: GPUs, servers, switches, links, oversubscription; and stripes as groups."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.model.network.devices import Cable, Server, Switch
+    from railweave.model.network.fabric import Fabric, RoleName
+    from railweave.model.network.model import Network
+
+
+LISTED = 4
+"""Most names that are listed one by one where they do not follow each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stripe:
+    """A stripe of a fabric: its leaves, its servers in file order, and the cables from its leaves to spines.
+
+    ``names`` is set where several stripes are summed up in one.
+    """
+
+    name: str
+    leaves: tuple[Switch, ...]
+    servers: tuple[Server, ...]
+    uplinks: tuple[Cable, ...]
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Totals of a network or of one fabric. ``oversubscription`` is that of the worst leaf, None without spines.
+
+    ``fabric_links`` are those of leaves to spines, ``upper_links`` those of spines to what is above them, ``long_links`` those
+    between sites; ``dci`` are routers of the interconnect.
+    """
+
+    gpus: int
+    servers: int
+    leaves: int
+    spines: int
+    super_spines: int
+    server_links: int
+    fabric_links: int
+    upper_links: int
+    colors: int
+    oversubscription: float | None
+    dci: int = 0
+    long_links: int = 0
+
+
+def figures(network: Network, fabric: Fabric | None = None) -> Figures:
+    """The totals of a network, or of one of its fabrics. Colors are those of the fabric that has most."""
+    fabrics = network.fabrics if fabric is None else (fabric,)
+    names = {one.name for one in fabrics}
+    servers = [server for server in network.servers if any(nic.fabric in names for nic in server.nics)]
+    switches = [switch for switch in network.switches if switch.fabric in names]
+    cables = [cable for cable in network.cables if cable.fabric in names]
+    count = Counter[str](switch.role for switch in switches)
+    leaves = {switch.name for switch in switches if switch.role == "leaf"}
+    long = [cable for cable in cables if network.between_sites(cable)]
+    cables = [cable for cable in cables if not network.between_sites(cable)]
+    lower = Counter(cable.a.device in leaves for cable in cables if cable.kind == "fabric")
+    return Figures(
+        gpus=gpus(servers),
+        servers=len(servers),
+        leaves=count["leaf"],
+        spines=count["spine"],
+        super_spines=count["super-spine"],
+        server_links=sum(cable.kind == "server" for cable in cables),
+        fabric_links=lower[True],
+        upper_links=lower[False],
+        colors=max((len(one.colors) for one in fabrics), default=0),
+        oversubscription=oversubscription(cables),
+        dci=count["dci"],
+        long_links=len(long),
+    )
+
+
+def roles(network: Network, fabric: Fabric) -> list[RoleName]:
+    """The roles that a fabric's switches have, from the leaves up."""
+    return list(dict.fromkeys(switch.role for switch in network.switches if switch.fabric == fabric.name))
+
+
+def switches_of(network: Network, fabric: Fabric, role: RoleName) -> list[Switch]:
+    """The switches of a role of a fabric."""
+    return [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == role]
+
+
+def port_planes(network: Network, fabric: Fabric) -> list[str]:
+    """The planes of a fabric that has one for each port of its NICs; empty elsewhere, as where each rail has its own."""
+    if not fabric.adapters:
+        return []
+    return list(dict.fromkeys(leaf.plane for leaf in switches_of(network, fabric, "leaf") if leaf.plane))
+
+
+def models_of(network: Network, fabric: Fabric, role: RoleName) -> list[str]:
+    """The switch models of a role of a fabric, in the order of the switches."""
+    return list(dict.fromkeys(switch.model for switch in switches_of(network, fabric, role)))
+
+
+def plural(role: str) -> str:
+    """Switches of a role: ``leaves``, ``spines``, ``super-spines``, ``routers between sites``."""
+    return {"leaf": "leaves", "dci": "routers between sites"}.get(role, f"{role}s")
+
+
+def gpus(servers: Sequence[Server]) -> int:
+    """GPUs of servers, as the catalog says; a model it does not list counts a GPU for each NIC."""
+    models = catalog().servers
+    return sum(models[server.model].gpus if server.model in models else len(server.nics) for server in servers)
+
+
+def oversubscription(cables: Sequence[Cable]) -> float | None:
+    """Server bandwidth over uplink bandwidth of the leaf where it is highest; None where no leaf has uplinks."""
+    down: dict[str, int] = {}
+    up: dict[str, int] = {}
+    for cable in cables:
+        if cable.kind == "server":
+            down[cable.b.device] = down.get(cable.b.device, 0) + cable.speed_gbps
+        else:
+            up[cable.a.device] = up.get(cable.a.device, 0) + cable.speed_gbps
+    return max((down.get(leaf, 0) / capacity for leaf, capacity in up.items() if capacity), default=None)
+
+
+def stripes(network: Network, fabric: Fabric) -> list[Stripe]:
+    """The stripes of a fabric by leaf number, with what belongs to each."""
+    leaves: dict[str, list[Switch]] = {}
+    for switch in network.switches:
+        if switch.fabric == fabric.name and switch.role == "leaf":
+            leaves.setdefault(switch.stripe, []).append(switch)
+    servers: dict[str, list[Server]] = {}
+    for server in network.servers:
+        home = next((nic.stripe for nic in server.nics if nic.fabric == fabric.name), None)
+        if home is not None:
+            servers.setdefault(home, []).append(server)
+    return [
+        Stripe(
+            name=name,
+            leaves=tuple(members),
+            servers=tuple(servers.get(name, ())),
+            uplinks=tuple(
+                c
+                for leaf in members
+                for c in network.cables_of(leaf.name)
+                if c.kind == "fabric" and not network.between_sites(c)
+            ),
+        )
+        for name, members in leaves.items()
+    ]
+
+
+def span(names: Sequence[str]) -> str:
+    """First and last of an ordered list of names that are numbered one after the other; else the beginning, too."""
+    if not names:
+        return "none"
+    if len(names) == 1:
+        return names[0]
+    if _consecutive(names):
+        return f"{names[0]} … {names[-1]}"
+    if len(names) <= LISTED:
+        return ", ".join(names)
+    return f"{names[0]}, {names[1]}, … {names[-1]} ({len(names):,} in all)"
+
+
+def _consecutive(names: Sequence[str]) -> bool:
+    """Whether names differ in their numbers only, and count like a meter: the last number fastest, without gaps."""
+    if len({re.sub(r"\d+", "0", name) for name in names}) > 1:
+        return False
+    numbers = [[int(one) for one in re.findall(r"\d+", name)] for name in names]
+    lowest, highest = [list(map(edge, zip(*numbers, strict=True))) for edge in (min, max)]
+    for before, after in pairwise(numbers):
+        expected, place = list(before), len(before) - 1
+        while place >= 0 and expected[place] == highest[place]:
+            expected[place] = lowest[place]
+            place -= 1
+        if place < 0:
+            return False
+        expected[place] += 1
+        if after != expected:
+            return False
+    return True
+
+
+def rail_label(rails: Sequence[int]) -> str:
+    """``rail 3``, ``rails 1–2``."""
+    return f"rail {rails[0]}" if len(rails) == 1 else f"rails {rails[0]}–{rails[-1]}"
+
+
+def subscription_word(ratio: float | None) -> str:
+    """What a ratio of bandwidth to servers over bandwidth to spines is called: below 1 there is more up than down."""
+    return "undersubscribed" if ratio is not None and ratio < 1 else "oversubscription"

@@ -1,0 +1,145 @@
+"""The page of a check of the running network: the topology with what is wrong marked on it, the findings, the punch list."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.outputs.report.topology.picture import topology_svg
+from railweave.pages.markup import element, text
+from railweave.pages.shell import html_page, section, still_picture
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from railweave.model.findings import Finding
+    from railweave.model.network.model import Network
+
+Row = tuple[str, str, str, str, str]
+"""A line of the punch list: rack, device, port, what to do, why."""
+MARKED = ("error", "warning")
+"""Severities that are marked in the picture; what follows from a cause is an ``info`` and is not."""
+
+
+def living_html(
+    network: Network, findings: Sequence[Finding], tasks: Sequence[Row], devices: int, answered: int
+) -> str:
+    """The page as one HTML document that loads nothing and needs no script."""
+    counts = Counter(one.severity for one in findings)
+    verdict = [element("span", text(counted(counts[one], one)), class_=one) for one in MARKED if counts[one]]
+    if answered < devices:
+        left = f"not known: {devices - answered:,} of {counted(devices, 'device')}"
+        verdict.append(element("span", text(left), class_="warning"))
+    verdict = verdict or [element("span", "as designed", class_="good")]
+    picture, hint = still_picture(topology_svg(network))
+    about = "Red is a device or link with an error, amber one with a warning; what follows from another finding is not marked."
+    shown = [
+        ("topology", "Topology", about, picture),
+        ("findings", "Findings", _tally(findings), _findings(findings)),
+        ("punch-list", "Punch list", "What somebody has to do by hand, rack by rack and port by port.", _tasks(tasks)),
+    ]
+    said = (
+        f"This page compares the running network with its design: {answered} of {counted(devices, 'device')} answered."
+    )
+    return html_page(
+        f"{network.name}: running network",
+        [hint, *marks(network, findings)],
+        header=[element("h1", text(network.name), " ", *verdict), element("p", text(said), class_="description")],
+        main=[section(*one) for one in shown],
+    )
+
+
+def marks(network: Network, findings: Sequence[Finding]) -> Iterator[str]:
+    """Style rules that mark what is wrong in the picture: devices, cables, and the blocks of a large fabric that they are in.
+
+    ``svg.rw`` outweighs the rules of the picture itself, which come later.
+    """
+    links = {(end.device, end.port): place for place, one in enumerate(network.cables) for end in (one.a, one.b)}
+    devices: dict[str, str] = {}
+    cables: dict[int, str] = {}
+    for one in sorted(findings, key=lambda one: one.severity == "error"):  # an error replaces a warning
+        if one.severity in MARKED:
+            device, _, ports = one.where.partition(" ")
+            devices[device] = one.severity
+            for port in ports.split(" and "):
+                if (device, port) in links:
+                    cables[links[device, port]] = one.severity
+    switches = {one.name: one for one in network.switches}
+    blocks: dict[str, str] = {}
+    for device, severity in devices.items():
+        if device in switches:
+            one = switches[device]
+            block = f"[data-fabric={_quoted(one.fabric)}][data-stripes~={_quoted(one.stripe)}]"
+            tier = f"[data-device={_quoted(f'{one.fabric}/{one.role}s')}]"
+            place = block if one.role == "leaf" else tier
+            blocks[place] = severity if blocks.get(place) != "error" else "error"
+    for device, severity in devices.items():
+        yield f"svg.rw [data-device={_quoted(device)}] .box{{stroke:var(--{severity});stroke-width:3}}"
+    for block, severity in blocks.items():
+        yield f"svg.rw {block} .box{{stroke:var(--{severity});stroke-width:3}}"
+    for place, severity in cables.items():
+        yield f'.rw [data-link="{place}"] .line{{stroke:var(--{severity});stroke-width:4}}'
+
+
+def _quoted(value: str) -> str:
+    """A string of a style sheet; names of devices may have been typed by anybody."""
+    safe = "".join(one if one.isalnum() or one in "-_:/. " else f"\\{ord(one):x} " for one in value)
+    return f'"{safe}"'
+
+
+def _tally(findings: Sequence[Finding]) -> str:
+    if not findings:
+        return "Nothing was found: what the devices said is what the design has."
+    return "A cause stands before what it explains; what is explained is a note that names its cause."
+
+
+def _findings(findings: Sequence[Finding]) -> str:
+    """A table of findings in their order: a cause before what it explains."""
+    if not findings:
+        return ""
+    rows = [
+        element(
+            "tr",
+            element("td", element("b", text(one.severity)), class_=one.severity, style=f"color:var(--{one.severity})"),
+            element("td", text(one.id), class_="mono"),
+            element("td", text(one.where), class_="mono"),
+            element("td", text(f"{one.file}:{one.line}" if one.line else one.file), class_="mono", data_title="Input"),
+            element("td", text(one.what), class_="text"),
+            element("td", text(one.why), class_="text", data_title="Why"),
+            element("td", text(one.fix), class_="text", data_title="Fix"),
+        )
+        for one in findings
+    ]
+    return _table(("Severity", "Id", "Where", "Input", "What", "Why", "Fix"), rows, name="findings")
+
+
+def _tasks(tasks: Sequence[Row]) -> str:
+    if not tasks:
+        return element("p", "Nothing.", class_="about")
+    parts: list[str] = []
+    for rack, several in groupby(tasks, key=lambda one: one[0]):
+        rows = [
+            element(
+                "tr",
+                element("td", "☐"),
+                element("td", text(device), class_="mono"),
+                element("td", text(port), class_="mono"),
+                element("td", text(do)),
+                element("td", text(because)),
+            )
+            for _, device, port, do, because in several
+        ]
+        parts += [
+            element("h3", text(f"Rack {rack}")) if rack else "",
+            _table(("Done", "Device", "Port", "What to do", "Why"), rows),
+        ]
+    return "".join(parts)
+
+
+def _table(heads: Sequence[str], rows: Sequence[str], name: str | None = None) -> str:
+    """A table; page.css stacks the cells of the one whose ``name`` is ``findings`` in a narrow window."""
+    head = element("thead", element("tr", *(element("th", text(one)) for one in heads)))
+    inner = element("table", head, element("tbody", *rows))
+    return element("div", element("div", inner, class_="scroll"), class_="table", data_table=name)

@@ -1,0 +1,200 @@
+"""The report: one HTML file with the picture, the findings, the decisions, the tables and the bill of materials.
+
+It loads nothing: style, script and data are inside, so that it can be mailed, archived, and opened on a machine that
+has no network.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.model.findings import SEVERITIES
+from railweave.outputs.report.checked import applies
+from railweave.outputs.report.figures import figures, subscription_word
+from railweave.outputs.report.lab_notes import lab_notes_joined
+from railweave.outputs.report.tables import findings_table
+from railweave.pages.markup import asset, element, json_for_script, text
+from railweave.pages.palette import network_strokes, stroke_rules
+from railweave.pages.shell import html_page, section
+from railweave.pages.terms import NETWORK, glossary, linked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.model.findings import Finding
+    from railweave.model.network.model import Network
+    from railweave.outputs.report.body import Body
+
+TABLES = (
+    (
+        "buffers",
+        "Buffers per switch",
+        (
+            "PFC headroom that each switch needs, against what its buffer allocates if the whole of it is shared (assumed), and "
+            "less the dedicated buffers where they are published (short: it does not fit then; thin: nothing is published, and "
+            "little is left). The arithmetic is under Decisions."
+        ),
+    ),
+    ("cables", "Cabling", "Every cable with its ports, lanes and optics; the same rows are in cabling.csv."),
+    (
+        "addresses",
+        "NIC addresses",
+        "Every address of every NIC, with its leaf port. addresses.csv has these rows and those of the switches.",
+    ),
+    (
+        "switches",
+        "Switches",
+        (
+            "Every switch with its numbers. Its configuration is in devices/NAME/; its runbook says what to do and what to "
+            "expect on it. Links to runbooks work where this page stands in the folder of the build. Switches are brought "
+            "up from the top: those with 1 first, in any order among each other; servers last."
+        ),
+    ),
+    (
+        "bill",
+        "Bill of materials",
+        (
+            "One pluggable per physical port, one fibre cable per link, no spares. Not counted: software licences and support, "
+            "the management network, racks, power distribution, patch panels. Parts are what the catalog's sources name: ask the switch's "
+            "vendor for its own number of the same optic."
+        ),
+    ),
+)
+"""Tables with a section of their own: id, title, what it holds."""
+
+PURPOSE = (
+    "This page describes a GPU network as it was designed: what it consists of, which checks it passed, why each choice was made, "
+    "and how to cable it."
+)
+
+PATHS_ABOUT = (
+    "The links that each queue pair between two NICs crosses with nothing down, from the computed forwarding tables of "
+    "the switches; railweave paths shows the same, also with links down."
+)
+
+SERVERS_ABOUT = (
+    "What a server of each model is configured with; its files are in hosts/NAME/, in the order in which they are put in place "
+    "(how-to: bring up a GPU server)."
+)
+
+SCRIPTS = ("tables.js", "facts.js", "picture.js", "stripe.js", "paths.js", "page.js")
+"""The page's script, in the order in which the parts build on each other."""
+
+
+def report_html(
+    network: Network, findings: Sequence[Finding], body: Body, design: str = "", checks: Sequence[str] = ()
+) -> str:
+    """The report of a network as one HTML document.
+
+    ``findings`` are listed errors first; ``body`` is the rest as drawn (``body_of``); ``design`` is what tells this design
+    from another (the digest of ``design.json``); ``checks`` are the ids of those that were run.
+    """
+    strokes = network_strokes(network)
+    joined = lab_notes_joined(network, findings)
+    shown = [
+        ("topology", "Topology", "", body.picture),
+        ("paths", "Queue pair paths", PATHS_ABOUT, body.paths),
+        ("findings", "Findings", _tally(network, findings, joined, checks), _table("findings") if joined else ""),
+        ("capacity", "Capacity per rail", "", body.capacity),
+        ("decisions", "Decisions", "What was chosen, and why.", body.decisions),
+        ("servers", "Servers", SERVERS_ABOUT, body.servers),
+        *((name, title, about + body.remarks.get(name, ""), _table(name)) for name, title, about in TABLES),
+        ("terms", "Terms", "Words of this page.", glossary(NETWORK)),
+    ]
+    made = "Made by railweave. The same design gives the same page."
+    tables = ",".join((json_for_script(findings_table(joined)), *body.tables))
+    made += f" This one is {design} (SHA-256 of design.json)." if design else ""
+    return html_page(
+        f"{network.name}: network report",
+        [stroke_rules(strokes)],
+        header=_header(network, findings),
+        links=[(name, title) for name, title, _, _ in shown],
+        main=[section(*one) for one in shown],
+        footer=made,
+        scripts=[
+            element("script", f"[{tables}]", type="application/json", id="tables"),
+            element("script", body.forwarding, type="application/json", id="forwarding"),
+            element(
+                "script",
+                '"use strict";\n(() => {\n'
+                + "\n".join(asset(name, "railweave.outputs.report") for name in SCRIPTS)
+                + "\n})();",
+            ),
+        ],
+    )
+
+
+def _header(network: Network, findings: Sequence[Finding]) -> list[str]:
+    sums = figures(network)
+    tiles = [
+        (f"{sums.gpus:,}", "GPU" if sums.gpus == 1 else "GPUs"),
+        (f"{sums.servers:,}", "server" if sums.servers == 1 else "servers"),
+        (f"{sums.leaves:,}", "leaf" if sums.leaves == 1 else "leaves"),
+        (f"{sums.spines:,}", "spine" if sums.spines == 1 else "spines"),
+        *([(f"{sums.super_spines:,}", "super-spines")] if sums.super_spines else []),
+        *([(f"{sums.dci:,}", "routers between sites")] if sums.dci else []),
+        (f"{sums.server_links + sums.fabric_links + sums.upper_links + sums.long_links:,}", "cables"),
+        *([(f"{sums.long_links:,}", "of them between sites")] if sums.long_links else []),
+        (f"{sums.colors:,}", "path color" if sums.colors == 1 else "path colors"),
+        (
+            "–" if sums.oversubscription is None else f"{sums.oversubscription:.4g}:1",
+            subscription_word(sums.oversubscription),
+        ),
+    ]
+    counts = Counter(one.severity for one in findings)
+    verdict = [
+        element("span", text(counted(counts[one], one)), class_=one) for one in ("error", "warning") if counts[one]
+    ] or [element("span", "no errors, no warnings", class_="good")]
+    return [
+        element("h1", text(network.name), " ", *verdict),
+        element("p", text(network.description), class_="description") if network.description else "",
+        element("p", f"{PURPOSE} {_next(counts)}", class_="lead"),
+        element(
+            "ul",
+            *(element("li", element("b", value), element("span", _tile_label(label))) for value, label in tiles),
+            class_="tiles",
+        ),
+    ]
+
+
+def _tile_label(label: str) -> str:
+    terms = {
+        "path colors": "path color",
+        "undersubscribed": "oversubscription",
+        "leaves": "leaf, spine",
+        "spines": "leaf, spine",
+    }
+    return linked(label, NETWORK, terms.get(label, label))
+
+
+def _next(counts: Counter[str]) -> str:
+    """What a reader does next: the worst findings first, then the switches."""
+    findings = element("a", "Findings", href="#findings")
+    if counts["error"]:
+        mend = "it" if counts["error"] == 1 else "them"
+        return f"Next: {counted(counts['error'], 'error')}. Mend {mend} before anything is loaded onto a switch: {findings} says how."
+    if counts["warning"]:
+        return f"No errors. Next: read {counted(counts['warning'], 'warning')} under {findings}; each says what to do."
+    return f"No errors. Next: bring the switches up in the order under {element('a', 'Switches', href='#switches')}, each by its runbook."
+
+
+def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Finding], checks: Sequence[str]) -> str:
+    """How many of each, as the command line counts them; which checks were run that look at what this network has."""
+    counts = Counter(one.severity for one in findings)
+    words = {"error": "error", "warning": "warning", "info": "note"}
+    found = ", ".join(counted(counts[one], words[one]) for one in SEVERITIES if counts[one]) or "Nothing was found"
+    together = len(findings) - len(joined)
+    if together:
+        found += f" ({together + 1} about the lab's frr.conf in one row)"
+    applying = [one for one in checks if applies(one, network)]
+    return f"{found}." + (f" Checked: {', '.join(applying)}." if applying else "")
+
+
+def _table(name: str) -> str:
+    """Where the script puts a table; readers without it are told."""
+    noscript = (
+        '<noscript><p class="about">The rows are drawn by the page\'s own script, which is turned off.</p></noscript>'
+    )
+    return element("div", noscript, class_="table", data_table=name)

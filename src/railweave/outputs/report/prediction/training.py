@@ -1,0 +1,276 @@
+"""Training jobs as one HTML page: the time of a step, what GPUs wait for, and a step drawn, stage by stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.outputs.report.prediction.page import document
+from railweave.pages.markup import element, number, text
+from railweave.pages.shell import section, table
+from railweave.pages.terms import tile
+from railweave.prediction.jobs.graph import COMPUTE
+from railweave.prediction.simulation.training.answer import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from railweave.prediction.simulation.training.answer import JobResult, TrainingPrediction
+
+MOST_STAGES = 12
+"""Stages that are drawn: of more, some of them, evenly."""
+MOST_LINKS = 500
+"""Links in the data of the page, the busiest."""
+WIDTH, LEFT, LANE, GAP = 1150.0, 86.0, 15.0, 9.0
+LEAST = 0.35
+"""Pixels between which two of the same kind are drawn as one."""
+FILL = {"forward": 0, "backward": 5, "TP": 6, "CP": 6, "EP": 2, "PP": 1, "DP": 3, "EDP": 4}
+"""The fill of each kind, as a number of the page's colors."""
+OTHER = 3
+"""The fill of what a trace sends without saying for which kind of parallelism."""
+NAMES = {
+    "forward": "computing forward",
+    "backward": "computing backward, optimizer",
+    **{kind: KINDS[kind] for kind in KINDS if kind in FILL},
+}
+PURPOSE = (
+    "This page predicts how long a step of training takes on a designed network, and what its GPUs wait for meanwhile. Nothing was measured "
+    "on hardware; docs/jobs.md says how it is worked out, and how near it was to published steps."
+)
+
+
+def training_html(found: TrainingPrediction) -> str:
+    """The page."""
+    names = [
+        (job.plan.job.name or f"job {number}") + (f" ({job.plan.job.tenant})" if job.plan.job.tenant else "")
+        for number, job in enumerate(found.jobs, 1)
+    ]
+    title = f"{found.network}: {', '.join(names)}"
+    sections: list[str] = []
+    links: list[tuple[str, str]] = []
+    for place, (name, job) in enumerate(zip(names, found.jobs, strict=True), 1):
+        links.append((f"job{place}", name))
+        sections.append(section(f"job{place}", name, "", _job(job)))
+    links.append(("notes", "Assumed"))
+    sections.append(
+        section("notes", "Assumed", "", element("ul", *(element("li", text(note)) for note in found.notes)))
+    )
+    header = element("h1", text(title)) + element("p", text(PURPOSE), class_="lead")
+    value = found.to_json()
+    for one in value["jobs"]:
+        del one["links"][MOST_LINKS:]
+    return document(title, header, sections, value, links)
+
+
+def _job(job: JobResult) -> str:
+    step, tokens, mfu = job.step_ps, job.tokens_per_second, job.mfu
+    figures = [
+        (f"{step / 1e9:,.1f} ms", "a step"),
+        *([] if tokens is None else [(f"{tokens:,.0f}", "tokens a second")]),
+        *([] if mfu is None else [(f"{mfu:.1%}", "MFU: of the GPUs' peak")]),
+        (f"{job.wasted_gpus:,.1f} of {job.plan.ranks:,}", "GPUs that wait for communication"),
+    ]
+    if job.alone_ps != step:
+        figures.insert(1, (f"{job.alone_ps / 1e9:,.1f} ms", "a step with nobody else on the network"))
+    about = f"{job.plan.about}."
+    parts = [("computing" if kind == COMPUTE else job.name_of(kind), time) for kind, time in job.parts.items() if time]
+    rows = [
+        element("tr", *(element("td", text(cell)) for cell in (name, f"{time / 1e9:,.1f}", f"{time / step:.1%}")))
+        for name, time in parts
+    ]
+    drawn = element(
+        "article",
+        element("h4", "A step, stage by stage"),
+        element("p", text(_DRAWN)),
+        _keys(job),
+        element("div", _timeline(job), class_="scroll", tabindex=0),
+        class_="chart-card whole",
+        data_chart="timeline",
+    )
+    return "".join(
+        [
+            element("p", text(about), class_="about"),
+            element("p", text(_sure(job)), class_="about"),
+            element("ul", *(tile(value, label) for value, label in figures), class_="tiles"),
+            *([] if job.checkpoint is None else [element("p", text(job.checkpoint.said), class_="about")]),
+            *(element("p", text(f"{note}."), class_="about") for note in job.plan.notes),
+            element("h3", "What GPUs do in a step"),
+            table(("", "ms", "of the step"), rows),
+            element("div", drawn, class_="charts"),
+            element("h3", "Where a step's bytes go"),
+            _tiers(job),
+            element("h3", "What is sent between servers"),
+            _sent(job),
+            *([element("h3", "The same by packets"), _packets(job)] if job.checked else []),
+        ]
+    )
+
+
+def _sure(job: JobResult) -> str:
+    """What binds a step, and what its time lies between."""
+    band = job.band
+    between = f"The step is between {band.low_ps / 1e9:,.1f} and {band.high_ps / 1e9:,.1f} ms: {band.compared}. "
+    said = "" if band.error is None and len(band.seeds_ps) < 2 else between
+    outside = f"Not compared: {band.outside}. " if band.outside else ""
+    return f"{said}{outside}Bound by: {job.binds()}."
+
+
+_DRAWN = (
+    "For each pipeline stage, above what its GPUs compute, below what they send to other servers. What is sent while they compute is pale: it is "
+    "hidden. Where the upper lane is empty, GPUs wait. Communication inside servers is part of computing here; the table above has its time."
+)
+
+
+def _keys(job: JobResult) -> str:
+    there = {"forward", "backward"} | {one.kind for one in job.graph.communications}
+    keys = [
+        element("span", element("i", "", style=f"background:var(--k{FILL.get(kind, OTHER)});height:10px"), text(name))
+        for kind, name in NAMES.items()
+        if kind in there
+    ]
+    return element("p", *keys, class_="keys")
+
+
+def _timeline(job: JobResult) -> str:
+    """The lanes of each stage as SVG."""
+    stages = job.graph.classes
+    chosen = sorted(
+        {
+            round(place * (stages - 1) / max(min(MOST_STAGES, stages) - 1, 1))
+            for place in range(min(MOST_STAGES, stages))
+        }
+    )
+    scale = (WIDTH - LEFT - 10) / max(job.times.step_ps, 1)
+    marks: list[str] = []
+    y = 6.0
+    for stage in chosen:
+        marks.append(f'<text x="{number(LEFT - 8)}" y="{number(y + 12)}" class="side">stage {stage + 1}</text>')
+        computing = _merged(_computing(job, stage), scale)
+        marks += [_mark(one, y, scale, 1.0) for one in computing]
+        busy = [(begin, end) for _, begin, end, _ in _merged(_computing(job, stage, plain=True), 0)]
+        for kind, begin, end, said in _merged(_sending(job, stage), scale):
+            marks.append(_mark((kind, begin, end, said), y + LANE + 1, scale, 0.35))
+            marks += [
+                _mark((kind, a, b, said + "; GPUs wait"), y + LANE + 1, scale, 1.0)
+                for a, b in _without(begin, end, busy)
+            ]
+        y += 2 * LANE + GAP
+    axis = "".join(
+        f'<line class="rule" x1="{number(LEFT + (WIDTH - LEFT - 10) * part / 5)}" x2="{number(LEFT + (WIDTH - LEFT - 10) * part / 5)}" y1="4" y2="{number(y)}"/>'
+        f'<text class="tick" x="{number(LEFT + (WIDTH - LEFT - 10) * part / 5)}" y="{number(y + 13)}">{job.times.step_ps * part / 5e9:,.0f} ms</text>'
+        for part in range(6)
+    )
+    return (
+        f'<svg class="chart" viewBox="0 0 {number(WIDTH + 20)} {number(y + 20)}" style="min-width:900px" role="img" '
+        f'aria-label="A step, stage by stage">{axis}{"".join(marks)}</svg>'
+    )
+
+
+Mark = tuple[str, int, int, str]
+"""Kind, begin, end, what is said where it is pointed at."""
+
+
+def _computing(job: JobResult, stage: int, *, plain: bool = False) -> Iterable[Mark]:
+    for op, begin, end in zip(job.graph.ops, job.times.begin_ps, job.times.end_ps, strict=True):
+        if op.rank_class == stage and op.stream == COMPUTE and end > begin:
+            kind = "forward" if op.label.startswith("F") or plain else "backward"
+            yield kind, begin, end, op.label
+
+
+def _sending(job: JobResult, stage: int) -> Iterable[Mark]:
+    for op, begin, end in zip(job.graph.ops, job.times.begin_ps, job.times.end_ps, strict=True):
+        if op.rank_class == stage and op.communication is not None:
+            one = job.graph.communications[op.communication]
+            yield (
+                one.kind,
+                begin,
+                end,
+                f"{KINDS.get(one.kind, one.kind)}: {one.collective} of {one.size_bytes:,} bytes, {op.label}",
+            )
+
+
+def _merged(found: Iterable[Mark], scale: float) -> list[Mark]:
+    """Marks in order, those of a kind that nearly touch as one."""
+    result: list[Mark] = []
+    for kind, begin, end, said in sorted(found, key=lambda one: (one[1], one[2])):
+        if result and result[-1][0] == kind and (begin - result[-1][2]) * scale < LEAST and begin >= result[-1][1]:
+            before = result[-1]
+            if scale == 0 and begin > before[2]:
+                result.append((kind, begin, end, said))
+                continue
+            first = before[3].split(" to ")[0]
+            result[-1] = (kind, before[1], max(end, before[2]), first if first == said else f"{first} to {said}")
+        else:
+            result.append((kind, begin, end, said))
+    return result
+
+
+def _without(begin: int, end: int, busy: Sequence[tuple[int, int]]) -> Iterable[tuple[int, int]]:
+    """The parts of a time in which nothing of ``busy`` (in order) goes on."""
+    for a, b in busy:
+        if b <= begin:
+            continue
+        if a >= end:
+            break
+        if a > begin:
+            yield begin, a
+        begin = b
+    if begin < end:
+        yield begin, end
+
+
+def _mark(one: Mark, y: float, scale: float, opacity: float) -> str:
+    kind, begin, end, said = one
+    long = max((end - begin) * scale, 0.6)
+    said = f"{said}: {begin / 1e9:,.1f} to {end / 1e9:,.1f} ms"
+    return (
+        f'<rect x="{number(LEFT + begin * scale)}" y="{number(y)}" width="{number(max(long, 0.6))}" height="{number(LANE)}" '
+        f'fill="var(--k{FILL.get(kind, OTHER)})" fill-opacity="{number(opacity) if opacity == 1 else opacity}"><title>{text(said)}</title></rect>'
+    )
+
+
+def _tiers(job: JobResult) -> str:
+    cells = [
+        ("inside servers", f"{job.sent.inside_bytes / 1e9:,.2f}", "", "", ""),
+        *(
+            (one.name, f"{one.up_bytes / 1e9:,.2f}", f"{one.down_bytes / 1e9:,.2f}", one.busiest, f"{one.busy:.1%}")
+            for one in job.sent.tiers()
+        ),
+    ]
+    rows = [element("tr", *(element("td", text(cell)) for cell in row)) for row in cells]
+    return table(("tier", "up, GB", "down, GB", "busiest link", "busy, of the step"), rows)
+
+
+def _packets(job: JobResult) -> str:
+    rows: list[str] = []
+    for one in job.checked:
+        cells = (
+            KINDS[one.communication.kind],
+            one.communication.collective,
+            f"{one.size_bytes:,}",
+            f"{one.flow_ps / 1e6:,.1f}",
+            f"{one.packet_ps / 1e6:,.1f}",
+            f"{one.longer:+.1%}",
+            f"{one.marked:,}",
+            f"{one.paused:,}",
+        )
+        rows.append(element("tr", *(element("td", text(cell)) for cell in cells)))
+    head = ("kind", "collective", "bytes", "flows, us", "packets, us", "longer", "marked", "PFC pauses")
+    return table(head, rows)
+
+
+def _sent(job: JobResult) -> str:
+    rows: list[str] = []
+    for one, carried in job.slowest():
+        cells = (
+            KINDS.get(one.kind, one.kind),
+            one.collective,
+            f"{one.size_bytes:,}",
+            f"{len(one.groups):,} of {len(one.groups[0]):,}",
+            f"{carried.alone_ps / 1e6:,.1f}",
+            carried.bound,
+        )
+        rows.append(
+            element("tr", *(element("td", text(cell), class_="said" if cell is cells[-1] else None) for cell in cells))
+        )
+    head = ("kind", "collective", "bytes", "groups of ranks", "alone, us", "bound by")
+    return table(head, rows) if rows else element("p", "Nothing is sent between servers.", class_="about")

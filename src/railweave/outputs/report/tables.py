@@ -1,0 +1,263 @@
+"""The searchable tables of the page as compact JSON: columns, each coded by a dictionary where that is shorter.
+
+A table is ``{id, columns: [{title, kind}], rows, data}`` with one entry of ``data`` per column: a list of values, or
+``{d: values, i: indexes}``. ``kind`` says how a cell is shown: ``text``, ``mono`` (names and addresses), ``number``,
+``word`` (short text), ``severity``, or ``color``, whose values are ``SWATCH NAME`` with the CSS class of the path color's swatch.
+
+Addresses are coded once more, for a large cluster has hundreds of thousands: a NIC has the same interface identifier
+behind every prefix of its segment, so the identifier is stored once per NIC and the prefixes once per segment; the
+page puts them together row by row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from railweave.design.limits.headroom_terms import headrooms
+from railweave.model.findings import by_severity
+from railweave.outputs.report.figures import roles
+from railweave.pages.palette import swatch_class
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.design.limits.headroom_terms import Headroom
+    from railweave.model.findings import Finding
+    from railweave.model.network.devices import Nic
+    from railweave.model.network.model import Network
+    from railweave.pages.palette import Stroke
+
+Strokes = dict[str, dict[int, "Stroke"]]
+
+
+def table(identifier: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]]) -> dict[str, Any]:
+    """A table of rows, turned into coded columns; columns without any value are left out."""
+    kept = [place for place in range(len(columns)) if not rows or any(row[place] not in {"", None} for row in rows)]
+    return {
+        "id": identifier,
+        "columns": [{"title": columns[place][0], "kind": columns[place][1]} for place in kept],
+        "rows": len(rows),
+        "data": [_coded([row[place] for row in rows]) for place in kept],
+    }
+
+
+def _coded(values: list[object]) -> list[object] | dict[str, object]:
+    distinct: dict[object, int] = {}
+    indexes = [distinct.setdefault(value, len(distinct)) for value in values]
+    return {"d": list(distinct), "i": indexes} if 2 * len(distinct) < len(values) else values
+
+
+def findings_table(findings: Sequence[Finding]) -> dict[str, Any]:
+    """Findings, errors first."""
+    columns = (
+        ("Severity", "severity"),
+        ("Id", "mono"),
+        ("Where", "mono"),
+        ("Input", "mono"),
+        ("What", "text"),
+        ("Why", "text"),
+        ("Fix", "text"),
+    )
+    return table(
+        "findings",
+        columns,
+        [
+            (
+                one.severity,
+                one.id,
+                one.where,
+                f"{one.file}:{one.line}" if one.file and one.line else one.file,
+                one.what,
+                one.why,
+                one.fix,
+            )
+            for one in by_severity(list(findings))
+        ],
+    )
+
+
+def cables_table(network: Network, strokes: Strokes) -> dict[str, Any]:
+    """The cabling plan, a row per cable: server cables first, then leaf by leaf."""
+    several = len(network.fabrics) > 1
+    color = _color_cell(network, strokes)
+    columns = (
+        *((("Fabric", "word"),) if several else ()),
+        ("From", "mono"), ("Port", "mono"), ("Lanes", "mono"), ("Optic", "mono"), ("Address", "mono"),
+        ("To", "mono"), ("Port", "mono"), ("Lanes", "mono"), ("Optic", "mono"), ("Address", "mono"),
+        ("Speed", "number"), ("Length", "number"), ("Measured", "word"), ("Path color", "color"),
+    )  # fmt: skip
+    return table(
+        "cables",
+        columns,
+        [
+            (
+                *((one.fabric,) if several else ()),
+                *(
+                    value
+                    for end in (one.a, one.b)
+                    for value in (end.device, end.port, end.lanes, end.optic, end.address)
+                ),
+                f"{one.speed_gbps}G",
+                f"{one.length_m:g} m",
+                "yes" if one.measured else "",
+                color(one.fabric, one.color),
+            )
+            for one in network.cables
+        ],
+    )
+
+
+def switches_table(network: Network) -> dict[str, Any]:
+    """Every switch with its identity and numbers, its page in the build's folder, and when it is brought up."""
+    order = list(dict.fromkeys(one.role for one in reversed(network.switches)))  # from the top down, as in the runbook
+    several, sites = len(network.fabrics) > 1, len({switch.site for switch in network.switches}) > 1
+    columns = (
+        ("Name", "mono"), ("Role", "word"), ("Fabric", "word"), ("Site", "word"), ("Stripe", "word"),
+        ("Rails", "word"), ("Model", "mono"), ("System", "word"), ("AS number", "number"), ("Router id", "mono"),
+        ("Management", "mono"), ("Gateway", "mono"), ("Serial", "mono"), ("Brought up", "number"), ("Runbook", "link"),
+    )  # fmt: skip
+    return table(
+        "switches",
+        columns,
+        [
+            (
+                one.name,
+                one.role,
+                one.fabric if several else "",
+                one.site if sites else "",
+                one.stripe,
+                ", ".join(map(str, one.rails)),
+                one.model,
+                f"{one.nos} {one.release}",
+                one.asn,
+                one.router_id,
+                one.management_address,
+                one.management_gateway,
+                one.serial,
+                order.index(one.role) + 1,
+                f"runbook/{one.name}.md",
+            )
+            for one in sorted(network.switches, key=lambda one: order.index(one.role))
+        ],
+    )
+
+
+def buffers_table(network: Network) -> dict[str, Any]:
+    """PFC headroom of every switch that has a lossless class, and the pools of its buffer."""
+    columns = (
+        ("Switch", "mono"), ("Fabric", "word"), ("Role", "word"), ("Ports and what each needs", "text"),
+        ("Lossless classes", "number"), ("Headroom needed", "number"), ("Allocated", "number"), ("Used", "number"),
+        ("Less dedicated buffers", "number"), ("Lossless pool", "number"), ("Lossy pool", "number"), ("Fits", "word"),
+    )  # fmt: skip
+    several = len(network.fabrics) > 1
+    rows: list[tuple[object, ...]] = []
+    for fabric in network.fabrics:
+        for role in roles(network, fabric):
+            for one in headrooms(network, fabric, role):
+                terms = ", ".join(
+                    f"{term.ports} {term.kind} {term.port.speed_gbps}G {term.port.length_m:g} m: {term.port.need_bytes:,} B"
+                    for term in one.terms
+                )
+                used = f"{100 * one.need_bytes / one.partition_bytes:.1f} %" if one.partition_bytes else "–"
+                pools = [f"{one.shared_mb * share / 100:.1f} MB" for share in (one.buffers.lossless, one.buffers.lossy)]
+                rows.append(
+                    (
+                        one.device,
+                        fabric.name if several else "",
+                        role,
+                        terms,
+                        one.priorities,
+                        f"{one.need_bytes:,} B",
+                        f"{one.partition_bytes:,} B",
+                        used,
+                        "" if one.published_bytes is None else f"{one.published_bytes:,} B",
+                        *pools,
+                        _fits(one),
+                    )
+                )
+    return table("buffers", columns, rows)
+
+
+def _fits(one: Headroom) -> str:
+    """NO: the partition is too small; short: less dedicated buffers it is, as published; thin: it may be."""
+    if not one.fits:
+        return "NO"
+    if not one.is_thin:
+        return "yes"
+    return "thin" if one.published_bytes is None else "short"
+
+
+def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
+    """NICs and their addresses, a row per NIC and path color once the page has put them together.
+
+    ``nics`` is a table of NICs; ``segment`` gives each its place in ``segments``, whose entries are
+    ``[color, stem, prefix length]`` per address; ``hosts`` gives each either the identifier that all stems take, or
+    the list of ``[color, address, prefix length, origin]`` where they differ. ``rows`` counts addresses.
+    """
+    color = _color_cell(network, strokes)
+    several = len(network.fabrics) > 1
+    places: dict[tuple[str, str, int, str, str], int] = {}
+    coded: list[list[tuple[str, str, int]]] = []
+    for one in network.segments:
+        places[one.key] = len(coded)
+        coded.append([(color(one.fabric, net.color), *_stem(net.prefix)) for net in one.subnets])
+    nics = [(server, nic) for server in network.servers for nic in server.nics]
+    columns = (
+        ("Server", "mono"), ("NIC", "mono"), ("RDMA device", "mono"), ("Fabric", "word"), ("Rail", "number"),
+        ("Leaf", "mono"), ("Leaf port", "mono"), ("VLAN", "number"), ("MAC", "mono"), ("MAC is", "word"),
+    )  # fmt: skip
+    rows = [
+        (
+            server.name,
+            nic.name if nic.netdev == nic.name else f"{nic.name} ({nic.netdev})",
+            nic.rdma,
+            nic.fabric if several else "",
+            nic.rail,
+            nic.leaf,
+            nic.leaf_port,
+            nic.vlan or "",
+            nic.mac,
+            "placeholder" if nic.mac_is_placeholder else "",
+        )
+        for server, nic in nics
+    ]
+    segment = [places[network.segment_of(server.name, nic).key] for server, nic in nics]
+    return {
+        "id": "addresses",
+        "nics": table("nics", columns, rows),
+        "segment": segment,
+        "segments": coded,
+        "hosts": [_host(nic, coded[place], color) for (_, nic), place in zip(nics, segment, strict=True)],
+        "rows": sum(len(nic.addresses) for _, nic in nics),
+    }
+
+
+def _stem(prefix: str) -> tuple[str, int]:
+    """What stands before the interface identifier in every address of a prefix, and the prefix length."""
+    base, _, length = prefix.partition("/")
+    return (base.removesuffix("::") + ":" if base.endswith("::") and base.count(":") == 5 else ""), int(length)
+
+
+def _host(
+    nic: Nic, nets: list[tuple[str, str, int]], color: Callable[[str, int | None], str]
+) -> str | list[list[object]]:
+    """The identifier that gives every address of a NIC behind its stem, or the addresses themselves."""
+    stems = [stem for _, stem, _ in nets]
+    texts = [one.address for one in nic.addresses]
+    regular = len(stems) == len(texts) and all(stems) and all(one.origin == "slaac" for one in nic.addresses)
+    if regular and all(text.startswith(stem) for text, stem in zip(texts, stems, strict=True)):
+        hosts = {text.removeprefix(stem) for text, stem in zip(texts, stems, strict=True)}
+        ordered = [color(nic.fabric, one.color) for one in nic.addresses] == [name for name, _, _ in nets]
+        if len(hosts) == 1 and ordered:
+            return hosts.pop()
+    return [[color(nic.fabric, one.color), one.address, one.prefix_length, one.origin] for one in nic.addresses]
+
+
+def _color_cell(network: Network, strokes: Strokes) -> Callable[[str, int | None], str]:
+    """How a path color of a fabric is written in a cell; empty for none."""
+    names = {
+        (fabric.name, color.index): f"{swatch_class(strokes[fabric.name][color.index])} {color.name}"
+        for fabric in network.fabrics
+        for color in fabric.colors
+    }
+    return lambda fabric, index: "" if index is None else names[fabric, index]

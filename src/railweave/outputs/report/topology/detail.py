@@ -1,0 +1,232 @@
+"""A fabric drawn device by device and cable by cable.
+
+Columns are rails: a leaf stands over the rails it serves, and every server is a bar across its stripe with each NIC
+under its leaf. A server cable so runs straight down its rail, behind the servers above it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.counting import counted
+from railweave.outputs.report.figures import gpus
+from railweave.outputs.report.topology.boxes import leaf_box, server_bar, spine_box
+from railweave.outputs.report.topology.frame import (
+    BAR_GAP,
+    BAR_HEIGHT,
+    LEAF_HEIGHT,
+    PAD,
+    SPINE_HEIGHT,
+    STRIPE_GAP,
+    measure,
+    nics_of,
+)
+from railweave.outputs.report.topology.rows import rows_of, shared_bar, shared_cables
+from railweave.pages.markup import element, number, text, width
+
+if TYPE_CHECKING:
+    from railweave.model.network.devices import Cable
+    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.model import Network
+    from railweave.outputs.report.figures import Stripe
+    from railweave.outputs.report.topology.frame import Frame
+    from railweave.outputs.report.topology.rows import Row
+    from railweave.pages.palette import Stroke
+
+
+def detail(
+    network: Network,
+    fabric: Fabric,
+    stripes: list[Stripe],
+    strokes: dict[int, Stroke],
+    most_rows: int | None = None,
+) -> tuple[str, float, float]:
+    """Markup, width and height of a fabric, every device and cable drawn.
+
+    In a stripe of more than ``most_rows`` servers those that are alike share a row.
+    """
+    drawn = {stripe.name: rows_of(stripe.servers, fabric, most_rows) for stripe in stripes}
+    spines = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "spine"]
+    rows = max(map(len, drawn.values()), default=0)
+    frame = measure(fabric, stripes, bool(spines), rows)
+    spine_room = max((width(spine.name, 14) + 40 for spine in spines), default=0)
+    total = max(len(stripes) * (frame.stripe_width + STRIPE_GAP) - STRIPE_GAP, len(spines) * (spine_room + 18))
+    across = network.long_links(fabric.name)
+    if spines or across:
+        zone = min(330.0, 120 + total * 0.085)
+        frame.leaf_top += zone
+        frame.bars_top += zone
+    used = len(stripes) * (frame.stripe_width + STRIPE_GAP) - STRIPE_GAP
+    lefts = [(total - used) / 2 + place * (frame.stripe_width + STRIPE_GAP) for place in range(len(stripes))]
+    bottom = frame.bars_top + rows * (BAR_HEIGHT + BAR_GAP) + PAD - (BAR_GAP if rows else 0)
+    places = {
+        leaf.name: (frame.rail_x(left, leaf.rails[0]) + 4, len(leaf.rails) * frame.column - 8)
+        for left, stripe in zip(lefts, stripes, strict=True)
+        for leaf in stripe.leaves
+    }
+    pitch = total / len(spines) if spines else 0.0
+    spine_width = min(max(210.0, pitch / 2), pitch - 18)
+    for place, spine in enumerate(spines):
+        places[spine.name] = ((place + 0.5) * pitch - spine_width / 2, spine_width)
+    links = {cable.name: place for place, cable in enumerate(network.cables)}
+    parts = [_ground(frame, left, stripe, bottom) for left, stripe in zip(lefts, stripes, strict=True)]
+    parts.append(_uplinks(fabric, [c for s in stripes for c in s.uplinks], places, frame.leaf_top, strokes, links))
+    parts += _between_sites(fabric, across, places, frame.leaf_top, links)
+    for left, stripe in zip(lefts, stripes, strict=True):
+        own = drawn[stripe.name]
+        parts += _server_cables(network, fabric, frame, left, own, links)
+        parts += [leaf_box(leaf, *places[leaf.name], frame.leaf_top) for leaf in stripe.leaves]
+        for place, row in enumerate(own):
+            at = (place, len(own))
+            bar = (
+                server_bar(fabric, frame, left, at, row[0])
+                if len(row) == 1
+                else shared_bar(fabric, frame, left, at, row)
+            )
+            parts.append(bar)
+    parts += [spine_box(spine, *places[spine.name]) for spine in spines]
+    return "".join(parts), total, bottom
+
+
+def _ground(frame: Frame, left: float, stripe: Stripe, bottom: float) -> str:
+    """The stripe's box, its label, and every other rail shaded."""
+    top = frame.leaf_top - PAD
+    x, y = left + PAD, frame.leaf_top + 18
+    shade_top = frame.leaf_top + LEAF_HEIGHT - 8
+    bands = [
+        element(
+            "rect",
+            x=frame.rail_x(left, rail),
+            y=shade_top,
+            width=frame.column,
+            height=bottom - shade_top - 6,
+            rx=5.0,
+            class_="band",
+        )
+        for rail in range(1, frame.rails + 1, 2)
+    ]
+    return element(
+        "g",
+        element("rect", x=left, y=top, width=frame.stripe_width, height=bottom - top, rx=12.0, class_="stripe-box"),
+        *bands,
+        element("text", text(stripe.name), x=x, y=y, class_="name", font_size=13),
+        element("text", text(counted(len(stripe.servers), "server")), x=x, y=y + 16, class_="muted small"),
+        element("text", text(counted(gpus(stripe.servers), "GPU")), x=x, y=y + 30, class_="muted small"),
+    )
+
+
+def _spread(cables: list[Cable], near: str, places: dict[str, tuple[float, float]]) -> dict[str, float]:
+    """Where each cable meets its ``near`` end (``a`` or ``b``): evenly along the box, in the order of the far ends."""
+    by_device: dict[str, list[tuple[float, int, str]]] = {}
+    for order, cable in enumerate(cables):
+        here, there = (cable.a, cable.b) if near == "a" else (cable.b, cable.a)
+        by_device.setdefault(here.device, []).append((places[there.device][0], order, cable.name))
+    result: dict[str, float] = {}
+    for device, ends in by_device.items():
+        left, wide = places[device]
+        for place, (_, _, name) in enumerate(sorted(ends)):
+            result[name] = left + 8 + (place + 0.5) * (wide - 16) / len(ends)
+    return result
+
+
+def _uplinks(
+    fabric: Fabric,
+    cables: list[Cable],
+    places: dict[str, tuple[float, float]],
+    leaf_top: float,
+    strokes: dict[int, Stroke],
+    links: dict[str, int],
+) -> str:
+    at_leaf, at_spine = _spread(cables, "a", places), _spread(cables, "b", places)
+    top, bend = SPINE_HEIGHT - 2, (leaf_top - SPINE_HEIGHT) * 0.42
+    numbers = {color.index: color.number for color in fabric.colors}
+    drawn: list[str] = []
+    for cable in cables:
+        x1, x2 = number(at_leaf[cable.name]), number(at_spine[cable.name])
+        path = (
+            f"M{x1} {number(leaf_top + 2)}C{x1} {number(leaf_top - bend)} {x2} {number(top + bend)} {x2} {number(top)}"
+        )
+        stroke = strokes[cable.color].css_class if cable.color is not None else "plain"
+        color = None if cable.color is None else f"{fabric.name}/{numbers[cable.color]}"
+        drawn.append(_cable(cable, fabric, links[cable.name], path, f"{stroke} line", "cable fabric-cable", color))
+    return "".join(drawn)
+
+
+def _between_sites(
+    fabric: Fabric,
+    cables: list[Cable],
+    places: dict[str, tuple[float, float]],
+    leaf_top: float,
+    links: dict[str, int],
+) -> list[str]:
+    """Every cable between leaves of two sites, as arches inside each other, and what they are."""
+    if not cables:
+        return []
+    at_a, at_b = _spread(cables, "a", places), _spread(cables, "b", places)
+    pairs: dict[tuple[str, str], list[Cable]] = {}
+    for cable in cables:
+        pairs.setdefault((cable.a.device, cable.b.device), []).append(cable)
+    drawn: list[str] = []
+    for alike in pairs.values():
+        ends = sorted((at_b[cable.name] for cable in alike), reverse=True)  # the outermost arch ends farthest away
+        for place, (cable, end) in enumerate(zip(alike, ends, strict=True)):
+            x1, x2, y = number(at_a[cable.name]), number(end), number(max(4.0, leaf_top * (0.08 + 0.13 * place)))
+            top = number(leaf_top + 2)
+            path = f"M{x1} {top}C{x1} {y} {x2} {y} {x2} {top}"
+            drawn.append(_cable(cable, fabric, links[cable.name], path, "plain line", "cable fabric-cable", None))
+        first = alike[0]
+        middle = sum(places[end.device][0] + places[end.device][1] / 2 for end in (first.a, first.b)) / 2
+        words = f"{len(alike)} × {first.speed_gbps}G, {first.length_m / 1000:g} km"
+        drawn.append(element("text", text(words), x=middle, y=leaf_top - 34, class_="small muted middle"))
+    return drawn
+
+
+def _server_cables(
+    network: Network, fabric: Fabric, frame: Frame, left: float, rows: list[Row], links: dict[str, int]
+) -> list[str]:
+    """Every server cable of a stripe, straight down its rail; longer ones to the right of shorter ones.
+
+    Servers that share a row share a cable for each NIC.
+    """
+    top = frame.leaf_top + LEAF_HEIGHT - 2
+    drawn: list[str] = []
+    for row, (server, *others) in enumerate(rows):
+        if others:
+            drawn.append(shared_cables(fabric, frame, left, (row, len(rows)), rows[row]))
+            continue
+        cables = {cable.a.port: cable for cable in network.cables_of(server.name) if cable.fabric == fabric.name}
+        for nic in nics_of(server, fabric):
+            x = number(frame.cable_x(left, nic.rail, row, len(rows)))
+            path = f"M{x} {number(top)}V{number(frame.bars_top + row * (BAR_HEIGHT + BAR_GAP) + 7)}"
+            drawn.append(
+                _cable(
+                    cables[nic.name],
+                    fabric,
+                    links[cables[nic.name].name],
+                    path,
+                    "plain line",
+                    "cable server-cable",
+                    None,
+                )
+            )
+    return drawn
+
+
+def _cable(cable: Cable, fabric: Fabric, place: int, path: str, line: str, kind: str, color: str | None) -> str:
+    """A cable: its visible line, a wide invisible one to point at, and what it is."""
+    optics = cable.a.optic if cable.a.optic == cable.b.optic else f"{cable.a.optic} / {cable.b.optic}"
+    facts = [f"{cable.speed_gbps}G", f"{cable.length_m:g} m {'measured' if cable.measured else 'planned'}"]
+    if cable.color is not None:
+        chosen = next(one for one in fabric.colors if one.index == cable.color)
+        facts.insert(1, f"path color {chosen.name} (color:0:{chosen.number})")
+    return element(
+        "g",
+        element("title", text(f"{cable.name}\n{', '.join(facts)}\n{optics}")),
+        element("path", d=path, class_=line),
+        element("path", d=path, class_="hit"),
+        class_=kind,
+        data_a=cable.a.device,
+        data_b=cable.b.device,
+        data_link=place,
+        data_color=color,
+    )

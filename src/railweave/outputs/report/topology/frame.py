@@ -1,0 +1,82 @@
+"""The measures of a fabric that is drawn device by device: how wide columns are, and where rails and cables run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.outputs.report.topology.tenants import ROOM
+from railweave.pages.markup import width
+
+if TYPE_CHECKING:
+    from railweave.model.network.devices import Nic, Server
+    from railweave.model.network.fabric import Fabric
+    from railweave.outputs.report.figures import Stripe
+
+SPINE_HEIGHT = 44.0
+LEAF_HEIGHT = 56.0
+BAR_HEIGHT = 30.0
+BAR_GAP = 11.0
+PAD = 14.0
+STRIPE_GAP = 26.0
+
+
+@dataclass
+class Frame:
+    """Measures of a drawing: rails per stripe, width of a rail's column and of the names beside them, and heights."""
+
+    rails: int
+    column: float
+    gutter: float
+    leaf_top: float
+    bars_top: float
+
+    @property
+    def stripe_width(self) -> float:
+        """Width of a stripe: names beside it and its rails, with the space around them."""
+        return 2 * PAD + self.gutter + self.rails * self.column
+
+    def rail_x(self, left: float, rail: int) -> float:
+        """Left edge of a rail's column in a stripe that begins at ``left``."""
+        return left + PAD + self.gutter + (rail - 1) * self.column
+
+    def cable_x(self, left: float, rail: int, row: int, rows: int) -> float:
+        """Where the server cable of a row runs down its rail."""
+        step = min(7.0, (self.column - 20) / max(1, rows))
+        return self.rail_x(left, rail) + self.column / 2 + (row - (rows - 1) / 2) * step
+
+
+def measure(fabric: Fabric, stripes: list[Stripe], spines: bool, rows: int) -> Frame:
+    """The measures of a fabric's drawing: wide enough for every name, and for a cable of each row on its rail.
+
+    ``rows`` are those of the stripe with the most.
+    """
+    rails = max((rail for stripe in stripes for leaf in stripe.leaves for rail in leaf.rails), default=1)
+    columns = [58.0, 2.2 * rows + 20]
+    for stripe in stripes:
+        columns += [
+            max(width(part, size) for part, size in zip(two_lines(leaf.name), (10, 12.5), strict=True))
+            / len(leaf.rails)
+            + 18
+            for leaf in stripe.leaves
+        ]
+        columns += [
+            width(nic.name, 9.5) + 16 + (ROOM if fabric.tenants else 0)
+            for server in stripe.servers
+            for nic in nics_of(server, fabric)
+        ]
+    labels = [width(server.name, 12.5) for stripe in stripes for server in stripe.servers]
+    labels += [width(stripe.name, 13) for stripe in stripes] + [62.0]
+    top = (SPINE_HEIGHT if spines else 0.0) + PAD
+    return Frame(rails, max(columns), max(labels) + 16, top, top + LEAF_HEIGHT + 30)
+
+
+def nics_of(server: Server, fabric: Fabric) -> list[Nic]:
+    """The NICs of a server that are on a fabric."""
+    return [nic for nic in server.nics if nic.fabric == fabric.name]
+
+
+def two_lines(name: str) -> tuple[str, str]:
+    """A name cut after its last separator, so that it stands in two lines: ``stripe1-`` and ``leaf1``."""
+    cut = max(name.rfind(mark) for mark in "-_.") + 1
+    return name[:cut], name[cut:]

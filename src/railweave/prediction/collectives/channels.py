@@ -1,0 +1,106 @@
+"""Channels: how many there are, and by which NIC the ring of each enters and leaves a server.
+
+NCCL searches the server's PCIe tree for paths (``graph/search.cc``) and then doubles what it found (``graph/connect.cc``).
+Searching is not done here; for servers with a NIC beside every GPU its result is known:
+
+- one search channel for each NIC, doubled: two channels a NIC, channel c on NIC c modulo NICs;
+- with PXN the last GPU of the ring hands its data over NVLink to the GPU beside the NIC by which the ring came in, so a
+  ring stays on its rail. ``NCCL_CROSS_NIC`` 2, the default, lets a ring change NICs only where that gains something, and
+  here it does not; so 2 is as 0;
+- with ``NCCL_CROSS_NIC=1``, or 2 without PXN, a ring leaves by another NIC than it came in by. Channels are then taken in
+  pairs, and every second server swaps the two, so that rails are not crossed (``ncclTopoPostset``);
+- without PXN and with 0 a ring leaves by the NIC it came in by, over PCIe, which is taken for as fast as NVLink (assumed);
+- RCCL has no PXN by default and crosses rails: its ring of channel c comes in beside GPU c and leaves beside the c-th GPU
+  from the end. That is what two lines of the log in the Thor2 guide (section 8.7.3.3) say of channels 0 and 1, and assumed
+  for the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.prediction.collectives.job import Job
+    from railweave.prediction.collectives.nccl import Parameters
+
+MOST_CHANNELS = 32
+"""``MAXCHANNELS`` of NCCL 2.23."""
+
+
+@dataclass(frozen=True)
+class Rings:
+    """The ring of each channel. Both arrays have a row for each channel and a column for each server."""
+
+    enter: NDArray[np.int64]
+    leave: NDArray[np.int64]
+    """Places of NICs in their server."""
+    hops: int
+    """Hops between GPUs of a server from the one that receives to the one that sends."""
+
+    @property
+    def channels(self) -> int:
+        """How many."""
+        return len(self.enter)
+
+
+def channel_count(job: Job, nccl: Parameters) -> int:
+    """Channels of the communicator: two for each NIC within the limits that are set (``ncclTopoPostset``)."""
+    found = min(2 * job.nics_per_server, MOST_CHANNELS, nccl["NCCL_MAX_NCHANNELS"], nccl["NCCL_MAX_CTAS"])
+    return max(found, nccl["NCCL_MIN_NCHANNELS"], nccl["NCCL_MIN_CTAS"])
+
+
+def nic_of_channel(job: Job, channels: int) -> NDArray[np.int64]:
+    """By channel: the place of its NIC."""
+    return np.arange(channels) % job.nics_per_server
+
+
+def _crosses(job: Job, nccl: Parameters) -> bool:
+    """Whether a ring leaves a server by another NIC than it came in by."""
+    asked = nccl["NCCL_CROSS_NIC"] == 1 or (nccl["NCCL_CROSS_NIC"] == 2 and nccl["NCCL_PXN_DISABLE"] == 1)
+    return job.nics_per_server > 1 and asked
+
+
+def ring_hops(job: Job, nccl: Parameters) -> int:
+    """Hops between GPUs of a server from the one that receives to the one that sends; PXN is one more."""
+    gpus = job.gpus_per_server
+    return gpus - 1 + int(gpus > 1 and not _crosses(job, nccl))
+
+
+def rings(job: Job, nccl: Parameters, channels: int) -> Rings:
+    """Which NICs the rings of ``channels`` channels use in each server."""
+    servers, nics = len(job.servers), job.nics_per_server
+    nic = nic_of_channel(job, channels)
+    enter = np.repeat(nic[:, None], servers, axis=1)
+    hops = ring_hops(job, nccl)
+    if not _crosses(job, nccl):
+        return Rings(enter, enter.copy(), hops)
+    if job.library == "RCCL":
+        return Rings(enter, nics - 1 - enter, hops)
+    other = nic ^ 1
+    other[other >= nics] = 0
+    leave = np.repeat(other[:, None], servers, axis=1)
+    if nics % 2 == 0:
+        enter[:, 1::2], leave[:, 1::2] = leave[:, 1::2].copy(), enter[:, 1::2].copy()
+    return Rings(enter, leave, hops)
+
+
+def ring_order(job: Job, enter: int, leave: int) -> list[int]:
+    """The GPUs of a server in the order of a ring that comes in and leaves by these NICs.
+
+    From a GPU beside the first to one beside the second; between them, and where both are the same NIC, in order from the
+    first on (assumed: any order does as well where all GPUs reach each other alike).
+    """
+    gpus = job.gpus_per_server
+    first = job.gpus_beside(enter)[0]
+    order = [(first + step) % gpus for step in range(gpus)]
+    if leave != enter:
+        last = job.gpus_beside(leave)[-1]
+        if last != first:
+            order.remove(last)
+            order.append(last)
+    return order

@@ -1,0 +1,170 @@
+"""The job: the servers of a communicator in order, with the GPUs and NICs of each.
+
+Plain data: nothing here knows of networks. Ranks go server by server, and within a server in the order of its GPUs, as a
+hostfile with as many slots a server as it has GPUs gives them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from railweave.errors import Argument, InputError, Problem
+from railweave.model.catalog import catalog
+
+Library = Literal["NCCL", "RCCL"]
+
+
+class JobError(InputError):
+    """The servers cannot make a job as it is modelled here."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuLink:
+    """What joins the GPUs of a server.
+
+    ``gbps`` is what one GPU sends to the others of its server, payload, 10^9 bit/s; ``source`` says whose figure it is.
+    """
+
+    name: str
+    gbps: float
+    source: str
+
+
+def gpu_link(gpu: str) -> GpuLink:
+    """The link of a GPU, as the server catalog has it; that of an H100 where it does not know the GPU (assumed)."""
+    known = {model.gpu: model.gpu_link for model in catalog().servers.values() if model.gpu_link is not None}
+    found = known.get(gpu) or known["H100"]
+    return GpuLink(found.name, found.gbps, found.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Nic:
+    """A NIC: ``name`` in its server, ``rail`` it is cabled to, and line rate in 10^6 bit/s, of all its ``ports`` together."""
+
+    name: str
+    rail: int
+    rate_mbps: int
+    ports: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server. ``nearest[g]`` is the place in ``nics`` of the NIC beside GPU g (shortest PCIe path)."""
+
+    name: str
+    nics: tuple[Nic, ...]
+    nearest: tuple[int, ...]
+    gpu: str = "H100"
+    cpu: Literal["Intel", "AMD"] = "Intel"
+    link: GpuLink = field(default_factory=lambda: gpu_link("H100"))
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs it has."""
+        return len(self.nearest)
+
+
+@dataclass(frozen=True)
+class Job:
+    """The servers of a communicator, in order.
+
+    They are alike in GPUs, NICs and rails, which is asked for and looked at: NCCL would lower every server to what the
+    weakest can do, and that is not modelled. Raises ``JobError`` where they are not.
+    """
+
+    servers: tuple[Server, ...]
+    library: Library = "NCCL"
+    processes: int | None = None
+    """Processes of each server, which share its GPUs evenly; None: one for each GPU."""
+
+    def __post_init__(self) -> None:
+        problems = [Problem(Argument("job"), what, fix) for what, fix in _wrong(self.servers)]
+        if (
+            not problems
+            and self.processes is not None
+            and (self.processes < 1 or self.gpus_per_server % self.processes)
+        ):
+            counts = [count for count in range(1, self.gpus_per_server + 1) if not self.gpus_per_server % count]
+            what = f"{self.processes} processes cannot share {self.gpus_per_server} GPUs evenly"
+            problems.append(Problem(Argument("processes"), what, f"use one of {', '.join(map(str, counts))}"))
+        if problems:
+            raise JobError(problems)
+
+    @cached_property
+    def nics(self) -> tuple[tuple[int, int], ...]:
+        """Every NIC as server and place in it. What a ``Program`` calls a NIC is its place here."""
+        return tuple((s, n) for s, server in enumerate(self.servers) for n in range(len(server.nics)))
+
+    @property
+    def gpus_per_server(self) -> int:
+        """GPUs of each server."""
+        return self.servers[0].gpus
+
+    @property
+    def gpus_per_process(self) -> int:
+        """GPUs of each process."""
+        return 1 if self.processes is None else self.gpus_per_server // self.processes
+
+    @property
+    def nics_per_server(self) -> int:
+        """NICs of each server."""
+        return len(self.servers[0].nics)
+
+    @cached_property
+    def ports(self) -> int:
+        """Ports that NCCL merges into one device: of two ends that differ the larger number counts (``net_ib``)."""
+        return max(nic.ports for server in self.servers for nic in server.nics)
+
+    @property
+    def ranks(self) -> int:
+        """One for each GPU."""
+        return len(self.servers) * self.gpus_per_server
+
+    def gpus_beside(self, nic: int) -> list[int]:
+        """The GPUs of a server for which this NIC is the nearest; all of them where it is none's."""
+        beside = [gpu for gpu, nearest in enumerate(self.servers[0].nearest) if nearest == nic]
+        return beside or list(range(self.gpus_per_server))
+
+    @classmethod
+    def of_servers(
+        cls,
+        count: int,
+        gpus: int = 8,
+        rate_mbps: int = 400_000,
+        *,
+        gpu: str = "H100",
+        cpu: Literal["Intel", "AMD"] = "Intel",
+        library: Library = "NCCL",
+        processes: int | None = None,
+    ) -> Job:
+        """``count`` servers with a NIC beside each GPU, NIC g on rail g."""
+        nics = tuple(Nic(f"nic{g}", g, rate_mbps) for g in range(gpus))
+        link = gpu_link(gpu)
+        servers = (Server(f"server{s}", nics, tuple(range(gpus)), gpu, cpu, link) for s in range(count))
+        return cls(tuple(servers), library, processes)
+
+
+def _wrong(servers: tuple[Server, ...]) -> list[tuple[str, str]]:
+    """What is wrong with the servers, and what would be right."""
+    if not servers:
+        return [("it has no server", "name at least one")]
+    wrong: list[tuple[str, str]] = []
+    first = servers[0]
+    for server in servers:
+        if not server.nearest:
+            wrong.append((f"server {server.name} has no GPU", "leave it out, or give nearest an entry for each GPU"))
+        elif not server.nics:
+            wrong.append((f"server {server.name} has no NIC", "leave it out, or give it its NICs"))
+        elif not all(0 <= place < len(server.nics) for place in server.nearest):
+            wrong.append(
+                (f"server {server.name}: nearest {server.nearest} goes beyond its NICs", f"0 to {len(server.nics) - 1}")
+            )
+        elif server.link.gbps <= 0 or any(nic.rate_mbps <= 0 for nic in server.nics):
+            wrong.append((f"server {server.name} has a link without speed", "say more than 0"))
+        elif server.nearest != first.nearest or [n.rail for n in server.nics] != [n.rail for n in first.nics]:
+            wrong.append(
+                (f"servers {first.name} and {server.name} differ in GPUs, NICs or rails", "use servers that are alike")
+            )
+    return wrong

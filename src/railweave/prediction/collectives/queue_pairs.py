@@ -1,0 +1,104 @@
+"""Messages of connections to messages of queue pairs, as NCCL's InfiniBand transport splits them.
+
+Source: NCCL 2.23 ``net_ib.cc``, ``ncclIbMultiSend``. Not split, messages take the queue pairs of their connection in turn.
+Split, every message goes over all of them in equal parts rounded up to 128 bytes, each an RDMA write with immediate; a
+part of which nothing is left is still written, empty. A clear-to-send takes the first queue pair, backwards.
+
+Of a device that NCCL merged from several ports each has that many queue pairs, in turn port by port, and a message takes one of
+each port at least, clear-to-sends the first queue pairs of the ports in turn (NCCL 2.30 ``net_ib/connect.cc`` and ``common.h``: ``nqps``, ``nDataQps``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.errors import Argument, InputError, Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.prediction.collectives.program import Program
+
+ALIGN = 128
+"""Parts are multiples of this, so that the flags of LL and LL128 stay with their data."""
+
+MOST_QUEUE_PAIRS = 128
+"""Of one connection: ``NCCL_IB_MAX_QPS``."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Messages of queue pairs, those of a queue pair in order. Part p is of message ``message[p]``."""
+
+    message: NDArray[np.uint32]
+    connection: NDArray[np.uint32]
+    queue_pair: NDArray[np.uint32]
+    """By part: which queue pair of the connection."""
+    bytes: NDArray[np.uint64]
+    first: NDArray[np.uint64]
+    """The parts of message m are ``first[m]`` to ``first[m + 1] - 1``."""
+
+
+def parts_of(qps_per_connection: int, *, split_data: bool, ports: int = 1) -> int:
+    """How many queue pairs a message of data goes over; ``qps_per_connection`` are those of each of the NIC's ports."""
+    return qps_per_connection * ports if split_data else ports
+
+
+def split(program: Program, qps_per_connection: int, *, split_data: bool, ports: int = 1) -> Split:
+    """The parts that go over queue pairs, of NICs with so many ports: queue pair q of a connection is on port q mod ``ports``.
+
+    Raises ``InputError`` where there cannot be so many of them.
+    """
+    every = qps_per_connection * ports
+    if not 1 <= every <= MOST_QUEUE_PAIRS:
+        each = f" on each of {ports} ports" if ports > 1 else ""
+        what = f"{qps_per_connection} queue pairs per connection{each}"
+        raise InputError([Problem(Argument("NCCL_IB_QPS_PER_CONNECTION"), what, f"1 to {MOST_QUEUE_PAIRS // ports}")])
+    messages = program.messages
+    is_credit = program.credit[program.connection]
+    over = parts_of(qps_per_connection, split_data=split_data, ports=ports)
+    over_all = ~is_credit if over > 1 else np.zeros(messages, np.bool_)
+    parts = np.where(over_all, over, 1)
+    first = np.zeros(messages + 1, np.int64)
+    first[1:] = np.cumsum(parts)
+    message = np.repeat(np.arange(messages), parts)
+    place: NDArray[np.int64] = np.arange(len(message)) - first[message]
+    queue_pair = place
+    if ports > 1 or not split_data:  # data takes the queue pairs in turn, clear-to-send the ports
+        turn = _turn(program.connection)
+        queue_pair = (place + np.where(is_credit, turn % ports, turn * over)[message]) % every
+    sizes = program.bytes.astype(np.int64)[message]
+    share = np.where(over_all[message], -(-sizes // over), sizes)
+    share = np.where(over_all[message], -(-share // ALIGN) * ALIGN, share)
+    parted: NDArray[np.int64] = np.clip(sizes - place * share, 0, share)
+    return Split(
+        message.astype(np.uint32),
+        program.connection[message],
+        queue_pair.astype(np.uint32),
+        parted.astype(np.uint64),
+        first.astype(np.uint64),
+    )
+
+
+def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
+    """What the parts of each message wait for, as ``Program`` has it, over parts: all parts of what the message waits for."""
+    first = parts.first.astype(np.int64)
+    awaited = program.after.astype(np.int64)
+    across = np.diff(first)[awaited]
+    start = np.zeros(len(awaited) + 1, np.uint64)
+    np.cumsum(across, out=start[1:])
+    after = np.repeat((first[awaited] - start[:-1].astype(np.int64)).astype(np.int32), across)
+    after += np.arange(len(after), dtype=np.int32)
+    return start[program.after_start.astype(np.int64)], after.astype(np.uint32), program.after_delay_ps.repeat(across)
+
+
+def _turn(connection: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """By message: how many of its connection are before it."""
+    order = np.argsort(connection, kind="stable")
+    counts = np.bincount(connection)
+    turn = np.empty(len(connection), np.int64)
+    turn[order] = np.arange(len(connection)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return turn

@@ -1,0 +1,126 @@
+"""NCCL's order of peers in grouped sends and receives, and the channels they take.
+
+Source: NCCL 2.23 ``init.cc`` (p2pSchedule), ``include/channel.h`` (ncclP2pChannelBaseForRound), ``include/device.h``
+(ncclP2pChannelForPart), ``enqueue.cc`` (addP2pToPlan, scheduleP2pTasksToPlan), ``graph/paths.cc``
+(ncclTopoComputeP2pChannels). In round r every rank sends to one peer and receives from another. A channel works on up to
+8 rounds at a time, and begins the next 8 when these are done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.prediction.collectives.job import Job
+    from railweave.prediction.collectives.nccl import Parameters
+
+BATCH = {"NCCL": 8, "RCCL": 1}
+"""Rounds that a channel works on at a time: ``NCCL_MAX_DEV_WORK_P2P_PER_BATCH``; RCCL 2.21 gives a channel one send and one
+receive (``NCCL_MAX_WORK_ELEMENTS_P2P`` 2, ``include/device.h``)."""
+
+
+def deltas(count: int) -> list[int]:
+    """How far away the peer of each round is: triangular numbers modulo the next power of two, those below ``count``.
+
+    16 give 0, 1, 3, 6, 10, 15, 5, 12, 4, 13, 7, 2, 14, 11, 9, 8.
+    """
+    power = 1 << (count - 1).bit_length()
+    return [delta for turn in range(power) if (delta := turn * (turn + 1) // 2 % power) < count]
+
+
+def rccl_deltas(count: int) -> list[int]:
+    """The same in RCCL 2.21: none, half of all, then each step up and down from both (``init.cc``). 4 give 0, 2, 1, 3."""
+    order = [
+        delta
+        for step in range(count // 4 + 1)
+        for delta in (step, (count - step) % count, count // 2 - step, (count - (count // 2 - step)) % count)
+    ]
+    return list(dict.fromkeys(order))
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """By round: how many servers and how many GPUs further the receiver is, and the channel its first part takes."""
+
+    server: NDArray[np.int64]
+    gpu: NDArray[np.int64]
+    base: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class P2pChannels:
+    """Powers of two: ``total``, ``per_peer`` at most, and ``least`` with which a transfer begins."""
+
+    total: int
+    per_peer: int
+    least: int
+
+    def of_part(self, base: NDArray[np.int64], part: int) -> NDArray[np.int64]:
+        """The channel of a part of a transfer."""
+        return (base + _reversed(np.array(part), self.total)) % self.total
+
+
+def p2p_channels(job: Job, nccl: Parameters, channels: int) -> P2pChannels:
+    """How many channels point-to-point has."""
+    total = max(min(channels, nccl["NCCL_MAX_P2P_NCHANNELS"]), nccl["NCCL_MIN_P2P_NCHANNELS"])
+    per_peer = nccl["NCCL_NCHANNELS_PER_NET_PEER"]
+    if per_peer < 0:
+        per_peer = 2
+        while per_peer * job.ranks > total * 4 and per_peer > 1:
+            per_peer //= 2
+    total, per_peer = _power_above(total), _power_above(min(per_peer, total))
+    least = per_peer
+    while least * job.ranks > total and least > 1:
+        least //= 2
+    return P2pChannels(total, per_peer, least)
+
+
+def rounds(job: Job, p2p: P2pChannels) -> Rounds:
+    """All rounds, in order."""
+    turn = np.arange(job.ranks)
+    group, local = np.divmod(turn, job.gpus_per_server)
+    if job.library == "RCCL":  # NCCL's before 2.23: ncclChannelComputeBase
+        servers, gpus = np.array(rccl_deltas(len(job.servers))), np.arange(job.gpus_per_server)
+        base = (servers[group] + local) % p2p.total
+    else:
+        servers, gpus = np.array(deltas(len(job.servers))), np.array(deltas(job.gpus_per_server))
+        base = group * -(-job.gpus_per_server // BATCH["NCCL"]) + local // BATCH["NCCL"]
+    return Rounds(servers[group], gpus[local], _reversed(base, p2p.total))
+
+
+def parts_of(size_bytes: int, p2p: P2pChannels, step: int) -> int:
+    """Into how many parts, each on a channel of its own, a transfer is cut. ``step`` is the chunk in bytes."""
+    parts = min(p2p.least, max(1, -(-size_bytes // (step // 2))))
+    part = max(step // 2, -(-size_bytes // parts))
+    while part > step and parts <= p2p.per_peer // 2:
+        parts *= 2
+        part = -(-size_bytes // parts)
+    return parts
+
+
+def batches(
+    order: NDArray[np.int64], channel: NDArray[np.int64], each_batch: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """By entry, a round that takes a channel: which batch of its channel it is in, and its place there."""
+    turn = np.empty(len(order), np.int64)
+    for each in np.unique(channel):
+        mine = np.flatnonzero(channel == each)
+        turn[mine[np.argsort(order[mine], kind="stable")]] = np.arange(len(mine))
+    return turn // each_batch, turn % each_batch
+
+
+def _power_above(count: int) -> int:
+    return 1 << (count - 1).bit_length()
+
+
+def _reversed(number: NDArray[np.int64], power: int) -> NDArray[np.int64]:
+    """The low bits of a number in reverse order, as many as ``power`` has."""
+    backwards = np.zeros_like(number)
+    for bit in range(power.bit_length() - 1):
+        backwards = backwards * 2 + (number >> bit & 1)
+    return backwards

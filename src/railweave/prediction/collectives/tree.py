@@ -1,0 +1,141 @@
+"""The double binary tree: all-reduce of small and middle sizes.
+
+Source: NCCL 2.23 ``graph/trees.cc``, ``graph/connect.cc``, ``device/all_reduce.h``. Servers form two trees; in the second
+the leaves of the first are inner nodes (mirrored for an even number of servers, shifted by one for an odd one). Channels
+use the one, and their doubles the other. Chunks go up to be added and down again, each as soon as it can. In a server
+they go along a chain of its GPUs, whose first one sends and receives.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.prediction.collectives.channels import nic_of_channel
+from railweave.prediction.collectives.chunks import cut, on_the_wire, over_channels
+from railweave.prediction.collectives.draft import Draft, refuse_beyond
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.prediction.collectives.job import Job
+    from railweave.prediction.collectives.nccl import Parameters
+    from railweave.prediction.collectives.pace import Pace
+    from railweave.prediction.collectives.tuning import Choice
+
+
+TREES = ("Tree", "NVLSTree")
+
+
+def steps_inside(job: Job, choice: Choice) -> int:
+    """Steps from one end of a server's GPUs to the other: a chain, or one of switches that add up and hand out (NVLSTree)."""
+    return 1 if choice.algorithm == "NVLSTree" else job.gpus_per_server - 1
+
+
+def parents(servers: int) -> tuple[list[int], list[int]]:
+    """By server: its parent in the first and in the second tree; -1 for the root."""
+    plain = [_parent(server, servers) for server in range(servers)]
+    if servers % 2 == 0:
+        last = servers - 1
+        return plain, [-1 if plain[last - s] < 0 else last - plain[last - s] for s in range(servers)]
+    shifted = [plain[(s - 1) % servers] for s in range(servers)]
+    return plain, [-1 if up < 0 else (up + 1) % servers for up in shifted]
+
+
+def _parent(server: int, servers: int) -> int:
+    """In the plain tree: even numbers above odd ones, and so on; 0 is the root."""
+    if server == 0:
+        return -1
+    bit = server & -server
+    above = (server ^ bit) | (bit << 1)
+    return above if above < servers else server ^ bit
+
+
+@lru_cache
+def most_edges(servers: int, trees: int) -> float:
+    """Edges over which the busiest server sends, up and down, for a channel: in the first tree, or the mean of both."""
+    sends = np.zeros(servers, np.int64)
+    for parent in parents(servers)[:trees]:
+        above = np.array(parent)
+        sends += above >= 0
+        np.add.at(sends, above[above >= 0], 1)
+    return float(sends.max()) / trees
+
+
+def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace, *, whole: bool = False) -> Draft:
+    """The messages of a tree all-reduce over two servers or more; ``whole``: one for all the bytes of an edge."""
+    how = cut(nccl, choice.protocol, ring=False)
+    servers, nics, chain = len(job.servers), job.nics_per_server, steps_inside(job, choice)
+    channels, edges = choice.channels, servers - 1
+    share = over_channels(size_bytes, channels)
+    chunk = int(share.max()) if whole else chunk_bytes(choice.protocol, how.chunk, int(share.max()), servers, chain + 1)
+    count = max(1, -(-int(share.max()) // chunk))
+    data = np.clip(share[:, None] - np.arange(count) * chunk, 0, chunk)  # channel, chunk
+    sizes = on_the_wire(data, choice.protocol)
+    refuse_beyond(channels * 2 * edges * count)
+    shape = (channels, 2 * edges, count)  # edges up, then edges down; an edge is that of its child
+    full = np.ascontiguousarray(np.broadcast_to(sizes[:, None, :], shape))
+    number = np.arange(full.size).reshape(shape)
+
+    nic = nic_of_channel(job, channels)
+    second = np.arange(channels) // nics % 2
+    connections = np.zeros((channels, 2 * edges, 3), np.int64)
+    connections[..., 2] = np.arange(channels)[:, None]
+    delay = np.full(shape, pace.network_hop_ps, np.int64) + pace.hops(1, full)
+    waiting: list[NDArray[np.int64]] = []
+    awaited: list[NDArray[np.int64]] = []
+    for which, parent in enumerate(parents(servers)):
+        mine = np.flatnonzero(second == which)
+        children = np.array([server for server in range(servers) if parent[server] >= 0])
+        above = np.array(parent)[children]
+        lower, upper = (children[None, :] * nics + nic[mine, None], above[None, :] * nics + nic[mine, None])
+        connections[mine, :edges, 0], connections[mine, :edges, 1] = lower, upper
+        connections[mine, edges:, 0], connections[mine, edges:, 1] = upper, lower
+        pairs = _pairs(parent, children)
+        waiting.append(number[mine][:, pairs[:, 0], :].ravel())
+        awaited.append(number[mine][:, pairs[:, 1], :].ravel())
+        leaves = np.flatnonzero(~np.isin(children, above))
+        delay[np.ix_(mine, leaves)] = pace.launch_ps + pace.hops(chain, full[np.ix_(mine, leaves)])
+    largest = int(sizes.max())
+    return Draft(
+        connections=connections.reshape(-1, 3),
+        connection=np.repeat(np.arange(channels * 2 * edges), count),
+        bytes=full.ravel(),
+        delay_ps=delay.ravel(),
+        waiting=np.concatenate(waiting),
+        awaited=np.concatenate(awaited),
+        window=how.window,
+        consume_ps=pace.hops(1, largest),
+        tail_ps=pace.hops(chain, largest) + pace.network_hop_ps,
+    )
+
+
+def _pairs(parent: list[int], children: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Edges that wait and edges they wait for: up for the children's, down for the parent's, at the root for its children's."""
+    edge = {int(child): place for place, child in enumerate(children)}
+    edges = len(children)
+    pairs = [(edge[up], place) for child, place in edge.items() if (up := parent[child]) in edge]
+    pairs += [(edges + place, edges + edge[up]) for child, place in edge.items() if (up := parent[child]) in edge]
+    top = [place for child, place in edge.items() if parent[child] not in edge]
+    pairs += [(edges + down, up) for down in top for up in top]
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def chunk_bytes(protocol: str, chunk: int, share: int, servers: int, gpus: int) -> int:
+    """Smaller chunks where there are few, so that levels of the tree work at the same time (``enqueue.cc``)."""
+    if protocol == "LL":
+        return chunk
+    if protocol == "Simple":
+        depth = gpus - 1 + servers.bit_length() - 1
+        for times, least in ((8, 131_072), (4, 65_536), (1, 32_768)):
+            while share // chunk < depth * times and chunk > least:
+                chunk //= 2
+        return chunk
+    levels = servers.bit_length() + 0.1 * gpus
+    while share // chunk < levels * 64 / gpus and chunk > 131_072:
+        chunk //= 2
+    while share // chunk < levels * 16 / gpus and chunk > 32_768:
+        chunk //= 2
+    return chunk

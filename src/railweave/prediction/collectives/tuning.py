@@ -1,0 +1,290 @@
+"""Which algorithm and protocol NCCL takes for a size, and the latencies it counts with.
+
+The constants are those of NCCL 2.23 (``graph/tuning.cc``), in us and 10^9 byte/s; RCCL's base latencies are its own, and
+where it has a table for the GPU (``rccl_tuning.py``), that chooses. Latencies that are counted with are NCCL's for both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from railweave.prediction.collectives.nccl import ALGORITHMS, PROTOCOLS
+from railweave.prediction.collectives.pat import latency_us
+from railweave.prediction.collectives.rccl_tuning import GPU_HOP_US as RCCL_GPU_HOP_US
+from railweave.prediction.collectives.rccl_tuning import RCCL_TUNED, rccl_estimate_us
+
+if TYPE_CHECKING:
+    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.job import Job
+    from railweave.prediction.collectives.nccl import Parameters
+
+OF_SIMPLE_BASE = {"PAT": (0.0, 0.0, 8.0), "NVLS": (0.0, 0.0, 0.0), "NVLSTree": (0.0, 0.0, 0.0)}
+BASE_US = {
+    "NCCL": {"Tree": (6.8, 14.0, 8.4), "Ring": (6.6, 14.0, 8.4), **OF_SIMPLE_BASE},
+    "RCCL": {"Tree": (12.0, 12.0, 17.0), "Ring": (12.0, 12.0, 17.0), **OF_SIMPLE_BASE},
+}
+"""Launch, by library, algorithm and protocol."""
+RCCL_PEER_US = 2.0
+"""RCCL's kernel begins with one peer after another. Fitted: docs/validation.md, "What was fitted"."""
+RCCL_NEXT_GPU_US, RCCL_NEXT_GPU_PEER_US = 1.52, 0.35
+"""A process launches the kernels of its GPUs one after another: for each after the first, and for each peer that it sends
+to. Fitted: docs/validation.md, "What was fitted"."""
+GPU_HOP_US = {
+    "Tree": (0.6, 1.25, 4.0),
+    "Ring": (0.6, 1.9, 3.4),
+    "PAT": (0.0, 0.0, 4.0),
+    "NVLS": (0.0, 0.0, 25.0),
+    "NVLSTree": (0.0, 0.0, 25.0),
+}
+"""One GPU to the next over NVLink (``NCCL_HW_NVLINK``)."""
+NETWORK_HOP_US = {
+    "Tree": (5.0, 8.5, 14.0),
+    "Ring": (2.7, 4.0, 14.0),
+    "PAT": (0.0, 0.0, 4.0),
+    "NVLS": (0.0, 0.0, 18.0),
+    "NVLSTree": (0.0, 0.0, 20.9),
+}
+"""One server to the next (``NCCL_HW_NET``); of PAT 14 us divided by 3.5, as NCCL counts its steps. PAT and NVLSTree are those of NCCL 2.28."""
+ONLY_SIMPLE = ("PAT", "NVLS", "NVLSTree")
+SWITCH_EFFICIENCY = {"H100": 0.85, "H200": 0.85, "B200": 0.74, "B300": 0.74}
+"""What NVSwitches that add up get of the links (``nvlsEfficiency``): GPUs that have them."""
+PAT_GBYTES = 0.75
+"""Of the bandwidth of trees, which on two servers of one GPU is twice the NIC's (``graph/tuning.cc``)."""
+RCCL_TREE_HOP_US = {"LL": 2.2, "Simple": 25.0}
+"""The same in RCCL's trees: LL is fitted (docs/validation.md, "What was fitted"), Simple is that of RCCL's own table. The others of that
+table are weights (a ring's Simple hop of 320 us), and NCCL's stand for them."""
+
+THREADS = {"LL": "NCCL_NTHREADS", "LL128": "NCCL_LL128_NTHREADS", "Simple": "NCCL_NTHREADS"}
+BYTES_PER_THREAD = {"LL": 8, "LL128": 8, "Simple": 64}
+"""A channel is used only if each of its threads has this much to do; by ranks for LL in a ring."""
+
+SLOW_RING_GBYTES, SLOW_RING_THREADS = 12.5, 256
+"""Rings that carry no more than PCIe 3.0 (``PCI_BW``; NCCL counts a 100G NIC as 12 of its 12.5) have fewer threads for Simple."""
+
+LL_MOST_GBYTES = {"Intel": (39.0, 39.0, 20.4), "AMD": (87.7, 22.5, 19.0)}
+"""By CPU, for 1, 2 and more servers. (For 1 server NCCL goes by the GPU; Hopper has 141.)"""
+LL_ONE_SERVER_GBYTES = {"A100": 87.7}
+LL_HOPPER_GBYTES = 141.0
+TREE_MOST_GBYTES = {"A100": (24.0, 23.6, 17.8)}
+TREE_HOPPER_GBYTES = (38.7, 41.4, 36.0)
+LL128_MOST_GBYTES = {"A100": (20.0, 20.0, 20.0)}
+LL128_HOPPER_GBYTES = (36.7, 36.7, 36.7)
+TREE_LL128_HOPPER_GBYTES = (36.7, 36.7, 29.0)
+"""By GPU and channel, for 1, 2 and more servers; what is not named has Hopper's (assumed for MI300X)."""
+
+TREE_CORRECTION = {
+    "LL": (1, 1, 1, 1, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1, 1, 1),
+    "LL128": (1, 1, 1, 1, 1, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1, 1),
+    "Simple": (
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.8,
+        0.7,
+        0.6,
+        0.6,
+        0.5,
+        0.5,
+        0.5,
+        0.5,
+        0.6,
+        0.7,
+        0.8,
+        0.7,
+        0.7,
+        0.8,
+        0.9,
+        0.9,
+    ),
+}
+"""Of a tree's bandwidth, by power of two of the size from 64 B on (``treeCorrectionFactor``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How a collective is run. ``launch_ps`` is before the first byte, the others are by hop."""
+
+    algorithm: str
+    protocol: str
+    channels: int
+    launch_ps: int
+    gpu_hop_ps: int
+    network_hop_ps: int
+    time_us: float
+    """What NCCL itself thinks it takes. Not a prediction."""
+
+
+def choose(
+    job: Job, nccl: Parameters, collective: Collective, size_bytes: int, channels: int, launch_ps: int | None = None
+) -> Choice:
+    """What NCCL takes for a size: the least of its own estimates among what is allowed.
+
+    ``launch_ps`` replaces the library's own figure. All-to-all and send/recv are point-to-point, always Simple over the
+    network: connections that share buffers have none for LL (``transport/net.cc``).
+    """
+    if collective in {"all-to-all", "send-recv"}:
+        peers = job.ranks - 1 if collective == "all-to-all" else 1
+        return choice_of(job, "Ring", "Simple", channels, launch_ps, peers=peers)
+    named = nccl.names("NCCL_ALGO") or ALGORITHMS
+    algorithms = [one for one in possible(job, nccl, collective) if one in named] or ["Ring"]
+    allowed = nccl.names("NCCL_PROTO") or tuple(p for p in PROTOCOLS if p != "LL128" or job.library == "NCCL")
+    of_rccl = job.library == "RCCL" and job.servers[0].gpu in RCCL_TUNED
+    estimates = [
+        (
+            rccl_estimate_us(job, collective, algorithm, protocol, size_bytes)
+            if of_rccl
+            else estimate_us(job, collective, algorithm, protocol, size_bytes, channels),
+            algorithm,
+            protocol,
+        )
+        for algorithm in algorithms
+        for protocol in allowed
+        if protocol == "Simple" or algorithm not in ONLY_SIMPLE
+    ] or [(0.0, "Ring", allowed[0])]
+    time_us, algorithm, protocol = min(estimates, key=lambda entry: entry[0])
+    used = used_channels(job, nccl, algorithm, protocol, size_bytes, channels)
+    return choice_of(job, algorithm, protocol, used, launch_ps, time_us)
+
+
+def possible(job: Job, nccl: Parameters, collective: Collective) -> list[str]:
+    """The algorithms that there are for a collective on these servers."""
+    several, adds = len(job.servers) > 1, job.servers[0].gpu in SWITCH_EFFICIENCY and job.gpus_per_server > 1
+    found = ["Ring"]
+    if collective == "all-reduce" and several:
+        found = ["Tree", "Ring", *(["NVLSTree"] if adds else [])]
+    elif collective in {"all-gather", "reduce-scatter"} and several:
+        single = job.gpus_per_server == 1 and job.library == "NCCL" and nccl["NCCL_PAT_ENABLE"]
+        found = ["Ring", *(["PAT"] if single else [])]
+    elif collective in {"all-reduce", "all-gather", "reduce-scatter"} and adds:
+        found = ["Ring", "NVLS"]
+    return found
+
+
+def used_channels(job: Job, nccl: Parameters, algorithm: str, protocol: str, size_bytes: int, channels: int) -> int:
+    """How many channels a size is spread over (``enqueue.cc``, ``topoGetAlgoInfo``)."""
+    threads, threshold = nccl[THREADS[protocol]], BYTES_PER_THREAD[protocol]
+    if (algorithm, protocol) == ("Ring", "Simple") and _ring_gbytes(job) <= SLOW_RING_GBYTES:
+        threads = min(threads, SLOW_RING_THREADS)
+    if algorithm == "Ring" and protocol == "LL":
+        threshold *= job.ranks
+    return max(1, min(channels, size_bytes // (threads * threshold)))
+
+
+def estimate_us(
+    job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int, channels: int
+) -> float:
+    """NCCL's own estimate of the time (``ncclTopoTuneModel``, ``ncclTopoGetAlgoTime``)."""
+    latency = _latency_us(job, collective, algorithm, protocol)
+    gbytes = bandwidth_gbytes(job, collective, algorithm, protocol, channels)
+    power = (size_bytes >> 6).bit_length() - 1
+    if algorithm == "Tree" and 0 <= power < len(TREE_CORRECTION[protocol]):
+        gbytes *= TREE_CORRECTION[protocol][power]
+    plateau = algorithm == "Ring" and protocol == "Simple" and len(job.servers) > 1 and collective == "all-reduce"
+    if plateau and size_bytes // (channels * job.ranks) >= 64:
+        latency *= 1.4
+    return latency + size_bytes / (1000 * gbytes)
+
+
+def _latency_us(job: Job, collective: Collective, algorithm: str, protocol: str) -> float:
+    place, servers, gpus = PROTOCOLS.index(protocol), len(job.servers), job.gpus_per_server
+    base = BASE_US[job.library][algorithm][place]
+    inside = GPU_HOP_US[algorithm][place]
+    across = NETWORK_HOP_US["Tree" if gpus == 1 else algorithm][place]
+    if algorithm == "PAT":
+        return base + latency_us(servers, NETWORK_HOP_US["PAT"][place])
+    if algorithm in {"NVLS", "NVLSTree"}:
+        return base + inside + 2 * (servers.bit_length() - 1) * across
+    if algorithm == "Tree":
+        return base + 2 * ((gpus - 1) * inside + (servers.bit_length() - 1) * across)
+    if collective == "broadcast" and servers > 1 and job.nics_per_server == 1:
+        return base + NETWORK_HOP_US["Ring"][place]  # all channels go the same way (sameChannels): one hop is counted
+    if collective == "broadcast":
+        hop = inside if servers == 1 else NETWORK_HOP_US["Tree" if protocol == "Simple" else "Ring"][place]
+        return base + job.ranks * hop
+    turns = 2 if collective == "all-reduce" else 1
+    crossing = turns * (servers - 1)
+    if servers > 1:
+        overhead = 2.0 if job.servers[0].cpu == "AMD" else 1.0  # getNetOverhead
+        inside = max(inside, overhead * (3 if protocol == "Simple" else 1))
+    return base + (turns * (job.ranks - 1) - crossing) * inside + crossing * across
+
+
+def _ring_gbytes(job: Job) -> float:
+    """What a ring carries: the GPUs' links, and between servers their NICs."""
+    server = job.servers[0]
+    bus = server.link.gbps / 8
+    return min(bus, sum(nic.rate_mbps for nic in server.nics) / 8000) if len(job.servers) > 1 else bus
+
+
+def bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol: str, channels: int) -> float:
+    """The bytes of a collective by time that NCCL counts with, 10^9 byte/s, before what it corrects a tree by."""
+    server = job.servers[0]
+    several = min(len(job.servers), 3) - 1
+    bus = _ring_gbytes(job)
+    if algorithm == "PAT":
+        return PAT_GBYTES * bus * (2 if len(job.servers) == 2 else 1)
+    if algorithm in {"NVLS", "NVLSTree"}:
+        inside = server.link.gbps / 8 * SWITCH_EFFICIENCY[server.gpu] * (2 if collective == "all-reduce" else 1)
+        both = min(inside, bus * (2 if several == 1 else 1)) if several else inside
+        return both * max(job.ranks, 2) / (max(job.ranks, 2) - 1) / (2 if collective == "all-reduce" else 1)
+    least_ll = (
+        LL_MOST_GBYTES[server.cpu][several] if several else LL_ONE_SERVER_GBYTES.get(server.gpu, LL_HOPPER_GBYTES)
+    )
+    if algorithm == "Ring":
+        if protocol == "LL":
+            bus = min(least_ll, bus * 0.5)
+        elif protocol == "LL128":
+            bus = min(bus * 0.92, channels * LL128_MOST_GBYTES.get(server.gpu, LL128_HOPPER_GBYTES)[several])
+        ranks = max(job.ranks, 2)
+        turns = {"all-reduce": 2 * (ranks - 1), "broadcast": ranks}.get(collective, ranks - 1)
+        return bus * ranks / turns
+    one_gpu = job.gpus_per_server == 1
+    if one_gpu and len(job.servers) == 2:
+        bus *= 2  # graph/search.cc gives trees up to twice the NICs' rate inside a server; over two servers that counts
+    bus = min(bus * 0.92, channels * TREE_MOST_GBYTES.get(server.gpu, TREE_HOPPER_GBYTES)[several])
+    if protocol == "LL":
+        bus = min(bus / 3.8, least_ll)
+    elif protocol == "LL128":
+        most = LL128_MOST_GBYTES.get(server.gpu, TREE_LL128_HOPPER_GBYTES)[several]
+        bus = min(bus * 120 / 128, channels * most)
+    # graph/search.cc knows only the plain tree for a single GPU; graph/tuning.cc then takes off 15 %.
+    return bus * 0.5 * (0.85 if one_gpu else 1)
+
+
+def choice_of(
+    job: Job,
+    algorithm: str,
+    protocol: str,
+    channels: int,
+    launch_ps: int | None = None,
+    time_us: float = 0.0,
+    peers: int = 0,
+) -> Choice:
+    """That algorithm and protocol over so many channels, whatever NCCL would take. ``peers``: to whom each rank sends directly."""
+    place = PROTOCOLS.index(protocol)
+    launch_us, gpu_hop_us = BASE_US[job.library][algorithm][place], GPU_HOP_US[algorithm][place]
+    network_hop_us = NETWORK_HOP_US[algorithm][place]
+    if job.library == "RCCL":
+        launch_us += RCCL_PEER_US * peers + launch_of_others_us(job, peers)
+        if job.servers[0].gpu in RCCL_TUNED:
+            gpu_hop_us = RCCL_GPU_HOP_US[algorithm].get(protocol, gpu_hop_us)
+            network_hop_us = RCCL_TREE_HOP_US.get(protocol, network_hop_us) if algorithm == "Tree" else network_hop_us
+    return Choice(
+        algorithm,
+        protocol,
+        channels,
+        round(launch_us * 1e6) if launch_ps is None else launch_ps,
+        round(gpu_hop_us * 1e6),
+        round(network_hop_us * 1e6),
+        time_us,
+    )
+
+
+def launch_of_others_us(job: Job, peers: int) -> float:
+    """How much later than the first GPU of a process its last one begins."""
+    return (job.gpus_per_process - 1) * (RCCL_NEXT_GPU_US + RCCL_NEXT_GPU_PEER_US * peers)

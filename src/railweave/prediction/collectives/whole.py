@@ -1,0 +1,117 @@
+"""Collectives of very large jobs: one message for all the bytes of a connection, for the flow engine.
+
+A ring over 32,768 ranks sends 65,534 chunks on each of its connections, which nobody can hold. Of what they wait for only
+time is left: in a ring, steps that follow one another keep time together, so that the collective takes its bytes or its
+steps, whichever takes longer (``Program.floor_ps``); in a tree chunks follow one another up and down, so that the way of
+one chunk is added (``Program.tail_ps``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.prediction.collectives.channels import channel_count, ring_hops
+from railweave.prediction.collectives.chunks import cut
+from railweave.prediction.collectives.collective import RINGS, loads
+from railweave.prediction.collectives.pace import Pace
+from railweave.prediction.collectives.pat import latency_us
+from railweave.prediction.collectives.program import Program
+from railweave.prediction.collectives.queue_pairs import parts_of
+from railweave.prediction.collectives.tree import TREES, steps_inside
+from railweave.prediction.collectives.tuning import choose
+
+if TYPE_CHECKING:
+    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.job import Job
+    from railweave.prediction.collectives.nccl import Parameters
+    from railweave.prediction.collectives.tuning import Choice
+
+
+def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
+    """About how many messages ``program`` with credit would have over queue pairs; 0 for what ``whole`` does not know.
+
+    Data goes over all queue pairs of a connection, the credit messages, one for each message beyond a full buffer, over one.
+    """
+    if len(job.servers) == 1 or collective not in RINGS:
+        return 0
+    choice = choose(job, nccl, collective, size_bytes, channel_count(job, nccl))
+    how = cut(nccl, choice.protocol, ring=choice.algorithm == "Ring")
+    if choice.algorithm == "PAT":
+        loops = max(1, -(-size_bytes // (job.ranks * choice.channels * how.chunk)))
+        connections, each = choice.channels * job.ranks, loops * (job.ranks - 1)
+    elif choice.algorithm == "Ring":
+        connections = choice.channels * len(job.servers)
+        each = ring_loops(job, size_bytes, choice, how.chunk) * ring_steps(job, collective) * how.slices
+    else:
+        connections = choice.channels * 2 * (len(job.servers) - 1)
+        each = -(-size_bytes // (choice.channels * how.chunk))
+    over = parts_of(
+        nccl["NCCL_IB_QPS_PER_CONNECTION"], split_data=bool(nccl["NCCL_IB_SPLIT_DATA_ON_QPS"]), ports=job.ports
+    )
+    return connections * (each * over + max(0, each - how.window))
+
+
+def whole(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> Program:
+    """An all-reduce, all-gather or reduce-scatter with a message for each connection. Raises as ``program``."""
+    found = loads(job, collective, size_bytes, nccl)
+    choice = found.choice
+    pace = Pace.of(job, choice)
+    count = len(found.bytes)
+    tree = choice.algorithm in TREES
+    chain = ring_ps(job, nccl, collective, size_bytes, choice) if choice.algorithm == "Ring" else 0
+    if choice.algorithm == "PAT":
+        chain = round(latency_us(len(job.servers), choice.network_hop_ps / 1e6) * 1e6)
+    return Program(
+        connections=found.connections,
+        credit=np.zeros(count, np.bool_),
+        connection=np.arange(count, dtype=np.uint32),
+        bytes=found.bytes,
+        delay_ps=np.full(count, choice.launch_ps, np.uint64),
+        after_start=np.zeros(count + 1, np.uint64),
+        after=np.zeros(0, np.uint32),
+        after_delay_ps=np.zeros(0, np.uint64),
+        tail_ps=_tree_ps(job, nccl, choice) if tree else pace.network_hop_ps,
+        floor_ps=max(found.floor_ps, choice.launch_ps + chain),
+        size_bytes=size_bytes,
+        bus_factor=found.bus_factor,
+        algorithm=choice.algorithm,
+        protocol=choice.protocol,
+        channels=choice.channels,
+    )
+
+
+def ring_steps(job: Job, collective: Collective) -> int:
+    """Steps of a loop of a ring."""
+    return (job.ranks - 1) * (2 if collective == "all-reduce" else 1)
+
+
+def ring_loops(job: Job, size_bytes: int, choice: Choice, chunk: int) -> int:
+    """Loops of a ring: each takes a chunk of every rank, whether it is added up or handed out."""
+    share = -(-size_bytes // choice.channels)
+    return max(1, -(-share // (job.ranks * chunk)))
+
+
+def ring_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
+    """How long the steps of a ring take where links are never full: each server waits for what comes in."""
+    how, pace = cut(nccl, choice.protocol, ring=True), Pace.of(job, choice)
+    loops = ring_loops(job, size_bytes, choice, how.chunk)
+    chunk = min(how.chunk, -(-size_bytes // (choice.channels * job.ranks * loops)))
+    piece = max(-(-chunk // how.slices), min(chunk, how.least_slice))
+    turns = -(-ring_steps(job, collective) // job.gpus_per_server)
+    inside = pace.hops(ring_hops(job, nccl), piece)
+    return loops * turns * (pace.network_hop_ps + inside + wire_ps(job, piece))
+
+
+def _tree_ps(job: Job, nccl: Parameters, choice: Choice) -> int:
+    """The way of a chunk up a tree of servers and down again, and through the GPUs of both ends."""
+    chunk, pace = cut(nccl, choice.protocol, ring=False).chunk, Pace.of(job, choice)
+    levels = len(job.servers).bit_length() - 1
+    level = pace.network_hop_ps + pace.hops(1, chunk) + wire_ps(job, chunk)
+    return 2 * levels * level + 2 * pace.hops(steps_inside(job, choice), chunk)
+
+
+def wire_ps(job: Job, size_bytes: int) -> int:
+    """How long a NIC sends so many bytes."""
+    return size_bytes * 8_000_000 // job.servers[0].nics[0].rate_mbps

@@ -1,0 +1,168 @@
+"""A training job as it is run: its model, layout, batch and kernels, worked out of the job file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from railweave.prediction.jobs.kernels import Kernels, gpus
+from railweave.prediction.jobs.layout import Layout
+from railweave.prediction.jobs.transformer import Transformer
+
+if TYPE_CHECKING:
+    from railweave.errors import Problem
+    from railweave.model.intent.job_file import ReadJobs, TrainingJob
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A job: ``microbatches`` go through each pipeline stage in a step."""
+
+    job: TrainingJob
+    model: Transformer
+    layout: Layout
+    microbatches: int
+    kernels: Kernels
+    layers: tuple[tuple[tuple[int, ...], ...], ...]
+    """By stage and part: the layers it has, in order."""
+
+    @property
+    def ranks(self) -> int:
+        """GPUs."""
+        return self.layout.ranks
+
+    @property
+    def about(self) -> str:
+        """What it is, for people."""
+        layout = self.layout
+        return (
+            f"{self.model.parameters / 1e9:.1f} billion parameters on {layout.ranks} GPUs "
+            f"(tensor {layout.tensor}, context {layout.context}, pipeline {layout.pipeline} x {layout.virtual}, "
+            f"data {layout.data}, expert {layout.expert})"
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed of this job alone."""
+        return ()
+
+    def described(self) -> dict[str, Any]:
+        """The same for machines."""
+        names = ("tensor", "context", "pipeline", "virtual", "data", "expert")
+        return {
+            "parameters": self.model.parameters,
+            "gpus": self.ranks,
+            "layout": {name: getattr(self.layout, name) for name in names},
+            "microbatches": self.microbatches,
+        }
+
+    @property
+    def tokens(self) -> int:
+        """Of a step."""
+        return self.job.batch.size * self.model.sequence
+
+    @property
+    def flops(self) -> float:
+        """What the model takes for a step, without recomputing."""
+        return float(self.model.step_flops_per_token) * self.tokens
+
+    @property
+    def peak(self) -> float:
+        """What all its GPUs can do, operations a second, in the type that matrices are multiplied in."""
+        gpu = self.kernels.gpu
+        tflops = gpu.fp8_tflops if self.job.dtype == "fp8" and gpu.fp8_tflops else gpu.bf16_tflops
+        return tflops * 1e12 * self.layout.ranks
+
+
+@lru_cache(maxsize=1)
+def presets() -> dict[str, dict[str, Any]]:
+    """The models that are known by name, with their sources."""
+    text = files("railweave.prediction.jobs").joinpath("presets.yaml").read_text(encoding="utf-8")
+    return yaml.safe_load(text)
+
+
+def transformer(job: TrainingJob) -> Transformer | None:
+    """The model of a job; None where there is no preset of that name."""
+    if isinstance(job.model, str):
+        if job.model not in presets():
+            return None
+        given = {name: value for name, value in presets()[job.model].items() if name != "source"}
+    else:
+        given = job.model.model_dump()
+        given["kv_heads"] = given["kv_heads"] or given["heads"]
+        given["ffn"] = given["ffn"] or 4 * given["hidden"]
+        given["expert_ffn"] = given["expert_ffn"] or (given["ffn"] if given["experts"] else 0)
+    given["head_dim"] = given.get("head_dim") or given["hidden"] // given["heads"]
+    if job.sequence is not None:
+        given["sequence"] = job.sequence
+    return Transformer(**given)
+
+
+def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> Planned | list[Problem]:
+    """A job of a file on so many GPUs of a name; or what is wrong with it, with its lines."""
+    job = read.jobs[number]
+
+    def problem(place: str, what: str, fix: str = "") -> Problem:
+        return read.document.problem(read.location(number, *place.split(".")), what, fix)
+
+    model = transformer(job)
+    if model is None:
+        return [
+            problem("model", f"there is no model {job.model!r}", f"models are {', '.join(presets())}; or give sizes")
+        ]
+    wanted = job.parallel
+    each = wanted.tensor * wanted.context * wanted.pipeline
+    data = wanted.data or max(1, gpu_count // each)
+    wrong: list[Problem] = []
+    if each * data != gpu_count:
+        what = f"tensor {wanted.tensor} x context {wanted.context} x pipeline {wanted.pipeline} x data {data} are {each * data} GPUs; its servers have {gpu_count}"
+        wrong.append(problem("parallel", what, "give `hosts`, or other numbers"))
+    if (wanted.context * data) % wanted.expert or (wanted.expert > 1 and model.experts % wanted.expert):
+        what = f"expert {wanted.expert} divides neither {model.experts} experts nor context x data, {wanted.context * data}, evenly"
+        wrong.append(problem("parallel.expert", what, "give a divisor of both"))
+    if model.kv_heads % wanted.tensor and wanted.tensor % model.kv_heads:
+        wrong.append(
+            problem(
+                "parallel.tensor", f"{model.kv_heads} heads of keys cannot be shared by {wanted.tensor} ranks evenly"
+            )
+        )
+    parts = wanted.pipeline * wanted.virtual
+    if parts > model.layers:
+        wrong.append(
+            problem(
+                "parallel.pipeline", f"{parts} parts of {model.layers} layers", "give fewer stages or virtual parts"
+            )
+        )
+    microbatches, rest = divmod(job.batch.size, job.batch.micro * data)
+    if rest or not microbatches:
+        what = f"{job.batch.size} sequences are no multiple of {job.batch.micro} x {data} replicas"
+        wrong.append(problem("batch.global", what, "give a multiple"))
+    elif wanted.virtual > 1 and microbatches % wanted.pipeline:
+        what = f"{microbatches} micro-batches a replica are no multiple of {wanted.pipeline} stages, which interleaving needs"
+        wrong.append(problem("parallel.virtual", what, "give another batch, or virtual: 1"))
+    if wrong:
+        return wrong
+    known = gpus().get(gpu_name)
+    if known is None:
+        return [problem("gpu", f"nothing is known of the GPU {gpu_name!r}", f"known are {', '.join(gpus())}")]
+    given = {one.name: getattr(job.gpu, one.name, None) for one in fields(known)}
+    gpu = replace(known, **{name: value for name, value in given.items() if value is not None})
+    layout = Layout(wanted.tensor, wanted.context, data, wanted.pipeline, wanted.expert, wanted.virtual)
+    tokens = job.batch.micro * model.sequence / wanted.context
+    kernels = Kernels(model, gpu, tokens, wanted.tensor, wanted.sequence, job.attention == "fused", job.dtype)
+    return Planned(job, model, layout, microbatches, kernels, spread(model.layers, wanted.pipeline, wanted.virtual))
+
+
+def spread(layers: int, stages: int, parts: int) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """Layers by stage and part. Where they do not come out even, the first and last parts, which have embeddings too, have fewer (as Llama 3's)."""
+    total = stages * parts
+    least, more = divmod(layers, total)
+    first = (total - more + 1) // 2
+    counts = [least + (first <= place < first + more) for place in range(total)]
+    begin = [sum(counts[:place]) for place in range(total)]
+    place_of = [[part * stages + stage for part in range(parts)] for stage in range(stages)]
+    return tuple(tuple(tuple(range(begin[p], begin[p] + counts[p])) for p in row) for row in place_of)

@@ -1,0 +1,198 @@
+"""When each operation of a step runs: streams in order, communications that share links slow each other down."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from railweave.prediction.jobs.graph import COMPUTE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.prediction.jobs.graph import Graph, Op
+
+MOST_APART = 1e-6
+"""Of a communication, what may be left when it is taken to have ended: paces are no whole numbers."""
+
+
+class Network(Protocol):
+    """How long communications take."""
+
+    def alone_ps(self, communication: int) -> int:
+        """How long one takes while no other goes on."""
+        ...
+
+    def paces(self, active: tuple[int, ...]) -> Sequence[float]:
+        """How fast each of these goes while all of them go on: 1 is as fast as alone."""
+        ...
+
+
+@dataclass(frozen=True)
+class Times:
+    """When each operation began and ended, ps, from the beginning of the step."""
+
+    begin_ps: tuple[int, ...]
+    end_ps: tuple[int, ...]
+
+    @property
+    def step_ps(self) -> int:
+        """How long the step takes."""
+        return max(self.end_ps, default=0)
+
+
+def run(graph: Graph, network: Network) -> Times:
+    """Run a step. Raises ``ValueError`` where operations wait for each other in a circle."""
+    state = _Running(graph, network)
+    while state.begin_ready() or state.advance():
+        pass
+    if (stuck := next((op for op, end in zip(graph.ops, state.end, strict=True) if end < 0), None)) is not None:
+        raise ValueError(f"{stuck.label} of class {stuck.rank_class} waits for itself")
+    return Times(tuple(map(round, state.begin)), tuple(map(round, state.end)))
+
+
+class _Running:
+    """A step under way. ``left``: of communications, how long they would still take alone; ``fixed``: when computing ends."""
+
+    def __init__(self, graph: Graph, network: Network) -> None:
+        self.graph, self.network = graph, network
+        count = len(graph.ops)
+        self.begin, self.end = [0.0] * count, [-1.0] * count
+        self.missing = [len(op.after) for op in graph.ops]
+        self.following: list[list[int]] = [[] for _ in range(count)]
+        last: dict[tuple[int, str], int] = {}
+        for number, op in enumerate(graph.ops):
+            before = last.get((op.rank_class, op.stream))
+            for one in (*op.after, *(() if before is None else (before,))):
+                self.following[one].append(number)
+            self.missing[number] += before is not None
+            last[op.rank_class, op.stream] = number
+        self.ready = [number for number in range(count) if not self.missing[number]]
+        self.now = 0.0
+        self.fixed: list[tuple[float, int]] = []
+        self.left: dict[int, float] = {}
+        self.pace: dict[int, float] = {}
+        self._known: dict[tuple[int, ...], Sequence[float]] = {}
+
+    def begin_ready(self) -> bool:
+        """Begin what can; whether anything did."""
+        began, sent = bool(self.ready), False
+        for number in self.ready:
+            op = self.graph.ops[number]
+            self.begin[number] = self.now
+            if op.communication is None:
+                heapq.heappush(self.fixed, (self.now + op.time_ps, number))
+            else:
+                self.left[number], sent = float(self.network.alone_ps(op.communication)), True
+        self.ready = []
+        if sent:
+            self._share()
+        return began
+
+    def advance(self) -> bool:
+        """Go on to what ends next; whether there was anything."""
+        then = min((self.now + left / self.pace[one] for one, left in self.left.items()), default=float("inf"))
+        then = min(then, self.fixed[0][0] if self.fixed else float("inf"))
+        if then == float("inf"):
+            return False
+        for one in self.left:
+            self.left[one] -= (then - self.now) * self.pace[one]
+        self.now = then
+        ended = [one for one, left in self.left.items() if left <= MOST_APART * (1 + self.now * MOST_APART)]
+        for one in ended:
+            del self.left[one]
+        if ended:
+            self._share()
+        while self.fixed and self.fixed[0][0] <= self.now:
+            ended.append(heapq.heappop(self.fixed)[1])
+        for one in ended:
+            self.end[one] = self.now
+            for waiting in self.following[one]:
+                self.missing[waiting] -= 1
+                if not self.missing[waiting]:
+                    self.ready.append(waiting)
+        return True
+
+    def _share(self) -> None:
+        """Find how fast communications go, now that others began or ended."""
+        numbers = {one: self.graph.ops[one].communication or 0 for one in self.left}
+        order = sorted(self.left, key=numbers.__getitem__)
+        active = tuple(numbers[one] for one in order)
+        if active not in self._known:
+            self._known[active] = self.network.paces(active)
+        self.pace = dict(zip(order, self._known[active], strict=True))
+
+
+def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
+    """By rank class: how long its GPUs did not compute, by what they waited for.
+
+    A kind of communication where one was under way that the next computing waited for; ``bubble`` where they waited for others to compute, or
+    for the end of the step. Sums with ``compute`` to the time of the step.
+    """
+    found: list[dict[str, int]] = [{} for _ in range(graph.classes)]
+    at = [0] * graph.classes
+    previous: dict[tuple[int, str], int] = {}
+    before: list[int | None] = []
+    for number, op in enumerate(graph.ops):
+        before.append(previous.get((op.rank_class, op.stream)))
+        previous[op.rank_class, op.stream] = number
+
+    def waited(number: int, since: int, until: int, into: dict[str, int]) -> None:
+        """What kept an operation from beginning, from one moment to another."""
+        while until > since:
+            op, own = graph.ops[number], before[number]
+            causes = [*op.after, *([] if own is None else [own])]
+            cause = max(causes, key=lambda one: times.end_ps[one], default=None)
+            if cause is None or times.end_ps[cause] <= since:
+                _add(into, "bubble", until - since)
+                return
+            blocking = graph.ops[cause]
+            begin = max(times.begin_ps[cause], since)
+            top = min(until, times.end_ps[cause])
+            _add(into, "bubble", until - top)
+            kind = _kind(graph, blocking)
+            if kind is None:
+                _add(into, "bubble", top - since)
+                return
+            _add(into, kind, top - begin)
+            number, until = cause, begin
+
+    for number, op in enumerate(graph.ops):
+        if op.stream != COMPUTE:
+            continue
+        into, since = found[op.rank_class], at[op.rank_class]
+        waited(number, since, times.begin_ps[number], into)
+        for kind, time in op.inside:
+            _add(into, kind, time)
+        _add(into, COMPUTE, op.time_ps - sum(time for _, time in op.inside))
+        at[op.rank_class] = times.end_ps[number]
+    for number, into in enumerate(found):
+        tail = [
+            one
+            for one, op in enumerate(graph.ops)
+            if op.rank_class == number and op.stream != COMPUTE and times.end_ps[one] > at[number]
+        ]
+        until = times.step_ps
+        for one in sorted(tail, key=lambda one: -times.end_ps[one]):
+            if times.end_ps[one] < until:
+                _add(into, "bubble", until - times.end_ps[one])
+                until = times.end_ps[one]
+            begin = max(times.begin_ps[one], at[number])
+            if begin < until:
+                _add(into, _kind(graph, graph.ops[one]) or "bubble", until - begin)
+                until = begin
+        _add(into, "bubble", until - at[number])
+    return found
+
+
+def _kind(graph: Graph, op: Op) -> str | None:
+    """What is sent by an operation, between servers or inside one; None of computing."""
+    if op.communication is not None:
+        return graph.communications[op.communication].kind
+    return op.inside[0][0] if op.inside and op.stream != COMPUTE else None
+
+
+def _add(into: dict[str, int], kind: str, time: int) -> None:
+    if time > 0:
+        into[kind] = into.get(kind, 0) + time

@@ -1,0 +1,167 @@
+"""The graph of a step as execution traces of MLCommons Chakra, a file for each rank, so that other simulators can be given the same."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from railweave.prediction.jobs.build import build
+from railweave.prediction.jobs.graph import COMPUTE
+from railweave.prediction.jobs.traces.chakra_messages import COLLECTIVES, NODE_TYPES, messages
+from railweave.prediction.jobs.traces.chakra_read import EXACT, GROUPS, LABEL
+from railweave.prediction.jobs.traces.frames import framed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from railweave.prediction.jobs.graph import Communication, Graph, Op
+    from railweave.prediction.jobs.plan import Planned
+
+VERSION = "0.0.4"
+"""Of the schema."""
+_TYPE = {name: number for number, name in NODE_TYPES.items()}
+_OF = {
+    "all-reduce": "ALL_REDUCE",
+    "all-gather": "ALL_GATHER",
+    "reduce-scatter": "REDUCE_SCATTER",
+    "all-to-all": "ALL_TO_ALL",
+    "broadcast": "BROADCAST",
+}
+
+
+@dataclass
+class _Numbers:
+    """What is numbered over all ranks. ``groups``: of each group of a kind its number, from 1, for ASTRA-sim has no group 0."""
+
+    groups: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict[tuple[str, tuple[int, ...]], int])
+
+    def group(self, kind: str, ranks: tuple[int, ...]) -> int:
+        return self.groups.setdefault((kind, ranks), len(self.groups) + 1)
+
+
+def of_model(plan: Planned, name: str) -> Iterator[tuple[str, bytes]]:
+    """The files of a step of a model, as ``chakra_files`` gives them."""
+    graph = build(plan, lambda _: None)
+    layout = plan.layout
+    ranks = [
+        tuple(sorted(rank for group in layout.groups("TP", stage) for rank in group))
+        for stage in range(layout.pipeline)
+    ]
+    return chakra_files(graph, ranks, name)
+
+
+def chakra_files(graph: Graph, classes: Sequence[tuple[int, ...]], name: str) -> Iterator[tuple[str, bytes]]:
+    """The files of a step, one at a time: ``NAME.RANK.et`` for each rank, and ``NAME.comm_group.json`` with its groups.
+
+    ``graph``: with every communication as an operation, also those inside servers; ``classes``: the ranks of each rank class. Every node waits for those before it on its
+    stream too, for Chakra has no streams. Durations are whole microseconds there, rounded so that their sum is right; railweave's own attribute has them exactly.
+    Raises ``OutputError`` where protobuf is not installed.
+    """
+    numbers = _Numbers()
+    before = _waits(graph)
+    group_of = _group_of(graph, numbers)
+    by_class = _nodes_by_class(graph, classes)
+    for own, ranks in zip(by_class, classes, strict=True):
+        for rank in ranks:
+            yield f"{name}.{rank}.et", _Writing(graph, before, group_of, numbers, rank).file(own)
+    groups = [f'"{number}": {json.dumps(ranks)}' for (_, ranks), number in numbers.groups.items()]
+    yield f"{name}.{GROUPS}", ("{\n" + ",\n".join(groups) + "\n}\n").encode()
+
+
+def _waits(graph: Graph) -> list[tuple[int, ...]]:
+    """What each operation waits for, with what is before it on its stream."""
+    found: list[tuple[int, ...]] = []
+    last: dict[tuple[int, str], int] = {}
+    for number, op in enumerate(graph.ops):
+        own = last.get((op.rank_class, op.stream))
+        found.append(tuple(dict.fromkeys([*op.after, *(() if own is None else (own,))])))
+        last[op.rank_class, op.stream] = number
+    return found
+
+
+def _nodes_by_class(graph: Graph, classes: Sequence[tuple[int, ...]]) -> list[list[int]]:
+    """The operations that ranks of each class have nodes of: their own, and the messages that they receive."""
+    class_of = {rank: number for number, ranks in enumerate(classes) for rank in ranks}
+    found: list[list[int]] = [[] for _ in classes]
+    for number, op in enumerate(graph.ops):
+        found[op.rank_class].append(number)
+        one = None if op.communication is None else graph.communications[op.communication]
+        to = class_of[one.groups[0][1]] if one is not None and one.collective == "send-recv" else op.rank_class
+        if to != op.rank_class:
+            found[to].append(number)
+    return found
+
+
+def _group_of(graph: Graph, numbers: _Numbers) -> list[dict[int, tuple[int, ...]]]:
+    """Of each communication: of each rank the group that it is in. Collectives of the same ranks and kind are in one group."""
+    found: list[dict[int, tuple[int, ...]]] = []
+    for one in graph.communications:
+        found.append({rank: group for group in one.groups for rank in group})
+        if one.collective != "send-recv":
+            for group in one.groups:
+                numbers.group(one.kind, group)
+    return found
+
+
+@dataclass
+class _Writing:
+    """The file of a rank while it is written."""
+
+    graph: Graph
+    before: list[tuple[int, ...]]
+    group_of: list[dict[int, tuple[int, ...]]]
+    numbers: _Numbers
+    rank: int
+    _late_ps: int = 0
+
+    def file(self, ops: list[int]) -> bytes:
+        known = messages()
+        head = known.metadata(version=VERSION)
+        own = set(ops)
+        parts = [framed(head.SerializeToString())]
+        for number in ops:
+            op = self.graph.ops[number]
+            one = None if op.communication is None else self.graph.communications[op.communication]
+            node = known.node(id=number, name=f"{one.kind} {one.collective} {op.label}" if one else op.label)
+            node.attr.add(name="is_cpu_op", bool_val=False)
+            receives = one is not None and one.collective == "send-recv" and self._pair(op)[1] == self.rank
+            node.ctrl_deps.extend(() if receives else (before for before in self.before[number] if before in own))
+            if one is None:
+                self._computing(node, op)
+            elif one.collective == "send-recv":
+                self._message(node, op, one, receives=receives)
+            else:
+                self._collective(node, op, one)
+            parts.append(framed(node.SerializeToString()))
+        return b"".join(parts)
+
+    def _computing(self, node: Any, op: Op) -> None:  # noqa: ANN401 - protobuf
+        node.type = _TYPE["COMP"] if op.stream == COMPUTE else _TYPE["INVALID"]
+        wanted = op.time_ps + self._late_ps
+        node.duration_micros = max(round(wanted / 10**6), 0)
+        self._late_ps = wanted - node.duration_micros * 10**6
+        node.attr.add(name=EXACT, uint64_val=op.time_ps)
+
+    def _pair(self, op: Op) -> tuple[int, ...]:
+        return self.group_of[op.communication or 0][self.rank]
+
+    def _message(self, node: Any, op: Op, one: Communication, *, receives: bool) -> None:  # noqa: ANN401 - protobuf
+        source, target = self._pair(op)
+        node.type = _TYPE["COMM_RECV" if receives else "COMM_SEND"]
+        node.attr.add(name="comm_src", int32_val=source)
+        node.attr.add(name="comm_dst", int32_val=target)
+        node.attr.add(name="comm_tag", int32_val=0)
+        node.attr.add(name="comm_size", int64_val=one.size_bytes)
+        node.attr.add(name=LABEL, string_val=one.kind)
+
+    def _collective(self, node: Any, op: Op, one: Communication) -> None:  # noqa: ANN401 - protobuf
+        group = self.group_of[op.communication or 0][self.rank]
+        size = one.size_bytes
+        if one.collective == "all-gather":  # of one rank, as PyTorch's converter and ASTRA-sim have it
+            size = -(-size // len(group))
+        node.type = _TYPE["COMM_COLL"]
+        node.attr.add(name="comm_type", int64_val=COLLECTIVES.index(_OF[one.collective]))
+        node.attr.add(name="comm_size", int64_val=size)
+        node.attr.add(name="pg_name", string_val=str(self.numbers.group(one.kind, group)))
+        node.attr.add(name=LABEL, string_val=one.kind)

@@ -1,0 +1,129 @@
+"""A trace: for each rank what it computes and sends, and what each of these waits for."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from railweave.errors import FileLine, Problem, SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from railweave.prediction.collectives.bus_bandwidth import Collective
+
+NodeKind = Literal["compute", "host", "memory", "collective", "send", "receive", "none"]
+"""``compute``: a GPU; ``host``: its processor; ``memory``: what a GPU moves to or from memory; ``none``: takes no time, and only orders others."""
+
+
+class Node(NamedTuple):
+    """A piece of work of a rank. A named tuple: traces have millions.
+
+    ``number``: as the file has it, its line where it is text. ``time_ps``: as it was measured, 0 where it was not. ``after``: places of nodes of the same rank that it waits for. ``size_bytes``: of communication, as
+    nccl-tests counts it. ``group``: the place of a collective's group in ``Trace.groups``. ``peer``: the other rank of a message, which ``tag`` tells from others between the two. ``flops``, ``moved_bytes``:
+    what it computes, and moves to or from memory. ``label``: which kind of parallelism it belongs to, where that is said.
+    """
+
+    number: int
+    name: str
+    kind: NodeKind
+    time_ps: int = 0
+    after: tuple[int, ...] = ()
+    collective: Collective | None = None
+    size_bytes: int = 0
+    group: int = -1
+    peer: int = -1
+    tag: int = 0
+    flops: int = 0
+    moved_bytes: int = 0
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RankTrace:
+    """What a rank does. Every node stands behind those that it waits for. ``text``: whether numbers of nodes are lines of the file."""
+
+    file: str
+    nodes: tuple[Node, ...]
+    text: bool = False
+
+    def problem(self, node: Node, what: str, fix: str = "") -> Problem:
+        """A problem of a node: it names the file and the node."""
+        if self.text:
+            return Problem(FileLine(self.file, node.number), what, fix)
+        return node_problem(self.file, node.number, node.name, what, fix)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A trace of ranks 0, 1, ... ``groups``: ranks of each, in order. ``hosts``: the server that each rank ran on, and its GPU there; empty where that is not known. ``notes``: what was assumed, for people."""
+
+    ranks: tuple[RankTrace, ...]
+    groups: tuple[tuple[int, ...], ...]
+    notes: tuple[str, ...] = ()
+    hosts: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def nodes(self) -> int:
+        """Of all ranks."""
+        return sum(len(rank.nodes) for rank in self.ranks)
+
+
+def node_problem(file: str, number: int, name: str, what: str, fix: str = "") -> Problem:
+    """A problem of a node of a file."""
+    shown = "".join(letter if letter.isprintable() else "?" for letter in name[:60])
+    return Problem(FileLine(file), f"node {number}{f' ({shown})' if shown else ''}: {what}", fix)
+
+
+def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Sequence[Iterable[int]]) -> RankTrace:
+    """Nodes each behind those that they wait for, otherwise by when they began and by their number.
+
+    ``after``: places in ``nodes``, for each. Raises ``SpecError`` where nodes wait for each other in a circle.
+    """
+    order, missing = sorted_by(after, lambda place: (begins[place], nodes[place].number))
+    if missing:
+        stuck, *way = circle(missing, after)
+        what = "it waits for itself" + (
+            f", by {' and '.join(f'node {nodes[one].number}' for one in way[:6])}" if way else ""
+        )
+        fix = "dependencies of a trace go in no circle"
+        raise SpecError([node_problem(file, nodes[stuck].number, nodes[stuck].name, what, fix)])
+    place_of = {place: number for number, place in enumerate(order)}
+    return RankTrace(
+        file,
+        tuple(nodes[place]._replace(after=tuple(sorted(place_of[one] for one in after[place]))) for place in order),
+    )
+
+
+def sorted_by(
+    after: Sequence[Iterable[int]], key: Callable[[int], tuple[int, ...]]
+) -> tuple[list[int], frozenset[int]]:
+    """Places each behind those that it waits for, otherwise by a key; and those that wait for each other for ever."""
+    following: list[list[int]] = [[] for _ in after]
+    missing = [0] * len(after)
+    for place, before in enumerate(after):
+        for one in before:
+            following[one].append(place)
+            missing[place] += 1
+    ready = [(key(place), place) for place, left in enumerate(missing) if not left]
+    heapq.heapify(ready)
+    order: list[int] = []
+    while ready:
+        place = heapq.heappop(ready)[1]
+        order.append(place)
+        for one in following[place]:
+            missing[one] -= 1
+            if not missing[one]:
+                heapq.heappush(ready, (key(one), one))
+    return order, frozenset(place for place, left in enumerate(missing) if left)
+
+
+def circle(missing: frozenset[int], after: Sequence[Iterable[int]]) -> list[int]:
+    """Places, of those that wait for each other for ever, that do so in a circle."""
+    at = min(missing)
+    way: dict[int, None] = {}
+    while at not in way:
+        way[at] = None
+        at = next(one for one in after[at] if one in missing)
+    return list(way)[list(way).index(at) :]

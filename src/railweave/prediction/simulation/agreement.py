@@ -1,0 +1,158 @@
+"""What flows leave out, learnt from packets: how much longer senders take that congestion control slows down.
+
+Flows know no marks. Where ``auto`` would take them, a small case of the same design is run by both engines: fewer of the same
+servers with as much for each peer, then less for each peer. What packets take more there, the whole takes more at least; at most
+it grows with the time of flows. Where these two are too far apart, packets are run all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import TYPE_CHECKING, Any, Protocol
+
+from railweave.prediction.simulation.collective import MANY_RANKS, predict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.model.network.model import Network
+    from railweave.prediction.simulation.conditions import Bed, Conditions
+    from railweave.prediction.simulation.prediction import Prediction
+
+SMALL_PACKET_HOPS = 20_000_000
+"""Of a small case: some seconds."""
+
+MOST_SLOW_HOPS = 1_000_000_000
+"""Packets are run up to here where flows cannot tell: some minutes."""
+
+FEWEST, MOST_SERVERS = 4, 8
+"""Servers of a small case: messages grow with the square of them."""
+
+ALIKE = 0.03
+"""Engines that are as near in the small case differ by no more than they do where nothing is marked."""
+
+ALLOWED = 0.1
+"""Flows may be off by this part where they are taken: by what is open of the loss, and by ``ALIKE`` besides."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What congestion control costs in all, ps: ``least`` and ``most``. ``note`` says where it was learnt."""
+
+    least_ps: int = 0
+    most_ps: int = 0
+    note: str = ""
+
+    @property
+    def likely_ps(self) -> int:
+        """Between the two, as far from one as from the other by factor."""
+        return round(sqrt(self.least_ps * self.most_ps))
+
+    def unsure(self, flows_ps: int) -> float:
+        """By what part the time may be off, where flows take ``flows_ps``."""
+        return max(self.most_ps - self.likely_ps, self.likely_ps - self.least_ps) / (flows_ps + self.likely_ps)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A smaller question: fewer servers, and a size."""
+
+    bed: Bed
+    size_bytes: int
+
+
+class Run(Protocol):
+    """``predict`` with all that is asked but these."""
+
+    def __call__(self, bed: Bed, size_bytes: int, engine: str, nccl: Mapping[str, str]) -> Prediction:
+        """Predict this."""
+        ...
+
+
+def small_case(bed: Bed, size_bytes: int, packet_hops: int, most_servers: int = MOST_SERVERS) -> Case:
+    """The largest case of the same design, of at most so many servers, that packets can be run of in some seconds."""
+    servers = len(bed.job.servers)
+    # with as much for each peer, everyone sends to everyone, and a ring has as many steps as ranks
+    count = min(servers, most_servers)
+    while count > FEWEST and packet_hops * (count / servers) ** 2 > SMALL_PACKET_HOPS:
+        count -= 1
+    size, hops = max(1, size_bytes * count // servers), packet_hops * (count / servers) ** 2
+    while hops > SMALL_PACKET_HOPS and size > 1:
+        size, hops = size // 2, hops / 2
+    if count == servers:
+        return Case(bed, size)
+    # evenly over all of them, so that stripes keep their shares
+    chosen = [place * servers // count for place in range(count)]
+    job = replace(bed.job, servers=tuple(bed.job.servers[one] for one in chosen))
+    hosts = bed.hosts.reshape(servers, bed.job.nics_per_server)[chosen].ravel()
+    return Case(replace(bed, job=job, hosts=hosts), size)
+
+
+def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss:
+    """What congestion control costs where flows take ``flows_ps``; ``nccl`` chooses the same algorithm for the case."""
+    packets = run(case.bed, case.size_bytes, "packet", nccl)
+    marked = (packets.counters or {}).get("ecn_marked_packets", 0)
+    if not marked:
+        return Loss()
+    flows = run(case.bed, case.size_bytes, "flow", nccl)
+    more = packets.time_ps - flows.time_ps
+    if more <= ALIKE * flows.time_ps:
+        return Loss()
+    servers = len(case.bed.job.servers)
+    note = (
+        f"congestion control: {servers} servers of this design with {case.size_bytes:,} bytes take {more / 1e6:,.0f} us more by packets "
+        f"than by flows ({packets.time_ps / flows.time_ps - 1:.0%})"
+    )
+    return Loss(more, max(more, round(more * flows_ps / flows.time_ps)), note)
+
+
+def agreed(network: Network, collective: str, size_bytes: int, *, bed: Bed, **asked: Any) -> Prediction:  # noqa: ANN401 - as ``predict`` has them
+    """``predict``, but where ``auto`` takes flows, with what congestion control costs, or by packets after all.
+
+    Who sets ``most_hops`` has many questions, and gets flows above it even where they cannot tell.
+
+    Raises ``InputError`` as ``predict``.
+    """
+    found = predict(network, collective, size_bytes, bed=bed, **asked)
+    conditions: Conditions | None = asked.get("conditions")
+    faults = conditions is not None and bool(conditions.timeline.changes or conditions.timeline.tables)
+    if asked.get("engine", "auto") != "auto" or found.choice.engine != "flow" or faults:
+        return found
+    quiet: dict[str, Any] = {
+        name: value for name, value in asked.items() if name not in {"engine", "nccl", "progress", "watch", "exact"}
+    }
+    given: Mapping[str, str] = asked.get("nccl") or {}
+
+    def run(bed: Bed, size_bytes: int, engine: str, nccl: Mapping[str, str]) -> Prediction:
+        return predict(network, collective, size_bytes, bed=bed, engine=engine, nccl=nccl, **quiet)
+
+    same = {"NCCL_ALGO": found.program.algorithm, "NCCL_PROTO": found.program.protocol, **given}
+    case = small_case(bed, size_bytes, found.choice.packet_hops)
+    loss = learnt(case, found.time_ps, same, run)
+    if not loss.least_ps:
+        return found
+    many = collective == "all-to-all" and bed.job.ranks >= MANY_RANKS  # more transfers than packets can be run of
+    few = asked.get("most_hops") is None and found.choice.packet_hops <= MOST_SLOW_HOPS
+    if loss.unsure(found.time_ps) + ALIKE > ALLOWED and few and not many:
+        asked["engine"] = "packet"
+        again = predict(network, collective, size_bytes, bed=bed, **asked)
+        why = (
+            f"about {found.choice.packet_hops / 1e6:,.1f} M packet hops, and flows cannot tell what marked senders lose"
+        )
+        return replace(again, choice=replace(again.choice, why=why))
+    return _with(found, loss)
+
+
+def _with(found: Prediction, loss: Loss) -> Prediction:
+    """Flows' prediction with what congestion control costs."""
+    time_ps = found.time_ps + loss.likely_ps
+    note = f"{loss.note}: so {loss.likely_ps / 1e6:,.0f} us are added here, or between {loss.least_ps / 1e6:,.0f} and {loss.most_ps / 1e6:,.0f}"
+    band = found.band
+    if band is not None:
+        # least and most are those of one run of the small case: both engines differ a little besides, and chance does
+        low = round((found.time_ps + loss.least_ps) / (1 + ALIKE))
+        high = round((found.time_ps + loss.most_ps) * (1 + ALIKE))
+        compared = "what congestion control costs was learnt from packets on a smaller case"
+        band = replace(band, low_ps=low, high_ps=high, error=loss.unsure(found.time_ps) + ALIKE, compared=compared)
+    return replace(found, time_ps=time_ps, band=band, notes=(*found.notes, note))

@@ -1,0 +1,136 @@
+"""Traffic of others: endless queue pairs between chosen NICs, each kept to its share of the line."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave._sim import WRITE
+from railweave.errors import InputError, Option, Problem
+from railweave.nearest import nearest
+from railweave.prediction.simulation.engines.traffic import Traffic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from railweave.model.intent.scenario import Background
+    from railweave.prediction.simulation.model.fabric import PacketFabric
+    from railweave.prediction.simulation.model.wiring import Wiring
+
+ENDLESS_BYTES = 10**12
+"""20 s of a 400G link, and no more than an engine takes of one message."""
+
+NOTE = (
+    "background: every port sends to one on its rail half way round the servers, or where `to` says, at a steady rate, from the beginning on; "
+    "its queue pairs react to marks as NCCL's do, and do not take the time of NCCL's proxy"
+)
+
+
+def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) -> Traffic:
+    """Traffic with that of others behind it. Raises ``InputError`` where ports are not there, or have no other to send to."""
+    both = ends(fabric.wiring, wanted)
+    sources = np.repeat(np.array([src for src, _ in both], np.uint32), wanted.qps)
+    targets = np.repeat(np.array([dst for _, dst in both], np.uint32), wanted.qps)
+    turn: NDArray[np.uint32] = np.tile(np.arange(wanted.qps, dtype=np.uint32), len(both))
+    pairs = fabric.addresses.pairs(sources, targets, turn)
+    wiring = fabric.wiring
+    line = wiring.cables[wiring.port_cable[wiring.first_port[sources.astype(np.int64)]], 2].astype(np.float64)
+    limits = np.zeros((len(traffic.pairs) + len(pairs), 2), np.uint32)
+    limits[len(traffic.pairs) :, 0] = wanted.packet
+    limits[len(traffic.pairs) :, 1] = np.ceil(line * wanted.share / wanted.qps)
+    messages = np.zeros((len(pairs), 4), np.uint64)
+    messages[:, 0] = len(traffic.pairs) + np.arange(len(pairs))
+    messages[:, 1] = ENDLESS_BYTES
+    messages[:, 3] = WRITE
+    lists = len(traffic.after_start) - 1
+    own = np.arange(lists, dtype=np.uint32) if traffic.after_of is None else traffic.after_of
+    nothing = np.full(len(pairs), lists, np.uint32)  # a list of its own, and nothing in it
+    return Traffic(
+        np.concatenate([traffic.pairs, pairs]),
+        np.concatenate([traffic.messages, messages]),
+        np.append(traffic.after_start, traffic.after_start[-1]),
+        traffic.after,
+        traffic.after_delay_ps,
+        np.concatenate([traffic.data, np.ones(len(pairs), np.bool_)]),
+        np.concatenate([own, nothing]),
+        limits,
+    )
+
+
+def ends(wiring: Wiring, wanted: Background) -> list[tuple[int, int]]:
+    """Who sends to whom, by place among the NICs: where ``to`` says nothing, half way round those of the same name, or round what is left over.
+
+    Raises ``InputError`` where ports are not there, or have no other to send to.
+    """
+    chosen = _matching(wiring.nics, wanted.ports or ("*",), "ports")
+    if isinstance(wanted.to, tuple):
+        return _given(wiring.nics, chosen, _matching(wiring.nics, wanted.to, "to"))
+    rails: dict[str, list[int]] = {}
+    for place in chosen:
+        rails.setdefault(wiring.nics[place].partition(":")[2], []).append(place)
+    if wanted.to != "half-way":
+        return _by_stripe(wiring, rails, within=wanted.to == "intra-stripe")
+    groups = [group for group in rails.values() if len(group) > 1]
+    alone = [group[0] for group in rails.values() if len(group) == 1]
+    if len(alone) == 1 and groups:
+        groups[0].append(alone[0])
+    elif alone:
+        groups.append(alone)
+    if groups == [alone] and len(alone) == 1:
+        raise _no_other(wiring.nics[alone[0]])
+    return [(src, group[(place + len(group) // 2) % len(group)]) for group in groups for place, src in enumerate(group)]
+
+
+def _matching(nics: tuple[str, ...], patterns: tuple[str, ...], part: str) -> list[int]:
+    """The NICs that patterns name, in order."""
+    chosen: dict[int, None] = {}
+    for number, pattern in enumerate(patterns):
+        shape = re.compile(".*".join(map(re.escape, pattern.split("*"))))
+        matching = [place for place, name in enumerate(nics) if shape.fullmatch(name)]
+        if not matching:
+            near = nearest(pattern, nics)
+            fix = f"did you mean {near}?" if near else f"NICs are {', '.join(nics[:4])}, …"
+            what = f"there is no NIC {pattern!r} to send {'by' if part == 'ports' else 'to'}"
+            raise InputError([Problem(Option("--background", part=(part, number)), what, fix)])
+        chosen |= dict.fromkeys(matching)
+    return sorted(chosen)
+
+
+def _given(nics: tuple[str, ...], sources: list[int], targets: list[int]) -> list[tuple[int, int]]:
+    """Each sends to the next of those given, in turn, and not to itself: the only one that is given does not send."""
+    found: list[tuple[int, int]] = []
+    for place, src in enumerate(sources):
+        other = next((one for one in (*targets[place % len(targets) :], *targets) if one != src), None)
+        if other is not None:
+            found.append((src, other))
+    if not found:
+        raise _no_other(nics[sources[0]])
+    return found
+
+
+def _by_stripe(wiring: Wiring, rails: Mapping[str, list[int]], *, within: bool) -> list[tuple[int, int]]:
+    """Each sends to one of its rail on the same leaf, which is of its stripe, or to one in its place on the next leaf."""
+    leaf_of = {int(a): int(b) for a, b in wiring.cables[:, :2].tolist() if a < len(wiring.nics)}
+    found: list[tuple[int, int]] = []
+    for rail in rails.values():
+        leaves: dict[int, list[int]] = {}
+        for place in rail:
+            leaves.setdefault(leaf_of[place], []).append(place)
+        order = list(leaves.values())
+        for number, own in enumerate(order):
+            there = own if within else order[(number + 1) % len(order)]
+            if (there is own and len(own) == 1) or (not within and len(order) == 1):
+                raise _no_other(wiring.nics[own[0]], "in its stripe" if within else "in another stripe")
+            found += [(src, there[(place + within) % len(there)]) for place, src in enumerate(own)]
+    return found
+
+
+def _no_other(name: str, where: str = "") -> InputError:
+    what = f"{name} has no other port {where + ' ' if where else ''}to send to"
+    return InputError(
+        [Problem(Option("--background", part=("ports",)), what, "name the ports of two servers at least")]
+    )

@@ -1,0 +1,92 @@
+"""What binds a collective: the busiest link, the proxies of NICs, or the links inside servers, and by how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.prediction.simulation.engines.traffic import Traffic
+    from railweave.prediction.simulation.model.wiring import Wiring
+
+
+@dataclass(frozen=True)
+class Load:
+    """How long each thing was busy, ps: the busiest of a kind, by name."""
+
+    link: str
+    link_ps: int
+    proxy: str
+    proxy_ps: int
+    server_ps: int
+
+    @classmethod
+    def of(
+        cls,
+        wiring: Wiring,
+        sent_bytes: NDArray[np.float64],
+        traffic: Traffic,
+        post_cost_ps: int,
+        floor_ps: int,
+        nic_of: NDArray[np.int64] | None = None,
+        used: NDArray[np.bool_] | None = None,
+    ) -> Load:
+        """The load of a run that has ended, in which ports sent so many bytes.
+
+        ``nic_of``: by port of a NIC the one that stands for all ports of the NIC, which one proxy posts for; None: each its own.
+        ``used``: by port, True if the job's messages take it (``job_links``); None: all ports. Other links cannot hold the job up.
+        """
+        # a frame's bytes, without the 20 of preamble and gap: for full packets half a percent less than the wire is busy
+        rates = wiring.cables[wiring.port_cable, 2].astype(np.float64)
+        busy = sent_bytes * 8e6 / rates
+        if used is not None:
+            busy = np.where(used, busy, 0.0)
+        port = int(busy.argmax())
+        posted = traffic.pairs[traffic.messages[:, 0].astype(np.int64), 0]
+        posts = np.bincount(posted if nic_of is None else nic_of[posted], minlength=len(wiring.nics))
+        nic = int(posts.argmax())
+        return cls(wiring.port_link(port), int(busy[port]), wiring.nics[nic], int(posts[nic]) * post_cost_ps, floor_ps)
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """What was busy for the largest part of the time. Where no part is near 1, waiting binds: latency, or congestion."""
+
+    kind: str
+    what: str
+    busy: float
+    next_kind: str
+    next_busy: float
+
+    def to_text(self) -> str:
+        """A line for people."""
+        return (
+            f"{self.kind} {self.what}, busy {self.busy:.1%} of the time (next: {self.next_kind}, {self.next_busy:.1%})"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {
+            "kind": self.kind,
+            "what": self.what,
+            "busy": round(self.busy, 4),
+            "next": {"kind": self.next_kind, "busy": round(self.next_busy, 4)},
+        }
+
+
+def bottleneck(load: Load, time_ps: int) -> Bottleneck:
+    """What binds a run of this time."""
+    parts = sorted(
+        [
+            (load.link_ps / time_ps, "link", load.link),
+            (load.proxy_ps / time_ps, "proxy", load.proxy),
+            (load.server_ps / time_ps, "server", "links between the GPUs of a server"),
+        ],
+        reverse=True,
+    )
+    (busy, kind, what), (next_busy, next_kind, _) = parts[0], parts[1]
+    return Bottleneck(kind, what, busy, next_kind, next_busy)

@@ -1,0 +1,454 @@
+"""The prediction of one collective on a designed network: its messages, the engine, the run, and what binds it.
+
+``predict`` names the phases in their order, and the functions below it are these phases.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from railweave.model.catalog.posting import POST_COST_PS
+from railweave.model.device.queue_pairs import designed_variables
+from railweave.prediction.collectives.collective import program
+from railweave.prediction.collectives.nccl import parameters
+from railweave.prediction.collectives.pace import FITTED_QPS
+from railweave.prediction.collectives.queue_pairs import split
+from railweave.prediction.collectives.whole import messages, whole
+from railweave.prediction.simulation.background import NOTE as BACKGROUND_NOTE
+from railweave.prediction.simulation.background import with_background
+from railweave.prediction.simulation.bottleneck import Load, bottleneck
+from railweave.prediction.simulation.conditions import Bed, Conditions, bed_of
+from railweave.prediction.simulation.engines.choice import MOST_PACKET_HOPS, choose, forecast, whole_flows
+from railweave.prediction.simulation.engines.flows import FLOW_NOTE, run_flows
+from railweave.prediction.simulation.engines.measured import Measured, interval_ps
+from railweave.prediction.simulation.engines.packets import run_packets
+from railweave.prediction.simulation.engines.report import lossless_drops
+from railweave.prediction.simulation.engines.rounds import repeated_rounds
+from railweave.prediction.simulation.engines.traffic import traffic_of
+from railweave.prediction.simulation.errors import Band, band
+from railweave.prediction.simulation.ideal import Ideal
+from railweave.prediction.simulation.job import stripes
+from railweave.prediction.simulation.job_links import job_links
+from railweave.prediction.simulation.model.faults import slowed
+from railweave.prediction.simulation.model.ports import (
+    FAILOVER_NOTE,
+    UNDER_WAY_NOTE,
+    apart_ps,
+    check_planes,
+    next_loss,
+    usable,
+)
+from railweave.prediction.simulation.model.retries import after_retries, retry_parameters
+from railweave.prediction.simulation.prediction import Prediction
+from railweave.prediction.simulation.ranks import order_text
+from railweave.prediction.simulation.rotation import Rotation, rotation, run_rotation
+from railweave.prediction.simulation.settings import post_cost_ps, timeout_ps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from railweave.model.network.model import Network
+    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.nccl import Parameters
+    from railweave.prediction.collectives.program import Program
+    from railweave.prediction.collectives.queue_pairs import Split
+    from railweave.prediction.simulation.engines.choice import Choice
+    from railweave.prediction.simulation.engines.run import Run
+    from railweave.prediction.simulation.engines.traffic import Traffic
+    from railweave.prediction.simulation.model.addresses import Addresses
+    from railweave.prediction.simulation.model.fabric import Arguments, FlowArguments
+    from railweave.prediction.simulation.model.outages import Timeline
+
+A = TypeVar("A", "Arguments", "FlowArguments")
+
+LONG_PACKET_HOPS = 20_000_000
+"""From so many on (some seconds), a run of packets is stopped when it is steady."""
+
+MOST_FLOW_MESSAGES = 4_000_000
+"""Beyond, flows are one for each connection and queue pair (``prediction.collectives.whole``): messages would take gigabytes."""
+
+
+MANY_RANKS = 200
+"""From so many on, one server is run of an all-to-all where all do alike (``rotation``): transfers are ranks squared."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Request:
+    """A collective of one size, the network made ready for it, and how to run it.
+
+    ``timeline`` is that of ``conditions``, counted from the beginning of the collective. ``parameters`` are those of the engine
+    that the caller set or NCCL implies.
+    """
+
+    bed: Bed
+    conditions: Conditions
+    timeline: Timeline
+    collective: Collective
+    size_bytes: int
+    nccl: Parameters
+    parameters: dict[str, str]
+    engine: str
+    exact: bool
+    watch: bool
+    most_hops: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Workload:
+    """The messages of the collective over its queue pairs.
+
+    ``all_traffic`` is the job's and the background's. ``messages`` is about how many there are; if ``merged``, a flow for each
+    connection and queue pair replaces them. ``rotation``: one server's, from which those of the others follow.
+    """
+
+    program: Program
+    parts: Split
+    job_traffic: Traffic
+    all_traffic: Traffic
+    messages: int = 0
+    merged: bool = False
+    rotation: Rotation | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """The engine of a run, and its arguments if it runs flows.
+
+    ``post_ps`` is the time of a post; ``posting`` are the engine's parameters of it for NICs with several ports.
+    """
+
+    arguments: FlowArguments
+    choice: Choice
+    post_ps: int
+    posting: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """A run that has ended, and what was run.
+
+    ``posts`` is the most messages that a NIC's proxy posts, if the run had fewer. ``errors``: see ``Prediction.errors``.
+    """
+
+    request: _Request
+    workload: _Workload
+    plan: _Plan
+    run: Run
+    posts: int | None = None
+    errors: tuple[str, ...] = ()
+
+    @property
+    def proxy_ps(self) -> int | None:
+        """The time that the busiest proxy posts, if the run does not show it."""
+        return None if self.posts is None else self.posts * self.plan.post_ps
+
+    @property
+    def time_ps(self) -> int:
+        """The time of the collective, at least that of the links inside servers and, of merged messages, of posting."""
+        planned = self.workload.program
+        proxy_ps = (self.proxy_ps or 0) if self.workload.merged else 0
+        return max(self.run.last_ps + planned.tail_ps, planned.floor_ps, proxy_ps, 1)
+
+
+def predict(
+    network: Network,
+    collective: str,
+    size_bytes: int,
+    *,
+    qps: int | None = None,
+    nccl: Mapping[str, str] | None = None,
+    lb: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    engine: str = "auto",
+    exact: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    announce: Callable[[str], None] | None = None,
+    bed: Bed | None = None,
+    conditions: Conditions | None = None,
+    at_ps: int = 0,
+    watch: bool = False,
+    most_hops: int | None = None,
+) -> Prediction:
+    """Run a collective over all servers of a network through the packet engine or the flow engine.
+
+    ``qps`` is the number of queue pairs per connection (default: the fabric file's, or one per path color), ``nccl`` are parameters by name,
+    ``lb`` overrides how switches share (``simulate.balancing``), ``settings`` are further engine parameters (docs/sim.md).
+    ``engine`` is packet, flow or auto (``simulate.engine_choice``), which takes flows above ``most_hops`` packet hops; a long run of packets is stopped when it is steady
+    (``simulate.steady``), unless it is to be ``exact``. ``progress`` is called with messages arrived, and how many there are, ``announce`` with what a long run
+    will take. ``bed``
+    is the network made ready before (then ``lb`` is the bed's), ``conditions`` what else goes on, in a job whose collective
+    begins at ``at_ps``; with ``watch`` series are collected (``Prediction.measured``). Raises ``InputError`` for what cannot be.
+    """
+    bed = bed or bed_of(network, lb)
+    conditions = conditions or Conditions()
+    variables = _nccl_parameters(network, bed, nccl, qps)
+    begin = time.perf_counter()
+    request = _Request(
+        bed=bed,
+        conditions=conditions,
+        timeline=conditions.timeline.since(at_ps),
+        collective=cast("Collective", collective),
+        size_bytes=size_bytes,
+        nccl=variables,
+        parameters=retry_parameters(variables) | dict(settings or {}),
+        engine=engine,
+        exact=exact,
+        watch=watch,
+        most_hops=most_hops,
+    )
+    attempt = _soonest(request, progress, announce)
+    return _prediction(network, attempt, begin)
+
+
+def _nccl_parameters(network: Network, bed: Bed, nccl: Mapping[str, str] | None, qps: int | None) -> Parameters:
+    """Return NCCL's parameters as the design sets them, changed by ``nccl`` and ``qps``."""
+    designed = designed_variables(network, bed.fabric.addresses.paths)
+    variables = parameters({**designed, **(nccl or {})}, bed.job.library)
+    return variables if qps is None else variables.with_number("NCCL_IB_QPS_PER_CONNECTION", qps)
+
+
+def _soonest(
+    request: _Request, progress: Callable[[int, int], None] | None, announce: Callable[[str], None] | None = None
+) -> _Attempt:
+    """Run the collective. If it loses ports of NICs meanwhile, also run it without them, and return the sooner attempt.
+
+    The ports that are left may be sooner than what waits for those that are lost.
+    """
+    workload = _workload(request)
+    plan = _plan(request, workload)
+    if announce is not None:
+        _announce(request, workload, plan.choice, announce)
+    attempt = _run(request, workload, plan, progress)
+    loss_ps = _next_loss(attempt)
+    if loss_ps is None:
+        return attempt
+    conditions = replace(request.conditions, lost_until_ps=loss_ps)
+    without = _soonest(replace(request, conditions=conditions), progress)
+    sooner = without.run.complete and (not attempt.run.complete or without.time_ps < attempt.run.last_ps)
+    return without if sooner else attempt
+
+
+def _workload(request: _Request) -> _Workload:
+    """Return the messages to run: one server's, a flow for each connection and queue pair, or all of them."""
+    rotated = _rotation(request)
+    if rotated is not None:
+        return _Workload(rotated.program, rotated.parts, rotated.own, rotated.own, rotation=rotated)
+    fabric, job, background = request.bed.fabric, request.bed.job, request.conditions.background
+    count = messages(job, request.collective, request.size_bytes, request.nccl)
+    merged = request.engine != "packet" and count > MOST_FLOW_MESSAGES and background is None
+    if merged:
+        planned = whole(job, request.collective, request.size_bytes, request.nccl)
+    else:
+        # What can be under way is what receivers' buffers hold: without credit all of an all-to-all would be at once.
+        planned = program(job, request.collective, request.size_bytes, request.nccl, credit=True)
+    split_data = bool(request.nccl["NCCL_IB_SPLIT_DATA_ON_QPS"])
+    parts = split(planned, request.nccl["NCCL_IB_QPS_PER_CONNECTION"], split_data=split_data, ports=job.ports)
+    way = usable(fabric, request.timeline, request.conditions.lost_until_ps)
+    apart = apart_ps(fabric.wiring, job.ports)
+    traffic = traffic_of(fabric.addresses, request.bed.hosts, planned, parts, ports=job.ports, way=way, apart_ps=apart)
+    check_planes(fabric, traffic.pairs)
+    every = traffic if background is None else with_background(fabric, traffic, background)
+    return _Workload(planned, parts, traffic, every, messages=count, merged=merged)
+
+
+def _rotation(request: _Request) -> Rotation | None:
+    """Return what is run of a large all-to-all in which all servers do alike, unless packets are to run all of it."""
+    if (
+        request.collective != "all-to-all"
+        or request.engine not in {"auto", "flow"}
+        or request.bed.job.ranks < MANY_RANKS
+        or request.conditions.background is not None
+    ):
+        return None
+    rotated = rotation(
+        request.bed, request.size_bytes, request.nccl, request.timeline, lambda given: _set(given, request.parameters)
+    )
+    most = MOST_PACKET_HOPS if request.most_hops is None else request.most_hops
+    if isinstance(rotated, Rotation) and (request.engine == "flow" or rotated.packet_hops > most):
+        return rotated
+    return None
+
+
+def _plan(request: _Request, workload: _Workload) -> _Plan:
+    """Choose the engine, by the arguments with which flows would be run."""
+    if workload.rotation is not None:
+        arguments = workload.rotation.arguments
+    else:
+        timeline = after_retries(request.timeline, request.parameters)
+        arguments = request.bed.fabric.flow_arguments(workload.all_traffic.pairs, timeline)
+        arguments = _set(arguments, request.parameters)
+    post_ps = post_cost_ps(arguments["parameters"])
+    posting = _posting(post_ps, workload.job_traffic, request.bed.fabric.addresses)
+    arguments["parameters"] |= posting
+    return _Plan(arguments, _choice(request, workload, arguments), post_ps, posting)
+
+
+def _choice(request: _Request, workload: _Workload, arguments: FlowArguments) -> Choice:
+    """Return the engine, and why."""
+    if workload.rotation is not None:
+        return workload.rotation.choice
+    wiring, traffic = request.bed.fabric.wiring, workload.job_traffic
+    if workload.merged:
+        return whole_flows(wiring, arguments, traffic, workload.messages)
+    others = request.conditions.background is not None
+    return choose(request.engine, wiring, arguments, traffic, others=others, most=request.most_hops)
+
+
+def _announce(request: _Request, workload: _Workload, choice: Choice, announce: Callable[[str], None]) -> None:
+    """Report the time and the memory of a long or a large run before it begins."""
+    traffic = workload.job_traffic
+    sentence = forecast(choice.engine, choice.packet_hops, len(traffic.messages), len(traffic.after))
+    if sentence:
+        announce(f"{request.collective} of {request.size_bytes:,} bytes: {sentence}")
+
+
+def _run(request: _Request, workload: _Workload, plan: _Plan, progress: Callable[[int, int], None] | None) -> _Attempt:
+    """Run the messages through the chosen engine."""
+    if workload.rotation is not None:
+        run, posts = run_rotation(request.bed, workload.rotation, progress)
+        return _Attempt(request, workload, plan, run, posts)
+    if plan.choice.engine == "flow":
+        run = run_flows(plan.arguments, workload.all_traffic, progress)
+        posts = workload.messages // len(request.bed.hosts) if workload.merged else None
+        return _Attempt(request, workload, plan, run, posts)
+    fabric, traffic = request.bed.fabric, workload.job_traffic
+    may_stop = request.conditions.background is None and not request.exact
+    may_stop = may_stop and plan.choice.packet_hops >= LONG_PACKET_HOPS
+    arguments = _set(fabric.arguments(workload.all_traffic.pairs, request.timeline), request.parameters)
+    arguments["parameters"] |= plan.posting
+    run = run_packets(
+        arguments,
+        workload.all_traffic,
+        progress,
+        repeated_rounds(workload.program, workload.parts) if may_stop else None,
+        own=len(traffic.messages),
+        series_every_ps=interval_ps(fabric.wiring, traffic) if request.watch else None,
+    )
+    return _Attempt(request, workload, plan, run, errors=lossless_drops(run.counters, arguments))
+
+
+def _next_loss(attempt: _Attempt) -> int | None:
+    """Return when the run first loses a port of a NIC that has others, or None."""
+    request, run = attempt.request, attempt.run
+    if request.bed.job.ports == 1:
+        return None
+    pairs, before_ps = attempt.workload.job_traffic.pairs, run.last_ps if run.complete else None
+    return next_loss(request.bed.fabric, request.timeline, pairs, request.conditions.lost_until_ps, before_ps)
+
+
+def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction:
+    """Return the prediction that an attempt gives. ``begin``: the clock's seconds when the collective began to be predicted."""
+    request, workload, run, time_ps = attempt.request, attempt.workload, attempt.run, attempt.time_ps
+    fabric, job, traffic = request.bed.fabric, request.bed.job, workload.job_traffic
+    floor_ps = workload.program.floor_ps
+    slower = slowed(fabric.wiring, request.timeline.changes, time_ps)
+    used = _job_links(attempt)
+    load = Load.of(
+        fabric.wiring,
+        run.sent_bytes * slower,
+        traffic,
+        attempt.plan.post_ps,
+        floor_ps,
+        nic_of=fabric.addresses.nic_of,
+        used=used,
+    )
+    if attempt.proxy_ps is not None:  # proxies post all messages, those of credit too, whatever was run of them
+        load = replace(load, proxy_ps=attempt.proxy_ps)
+    names = tuple(server.name for server in job.servers)
+    every_ps = interval_ps(fabric.wiring, traffic)
+    return Prediction(
+        collective=request.collective,
+        size_bytes=request.size_bytes,
+        program=workload.program,
+        time_ps=time_ps,
+        complete=run.complete,
+        choice=attempt.plan.choice,
+        steady=run.steady,
+        counters=run.counters,
+        load=load,
+        wall_s=time.perf_counter() - begin,
+        notes=_notes(attempt, load),
+        remarks=fabric.remarks,
+        hosts=names,
+        order=order_text(names, stripes(network, names), job.gpus_per_server // job.gpus_per_process),
+        errors=attempt.errors,
+        timeout_ps=timeout_ps(request.parameters),
+        measured=Measured.of(
+            fabric.wiring, workload.all_traffic, len(traffic.pairs), run, time_ps, every_ps, slower, used
+        ),
+        ideal=Ideal.of(fabric.wiring, traffic, floor_ps),
+        band=_band(attempt) if run.complete else None,
+    )
+
+
+def _job_links(attempt: _Attempt) -> NDArray[np.bool_] | None:
+    """Return by port whether the job's messages take it, or None if no one else sends."""
+    request, pairs = attempt.request, attempt.workload.job_traffic.pairs
+    if request.conditions.background is None:
+        return None
+    return job_links(
+        request.bed.fabric, pairs, request.timeline, attempt.time_ps, lambda given: _set(given, request.parameters)
+    )
+
+
+def _notes(attempt: _Attempt, load: Load) -> tuple[str, ...]:
+    """Return what the prediction assumes or leaves out."""
+    request, rotated = attempt.request, attempt.workload.rotation
+    fabric, conditions = request.bed.fabric, request.conditions
+    notes = [*fabric.notes, *conditions.notes]
+    notes += [] if conditions.background is None else [BACKGROUND_NOTE]
+    notes += [] if rotated is None else [rotated.note()]
+    notes += [FAILOVER_NOTE] if request.bed.job.ports > 1 and (request.timeline.moments or fabric.routes.down) else []
+    notes += [UNDER_WAY_NOTE] if conditions.lost_until_ps else []
+    notes += [FLOW_NOTE] if attempt.plan.choice.engine == "flow" else []
+    if bottleneck(load, attempt.time_ps).kind == "proxy":
+        notes.append(proxy_note(attempt.plan.post_ps, request.nccl["NCCL_IB_QPS_PER_CONNECTION"]))
+    return tuple(notes)
+
+
+def _band(attempt: _Attempt) -> Band:
+    """Return what the time lies between. No published row has faults or traffic of others."""
+    request = attempt.request
+    conditions, job = request.conditions, request.bed.job
+    faults = conditions.timeline.changes or conditions.timeline.tables
+    others = [*(["faults"] if faults else []), *(["traffic of others"] if conditions.background is not None else [])]
+    return band(
+        attempt.time_ps,
+        library=job.library,
+        collective=request.collective,
+        engine=attempt.plan.choice.engine,
+        servers=len(job.servers),
+        size_bytes=request.size_bytes,
+        others=" and ".join(others),
+    )
+
+
+def _posting(post_ps: int, traffic: Traffic, addresses: Addresses) -> dict[str, str]:
+    """Return the engine's cost of a post if NICs use several ports.
+
+    A NIC's proxy posts for all of them. Engines have a proxy for each port, which takes so many times longer.
+    """
+    ports = addresses.ports_in_use(traffic.pairs[:, 0])
+    return {"host.post-cost": f"{post_ps * ports}ps"} if ports > 1 else {}
+
+
+def proxy_note(message_ps: int, qps: int) -> str:
+    """Return the note on results that proxies limit: what decides there, and how far that was compared with anything."""
+    note = f"the proxies limit the result: each post takes {message_ps / 1e6:g} us, a figure fitted on two published rows (docs/validation.md)"
+    more = f"; {qps} queue pairs are more than were compared, and a post then likely costs more: compare with fewer (--compare qps=1,2,4)"
+    return note + (
+        more if qps > FITTED_QPS else "; fewer queue pairs post less (--compare qps=1,2,4)" if qps > 1 else ""
+    )
+
+
+def _set(arguments: A, parameters: dict[str, str]) -> A:
+    """Set the engine's parameters of a run in its arguments, and return them."""
+    arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | parameters
+    # otherwise the configured parameters of switches stay
+    arguments["profiles"] = [profile | parameters for profile in arguments["profiles"]]
+    return arguments

@@ -1,0 +1,227 @@
+"""The same question with one parameter varied, side by side in parallel processes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from railweave.model.catalog import in_force
+from railweave.prediction.simulation.bottleneck import bottleneck
+from railweave.prediction.simulation.prediction import NO_END
+from railweave.prediction.simulation.question import answer
+from railweave.processes import finished, processes, shared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.model.network.model import Network
+    from railweave.prediction.simulation.job_run import JobPrediction
+    from railweave.prediction.simulation.prediction import Prediction
+    from railweave.prediction.simulation.question import Question
+    from railweave.prediction.simulation.varied import Variant
+    from railweave.processes import Shared
+
+EQUAL = 0.005
+"""Closer than this two results are the same."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a variant got."""
+
+    value: str
+    answer: JobPrediction
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All variants, in the order in which they were given."""
+
+    name: str
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of them came to their end."""
+        return all(one.answer.complete for one in self.outcomes)
+
+    @property
+    def ranked(self) -> list[Outcome]:
+        """The fastest first; those that did not come to their end last."""
+        return sorted(self.outcomes, key=lambda one: (not one.answer.complete, one.answer.time_ps))
+
+    @property
+    def tied(self) -> list[Outcome]:
+        """Those as fast as the fastest, to ``EQUAL``, that one included; none where it did not come to its end."""
+        best = self.ranked[0].answer
+        most = best.time_ps * (1 + EQUAL)
+        return [one for one in self.ranked if one.answer.complete and one.answer.time_ps <= most]
+
+    @property
+    def winner(self) -> Outcome | None:
+        """The fastest, where no other is as fast."""
+        return self.tied[0] if len(self.tied) == 1 else None
+
+    def verdict(self) -> str:
+        """Who wins, by how much, and why, in two sentences."""
+        best, *others = self.ranked
+        if not others:
+            return f"{self.name}={best.value} is alone."
+        if not best.answer.complete:
+            return "None of them completes: some messages never arrive."
+        second, worst = others[0], others[-1]
+        alike = [one for one in self.tied if one is not best]
+        crossed = all(crosses_spine(one.answer) for one in [best, *alike])
+        if alike and not crossed:
+            names = "All" if len(alike) == len(others) else " and ".join(one.value for one in [best, *alike])
+            return (
+                f"{self.name}: {names} take the same time, to {EQUAL:.1%}, but no packet crossed a spine: "
+                f"how switches share links was not put to the test ({why(best)})."
+            )
+        if len(alike) == len(others):
+            return f"All do alike, to {EQUAL:.1%}: {why(best)}."
+        if alike:
+            names = " and ".join(one.value for one in [best, *alike])
+            head = f"{self.name}: {names} do alike and best"
+        else:
+            head = f"{self.name}={best.value} wins: {second.value} {_longer(second, best)}"
+        if worst is second and not alike:
+            return f"{head}. {best.value}: {why(best)}; {worst.value}: {why(worst)}."
+        return (
+            f"{head}, and {worst.value} {_longer(worst, best)}. {best.value}: {why(best)}; {worst.value}: {why(worst)}."
+        )
+
+    def to_text(self) -> str:
+        """A table for people, the fastest first, and the verdict."""
+        rows: list[tuple[str, ...]] = [(self.name, "time us", "GB/s", "marked", "pauses", "sent again", "bound by")]
+        for one in self.ranked:
+            longest = longest_run(one.answer)
+            counted = longest.counters or {}
+            rows.append(
+                (
+                    one.value,
+                    f"{one.answer.time_ps / 1e6:.1f}" if one.answer.complete else "never",
+                    longest.bus_bandwidth_text,
+                    *(
+                        str(counted.get(f"{name}", "–"))
+                        for name in ("ecn_marked_packets", "pfc_pauses", "retransmitted_packets")
+                    ),
+                    why(one),
+                )
+            )
+        widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if place in {0, 6} else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join([*lines, self.verdict()])
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object (docs/predict.md)."""
+        return {
+            "compare": self.name,
+            "winner": None if self.winner is None else self.winner.value,
+            "tied": [one.value for one in self.tied],
+            "verdict": self.verdict(),
+            "variants": [
+                {"value": one.value, "time_us": one.answer.time_ps / 1e6, "result": one.answer.to_json()}
+                for one in self.outcomes
+            ],
+        }
+
+
+def longest_run(found: JobPrediction) -> Prediction:
+    """The collective of a job that took longest: the one that never completes, where there is one."""
+    return max((one.prediction for one in found.steps), key=lambda one: (not one.complete, one.time_ps))
+
+
+def crosses_spine(found: JobPrediction) -> bool:
+    """Whether a packet went from a switch to another; True where nothing was counted."""
+    for one in found.own_runs():
+        measured = one.prediction.measured
+        if measured is None:
+            return True
+        links, switches = measured.links, set(measured.wiring.switches)
+        between = [a in switches and b in switches for a, b in zip(links["from"], links["to"], strict=True)]
+        if links["tx_bytes"][np.array(between, dtype=np.bool_)].any():
+            return True
+    return False
+
+
+def _longer(one: Outcome, best: Outcome) -> str:
+    if not one.answer.complete:
+        return "never completes"
+    return f"takes {one.answer.time_ps / best.answer.time_ps - 1:.1%} longer"
+
+
+def why(one: Outcome) -> str:
+    """What binds a variant, shortly: the busiest thing, and what else took time."""
+    longest = longest_run(one.answer)
+    bound = bottleneck(longest.load, longest.time_ps)
+    said = [f"{bound.kind} {bound.what} busy {bound.busy:.1%}" if longest.complete else NO_END]
+    counted = longest.counters or {}
+    for name, word in (
+        ("timeouts", "timeouts"),
+        ("pfc_pauses", "pauses"),
+        ("retransmitted_packets", "packets sent again"),
+    ):
+        if counted.get(name):
+            said.append(f"{counted[name]:,} {word}")
+    return ", ".join(said)
+
+
+def comparison(
+    network: Network,
+    wanted: Sequence[Variant],
+    name: str,
+    *,
+    watch: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Run variants in as many processes as there are cores. Raises ``InputError`` where one of them does."""
+    found: dict[str, JobPrediction] = {}
+    workers = min(len(wanted), os.cpu_count() or 1)
+    with shared(network) as given, processes(workers, partial(_begin, given)) as pool:
+        runs = {pool.submit(_run, one.question, watch): one.value for one in wanted}
+        for done in finished(runs):
+            found[runs[done]] = done.result()
+            if progress is not None:
+                progress(f"{len(found)} of {len(wanted)} variants")
+    return Comparison(name, tuple(Outcome(one.value, found[one.value]) for one in wanted))
+
+
+_here: list[Network] = []
+"""In a worker: the network, which it is given once."""
+
+
+def _begin(network: Shared[Network]) -> None:
+    _here.append(network.value())
+
+
+def _run(asked: Question, watch: bool) -> JobPrediction:
+    """A variant, without the messages of its collectives: they are many, and only the run needs them."""
+    network = _here[0]
+    with in_force(network.catalog):  # it runs in a process of its own, which has the package's catalog
+        found = answer(network, asked, watch=watch, name_costs=False)
+    light = {id(one.prediction): _light(one.prediction) for one in found.steps}
+    return replace(found, steps=tuple(replace(one, prediction=light[id(one.prediction)]) for one in found.steps))
+
+
+def _light(prediction: Prediction) -> Prediction:
+    none = np.zeros(0, np.uint64)
+    few = np.zeros(0, np.uint32)
+    program = replace(
+        prediction.program, connection=few, bytes=none, delay_ps=none, after_start=none, after=few, after_delay_ps=none
+    )
+    measured = prediction.measured
+    if measured is not None:
+        traffic = replace(measured.traffic, after_start=none, after=few, after_delay_ps=none, after_of=None)
+        measured = replace(measured, traffic=traffic)
+    return replace(prediction, program=program, measured=measured)

@@ -1,0 +1,112 @@
+"""A network made ready for runs, and what else goes on there while a collective runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.analysis.routing.fib_file import read_fibs
+from railweave.garbage import uncollected
+from railweave.model.device.build import device_config
+from railweave.model.network.status import absent_sentence, lost_nics, present
+from railweave.prediction.simulation.job import job_of
+from railweave.prediction.simulation.model.fabric import packet_fabric
+from railweave.prediction.simulation.model.faults import REROUTE_PS, fault_timeline
+from railweave.prediction.simulation.model.outages import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from railweave.design.fault_targets import FaultTarget
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.intent.scenario import Background
+    from railweave.model.network.model import Network
+    from railweave.prediction.collectives.job import Job
+    from railweave.prediction.simulation.model.fabric import PacketFabric
+
+
+@dataclass(frozen=True, eq=False)
+class Bed:
+    """A network as the engines take it, and the job of all its servers. ``hosts``: the engine's host of each NIC of the job.
+
+    ``plane`` is None where forwarding tables came from a file: nothing is known that would change them.
+    """
+
+    plane: ControlPlane | None
+    fabric: PacketFabric
+    job: Job
+    hosts: NDArray[np.uint32]
+
+
+def bed_of(
+    network: Network,
+    lb: str | None = None,
+    fibs: Path | None = None,
+    tenant: str | None = None,
+    configs: Mapping[str, DeviceConfig] | None = None,
+    order: str | None = None,
+    processes: int | None = None,
+    gpus: int | None = None,
+) -> Bed:
+    """Make a network ready.
+
+    ``lb``: see ``simulate.balancing``; ``fibs``: a file of forwarding tables (``routes.fib_file``); ``tenant``: whose job it
+    is, where there are several; ``configs``: running configurations of switches, in place of the designed ones; ``order`` and
+    ``processes``: which servers take part in which order, and the processes of each; ``gpus``: how many GPUs of each (``job.job_of``).
+
+    What is absent by ``status:`` takes no part, and the notes of the fabric say so. Raises ``InputError``.
+    """
+    running = configs or {}
+    with uncollected():
+        here = [running.get(one.name) or device_config(network, one.name) for one in network.switches]
+        plane = ControlPlane(here, network.absent)
+        routes = plane.routes() if fibs is None else read_fibs(fibs, network, plane.prefixes)
+        there = present(network)
+        fabric = packet_fabric(there, plane.configs, routes, lb, tenant=tenant)
+        if words := absent_sentence(network):
+            fabric = replace(fabric, notes=(*fabric.notes, words))
+        job, hosts = job_of(there, fabric.wiring, tenant, order, processes, gpus=gpus, lost=lost_nics(network))
+    return Bed(plane if fibs is None else None, fabric, job, hosts)
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """What goes on besides the collective. Times of ``timeline`` count from the beginning of the job.
+
+    ``lost_until_ps``: ports of NICs that lose their way until then count as lost from the collective's beginning
+    (``model.ports``).
+    """
+
+    background: Background | None = None
+    timeline: Timeline = Timeline()  # noqa: RUF009 - it is immutable
+    notes: tuple[str, ...] = ()
+    lost_until_ps: int = 0
+
+
+def conditions_of(
+    bed: Bed, background: Background | None, faults: Sequence[FaultTarget], reroute_ps: int | None
+) -> Conditions:
+    """The conditions of runs on a bed. Raises ``InputError`` where outages overlap."""
+    notes: list[str] = []
+    if not faults:
+        return Conditions(background)
+    if bed.plane is None:
+        notes.append("faults: forwarding tables are those of the file, and do not follow")
+    elif reroute_ps is None:
+        notes.append(f"faults: routes follow {REROUTE_PS // 10**9} ms after each (assumed; `reroute` says otherwise)")
+    else:
+        notes.append(f"faults: routes follow {reroute_ps / 1e6:g} us after each, as the scenario has it")
+    timeline = fault_timeline(
+        bed.fabric.wiring,
+        bed.plane,
+        bed.fabric.routes,
+        faults,
+        REROUTE_PS if reroute_ps is None else reroute_ps,
+        int(bed.fabric.parameters["host.data-class"]),
+    )
+    return Conditions(background, timeline, tuple(notes))

@@ -1,0 +1,147 @@
+"""Which engine runs: packets where they are few enough, flows beyond."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from railweave._sim import HERE, LOSS, NO_GROUP, ONE_PORT, STORM
+from railweave.errors import InputError, Option, Problem
+from railweave.prediction.simulation.model.tables import nic_port
+from railweave.prediction.simulation.settings import packets_acknowledged, payload_bytes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.prediction.simulation.engines.traffic import Traffic
+    from railweave.prediction.simulation.model.fabric import Arguments, FlowArguments
+    from railweave.prediction.simulation.model.wiring import Wiring
+
+MOST_PACKET_HOPS = 200_000_000
+"""Beyond, ``auto`` takes flows: packets would take about half a minute and more."""
+
+SECONDS_A_MESSAGE = {"packet": 4e-6, "flow": 20e-6}
+SECONDS_A_HOP = 0.15e-6
+BYTES_A_MESSAGE, BYTES_A_WAIT = 250, 66
+LONG_S, LARGE_GB = 10, 2
+"""What is longer or larger is said before it begins."""
+
+MOST_LINKS = 64
+"""More links than this in a row are a circle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The engine, how many links packets would cross in all (data and acknowledgements, about), and why this engine."""
+
+    engine: Literal["packet", "flow"]
+    packet_hops: int
+    why: str
+
+
+def choose(
+    wanted: str,
+    wiring: Wiring,
+    arguments: Arguments | FlowArguments,
+    traffic: Traffic,
+    *,
+    others: bool = False,
+    most: int | None = None,
+) -> Choice:
+    """The engine for traffic, where ``wanted`` is packet, flow or auto.
+
+    ``others``: there is traffic of others besides; ``most``: above how many packet hops ``auto`` takes flows, where not ``MOST_PACKET_HOPS``.
+
+    Raises ``InputError`` for another word, and for flows with traffic of others or with faults that they cannot show.
+    """
+    hops = packet_hops(wiring, arguments, traffic)
+    about = f"about {hops / 1e6:,.1f} M packet hops"
+    if others and wanted == "flow":
+        fix = "leave out --engine flow, or the background"
+        raise InputError([Problem(Option("--engine"), "flows know nothing of traffic that is kept to a rate", fix)])
+    unknown = np.isin(arguments["changes"][:, 1], [LOSS, STORM]).any()
+    if unknown and wanted == "flow":
+        fix = "leave out --engine flow, or those faults"
+        raise InputError([Problem(Option("--engine"), "flows know nothing of lost packets and PFC storms", fix)])
+    if others and wanted == "auto":
+        return Choice("packet", hops, f"{about}; flows know nothing of traffic that is kept to a rate")
+    if wanted in {"packet", "flow"}:
+        return Choice("packet" if wanted == "packet" else "flow", hops, f"asked for; {about}")
+    if wanted != "auto":
+        raise InputError([Problem(Option("--engine"), f"{wanted!r} is no engine", "use packet, flow or auto")])
+    most = MOST_PACKET_HOPS if most is None else most
+    limit = f"{most // 10**6} M"
+    if hops <= most:
+        return Choice("packet", hops, f"{about}; flows are taken above {limit}")
+    if unknown:
+        return Choice("packet", hops, f"{about}, above {limit}, but flows know nothing of lost packets and PFC storms")
+    return Choice("flow", hops, f"{about}, above {limit}")
+
+
+def forecast(engine: str, hops: int, messages: int, waits: int) -> str:
+    """About how long a run will take and how much memory, where that is more than a moment; else empty.
+
+    ``waits`` are entries of what messages wait for. Figures are of a 2-core AMD EPYC, to a factor of two.
+    """
+    seconds = messages * SECONDS_A_MESSAGE[engine] + (hops * SECONDS_A_HOP if engine == "packet" else 0)
+    gigabytes = (messages * BYTES_A_MESSAGE + waits * BYTES_A_WAIT) / 1e9 + 0.1
+    if seconds < LONG_S and gigabytes < LARGE_GB:
+        return ""
+    return f"about {max(1, round(seconds))} s and {gigabytes:.1f} GB by {engine}s: {messages:,} messages of queue pairs"
+
+
+def whole_flows(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic, messages: int) -> Choice:
+    """Flows, because there would be so many messages; traffic has each connection's bytes as one."""
+    hops = packet_hops(wiring, arguments, traffic)
+    why = f"about {hops / 1e6:,.1f} M packet hops, in {messages / 1e6:,.1f} M messages: one flow a connection and queue pair"
+    return Choice("flow", hops, why)
+
+
+def packet_hops(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic) -> int:
+    """How many links the packets of traffic cross, acknowledgements too, where nothing is lost."""
+    mtu = payload_bytes(arguments["parameters"])
+    every = packets_acknowledged(arguments["parameters"])
+    packets = np.maximum(-(-traffic.messages[:, 1].astype(np.int64) // mtu), 1)
+    both_ways = packets + -(-packets // every)
+    links = links_crossed(wiring, arguments)
+    return int((both_ways * links[traffic.messages[:, 0].astype(np.int64)]).sum())
+
+
+def links_crossed(wiring: Wiring, arguments: Arguments | FlowArguments) -> NDArray[np.int64]:
+    """Links from source to destination by queue pair, by the first member of every next-hop group."""
+    src, dst, to, _ = arguments["queue_pairs"].astype(np.int64).T
+    if "column" in arguments:
+        to = arguments["column"].astype(np.int64)[to]
+    ports = nic_port(wiring)
+    hosts = len(wiring.nics)
+    group, groups, members = arguments["group"], arguments["groups"], arguments["members"]
+    crossed = np.ones(len(src), np.int64)
+    node = _behind(wiring, wiring.first_port[src])
+    for _ in range(MOST_LINKS):
+        going = np.flatnonzero(node >= hosts)
+        if not len(going):
+            break
+        entry = group[node[going] - hosts, to[going]]
+        here = np.flatnonzero(entry == HERE)
+        if len(here):
+            leaf, port = ports[dst[going[here]]].T
+            entry[here] = np.where(leaf == node[going[here]], ONE_PORT | port, NO_GROUP)
+        going, entry = going[entry != NO_GROUP], entry[entry != NO_GROUP]
+        one = (entry & np.uint32(ONE_PORT)) != 0
+        port = (entry & ~np.uint32(ONE_PORT)).astype(np.int64)
+        if not one.all():
+            port[~one] = members[groups[entry[~one], 0]]
+        reached = np.full(len(node), -1)
+        reached[going] = _behind(wiring, wiring.first_port[node[going]] + port)
+        node = reached
+        crossed[going] += 1
+    return crossed
+
+
+def _behind(wiring: Wiring, port: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The nodes at the other ends of the cables of ports."""
+    cable = wiring.port_cable[port]
+    other = (wiring.end_ports[cable, 0] == port).astype(np.int64)
+    return wiring.cables[cable, other].astype(np.int64)

@@ -1,0 +1,230 @@
+"""What a run measured, as plain columns: a dict of lists or arrays of one length, which any data-frame library takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from railweave.prediction.simulation.engines.run import NEVER
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave._sim import Series
+    from railweave.prediction.simulation.engines.run import Run
+    from railweave.prediction.simulation.engines.traffic import Traffic
+    from railweave.prediction.simulation.model.wiring import Wiring
+
+Columns = dict[str, Any]
+"""Names to columns of one length: numpy arrays of numbers, lists of text."""
+
+INTERVALS = 100
+"""About as many intervals of series as a run should have."""
+
+MOST_ROWS = 4_000_000
+"""Rows of series that are collected at most, about: the engine's own end is at 10 million."""
+
+FINEST_PS = 10**6
+
+TABLES = ("links", "flows", "series", "queues", "rates")
+"""The tables of a run, as names of ``Measured``."""
+
+
+def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
+    """How long intervals of series should be: 1, 2 or 5 times a power of ten, so that there are some hundred of them."""
+    sources = traffic.pairs[traffic.messages[:, 0].astype(np.int64), 0].astype(np.int64)
+    carried = np.bincount(sources, traffic.messages[:, 1].astype(np.float64), len(wiring.nics))
+    rates = wiring.cables[wiring.port_cable[wiring.first_port[: len(wiring.nics)]], 2].astype(np.float64)
+    expected = float((carried * 8e6 / rates).max(initial=0))
+    intervals = min(INTERVALS, MOST_ROWS // (len(wiring.port_cable) + len(traffic.pairs)) + 1)
+    least = max(expected / intervals, FINEST_PS)
+    power = 10 ** int(np.floor(np.log10(least)))
+    return next(int(power * step) for step in (1, 2, 5, 10) if power * step >= least)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What the packet engine counted in a run. ``own`` is how many queue pairs are the job's: others are background."""
+
+    wiring: Wiring
+    traffic: Traffic
+    own: int
+    arrivals: NDArray[np.uint64]
+    sent_bytes: NDArray[np.float64]
+    ports: dict[str, NDArray[np.uint64]] | None
+    raw: Series | None
+    time_ps: int
+    counted_ps: int
+    every_ps: int
+    slower: NDArray[np.float64]
+    """By port: how much slower than designed its link was on average."""
+    used: NDArray[np.bool_] | None = None
+    """By port: True if the job's messages take it; None: no one else sends."""
+
+    @classmethod
+    def of(
+        cls,
+        wiring: Wiring,
+        traffic: Traffic,
+        own: int,
+        run: Run,
+        time_ps: int,
+        every_ps: int,
+        slower: NDArray[np.float64],
+        used: NDArray[np.bool_] | None = None,
+    ) -> Measured:
+        """What a run measured."""
+        return cls(
+            wiring,
+            traffic,
+            own,
+            run.arrivals,
+            run.sent_bytes,
+            run.ports,
+            run.series,
+            time_ps,
+            run.counted_ps,
+            every_ps,
+            slower,
+            used,
+        )
+
+    @cached_property
+    def _nodes(self) -> list[str]:
+        return [*self.wiring.nics, *self.wiring.switches]
+
+    @cached_property
+    def _ends(self) -> tuple[list[str], list[str], list[str]]:
+        """By port: its link, the node that sends by it, and the node at the other end."""
+        wiring = self.wiring
+        owner = np.searchsorted(wiring.first_port, np.arange(len(wiring.port_cable)), side="right") - 1
+        ends = wiring.cables[wiring.port_cable, :2].astype(np.int64)
+        peer = np.where(ends[:, 0] == owner, ends[:, 1], ends[:, 0])
+        names = self._nodes
+        return (
+            [wiring.links[row] for row in wiring.port_cable.tolist()],
+            [names[node] for node in owner.tolist()],
+            [names[node] for node in peer.tolist()],
+        )
+
+    def _of_ports(self, ports: NDArray[Any]) -> Columns:
+        places = ports.tolist()
+        link, near, far = self._ends
+        return {
+            "link": [link[port] for port in places],
+            "from": [near[port] for port in places],
+            "to": [far[port] for port in places],
+        }
+
+    @cached_property
+    def links(self) -> Columns:
+        """A row for each link and direction. ``utilisation`` is what was sent over what fits, in the collective's time.
+
+        Marks, drops, pauses and queues are the packet engine's only, of what it ran.
+        """
+        rate = self.wiring.cables[self.wiring.port_cable, 2].astype(np.float64)
+        found: Columns = {
+            **self._of_ports(np.arange(len(rate))),
+            "rate_gbps": rate / 1e3,
+            "tx_bytes": self.sent_bytes,
+            "utilisation": self.sent_bytes * 8e6 / rate * self.slower / self.time_ps,
+        }
+        if self.ports is None:
+            return found
+        counted = ("ecn_ce_packets", "dropped_packets", "pfc_tx", "pfc_rx")
+        return {
+            **found,
+            **{name: self.ports[name] for name in counted},
+            "paused_us": self.ports["paused_ps"] / 1e6,
+            "most_queued_bytes": self._most_queued(),
+        }
+
+    def _most_queued(self) -> NDArray[np.uint64]:
+        """What waited at most at the ends of intervals, by port; 0 where no series were collected."""
+        most = np.zeros(len(self.wiring.port_cable), np.uint64)
+        if self.raw is not None and "ports" in self.raw:
+            np.maximum.at(most, self.raw["ports"]["port"], self.raw["ports"]["queued_bytes"])
+        return most
+
+    def _of_pairs(self, pairs: NDArray[Any]) -> Columns:
+        ends = self.traffic.pairs[pairs]
+        return {
+            "queue_pair": pairs.astype(np.int64),
+            "src": [self.wiring.nics[host] for host in ends[:, 0].tolist()],
+            "dst": [self.wiring.nics[host] for host in ends[:, 1].tolist()],
+        }
+
+    @cached_property
+    def flows(self) -> Columns:
+        """A row for each queue pair of the job: bytes, and when the last of them had arrived (NaN: they never did)."""
+        messages = self.traffic.messages[: len(self.arrivals)]
+        which = messages[:, 0].astype(np.int64)
+        last = np.zeros(self.own, np.uint64)
+        np.maximum.at(last, which, self.arrivals)
+        return {
+            **self._of_pairs(np.arange(self.own)),
+            "bytes": np.bincount(which, messages[:, 1].astype(np.float64), self.own).astype(np.int64),
+            "fct_us": np.where(last == NEVER, np.nan, last / 1e6),
+        }
+
+    def flows_json(self) -> list[dict[str, Any]]:
+        """The queue pairs that carry the job's data, one by one; ``fct_us`` is None where something never arrived."""
+        found = self.flows
+        ends = zip(found["src"], found["dst"], found["bytes"].tolist(), found["fct_us"].tolist(), strict=True)
+        return [
+            {"src": src, "dst": dst, "bytes": size, "start_us": 0.0, "fct_us": None if isnan(end) else end}
+            for (src, dst, size, end), data in zip(ends, self.traffic.data[: self.own].tolist(), strict=True)
+            if data
+        ]
+
+    @cached_property
+    def series(self) -> Columns:
+        """Over time, a row for each interval, and each link and direction with something to say."""
+        if self.raw is None or "ports" not in self.raw:
+            return {}
+        raw = self.raw["ports"]
+        return {
+            "time_us": raw["time_ps"] / 1e6,
+            **self._of_ports(raw["port"]),
+            "utilisation": raw["utilisation"],
+            "queued_bytes": raw["queued_bytes"],
+            "ecn_ce_packets": raw["ecn_ce_packets"],
+            "dropped_packets": raw["dropped_packets"],
+            "pfc_tx": raw["pfc_tx"],
+            "pfc_rx": raw["pfc_rx"],
+            "paused_us": raw["paused_ps"] / 1e6,
+        }
+
+    @cached_property
+    def queues(self) -> Columns:
+        """Over time, a row for each moment, and each queue of a switch that is not empty then."""
+        if self.raw is None or "queues" not in self.raw:
+            return {}
+        raw = self.raw["queues"]
+        return {
+            "time_us": raw["time_ps"] / 1e6,
+            **self._of_ports(raw["port"]),
+            "class": raw["class"],
+            "queued_bytes": raw["queued_bytes"],
+        }
+
+    @cached_property
+    def rates(self) -> Columns:
+        """Over time, a row for each interval, and each queue pair with something under way, others' too.
+
+        ``rate_gbps`` is what congestion control lets it send at, ``delivered_bytes`` what arrived in the interval.
+        """
+        if self.raw is None or "queue_pairs" not in self.raw:
+            return {}
+        raw = self.raw["queue_pairs"]
+        return {
+            "time_us": raw["time_ps"] / 1e6,
+            **self._of_pairs(raw["queue_pair"].astype(np.int64)),
+            "background": raw["queue_pair"] >= self.own,
+            "delivered_bytes": raw["delivered_bytes"],
+            "rate_gbps": raw["rate_mbps"] / 1e3,
+        }

@@ -1,0 +1,109 @@
+"""Which engine ran and what it counted, for people and as JSON (docs/predict.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from railweave.counting import counted
+
+if TYPE_CHECKING:
+    from railweave.prediction.simulation.engines.choice import Choice
+    from railweave.prediction.simulation.engines.run import Steady
+    from railweave.prediction.simulation.model.fabric import Arguments
+
+
+def engine_text(choice: Choice, steady: Steady | None) -> str:
+    """The engine and why; where the run was stopped, how much of it was run and how far off that may be."""
+    text = f"{choice.engine} ({choice.why})"
+    if steady is not None:
+        text += (
+            f"\n  steady         stopped at {steady.at_ps / 1e6:.1f} us, {steady.share:.0%} of the messages run: rounds repeat; "
+            f"the time is off by at most {steady.error:.2%} (--exact runs all)"
+        )
+    return text
+
+
+def engine_json(choice: Choice, steady: Steady | None) -> dict[str, Any]:
+    """The same as fields."""
+    stopped = None
+    if steady is not None:
+        stopped = {"stopped_at_us": steady.at_ps / 1e6, "share_run": steady.share, "error": steady.error}
+    return {
+        "engine": choice.engine,
+        "engine_reason": choice.why,
+        "estimated_packet_hops": choice.packet_hops,
+        "steady_state": stopped,
+    }
+
+
+def lost_text(counters: dict[str, int] | None) -> str:
+    """A line on what was dropped and sent again; empty where nothing was, or nothing is known."""
+    known = counters or {}
+    dropped = sum(count for name, count in known.items() if name.startswith("dropped_"))
+    again, timeouts = known.get("retransmitted_packets", 0), known.get("timeouts", 0)
+    if not dropped and not again and not timeouts:
+        return ""
+    late = f", {counted(timeouts, 'timeout')}" if timeouts else ""
+    return f"  lost           {counted(dropped, 'packet')} dropped, {again:,} sent again{late}\n"
+
+
+def congestion_text(counters: dict[str, int] | None) -> str:
+    """Marks and pauses; what was lost is said before (``lost_text``)."""
+    if counters is None:
+        return "unknown: flows have no queues"
+    return (
+        f"{counters['ecn_marked_packets']} marked, {counters['pfc_pauses']} pauses, "
+        f"{counters['retransmitted_packets']} sent again"
+    )
+
+
+def lossless_drops(counters: dict[str, int] | None, arguments: Arguments) -> tuple[str, ...]:
+    """What dropped packets although the class of data is lossless everywhere: which pool, by which limit; empty where nothing did.
+
+    Where some ports do not pause there is no telling: what comes in by those may be dropped. Congestion notifications and others' classes are few and are counted with them.
+    """
+    profiles, data = arguments["profiles"], f"class.{arguments['parameters'].get('host.data-class', '3')}"
+    if counters is None or not profiles or len(arguments["without_pfc"]):
+        return ()
+    if any(one.get(f"{data}.lossless") != "yes" for one in profiles):
+        return ()
+    found: list[str] = []
+    egress, ingress = counters["dropped_egress_full"], counters["dropped_ingress_full"]
+    if egress:
+        found.append(
+            f"{egress:,} packets of a lossless class were dropped at egress: a queue had its share, {data}.egress-alpha "
+            f"{_values(profiles, f'{data}.egress-alpha')} x what was free of switch.egress-pool-lossless "
+            f"({_values(profiles, 'switch.egress-pool-lossless')}), before ingress paused those who sent"
+        )
+    if ingress:
+        found.append(
+            f"{ingress:,} packets of a lossless class were dropped at ingress: a port had its share of "
+            f"switch.ingress-pool-lossless ({_values(profiles, 'switch.ingress-pool-lossless')}) and its headroom was full "
+            f"(switch.headroom {_values(profiles, 'switch.headroom')} a port)"
+        )
+    return tuple(found)
+
+
+def _values(profiles: list[dict[str, str]], name: str) -> str:
+    return " or ".join(dict.fromkeys(one.get(name, "the engine's own") for one in profiles))
+
+
+def counters_json(counters: dict[str, int] | None) -> dict[str, Any]:
+    """What packets were counted; null where there were none."""
+    known = counters or {}
+    drops = [value for name, value in known.items() if name.startswith("dropped_")]
+    hops = known.get("packet_hops")
+    pauses = known.get("pfc_pause_ps")
+    return {
+        "data_packet_hops": known.get("data_packet_hops"),
+        "packet_hops": hops,
+        "events": None if hops is None else 2 * hops,
+        "delivered_packets": known.get("delivered_packets"),
+        "dropped_packets": sum(drops) if known else None,
+        "retransmitted_packets": known.get("retransmitted_packets"),
+        "ecn_marked_packets": known.get("ecn_marked_packets"),
+        "cnps": known.get("cnps"),
+        "pfc_pauses": known.get("pfc_pauses"),
+        "pfc_pause_us": None if pauses is None else pauses / 1e6,
+        "trace_checksum": f"{known['trace_checksum']:016x}" if known else None,
+    }

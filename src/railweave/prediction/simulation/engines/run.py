@@ -1,0 +1,71 @@
+"""What a run of an engine gave, whichever engine it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.errors import InputError, Option, Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave._sim import Series
+    from railweave.prediction.simulation.model.fabric import Arguments, FlowArguments
+
+PARAMETERS = "docs/sim.md has all parameters"
+
+NEVER: int = np.iinfo(np.uint64).max
+"""When a message arrived that did not."""
+
+SLICE_PS = 50_000_000
+"""Engines are run in slices of so much simulated time at first, so that Ctrl-C and progress get a turn between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """Where a run was stopped, because it repeated itself: what share of the messages was run, and how far off the time may be."""
+
+    at_ps: int
+    share: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run that has ended.
+
+    ``arrivals`` says by message when it had arrived whole, ps, or ``NEVER``; ``sent_bytes`` what each port sent, ports counted
+    over all nodes. ``counters`` are the packet engine's, None where there were no packets; so are ``ports``, what it counted
+    by port, and ``series``, what was collected, both up to ``counted_ps``. Where a run was stopped because it was ``steady``,
+    arrivals and bytes are those of the whole, and counters are of what was run.
+    """
+
+    arrivals: NDArray[np.uint64]
+    sent_bytes: NDArray[np.float64]
+    counters: dict[str, int] | None
+    steady: Steady | None = None
+    ports: dict[str, NDArray[np.uint64]] | None = None
+    series: Series | None = None
+    counted_ps: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every message arrived."""
+        return bool((self.arrivals != NEVER).all())
+
+    @property
+    def last_ps(self) -> int:
+        """When the last message had arrived of those that did; 0: none did."""
+        arrived = self.arrivals[self.arrivals != NEVER]
+        return int(arrived.max()) if len(arrived) else 0
+
+
+def refused(error: ValueError, arguments: Arguments | FlowArguments) -> InputError:
+    """What an engine says of a parameter, at the option that gave it: knobs of ``--lb`` are in switches' profiles alone."""
+    name: str = getattr(error, "parameter", "")
+    if name and name not in arguments["parameters"]:
+        return InputError([Problem(Option("--lb"), str(error), PARAMETERS)])
+    return InputError([Problem(Option("--set", part=(name,) if name else ()), str(error), PARAMETERS)])

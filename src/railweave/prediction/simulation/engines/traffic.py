@@ -1,0 +1,111 @@
+"""A collective's messages as an engine takes them: queue pairs of NICs, and what each carries and waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave._sim import WRITE, WRITE_WITH_IMMEDIATE
+from railweave.prediction.collectives.queue_pairs import ALIGN, waits
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.prediction.collectives.program import Program
+    from railweave.prediction.collectives.queue_pairs import Split
+    from railweave.prediction.simulation.model.addresses import Addresses, Way
+
+
+@dataclass(frozen=True, eq=False)
+class Traffic:
+    """Arrays as the engines have them (``_sim.pyi``), with addresses as ``simulate.addresses`` counts them.
+
+    ``data`` says which queue pairs carry data; the others carry receivers' credit messages. Where ``after_of`` is None, message
+    m waits for list m.
+    """
+
+    pairs: NDArray[np.uint32]
+    messages: NDArray[np.uint64]
+    after_start: NDArray[np.uint64]
+    after: NDArray[np.uint32]
+    after_delay_ps: NDArray[np.uint64]
+    data: NDArray[np.bool_]
+    after_of: NDArray[np.uint32] | None = None
+    limits: NDArray[np.uint32] | None = None
+
+
+def at_once(pairs: NDArray[np.uint32], carried: NDArray[np.float64] | int) -> Traffic:
+    """Return the traffic of one message of so many bytes on each queue pair, none of which waits."""
+    messages = np.zeros((len(pairs), 4), np.uint64)
+    messages[:, 0] = np.arange(len(pairs))
+    messages[:, 1] = carried
+    none = np.zeros(0, np.uint64)
+    return Traffic(
+        pairs,
+        messages,
+        np.zeros(2, np.uint64),
+        none.astype(np.uint32),
+        none,
+        np.ones(len(pairs), np.bool_),
+        np.zeros(len(pairs), np.uint32),
+    )
+
+
+def traffic_of(
+    addresses: Addresses,
+    hosts: NDArray[np.uint32],
+    program: Program,
+    parts: Split,
+    *,
+    alone: bool = False,
+    ports: int = 1,
+    way: Way | None = None,
+    apart_ps: int = 0,
+) -> Traffic:
+    """The traffic of a program that is split over queue pairs. ``hosts``: the engine's host of each NIC of the job.
+
+    ``alone``: nothing waits, for those who find out themselves what does. ``ports`` are those of each NIC, ``way`` says which
+    of them can be used (``Addresses.lanes``): what is left of them shares the bytes alike. ``apart_ps``: what the ports of a NIC learn of each other at the soonest, for engines have a host
+    for each port.
+    """
+    many = int(parts.queue_pair.max(initial=0)) + 1
+    wanted, place = np.unique(parts.connection.astype(np.int64) * many + parts.queue_pair, return_inverse=True)
+    ends = hosts[program.connections[wanted // many, :2]]
+    turn = (wanted % many).astype(np.uint32)
+    carried = parts.bytes
+    if ports == 1:
+        pairs = addresses.pairs(ends[:, 0], ends[:, 1], turn)
+    else:
+        lanes = addresses.lanes(ends[:, 0], ends[:, 1], way)
+        pairs = addresses.merged(ends[:, 0], ends[:, 1], turn, ports, lanes)
+        carried = _shared(program, parts, ports, lanes[1][place.reshape(-1)])
+    none = np.zeros(0, np.uint64)
+    nothing = np.zeros(program.messages + 1, np.uint64), none.astype(np.uint32), none
+    after_start, after, after_delay = nothing if alone else waits(program, parts)
+    after_delay = np.maximum(after_delay, np.uint64(apart_ps))
+    free = (np.diff(program.after_start.astype(np.int64)) == 0)[parts.message]
+    messages = np.zeros((len(parts.message), 4), np.uint64)
+    messages[:, 0] = place.reshape(-1)
+    messages[:, 1] = carried
+    messages[:, 2] = np.where(free, program.delay_ps[parts.message], 0)
+    data = ~program.credit[wanted // many]
+    messages[:, 3] = np.where(data[place.reshape(-1)], WRITE_WITH_IMMEDIATE, WRITE)
+    return Traffic(pairs, messages, after_start, after, after_delay, data, parts.message)
+
+
+def _shared(program: Program, parts: Split, ports: int, alive: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The bytes of each part where only so many of a NIC's ports are ``alive``: parts of the others are empty."""
+    if (alive == ports).all():
+        return parts.bytes
+    message = parts.message.astype(np.int64)
+    first = parts.first.astype(np.int64)
+    over = np.diff(first)[message]
+    turn, lane = np.divmod(np.arange(len(message)) - first[message], ports)
+    left = np.maximum(over * alive // ports, 1)
+    sizes = program.bytes.astype(np.int64)[message]
+    share = -(-sizes // left)
+    share = -(-share // ALIGN) * ALIGN
+    parted = np.where(lane < alive, np.clip(sizes - (turn * alive + lane) * share, 0, share), 0)
+    return np.where(over > 1, parted, parts.bytes.astype(np.int64)).astype(np.uint64)

@@ -1,0 +1,280 @@
+"""A grid of predictions: several parameters varied at once, with the rate that each line tends to, and measured points beside."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from railweave.errors import FileLine, InputError, Option, Problem
+from railweave.prediction.collectives.sizes import sizes, written
+from railweave.prediction.simulation.compare import comparison, longest_run
+from railweave.prediction.simulation.varied import Variant, asked_with, check_ranks, one_question, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from railweave.model.network.model import Network
+    from railweave.prediction.simulation.job_run import JobPrediction
+
+MOST_CELLS = 400
+"""More are an evening's work: a smaller grid is asked for."""
+
+TIME, BUS = "time_us", "bus_bandwidth_GBps"
+"""Columns of a file of measured points: one of them."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """What is varied, and its values as they were written; sizes are written as bytes."""
+
+    name: str
+    values: tuple[str, ...]
+
+    @property
+    def numbers(self) -> tuple[float, ...] | None:
+        """The values as numbers; None where one is none."""
+        try:
+            return tuple(float(sizes(one)[0]) if self.name == "size" else float(one) for one in self.values)
+        except (ValueError, InputError):
+            return None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A prediction of a grid: the value of each dimension, and what it got."""
+
+    values: Mapping[str, str]
+    answer: JobPrediction
+
+    @property
+    def time_us(self) -> float:
+        """How long it takes."""
+        return self.answer.time_ps / 1e6
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measured time, where the dimensions that ``values`` names have these values; or a bus bandwidth that it follows from."""
+
+    values: Mapping[str, str]
+    time_us: float
+    bus_gbytes: float | None = None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A straight line through times over sizes: 10^9 byte/s of bus bandwidth by its slope, and what is left at size 0."""
+
+    bus_gbytes: float
+    start_us: float
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All predictions. Lines are drawn over ``across``, one for each value of ``by``, once for each of ``apart``."""
+
+    dimensions: tuple[Dimension, ...]
+    cells: tuple[Cell, ...]
+    measured: tuple[Point, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of them came to their end."""
+        return all(one.answer.complete for one in self.cells)
+
+    @property
+    def across(self) -> Dimension:
+        """The horizontal axis: sizes, or else the numbers with the most values, or else the first."""
+        numeric = [one for one in self.dimensions if one.numbers is not None]
+        by_size = [one for one in numeric if one.name == "size" and len(one.values) > 1]
+        return (by_size or sorted(numeric, key=lambda one: -len(one.values)) or list(self.dimensions))[0]
+
+    @property
+    def by(self) -> Dimension | None:
+        """What tells lines apart: the first other."""
+        return next((one for one in self.dimensions if one is not self.across), None)
+
+    @property
+    def apart(self) -> list[dict[str, str]]:
+        """The values of all others, for which there is a chart each."""
+        rest = [one for one in self.dimensions if one is not self.across and one is not self.by]
+        return [
+            dict(zip([one.name for one in rest], values, strict=True))
+            for values in product(*(one.values for one in rest))
+        ]
+
+    def line(self, fixed: Mapping[str, str]) -> list[Cell]:
+        """The cells with these values, in the order of the axis."""
+        order = self.across.values
+        found = [one for one in self.cells if all(one.values[name] == value for name, value in fixed.items())]
+        return sorted(found, key=lambda one: order.index(one.values[self.across.name]))
+
+    def points(self, fixed: Mapping[str, str]) -> list[Point]:
+        """Measured points with these values; what a point does not say agrees."""
+        return [
+            one for one in self.measured if all(one.values.get(name, value) == value for name, value in fixed.items())
+        ]
+
+    def lines(self) -> list[dict[str, str]]:
+        """The values that each line has, chart by chart."""
+        own: list[dict[str, str]] = [{}] if self.by is None else [{self.by.name: value} for value in self.by.values]
+        return [{**each, **one} for each in self.apart for one in own]
+
+    def fit(self, fixed: Mapping[str, str]) -> Fit | None:
+        """The slope of a line over sizes; None where there are fewer than two, or it does not rise."""
+        cells = self.line(fixed)
+        if self.across.name != "size" or len(cells) < 2:
+            return None
+        bytes_ = np.array([float(one.values["size"]) for one in cells])
+        slope, start = np.polyfit(bytes_, [one.time_us for one in cells], 1)
+        factor = longest_run(cells[0].answer).program.bus_factor
+        return Fit(factor / slope / 1e3, float(start)) if slope > 0 else None
+
+    def to_text(self) -> str:
+        """A row for each line, a column for each place on the axis, times in us, and the rate of the slope."""
+        across = self.across
+        fits = [self.fit(one) for one in self.lines()]
+        head = ["time us", *(f"{across.name}={shown(across.name, value)}" for value in across.values)]
+        head += ["slope GB/s"] if any(fits) else []
+        rows = [head]
+        for fixed, fit in zip(self.lines(), fits, strict=True):
+            times = [f"{one.time_us:.1f}" if one.answer.complete else "never" for one in self.line(fixed)]
+            rows.append([words(fixed), *times, *([f"{fit.bus_gbytes:.2f}" if fit else "–"] if any(fits) else [])])
+            for point in self.points(fixed):
+                near = [
+                    f"{point.time_us:.1f}" if point.values.get(across.name) == value else "" for value in across.values
+                ]
+                if any(near):
+                    rows.append(["  measured", *near, *([""] if any(fits) else [])])
+        widths = [max(len(row[place]) for row in rows) for place in range(len(head))]
+        return "\n".join(
+            "  ".join(
+                cell.rjust(width) if place else cell.ljust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object (docs/predict.md)."""
+        fits = [(one, self.fit(one)) for one in self.lines()]
+        return {
+            "compare": {one.name: list(one.values) for one in self.dimensions},
+            "cells": [
+                {"values": dict(one.values), "time_us": one.time_us, "result": one.answer.to_json()}
+                for one in self.cells
+            ],
+            "fits": [
+                {"values": one, "bus_bandwidth_GBps": fit.bus_gbytes, "start_us": fit.start_us}
+                for one, fit in fits
+                if fit
+            ],
+            "measured": [{"values": dict(one.values), "time_us": one.time_us} for one in self.measured],
+        }
+
+
+def words(values: Mapping[str, str]) -> str:
+    """Values as they are asked for."""
+    return " ".join(f"{name}={shown(name, value)}" for name, value in values.items())
+
+
+def shown(name: str, value: str) -> str:
+    """A value for people: sizes as nccl-tests writes them."""
+    return written(int(value)) if name == "size" else value
+
+
+def dimensions(text: str) -> list[Dimension]:
+    """``size=4G..16G qps=1,2,4``: what is varied. Raises ``InputError``."""
+    found: list[tuple[str, list[str]]] = []
+    for word in text.split():
+        name, _, values = word.partition("=")
+        found.append((name, values_of(name, values)))
+        if not found[-1][1]:
+            raise _wrong(f"{word!r} is no NAME=a,b,c")
+    return dimensions_of(found)
+
+
+def dimensions_of(wanted: Iterable[tuple[str, Iterable[str]]]) -> list[Dimension]:
+    """Names and their values as dimensions. Raises ``InputError`` for a name that is there twice, and where there is too much or nothing."""
+    found = [
+        Dimension(name, tuple(str(one) for each in values for one in sizes(each)) if name == "size" else tuple(values))
+        for name, values in wanted
+    ]
+    names = [one.name for one in found]
+    if not found or not all(one.values for one in found):
+        raise _wrong("there is nothing to vary" if not found else "a name has no values")
+    if len(set(names)) < len(names):
+        raise _wrong("a name is given twice")
+    cells = int(np.prod([len(one.values) for one in found]))
+    if cells > MOST_CELLS:
+        raise _wrong(f"it would be {cells:,} predictions; at most {MOST_CELLS} are made")
+    return found
+
+
+def grid(
+    network: Network,
+    wanted: Sequence[Dimension],
+    given: Mapping[str, Any],
+    *,
+    measured: Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Grid:
+    """Predict every cell in parallel processes. Raises ``InputError``; of a file of measured points with its line."""
+    bare = Grid(tuple(wanted), ())
+    names = [one.name for one in wanted]
+    rows = [dict(zip(names, values, strict=True)) for values in product(*(one.values for one in wanted))]
+    variants: list[Variant] = []
+    for row in rows:
+        varied: Mapping[str, Any] = given
+        for name, value in row.items():
+            varied = asked_with(name, value, varied)
+        variants.append(Variant(words(row), one_question(network, varied)))
+    check_ranks(network, names, variants)
+    points = () if measured is None else read_points(measured, bare)
+    found = comparison(network, variants, " ".join(names), progress=progress)
+    cells = tuple(Cell(row, one.answer) for row, one in zip(rows, found.outcomes, strict=True))
+    return replace(bare, cells=cells, measured=tuple(_timed(one, cells) for one in points))
+
+
+def read_points(path: Path, bare: Grid) -> list[Point]:
+    """Points of a CSV file: columns are dimensions, and ``time_us`` or ``bus_bandwidth_GBps``; others are left alone.
+
+    Times of bandwidths are 0 until predictions say how many bytes count. Raises ``InputError``.
+    """
+    names = {one.name for one in bare.dimensions}
+    found: list[Point] = []
+    with path.open(newline="") as lines:
+        rows = csv.DictReader(lines)
+        for number, row in enumerate(rows, 2):
+            try:
+                values = {
+                    name: str(sizes(row[name])[0]) if name == "size" else row[name] for name in names & row.keys()
+                }
+                point = Point(values, float(row[TIME])) if row.get(TIME) else Point(values, 0.0, float(row[BUS]))
+            except (KeyError, ValueError, TypeError, InputError):
+                what = f"it needs a number in {TIME} or {BUS}, and sizes such as 4G"
+                fix = f"write columns {', '.join(sorted(names))} and {TIME}"
+                raise InputError([Problem(FileLine(str(path), number), what, fix)]) from None
+            found.append(point)
+    return found
+
+
+def _timed(point: Point, cells: Sequence[Cell]) -> Point:
+    """The point with a time, where it came with a bandwidth."""
+    if point.bus_gbytes is None:
+        return point
+    like = next(
+        (one for one in cells if all(one.values.get(name) == value for name, value in point.values.items())), cells[0]
+    )
+    longest = longest_run(like.answer)
+    size = float(point.values.get("size", longest.size_bytes))
+    return replace(point, time_us=size * longest.program.bus_factor / point.bus_gbytes / 1e3)
+
+
+def _wrong(what: str) -> InputError:
+    return InputError([Problem(Option("--compare"), what, 'write --compare "size=4G..16G qps=1,2,4"')])

@@ -1,0 +1,248 @@
+"""A user's job on a designed network: collectives one after another, with time for computing between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from railweave.errors import InputError, Option, Problem
+from railweave.prediction.simulation.agreement import agreed
+from railweave.prediction.simulation.prediction import NO_END
+from railweave.prediction.simulation.settings import texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from railweave.model.intent.scenario import Scenario, Step
+    from railweave.model.network.model import Network
+    from railweave.prediction.simulation.conditions import Bed, Conditions
+    from railweave.prediction.simulation.engines.measured import Columns
+    from railweave.prediction.simulation.prediction import Prediction
+
+MOST_SHOWN = 200
+"""Steps that a result lists one by one."""
+
+
+@dataclass(frozen=True)
+class JobStep:
+    """A collective of a job. ``at_ps`` is when it began, ``number`` its place in the job, from 1."""
+
+    number: int
+    step: Step
+    at_ps: int
+    prediction: Prediction
+
+
+@dataclass(frozen=True)
+class JobPrediction:
+    """What a job gets. ``steps`` are all of its collectives in order; those that found the network alike share a prediction."""
+
+    name: str
+    steps: tuple[JobStep, ...]
+    compute_ps: int
+    """Time of computing between collectives, in all."""
+    events: tuple[tuple[int, str], ...] = ()
+    """Faults that began and ended: when, from the beginning of the job, ps, and what."""
+    seeds_ps: tuple[int, ...] = ()
+    """Times of the job with each of several seeds; empty where one was run."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every collective came to its end."""
+        return all(one.prediction.complete for one in self.steps)
+
+    @property
+    def time_ps(self) -> int:
+        """Job completion time: from the beginning to the end of the last collective."""
+        last = self.steps[-1]
+        return last.at_ps + last.prediction.time_ps
+
+    @property
+    def between_ps(self) -> tuple[int, int]:
+        """What the time lies between: that of each collective (``Band``), computing as it is."""
+        bands = [one.prediction.band for one in self.steps]
+        time = self.time_ps
+        low = time - sum(one.prediction.time_ps - b.low_ps for one, b in zip(self.steps, bands, strict=True) if b)
+        high = time + sum(b.high_ps - one.prediction.time_ps for one, b in zip(self.steps, bands, strict=True) if b)
+        chance = self.seeds_ps or (time,)
+        return round(low * min(chance) / time), round(high * max(chance) / time)
+
+    @property
+    def links(self) -> Columns:
+        """A row for each collective that was run (``step``), link and direction. Like all tables: columns of one length.
+
+        ``link``, ``from``, ``to``, ``rate_gbps``, ``tx_bytes``, ``utilisation`` (0 to 1); of packets also ``ecn_ce_packets``,
+        ``dropped_packets``, ``pfc_tx``, ``pfc_rx``, ``paused_us``, ``most_queued_bytes``.
+        """
+        return self._table("links")
+
+    @property
+    def flows(self) -> Columns:
+        """A row for each collective and queue pair of the job: ``step``, ``queue_pair``, ``src``, ``dst``, ``bytes``, ``fct_us``.
+
+        ``fct_us`` is when its last byte had arrived, from the beginning of the collective; NaN: it never did.
+        """
+        return self._table("flows")
+
+    @property
+    def series(self) -> Columns:
+        """A row for each interval, and each link and direction with something to say; empty unless watched.
+
+        ``step``, ``time_us`` (from the beginning of the job), ``link``, ``from``, ``to``, ``utilisation``, ``queued_bytes`` at
+        the end of the interval, ``ecn_ce_packets``, ``dropped_packets``, ``pfc_tx``, ``pfc_rx``, ``paused_us``.
+        """
+        return self._table("series")
+
+    @property
+    def queues(self) -> Columns:
+        """A row for each moment, and each queue of a switch that is not empty then; empty unless watched.
+
+        ``step``, ``time_us``, ``link``, ``from``, ``to``, ``class`` (traffic class, by number), ``queued_bytes``.
+        """
+        return self._table("queues")
+
+    @property
+    def rates(self) -> Columns:
+        """A row for each interval, and each queue pair with something under way; empty unless watched.
+
+        ``step``, ``time_us``, ``queue_pair``, ``src``, ``dst``, ``background`` (whether it is others'), ``delivered_bytes`` in the
+        interval, ``rate_gbps`` that congestion control lets it send at.
+        """
+        return self._table("rates")
+
+    def own_runs(self) -> list[JobStep]:
+        """The steps that were run: of those that share a prediction, the first."""
+        seen: dict[int, JobStep] = {}
+        for one in self.steps:
+            seen.setdefault(id(one.prediction), one)
+        return list(seen.values())
+
+    def _table(self, name: str) -> Columns:
+        parts: list[Columns] = []
+        for one in self.own_runs():
+            columns: Columns = {} if one.prediction.measured is None else getattr(one.prediction.measured, name)
+            if columns:
+                rows = len(next(iter(columns.values())))
+                moved = {"time_us": columns["time_us"] + one.at_ps / 1e6} if "time_us" in columns else {}
+                parts.append({"step": np.full(rows, one.number), **columns, **moved})
+        return {} if not parts else {key: _joined([part[key] for part in parts]) for key in parts[0]}
+
+    def to_text(self) -> str:
+        """A few lines for people."""
+        if len(self.steps) == 1 and not self.compute_ps:
+            return self.steps[0].prediction.to_text()
+        lines: list[str] = []
+        for one in self.steps[:MOST_SHOWN]:
+            found = one.prediction
+            lines.append(
+                f"{one.number:>4}  at {one.at_ps / 1e6:>10.1f} us  {one.step.collective:<14} {one.step.size:>12} bytes  "
+                f""
+                + (
+                    f"{found.time_ps / 1e6:>10.1f} us  {found.bus_bandwidth_gbytes:>8.2f} GB/s"
+                    if found.complete
+                    else f"never completes: {NO_END}"
+                )
+            )
+        if self.steps[MOST_SHOWN:]:
+            lines.append(f"      and {len(self.steps) - MOST_SHOWN} more")
+        if not self.complete:
+            return "\n".join([*lines, "the job never completes"])
+        low, high = self.between_ps
+        lines.append(
+            f"job completion time {self.time_ps / 1e6:.1f} us, of which {self.compute_ps / 1e6:.1f} us computing"
+        )
+        chance = f"; {len(self.seeds_ps)} seeds" if self.seeds_ps else ""
+        if high > low:
+            lines.append(f"between {low / 1e6:.1f} and {high / 1e6:.1f} us, as far as published rows tell{chance}")
+        lines += dict.fromkeys(
+            f"not compared: {one.prediction.band.outside}"
+            for one in self.steps
+            if one.prediction.band is not None and one.prediction.band.outside
+        )
+        lines += dict.fromkeys(f"note: {remark}" for one in self.steps for remark in one.prediction.remarks)
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object (docs/predict.md): of one collective without computing, that collective's."""
+        if len(self.steps) == 1 and not self.compute_ps:
+            return self.steps[0].prediction.to_json()
+        return {
+            "name": self.name,
+            "complete": self.complete,
+            "job_completion_time_us": self.time_ps / 1e6,
+            "between_us": [one / 1e6 for one in self.between_ps],
+            "seeds_us": [one / 1e6 for one in self.seeds_ps],
+            "compute_us": self.compute_ps / 1e6,
+            "steps": [{"at_us": one.at_ps / 1e6, **one.prediction.to_json()} for one in self.steps],
+        }
+
+
+def _joined(columns: list[Any]) -> Any:  # noqa: ANN401 - arrays or lists
+    if isinstance(columns[0], list):
+        return [value for column in columns for value in column]
+    return np.concatenate(columns)
+
+
+def run_job(
+    network: Network,
+    bed: Bed,
+    scenario: Scenario,
+    conditions: Conditions,
+    *,
+    watch: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
+    announce: Callable[[str], None] | None = None,
+    engine: str = "auto",
+    exact: bool = False,
+    most_hops: int | None = None,
+) -> JobPrediction:
+    """Run the traffic of a scenario. Its overrides of NCCL and of the engine apply, ``lb`` is the bed's; ``engine``, ``exact`` and ``most_hops`` are as of ``predict``.
+
+    A collective that finds the network as an equal one before did, with nothing changing meanwhile, has that one's result
+    without another run. What is still in queues when a collective ends is not carried over into the next. Raises
+    ``InputError``.
+    """
+    if not scenario.traffic:
+        raise InputError(
+            [Problem(Option("--scenario"), "it has no traffic", "add `traffic:` with a collective and a size")]
+        )
+    moments = conditions.timeline.moments
+    settings = texts(scenario.overrides.settings)
+    known: dict[tuple[int, int], Prediction] = {}
+    found: list[JobStep] = []
+    now = compute = 0
+    for _ in range(scenario.iterations):
+        for place, step in enumerate(scenario.traffic):
+            for _ in range(step.repeat):
+                now, compute = now + step.compute, compute + step.compute
+                passed = sum(moment <= now for moment in moments)
+                prediction = known.get((place, passed))
+                if prediction is None or (passed < len(moments) and moments[passed] < now + prediction.time_ps):
+                    what = f"{step.collective} of {step.size} bytes ({len(found) + 1})"
+                    prediction = agreed(
+                        network,
+                        step.collective,
+                        step.size,
+                        qps=step.qps,
+                        nccl=texts(scenario.overrides.nccl | step.nccl),
+                        settings=settings,
+                        progress=None if progress is None else partial(progress, what),
+                        announce=announce,
+                        bed=bed,
+                        conditions=conditions,
+                        at_ps=now,
+                        watch=watch,
+                        engine=engine,
+                        exact=exact,
+                        most_hops=most_hops,
+                    )
+                    if passed == len(moments) or moments[passed] >= now + prediction.time_ps:
+                        known[place, passed] = prediction
+                found.append(JobStep(len(found) + 1, step, now, prediction))
+                now += prediction.time_ps
+                if not prediction.complete:
+                    return JobPrediction(scenario.name, tuple(found), compute)
+    return JobPrediction(scenario.name, tuple(found), compute)

@@ -1,0 +1,200 @@
+"""A switch's QoS as parameters of the packet engine.
+
+Only two classes carry traffic: RDMA data, and congestion notification packets (CNPs). The engine knows them by the
+priorities that the servers' NICs give them; the switch puts them into its own classes by DSCP.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog
+from railweave.model.catalog.headroom import port_headroom
+from railweave.model.catalog.shares import alpha, port_share_bytes
+from railweave.prediction.simulation.model.classes import class_of, is_taken_off, unpaused
+from railweave.prediction.simulation.model.wiring import delay_ps
+
+if TYPE_CHECKING:
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.device.classes import Buffers, TrafficClass
+    from railweave.model.device.host_model import HostQos
+    from railweave.model.device.model import DeviceConfig, QosConfig
+    from railweave.model.network.devices import Cable
+
+DEFAULT_THRESHOLD = 7
+"""Junos's dynamic threshold where none is configured: alpha 1 (EVPN test report, "Buffer management values")."""
+
+
+UNLIMITED = "128"
+"""The largest share the engine takes: as much of the pool as is free."""
+
+
+def share_of_free(index: int) -> str:
+    """Return alpha of a dynamic threshold as the engine reads it."""
+    return f"{alpha(index):.10f}".rstrip("0").rstrip(".")
+
+
+def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) -> tuple[dict[str, str], list[str]]:
+    """The parameters of one switch, and notes of what was assumed or left out. ``host``: what NICs send with."""
+    qos = config.qos
+    model = catalog().switches.get(config.model)
+    if is_taken_off(config):
+        return _best_effort(model, host)
+    if qos is None:
+        return {}, [f"{config.nos} has no QoS in the configuration: classes, buffers and ECN are the engine's own"]
+    found: dict[str, str] = {}
+    notes: list[str] = []
+    data, cnp = (_class_of(qos, dscp, notes) for dscp in (host.dscp, host.cnp_dscp))
+    lossless = data is not None and data.lossless and data.pfc_priority == host.priority
+    if data is not None and data.lossless and not lossless:
+        notes.append(f"PFC priority {data.pfc_priority} of the switches is not the NICs' {host.priority}: lossy")
+    if model is None:
+        notes.append(f"{config.model}: the catalog does not know its buffer: pools and headroom are the engine's own")
+    else:
+        found |= _pools(qos.buffers, model)
+        silent = set(unpaused(config))
+        paused = [cable for cable in cables if cable.name not in silent]
+        found["switch.headroom"] = str(_headroom(qos, model, paused, notes))
+    found["switch.ingress-alpha-lossless"] = share_of_free(qos.buffers.ingress_dynamic_threshold)
+    notes.append("switch.ingress-alpha-lossy, switch.reserved: not configured, the engine's own")
+    if qos.xon_offset_cells is None or model is None:
+        notes.append("switch.xon-offset: not configured, the engine's own")
+    else:
+        found["switch.xon-offset"] = str(qos.xon_offset_cells * model.buffer.cell_bytes)
+    if lossless and unpaused(config):
+        notes.append(
+            "PFC: what comes in by a port without it takes from the lossy pool of the ingress side (assumed), and is dropped "
+            "when it does not fit"
+        )
+    if any(one.macsec for one in config.interfaces):
+        notes.append("MACsec: what it adds to packets is not counted")
+    if qos.watchdog is not None and lossless:
+        found["switch.watchdog"] = qos.watchdog.action
+        found["switch.watchdog-poll"] = f"{qos.watchdog.poll_interval}ms"
+        found["switch.watchdog-detection"] = str(qos.watchdog.detection)
+        found["switch.watchdog-recovery"] = f"{qos.watchdog.recovery}ms"
+    for number, one, held in ((host.priority, data, lossless), (host.cnp_priority, cnp, False)):
+        queue_bytes = None if model is None or one is None else _queue_bytes(one, qos.buffers, model, cables)
+        found |= _class(number, one, qos, notes, queue_bytes, lossless=held, nos=config.nos)
+    if any(one.buffer_percent is not None for one in qos.classes.values()) or _dedicated(qos.buffers):
+        notes.append("dedicated buffers: not modelled")
+    return found, notes
+
+
+def _best_effort(model: SwitchModel | None, host: HostQos) -> tuple[dict[str, str], list[str]]:
+    """A switch whose quality of service is taken off: nothing is paused or marked, and one class has the whole buffer."""
+    pools = ("switch.ingress-pool-lossy", "switch.egress-pool-lossy")
+    found = {} if model is None else dict.fromkeys(pools, str(round(model.buffer.shared_mb * 1e6)))
+    for number in (host.priority, host.cnp_priority):
+        found |= _class(number, None, None, [], None, lossless=False, nos="")
+        found[f"class.{number}.egress-alpha"] = share_of_free(DEFAULT_THRESHOLD)
+    return found, [
+        "switches without quality of service: best effort has their whole buffer, a queue as much as is free (alpha 1, assumed)"
+    ]
+
+
+def _class_of(qos: QosConfig, dscp: int, notes: list[str]) -> TrafficClass | None:
+    if not any(dscp in one.dscp for one in qos.classes.values()):
+        notes.append(f"no class of the switches has DSCP {dscp}: its packets are taken for best effort")
+    return class_of(qos, dscp)
+
+
+def _dedicated(buffers: Buffers) -> bool:
+    return buffers.dedicated_ingress is not None or buffers.dedicated_egress is not None
+
+
+def _pools(buffers: Buffers, model: SwitchModel) -> dict[str, str]:
+    shared = model.buffer.shared_mb * 1e6
+    return {
+        "switch.ingress-pool-lossless": str(round(shared * buffers.lossless / 100)),
+        "switch.ingress-pool-lossy": str(round(shared * buffers.lossy / 100)),
+        "switch.egress-pool-lossless": str(round(shared * buffers.egress_lossless / 100)),
+        "switch.egress-pool-lossy": str(round(shared * buffers.egress_lossy / 100)),
+    }
+
+
+def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: list[str]) -> int:
+    """Headroom of every port that pauses and lossless class: what the neediest needs, as far as the partition goes round.
+
+    Others do not come to use more than their own need, so the sum of needs is what the partition must hold.
+
+    The engine charges the ways through switches to cables, so what its cables hold while a pause takes effect counts
+    where it is more than the arithmetic of the design.
+    """
+    lossless = sum(one.lossless for one in qos.classes.values())
+    if not lossless or not cables:
+        return 0
+    mru = max((profile.mru_bytes for profile in qos.profiles), default=9216)
+    by_kind = {
+        (cable.kind, cable.length_m, cable.speed_gbps): max(
+            port_headroom(catalog(), model, cable.length_m, cable.speed_gbps, mru).need_bytes,
+            2 * delay_ps(cable) * cable.speed_gbps // 8000 + 2 * mru,
+        )
+        for cable in {(one.kind, one.length_m, one.speed_gbps): one for one in cables}.values()
+    }
+    needs = [by_kind[cable.kind, cable.length_m, cable.speed_gbps] for cable in cables]
+    partition = round(model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100) // lossless
+    if sum(needs) <= partition:
+        return max(needs)
+    notes.append(
+        f"headroom: ports need {sum(needs) / 1e6:.2f} MB for each lossless class, and there are {partition / 1e6:.2f}: "
+        "every port has its equal part"
+    )
+    return min(max(needs), partition // len(needs))
+
+
+def _queue_bytes(one: TrafficClass, buffers: Buffers, model: SwitchModel, cables: list[Cable]) -> int:
+    """What fill levels of drop profiles are percent of: a port's part of the class's egress pool if all ports queue alike.
+
+    Thresholds of the chip are numbers of cells, set once, while what a queue may take changes all the time; Junos does not
+    document what it takes for the whole. With this 55..90 % is 0.6..0.9 MB on a QFX5240 with 400G ports, near the 1..2 MB
+    that other vendors configure on such chips. Which reading it is was decided by a published row (docs/validation.md).
+    """
+    speed = max((cable.speed_gbps for cable in cables), default=model.ports[0].speed_gbps)
+    return port_share_bytes(model, buffers.egress_lossless if one.lossless else buffers.egress_lossy, speed)
+
+
+def _class(
+    number: int,
+    one: TrafficClass | None,
+    qos: QosConfig | None,
+    notes: list[str],
+    queue_bytes: int | None,
+    *,
+    lossless: bool,
+    nos: str,
+) -> dict[str, str]:
+    name = f"class.{number}"
+    if one is None or qos is None:
+        return {f"{name}.lossless": "no", f"{name}.service": "1", f"{name}.ecn": "off"}
+    strict = one.priority == "strict-high"
+    if strict and one.transmit_percent is not None:
+        notes.append("strict classes: transmit_percent caps them on the switch; not modelled")
+    weights = [other.transmit_percent for other in qos.classes.values()]
+    rest = (100 - sum(weight or 0 for weight in weights)) // max(1, weights.count(None))
+    threshold = share_of_free(DEFAULT_THRESHOLD if one.dynamic_threshold is None else one.dynamic_threshold)
+    if one.dynamic_threshold is None and lossless and catalog().systems[nos].lossless_queue_threshold is None:
+        # What is lossless is held back at ingress: Junos has no threshold for such queues, SONiC gives them the whole buffer.
+        threshold = UNLIMITED
+        notes.append("class.N.egress-alpha: lossless queues have no threshold of their own; ingress holds them back")
+    elif one.dynamic_threshold is None:
+        notes.append(f"class.N.egress-alpha: not configured, alpha {threshold} as the system's default")
+    ecn = one.ecn
+    marking = "off"
+    by_length = next(
+        (qos.marking[key] for key, other in qos.classes.items() if other is one and key in qos.marking), None
+    )
+    if by_length is not None:
+        marking = f"{by_length.first}..{by_length.last}@{by_length.probability}%"
+    elif ecn and queue_bytes is not None:
+        first, last = (round(queue_bytes * fill / 100) for fill in (ecn.min_fill, ecn.max_fill))
+        marking = f"{first}..{last}@{ecn.max_probability}%"
+        notes.append(f"ECN: fill levels are taken of {queue_bytes} B, a port's part of the pool (fitted)")
+    elif ecn:
+        marking = f"{ecn.min_fill}%..{ecn.max_fill}%@{ecn.max_probability}%"
+    return {
+        f"{name}.lossless": "yes" if lossless else "no",
+        f"{name}.service": "strict" if strict else str(max(1, one.transmit_percent or rest)),
+        f"{name}.egress-alpha": threshold,
+        f"{name}.ecn": marking,
+    }

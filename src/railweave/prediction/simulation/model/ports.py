@@ -1,0 +1,166 @@
+"""Which ports of NICs can be used, where collective libraries merge several of them into one device.
+
+What a dead plane does to jobs follows from port failover: the queue pairs of a port from which there is no way go by the
+other ports of the NIC. The net plugin does so at once; NCCL's own transport where it is asked to (docs/planes.md).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave._sim import LINK_DOWN, LINK_UP, NODE_DOWN, NODE_UP
+from railweave.analysis.routing.table import UNREACHABLE
+from railweave.errors import InputError, NetworkPart, Problem
+from railweave.prediction.simulation.model.addresses import NONE
+from railweave.prediction.simulation.model.outages import Tables
+from railweave.prediction.simulation.model.tables import nic_port
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from railweave.analysis.routing.table import Routes
+    from railweave.prediction.simulation.model.addresses import Way
+    from railweave.prediction.simulation.model.fabric import PacketFabric
+    from railweave.prediction.simulation.model.outages import Timeline
+    from railweave.prediction.simulation.model.wiring import Wiring
+
+LEAST_FRAME_BYTES = 84
+"""Of Ethernet on the wire, with preamble and gap."""
+
+FAILOVER_NOTE = (
+    "ports of NICs: what is dead at the beginning of a collective carries nothing, and the NIC's other ports take its queue "
+    "pairs (port failover: the net plugin's own, or NCCL_IB_RESILIENCY_PORT_FAILOVER)"
+)
+UNDER_WAY_NOTE = (
+    "ports of NICs: some lost their way while the collective ran; they count as lost from its beginning, so the time is the "
+    "longest that it can be but for the failover itself"
+)
+
+
+def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way | None:
+    """From which ports packets reach which others, until a moment: what is lost once before it counts as lost.
+
+    Of a NIC that has no such port those count that are first to reach the other again, for its queue pairs wait for them. None
+    where every NIC has one port, so that there is no other to take.
+    """
+    if fabric.addresses.ports.shape[1] == 1:
+        return None
+    tables = [one for one in timeline.tables if one.at_ps <= until_ps]
+    if not tables or tables[0].at_ps > 0:
+        tables.insert(0, Tables(0, fabric.routes, frozenset()))
+    lasting = _way(fabric, _up(fabric, timeline, until_ps, heals=False), tables)
+    moments = [until_ps, *(moment for moment in timeline.moments if moment > until_ps)]
+
+    def way(here: NDArray[np.int64], there: NDArray[np.int64]) -> NDArray[np.bool_]:
+        found = lasting(here, there)
+        for moment in moments:
+            waiting = ~found.any(axis=1)
+            if not waiting.any():
+                break
+            found[waiting] = _way_at(fabric, timeline, moment)(here[waiting], there[waiting])
+        return found
+
+    return way
+
+
+def apart_ps(wiring: Wiring, ports: int) -> int:
+    """What ports of one NIC learn of each other at the soonest: as engines have a host for each, the shortest wire's time.
+
+    0 where each NIC has one port.
+    """
+    if ports == 1:
+        return 0
+    shortest = wiring.cables[:, 3].astype(np.float64) + LEAST_FRAME_BYTES * 8e6 / wiring.cables[:, 2]
+    return int(np.ceil(shortest.min()))
+
+
+def next_loss(
+    fabric: PacketFabric, timeline: Timeline, pairs: NDArray[np.uint32], after_ps: int, before_ps: int | None
+) -> int | None:
+    """The next moment after ``after_ps`` at which a queue pair in use loses its way; None where there is none before ``before_ps``.
+
+    ``pairs`` are rows of source and destination as ``PacketEngine`` takes them. One that waits for its way has none to lose.
+    """
+    if fabric.addresses.ports.shape[1] == 1:
+        return None
+    here, there = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
+    had = _way_at(fabric, timeline, after_ps)(here, there)
+    for moment in timeline.moments:
+        if moment <= after_ps or (before_ps is not None and moment >= before_ps):
+            continue
+        has = _way_at(fabric, timeline, moment)(here, there)
+        if (had & ~has).any():
+            return moment
+        had |= has
+    return None
+
+
+def check_planes(fabric: PacketFabric, pairs: NDArray[np.uint32]) -> None:
+    """Raise ``InputError`` where a queue pair has no plane: its NICs have no port of one plane, as some are absent.
+
+    ``pairs`` are rows of source and destination as ``PacketEngine`` takes them.
+    """
+    ports, names = fabric.addresses.ports, fabric.wiring.nics
+    here, there = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
+    apart = ~((ports[here] != NONE) & (ports[there] != NONE)).any(axis=1)
+    if apart.any():
+        row = int(apart.argmax())
+        near, far = (names[int(host)] for host in (here[row], there[row]))
+        what = f"the NICs of {near} and {far} have no path to each other: no plane has a port of both"
+        fix = "leave one of the two servers out of the job (--hosts), or bring up the ports that `status:` names"
+        raise InputError([Problem(NetworkPart(near), what, fix)])
+
+
+def _way_at(fabric: PacketFabric, timeline: Timeline, moment: int) -> Way:
+    """Which ports reach which others at one moment."""
+    tables = [one for one in timeline.tables if one.at_ps <= moment]
+    last = tables[-1] if tables else Tables(0, fabric.routes, frozenset())
+    return _way(fabric, _up(fabric, timeline, moment, heals=True), [last])
+
+
+def _way(fabric: PacketFabric, up: NDArray[np.bool_], tables: Sequence[Tables]) -> Way:
+    """Which ports reach which others by all of these tables, of the hosts that are ``up``."""
+    addresses = fabric.addresses
+    reached = np.logical_and.reduce([_reached(fabric, one.routes) for one in tables])
+    leaf = nic_port(fabric.wiring)[:, 0] - len(fabric.wiring.nics)
+    silent = frozenset[str]().union(*(one.silent for one in tables))
+    here_up = up & ~np.isin(leaf, [place for place, name in enumerate(fabric.wiring.switches) if name in silent])
+    prefix = addresses.prefix[addresses.places[:, 0]]
+
+    def way(here: NDArray[np.int64], there: NDArray[np.int64]) -> NDArray[np.bool_]:
+        both = (here != NONE) & (there != NONE)
+        return both & here_up[here] & here_up[there] & reached[leaf[here], prefix[there]]
+
+    return way
+
+
+def _reached(fabric: PacketFabric, routes: Routes) -> NDArray[np.bool_]:
+    """By switch and prefix: whether it is there, or there is a route to it."""
+    none = np.zeros(len(routes.prefixes), np.bool_)
+    fibs = (routes.fibs.get(name) for name in fabric.wiring.switches)
+    return np.stack([none if fib is None else fib.group != UNREACHABLE for fib in fibs])
+
+
+def _up(fabric: PacketFabric, timeline: Timeline, until_ps: int, *, heals: bool) -> NDArray[np.bool_]:
+    """By host: whether it, its link and its leaf are up at ``until_ps``; unless it ``heals``, also at no moment before since the beginning."""
+    wiring = fabric.wiring
+    cable = wiring.port_cable[wiring.first_port[: len(wiring.nics)]]
+    leaf = nic_port(wiring)[:, 0]
+    links, nodes = np.ones(len(wiring.links), np.bool_), np.ones(len(wiring.kinds), np.bool_)
+    for name in fabric.routes.down:
+        if name in wiring.cable:
+            links[wiring.cable[name]] = False
+        elif name in wiring.node:
+            nodes[wiring.node[name]] = False
+    for at, change, place, _, _ in timeline.changes:
+        if at > until_ps:
+            break
+        if change == LINK_DOWN or (change == LINK_UP and (heals or at == 0)):
+            links[wiring.port_cable[place]] = change == LINK_UP
+        elif change == NODE_DOWN or (change == NODE_UP and (heals or at == 0)):
+            nodes[place] = change == NODE_UP
+    return links[cable] & nodes[: len(wiring.nics)] & nodes[leaf]

@@ -1,0 +1,75 @@
+"""When a queue pair that lost packets sends again, and when it gives up: NCCL tells its NICs.
+
+A NIC that hears nothing waits 4.096 us x 2^NCCL_IB_TIMEOUT and sends again what is not acknowledged, NCCL_IB_RETRY_CNT times in
+a row at most (InfiniBand architecture, local ACK timeout and retry count). NICs may take up to four times as long, and some
+adapt: that is not modelled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave._sim import LINK_DOWN, LINK_UP, NODE_DOWN, NODE_UP
+from railweave.prediction.simulation.model.outages import Timeline
+from railweave.prediction.simulation.settings import timeout_ps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from railweave.prediction.collectives.nccl import Parameters
+    from railweave.prediction.simulation.model.outages import Change, Tables
+
+BASE_PS = 4_096_000
+"""What the exponent of an ACK timeout counts in."""
+
+HEALED_BY = {LINK_UP: LINK_DOWN, NODE_UP: NODE_DOWN}
+
+
+def retry_parameters(nccl: Parameters) -> dict[str, str]:
+    """The packet engine's parameters of retransmission, from NCCL's."""
+    return {
+        "host.timeout": f"{BASE_PS << nccl['NCCL_IB_TIMEOUT']}ps",
+        "host.retries": str(nccl["NCCL_IB_RETRY_CNT"]),
+    }
+
+
+def patience_ps(parameters: Mapping[str, str]) -> int:
+    """How long nothing may arrive before a run is stuck: as long as queue pairs may still try, at least a second."""
+    retries = parameters.get("host.retries", "none")
+    return max(10**12, (int(retries) + 2) * timeout_ps(parameters)) if retries.isdecimal() else 10**12
+
+
+def after_retries(timeline: Timeline, parameters: Mapping[str, str]) -> Timeline:
+    """The timeline as senders notice it that lost packets when something broke: what heals, heals at their next retry.
+
+    For flows, which lose no packets and would go on at once. What heals after the last retry never does, and what is so from the
+    beginning of a run is no loss to anyone.
+    """
+    failed = {NODE_DOWN, LINK_DOWN}
+    broken = sorted(change[0] for change in timeline.changes if change[1] in failed)
+    if not broken:
+        return timeline
+    retry_ps, retries = timeout_ps(parameters), parameters.get("host.retries", "none")
+    most = int(retries) if retries.isdecimal() else None
+
+    def noticed(at_ps: int, since_ps: int) -> int | None:
+        turns = max(1, -(-(at_ps - since_ps) // retry_ps))
+        return None if most is not None and turns > most else since_ps + turns * retry_ps
+
+    changes: list[Change] = []
+    for one in timeline.changes:
+        at, change, place = one[:3]
+        begun = [
+            other[0] for other in timeline.changes if other[1:3] == (HEALED_BY.get(change), place) and other[0] <= at
+        ]
+        later = noticed(at, max(begun)) if begun and at else at
+        if later is not None:
+            changes.append((later, *one[1:]))
+    tables: list[Tables] = []
+    for table in timeline.tables:
+        begun = [moment for moment in broken if moment <= table.at_ps]
+        later = noticed(table.at_ps, begun[-1]) if begun and table.at_ps else table.at_ps
+        if later is not None:
+            tables.append(replace(table, at_ps=later))
+    return Timeline(tuple(sorted(changes, key=lambda change: change[0])), tuple(tables))

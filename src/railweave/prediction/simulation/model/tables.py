@@ -1,0 +1,141 @@
+"""Forwarding tables of the packet engine from those of the control plane.
+
+Tables are kept by prefix (``Forwarding.entries``) and are spread over addresses at the end: a prefix of a VLAN serves
+every NIC on it, and only the leaf tells them apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from railweave._sim import HERE, NO_GROUP, ONE_PORT
+from railweave.analysis.routing.table import LOCAL, UNREACHABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from railweave.analysis.routing.table import Routes
+    from railweave.model.network.model import Network
+    from railweave.prediction.simulation.model.addresses import Addresses
+    from railweave.prediction.simulation.model.wiring import Wiring
+
+
+class Forwarding:
+    """Tables of switches, and the next-hop groups that they needed so far.
+
+    ``balance`` is how each switch shares, ``repairs`` whether it has fast reroute; ``joined`` holds the places of prefixes that are forwarded as one, a row each
+    (see ``joined_prefixes``), or None where every prefix goes its own way.
+    """
+
+    def __init__(
+        self, wiring: Wiring, balance: Sequence[int], repairs: Sequence[bool], joined: NDArray[np.int64] | None
+    ) -> None:
+        self._wiring = wiring
+        self._balance = balance
+        self._repairs = repairs
+        self._joined = joined
+        self._groups: dict[tuple[int, tuple[int, ...]], int] = {}
+
+    def copy(self) -> Forwarding:
+        """The same, to which more tables can be added."""
+        other = Forwarding(self._wiring, self._balance, self._repairs, self._joined)
+        other._groups = dict(self._groups)
+        return other
+
+    def entries(self, routes: Routes, dead: Collection[str] = ()) -> NDArray[np.uint32]:
+        """A row for each switch and a column for each prefix, as ``FlowEngine`` takes it: ``HERE`` where the address decides.
+
+        Switches that repair their groups leave ``dead`` links out of those that have others.
+        """
+        table = np.full((len(self._wiring.switches), len(routes.prefixes)), NO_GROUP, np.uint32)
+        for row, name in enumerate(self._wiring.switches):
+            fib = routes.fibs.get(name)
+            if fib is None:  # it is down itself
+                continue
+            gone = dead if self._repairs[row] else ()
+            if self._joined is None:
+                least = int(fib.group.min(initial=0))
+                known = np.flatnonzero(np.bincount(fib.group - least)) + least  # numbers are small: no sorting
+                entry = np.full(int(known.max(initial=least)) - least + 1, NO_GROUP, np.uint32)
+                entry[known - least] = self._of(row, name, routes, known.astype(np.int32).reshape(-1, 1), gone)
+                table[row] = entry[fib.group - least]
+                continue
+            ids = np.append(fib.group, np.int32(UNREACHABLE))[self._joined]
+            known, inverse = np.unique(ids, axis=0, return_inverse=True)
+            found = self._of(row, name, routes, known, gone)[inverse.reshape(-1)]
+            for column in self._joined.T:
+                there = column >= 0
+                table[row, column[there]] = found[there]
+        return table
+
+    def _of(
+        self, row: int, name: str, routes: Routes, known: NDArray[np.int32], gone: Collection[str]
+    ) -> NDArray[np.uint32]:
+        """The entries of sets of groups: each becomes one group of all their links."""
+        found = np.full(len(known), NO_GROUP, np.uint32)
+        first = int(self._wiring.first_port[self._wiring.node[name]])
+        for place, ids in enumerate(cast("list[list[int]]", known.tolist())):
+            if LOCAL in ids:
+                found[place] = HERE
+                continue
+            links = dict.fromkeys([link for group in ids if group >= 0 for link in routes.groups[group]])
+            left = ([link for link in links if link not in gone] if gone else ()) or links
+            found_on = [self._wiring.port(link, name) for link in left]
+            ports = tuple([port - first for port in found_on if port is not None])
+            if len(ports) == 1:
+                found[place] = ONE_PORT | ports[0]
+            elif ports:
+                key = (self._balance[row], ports)
+                found[place] = self._groups.setdefault(key, len(self._groups))
+        return found
+
+    def groups(self) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+        """``groups`` and ``members`` of ``PacketEngine`` for all tables that were made."""
+        rows: list[tuple[int, int, int]] = []
+        members: list[int] = []
+        for balance, ports in self._groups:
+            rows.append((len(members), len(ports), balance))
+            members += ports
+        return np.array(rows, np.uint32).reshape(-1, 3), np.array(members, np.uint16)
+
+
+def joined_prefixes(network: Network, index: dict[str, int]) -> NDArray[np.int64]:
+    """The prefixes of each segment, one of each path color, as a row of places; -1 where it has fewer."""
+    rows = [[index.get(subnet.routed_by, -1) for subnet in segment.subnets] for segment in network.segments]
+    width = max(map(len, rows), default=1)
+    return np.array([row + [-1] * (width - len(row)) for row in rows], np.int64).reshape(len(rows), width)
+
+
+def by_address(
+    wiring: Wiring,
+    addresses: Addresses,
+    nic_ports: NDArray[np.int64],
+    entries: NDArray[np.uint32],
+    used: NDArray[np.int64],
+) -> NDArray[np.uint32]:
+    """A row for each switch and a column for each address in ``used``. ``nic_ports``: see ``nic_port``."""
+    owner = addresses.owner[used]
+    table = np.take(entries, addresses.prefix[used], axis=1)  # in order of rows, as engines take it
+    leaf = nic_ports[owner, 0] - len(wiring.nics)
+    places = np.arange(len(used))
+    at_leaf = table[leaf, places] == HERE
+    table[table == HERE] = NO_GROUP
+    ports = (np.int64(ONE_PORT) | nic_ports[owner, 1]).astype(np.uint32)
+    table[leaf[at_leaf], places[at_leaf]] = ports[at_leaf]
+    return table
+
+
+def nic_port(wiring: Wiring) -> NDArray[np.int64]:
+    """For each host, its leaf (node) and the leaf's port it is on, counted from the leaf's first."""
+    hosts = len(wiring.nics)
+    found = np.zeros((hosts, 2), np.int64)
+    ends = wiring.cables[:, :2].astype(np.int64)
+    rows = np.flatnonzero(ends[:, 0] < hosts)  # NICs are the first end of their cables
+    leaf = ends[rows, 1]
+    found[ends[rows, 0], 0] = leaf
+    found[ends[rows, 0], 1] = wiring.end_ports[rows, 1] - wiring.first_port[leaf]
+    return found

@@ -1,0 +1,170 @@
+"""Nodes and cables of a designed network, numbered as the packet engine numbers them.
+
+A host of the engine is a NIC, called ``SERVER:NIC``. Hosts come first, in the order of the servers and their NICs; then
+the switches. Only fabrics that connect GPUs' own NICs are taken, where there is one: storage and front-end NICs take no
+part in collectives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave._sim import HOST, SWITCH
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from railweave.model.catalog.hardware import NicGroup
+    from railweave.model.network.devices import Cable, Server
+    from railweave.model.network.model import Network
+
+PS_PER_METER = 5_054
+"""Light in fiber, 0.66 of its speed in vacuum, as the headroom arithmetic has it (model/catalog/physics.yaml)."""
+
+FEC_PS = 75_000
+"""RS(544,514) of 400G Ethernet: decoder about 72 ns, encoder 3 ns (P. Sun, Analysis on 400G FEC Architecture, IEEE
+P802.3bs, June 2015); the same is assumed of other speeds."""
+
+OPTICS_PS = 25_000
+"""Signal processors of the modules at both ends; assumed."""
+
+SWITCH_PS = 600_000
+"""A switch's way from port to port without queueing and serialization; assumed. The engine's switches send on at once, so
+each of the two cables carries half."""
+
+WIRING_NOTE = (
+    f"cables: {PS_PER_METER} ps a meter, {FEC_PS // 1000} ns of FEC, {OPTICS_PS // 1000} ns in modules (assumed), "
+    f"{SWITCH_PS // 1000} ns through a switch (assumed)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Wiring:
+    """Nodes, cables and ports. ``cables`` has the rows that ``PacketEngine`` takes; ``links`` are their names.
+
+    Ports are counted over all nodes; those of node n begin at ``first_port[n]``. ``end_ports`` has the ports of the two
+    ends of each cable, ``port_cable`` the cable of each port.
+    """
+
+    nics: tuple[str, ...]
+    switches: tuple[str, ...]
+    links: tuple[str, ...]
+    kinds: NDArray[np.uint8]
+    cables: NDArray[np.uint64]
+    first_port: NDArray[np.int64]
+    end_ports: NDArray[np.int64]
+    port_cable: NDArray[np.int64]
+    node: dict[str, int] = field(repr=False)
+    """The number of each NIC and switch."""
+    cable: dict[str, int] = field(repr=False)
+    """The row of each link."""
+
+    def port(self, link: str, name: str) -> int | None:
+        """Return the port, counted over all nodes, by which a NIC or switch is on a link; None if it is not on the link."""
+        row, node = self.cable.get(link), self.node[name]
+        if row is None:
+            return None
+        nodes, ports = self._ends
+        one, other = nodes[row]
+        return ports[row][0] if one == node else ports[row][1] if other == node else None
+
+    @cached_property
+    def _ends(self) -> tuple[list[list[int]], list[list[int]]]:
+        """Nodes and ports of the ends of each cable, as lists: numbers of arrays are slow to get one by one."""
+        nodes: list[list[int]] = self.cables[:, :2].tolist()
+        ports: list[list[int]] = self.end_ports.tolist()
+        return nodes, ports
+
+    def port_link(self, port: int) -> str:
+        """The name of the link that a port is on."""
+        return self.links[int(self.port_cable[port])]
+
+
+def nic_group(network: Network, server: Server, fabric: str) -> NicGroup | None:
+    """What the network's catalog says of the NICs by which a server is on a fabric; None where it does not know the model."""
+    model = network.catalog.servers.get(server.model)
+    return model.nics.get(network.fabric(fabric).nics) if model else None
+
+
+def fabrics(network: Network) -> tuple[str, ...]:
+    """The fabrics that traffic of collectives takes: those of GPUs' own NICs, or all where there is none."""
+    own = {
+        nic.fabric
+        for server in network.servers
+        for nic in server.nics
+        if (group := nic_group(network, server, nic.fabric)) is not None and group.per_gpu
+    }
+    return tuple(one.name for one in network.fabrics if one.name in own or not own)
+
+
+def wire(network: Network) -> Wiring:
+    """The nodes and cables of a network's fabrics. NICs and switches without a cable are left out."""
+    taken = set(fabrics(network))
+    cables = [cable for cable in network.cables if cable.fabric in taken]
+    cabled = {name for cable in cables for name in _ends(cable)}
+    nics = tuple(
+        name
+        for server in network.servers
+        for nic in server.nics
+        if nic.fabric in taken and (name := f"{server.name}:{nic.name}") in cabled
+    )
+    switches = tuple(switch.name for switch in network.switches if switch.name in cabled)
+    node = {name: number for number, name in enumerate((*nics, *switches))}
+    rows = [(*(node[name] for name in _ends(cable)), cable.speed_gbps * 1000, delay_ps(cable)) for cable in cables]
+    kinds = np.full(len(node), SWITCH, np.uint8)
+    kinds[: len(nics)] = HOST
+    table = np.array(rows, np.uint64).reshape(-1, 4)
+    first, ends, of = _ports(table, len(node))
+    links = tuple(cable.name for cable in cables)
+    return Wiring(
+        nics, switches, links, kinds, table, first, ends, of, node, {name: row for row, name in enumerate(links)}
+    )
+
+
+def delay_ps(cable: Cable) -> int:
+    """How long a signal takes from one device to the other, with its share of what switches take."""
+    switches = 1 if cable.kind == "server" else 2
+    way = round(cable.length_m * PS_PER_METER) if cable.delay_us is None else cable.delay_us * 1_000_000
+    return way + FEC_PS + OPTICS_PS + switches * SWITCH_PS // 2
+
+
+def _ends(cable: Cable) -> tuple[str, str]:
+    near = f"{cable.a.device}:{cable.a.port}" if cable.kind == "server" else cable.a.device
+    return near, cable.b.device
+
+
+def _ports(cables: NDArray[np.uint64], nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """First port of each node, ports of the ends of each cable, cable of each port: a node's are in order of cables."""
+    ends = cables[:, :2].astype(np.int64).ravel()
+    order = np.argsort(ends, kind="stable")
+    first = np.zeros(nodes + 1, np.int64)
+    np.cumsum(np.bincount(ends, minlength=nodes), out=first[1:])
+    ports = np.empty(len(ends), np.int64)
+    ports[order] = np.arange(len(ends))
+    return first, ports.reshape(-1, 2), order // 2
+
+
+def servers(network: Network, wiring: Wiring, tenant: str = "") -> list[tuple[str, list[int], int]]:
+    """A job's servers: name, the hosts that are its NICs by rail, and how many GPUs it has; of a tenant, its own.
+
+    Of a NIC with several ports that are one device to collective libraries, the host is its first port that is there.
+
+    GPUs are as many as the catalog says of the model; one a NIC where it does not know the model. A tenant that has some of a
+    server's NICs has the same part of its GPUs.
+    """
+    found: list[tuple[str, list[int], int]] = []
+    for server in network.servers:
+        rails = sorted(server.nics, key=lambda nic: (nic.fabric, nic.rail))
+        there = [nic for nic in rails if f"{server.name}:{nic.name}" in wiring.node]
+        first = {(one.fabric, network.fabric(one.fabric).nic_number(one.rail)): one for one in reversed(there)}
+        wired = [first[key] for key in sorted(first)]
+        hosts = [wiring.node[f"{server.name}:{nic.name}"] for nic in wired if nic.tenant == tenant]
+        model = network.catalog.servers.get(server.model)
+        if hosts:
+            gpus = model.gpus if model else len(wired)
+            found.append((server.name, hosts, max(1, gpus * len(hosts) // len(wired))))
+    return found

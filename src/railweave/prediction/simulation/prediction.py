@@ -1,0 +1,140 @@
+"""What a collective was predicted to get: times, rates, what binds, and how sure that is; as text and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from railweave.prediction.simulation.bottleneck import Load, bottleneck
+from railweave.prediction.simulation.engines.report import (
+    congestion_text,
+    counters_json,
+    engine_json,
+    engine_text,
+    lost_text,
+)
+
+if TYPE_CHECKING:
+    from railweave.prediction.collectives.program import Program
+    from railweave.prediction.simulation.engines.choice import Choice
+    from railweave.prediction.simulation.engines.measured import Measured
+    from railweave.prediction.simulation.engines.run import Steady
+    from railweave.prediction.simulation.errors import Band
+    from railweave.prediction.simulation.ideal import Ideal
+
+NO_END = "some messages never arrive"
+"""Why a collective never completes."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What one collective of one size gets. Rates in 10^9 byte/s, as nccl-tests prints them."""
+
+    collective: str
+    size_bytes: int
+    program: Program
+    """What NCCL or RCCL makes of it: ``algorithm``, ``protocol``, ``channels``, and the messages."""
+    time_ps: int
+    complete: bool
+    """Whether every message arrived."""
+    choice: Choice
+    """Which ``engine`` ran it, and why."""
+    steady: Steady | None
+    """Where the run was stopped because it was steady, and how far off the time is at most; None: it ran to the end."""
+    counters: dict[str, int] | None
+    """What packets were counted, over the whole network; None where flows were run."""
+    load: Load
+    """How long the busiest link, the busiest NIC's proxy and the GPUs' own links were busy, ps: what binds follows from it."""
+    wall_s: float
+    """How long the prediction took."""
+    notes: tuple[str, ...]
+    """What was assumed or left out."""
+    remarks: tuple[str, ...] = ()
+    """Those of them that the text shows too: what the network has and nobody simulates."""
+    hosts: tuple[str, ...] = ()
+    """The servers, in the order of their ranks."""
+    order: str = ""
+    """The same for people, and what the order makes of a ring."""
+    errors: tuple[str, ...] = ()
+    """What must not happen on a network as it is configured, and did: packets of a lossless class that were dropped."""
+    timeout_ps: int = 0
+    """After how long without news NICs send again."""
+    measured: Measured | None = None
+    """The tables that ``JobPrediction`` joins."""
+    ideal: Ideal | None = None
+    """What it would take at the limits of hardware alone."""
+    band: Band | None = None
+    """What the time lies between, as far as published rows and seeds tell."""
+
+    @cached_property
+    def flows(self) -> list[dict[str, Any]]:
+        """What each queue pair of data carried, and when its last message had arrived; null: it had not."""
+        return [] if self.measured is None else self.measured.flows_json()
+
+    @property
+    def bus_bandwidth_gbytes(self) -> float:
+        """Bus bandwidth, 10^9 byte/s; 0 where it never completes."""
+        return self.program.bus_bandwidth_gbytes(self.time_ps) if self.complete else 0.0
+
+    @property
+    def bus_bandwidth_text(self) -> str:
+        """The same for tables: a dash where it never completes."""
+        return f"{self.bus_bandwidth_gbytes:,.2f}" if self.complete else "–"
+
+    def to_text(self) -> str:
+        """A few lines for people."""
+        return (
+            f"{self.collective} of {self.size_bytes} bytes: {self.program.algorithm}, {self.program.protocol}, "
+            f"{self.program.channels} channels\n"
+            f"{lost_text(self.counters)}"
+            f"{self._times() if self.complete else self._no_time()}"
+            f"  servers        {self.order}\n"
+            f"  congestion     {congestion_text(self.counters)}\n"
+            f"  engine         {engine_text(self.choice, self.steady)}"
+            + "".join(f"\n  error          {error}" for error in self.errors)
+            + "".join(f"\n  note           {remark}" for remark in self.remarks)
+        )
+
+    def _times(self) -> str:
+        return (
+            f"  time           {self.time_ps / 1e6:.1f} us\n"
+            f"{'' if self.band is None else self.band.to_text()}"
+            f"  bus bandwidth  {self.bus_bandwidth_gbytes:.2f} GB/s\n"
+            f"{'' if self.ideal is None else self.ideal.to_text(self.time_ps, self.program) + chr(10)}"
+            f"  bound by       {bottleneck(self.load, self.time_ps).to_text()}\n"
+        )
+
+    def _no_time(self) -> str:
+        """What there is to say of a collective that never completes: no rate, for it has none."""
+        return (
+            f"  time           never completes: {NO_END}\n"
+            f"                 (of those that do, the last arrives after {self.time_ps / 1e6:.1f} us)\n"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object (docs/predict.md)."""
+        return {
+            "collective": self.collective,
+            "size_bytes": self.size_bytes,
+            "algorithm": self.program.algorithm,
+            "protocol": self.program.protocol,
+            "channels": self.program.channels,
+            **engine_json(self.choice, self.steady),
+            "complete": self.complete,
+            "time_us": self.time_ps / 1e6,
+            "band": None if self.band is None else self.band.to_json(),
+            "bus_bandwidth_GBps": self.bus_bandwidth_gbytes if self.complete else None,
+            "alg_bandwidth_GBps": self.size_bytes / self.time_ps * 1e3 if self.complete else None,
+            "ideal": self.ideal.to_json(self.time_ps, self.program)
+            if self.ideal is not None and self.complete
+            else None,
+            "bottleneck": bottleneck(self.load, self.time_ps).to_json() if self.complete else None,
+            "wall_s": self.wall_s,
+            **counters_json(self.counters),
+            "flows": self.flows,
+            "hosts": list(self.hosts),
+            "rank_order": self.order,
+            "errors": list(self.errors),
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,228 @@
+"""What is asked of a simulation, from a scenario file, from options, or from both; and the run that answers it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from railweave.design.fault_targets import fault_targets
+from railweave.errors import FileLine, InputError, Option, Problem
+from railweave.model.intent.reading.document import plain
+from railweave.model.intent.reading.wording import wrong_value
+from railweave.model.intent.scenario import Background, Scenario, Step, read_scenario
+from railweave.nearest import nearest
+from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES
+from railweave.prediction.collectives.queue_pairs import MOST_QUEUE_PAIRS
+from railweave.prediction.collectives.sizes import sizes
+from railweave.prediction.simulation.conditions import bed_of, conditions_of
+from railweave.prediction.simulation.job_run import JobPrediction, run_job
+from railweave.prediction.simulation.splitting import with_split_costs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from railweave.design.fault_targets import FaultTarget
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.intent.scenario import ScenarioFile
+    from railweave.model.network.model import Network
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked. ``file`` is the scenario file that it comes from, ``fib`` one of forwarding tables.
+
+    ``engine``, ``exact``, ``most_hops``: see ``collective.predict``; ``tenant`` is whose job it is, where there are several. ``configs`` are
+    running configurations of switches, in place of the designed ones. ``gpus``: how many GPUs of each server take part, where not all do.
+    """
+
+    scenario: Scenario
+    faults: tuple[FaultTarget, ...] = ()
+    file: ScenarioFile | None = None
+    fib: Path | None = None
+    tenant: str | None = None
+    engine: str = "auto"
+    exact: bool = False
+    configs: Mapping[str, DeviceConfig] | None = None
+    gpus: int | None = None
+    most_hops: int | None = None
+
+
+def background(text: str) -> Background:
+    """``share=0.3,ports=A:nic+B:nic,qps=4,packet=9000`` as the scenario's. Raises ``InputError``."""
+    given: dict[str, Any] = {}
+    for item in text.split(","):
+        name, equals, value = item.partition("=")
+        if not equals or name in given:
+            what = f"{item!r} is no NAME=VALUE" if not equals else f"{name} is given twice"
+            raise InputError(
+                [Problem(Option("--background"), what, "write share=30%,ports=*:gpu0_eth,qps=4,packet=9000")]
+            )
+        several = name == "ports" or (name == "to" and ":" in value)
+        given[name] = value.split("+") if several else plain(value)
+    try:
+        return Background.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        wrong = wrong_value(first)
+        what = f"{'.'.join(map(str, first['loc']))}: {wrong.what}"
+        fix = wrong.fix or f"it has {', '.join(Background.model_fields)}"
+        raise InputError([Problem(Option("--background", part=first["loc"]), what, fix)]) from None
+
+
+def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
+    """What options ask, over what a scenario file asks: one question for each size.
+
+    ``given`` has options by the names of ``railweave.simulate``; what is left out or None has its default. A collective is
+    the scenario's or the options'. Raises ``InputError``; of the file with lines.
+    """
+    path: Path | None = given.get("scenario")
+    file = read_scenario(path, "sim") if path is not None else None
+    base = file.scenario if file is not None else Scenario()
+    if base.traffic and any(given.get(name) is not None for name in ("collective", "size", "qps")):
+        fix = "leave out --collective, --size and --qps, or the scenario's traffic"
+        raise InputError([Problem(FileLine(str(path)), "the scenario has traffic, and so has the command line", fix)])
+    nccl: Mapping[str, str] = given.get("nccl") or {}
+    settings: Mapping[str, str] = given.get("settings") or {}
+    lb, others = given.get("lb"), given.get("background")
+    overrides = base.overrides.model_copy(
+        update={"lb": base.overrides.lb if lb is None else lb, "settings": {**base.overrides.settings, **settings}}
+    )
+    faults = tuple(fault_targets(network, file)) if file is not None else ()
+    found: list[Question] = []
+    for traffic in [base.traffic] if base.traffic else _traffic(given):
+        steps = tuple(step.model_copy(update={"nccl": {**step.nccl, **nccl}}) for step in traffic)
+        asked = base.model_copy(
+            update={
+                "traffic": steps,
+                "overrides": overrides,
+                "hosts": base.hosts if given.get("hosts") is None else str(given["hosts"]),
+                "per_host": base.per_host if given.get("per_host") is None else given["per_host"],
+                "background": base.background if others is None else background(others),
+            }
+        )
+        engine, exact = given.get("engine") or "auto", bool(given.get("exact"))
+        more = {name: given.get(name) for name in ("fib", "tenant", "configs", "gpus", "most_hops")}
+        found.append(Question(asked, faults, file, engine=engine, exact=exact, **more))
+    return found
+
+
+def _traffic(given: Mapping[str, Any]) -> list[tuple[Step]]:
+    """One collective for each size."""
+    name, qps = given.get("collective") or "all-reduce", given.get("qps")
+    if name not in COLLECTIVES:
+        known = ", ".join(COLLECTIVES)
+        near = nearest(name, COLLECTIVES)
+        meant = f"did you mean {near}? " if near else ""
+        raise InputError([Problem(Option("--collective"), f"{name!r} is not known", f"{meant}there are {known}")])
+    if qps is not None and not 1 <= qps <= MOST_QUEUE_PAIRS:
+        raise InputError(
+            [Problem(Option("--qps"), f"{qps} queue pairs per connection", f"give 1 to {MOST_QUEUE_PAIRS}")]
+        )
+    return [(Step(collective=name, size=size, qps=qps),) for size in sizes(str(given.get("size") or "1G"))]
+
+
+def answer(
+    network: Network,
+    asked: Question,
+    *,
+    watch: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
+    announce: Callable[[str], None] | None = None,
+    name_costs: bool = True,
+) -> JobPrediction:
+    """Run what is asked; ``announce`` is told before what a long run will take. With ``watch``, series are collected.
+
+    With ``name_costs``, remarks name a setting that costs more than ``COSTLY``, which takes runs of their own. Raises ``InputError``;
+    of a scenario file with its line.
+    """
+    scenario = asked.scenario
+    try:
+        bed = bed_of(
+            network,
+            scenario.overrides.lb,
+            asked.fib,
+            asked.tenant,
+            asked.configs,
+            order=scenario.hosts,
+            processes=scenario.per_host,
+            gpus=asked.gpus,
+        )
+        conditions = conditions_of(bed, scenario.background, asked.faults, scenario.reroute)
+        found = run_job(
+            network,
+            bed,
+            scenario,
+            conditions,
+            watch=watch,
+            progress=progress,
+            announce=announce,
+            engine=asked.engine,
+            exact=asked.exact,
+            most_hops=asked.most_hops,
+        )
+        if name_costs:
+            found = with_split_costs(network, bed, scenario, conditions, found)
+        return replace(found, events=_events(asked.faults))
+    except InputError as error:
+        if asked.file is None:
+            raise
+        raise InputError([_placed(asked, asked.file, problem) for problem in error.problems]) from None
+
+
+def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
+    """When faults begin and end, and what they are."""
+    found: list[tuple[int, str]] = []
+    for one in faults:
+        fault = one.fault
+        what = f"{fault.kind} {fault.link or fault.nic or fault.plane or fault.device}"
+        found.append((fault.at, what))
+        if fault.end_ps is not None:
+            found.append((fault.end_ps, f"{what} ends"))
+    return tuple(sorted(found))
+
+
+def _placed(asked: Question, file: ScenarioFile, problem: Problem) -> Problem:
+    """A problem of an option at the line of the scenario file, where that and not the command line gave what is wrong."""
+    if not isinstance(problem.place, Option):
+        return problem
+    given, written = (one.model_dump(by_alias=True) for one in (asked.scenario, file.scenario))
+    for location in _locations(problem.place, asked.scenario):
+        value = _at(written, location)
+        if value not in (None, {}, ()) and value == _at(given, location):
+            return file.document.problem(location, problem.what, problem.fix)
+    return problem
+
+
+def _locations(option: Option, scenario: Scenario) -> Iterator[Location]:
+    """Where a scenario has what an option gives; NCCL's parameters of a collective win over those of all."""
+    match option.name:
+        case "--lb":
+            yield ("overrides", "lb")
+        case "--set":
+            yield ("overrides", "set", *option.part)
+        case "--hosts":
+            yield ("hosts",)
+        case "--per-host":
+            yield ("per_host",)
+        case "--background":
+            yield ("background", *option.part)
+        case "--nccl":
+            for number, step in enumerate(scenario.traffic):
+                own = option.part[:1] and option.part[0] in step.nccl
+                yield (*(("traffic", number) if own else ("overrides",)), "nccl", *option.part)
+        case _:
+            pass
+
+
+def _at(value: Any, location: Location) -> Any:  # noqa: ANN401 - walks plain data
+    """What stands at a location; None where nothing does."""
+    for key in location:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value

@@ -1,0 +1,293 @@
+"""An all-to-all of servers that all do alike: one of them is run, and the others do the same at the same time.
+
+NCCL's rounds are rotations: in each, every rank sends to the one that is as many servers and GPUs further. Where no link
+between switches can fill and all NICs are alike, turning the servers by one changes nothing that decides a rate, so that
+every server gets what the first one gets. Two servers are run that send to each other, each what the first sends to all
+others: a NIC's own port then carries and posts what it does in the whole, and nothing else is left that could fill.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave._sim import HOST, ONE_PORT, SWITCH
+from railweave.prediction.collectives.collective import program as program_of
+from railweave.prediction.collectives.program import csr, waiting_of
+from railweave.prediction.collectives.queue_pairs import split
+from railweave.prediction.simulation.engines.choice import Choice, packet_hops
+from railweave.prediction.simulation.engines.flows import run_flows
+from railweave.prediction.simulation.engines.run import Run
+from railweave.prediction.simulation.engines.traffic import Traffic, traffic_of
+from railweave.prediction.simulation.model.fabric import FlowArguments
+from railweave.prediction.simulation.settings import payload_bytes
+from railweave.prediction.simulation.ways import ways
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from railweave.prediction.collectives.nccl import Parameters
+    from railweave.prediction.collectives.program import Program
+    from railweave.prediction.collectives.queue_pairs import Split
+    from railweave.prediction.simulation.conditions import Bed
+    from railweave.prediction.simulation.model.outages import Timeline
+    from railweave.prediction.simulation.model.wiring import Wiring
+    from railweave.prediction.simulation.ways import Ways
+
+ROUNDING = 1 + 1e-9
+"""Sums of shares are not exact."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rotation:
+    """What is left of an all-to-all on a network where all servers do alike.
+
+    ``ways`` are those of packets between servers of each placement, ``delay_ps`` is the longest of them, and ``apart_ps`` how
+    much longer it is than the shortest: all are taken to be the longest.
+    """
+
+    program: Program
+    parts: Split
+    own: Traffic
+    arguments: FlowArguments
+    ways: Ways
+    delay_ps: int
+    apart_ps: int
+    nics: int
+    servers: int
+    packet_hops: int
+    """Of all servers."""
+
+    @property
+    def choice(self) -> Choice:
+        """The engine and why."""
+        why = f"about {self.packet_hops / 1e6:,.1f} M packet hops; one of {self.servers} servers that all do alike"
+        return Choice("flow", self.packet_hops, why)
+
+    def note(self) -> str:
+        """What was assumed."""
+        text = (
+            f"all-to-all by symmetry: one of {self.servers} servers is run, the others do the same; "
+            "queue pairs that are listed are the first server's"
+        )
+        apart = f", the longest, {self.apart_ps / 1e6:.1f} us more than the shortest," if self.apart_ps else ""
+        return text + f"; every message has the delay of one way{apart} and links between switches do not fill"
+
+
+def rotation(
+    bed: Bed,
+    size_bytes: int,
+    known: Parameters,
+    timeline: Timeline,
+    setting: Callable[[FlowArguments], FlowArguments],
+) -> Rotation | str:
+    """What is run of an all-to-all, or why servers do not do alike. ``setting`` gives arguments what a run wants of the engine."""
+    wiring, servers, nics = bed.fabric.wiring, len(bed.job.servers), bed.job.nics_per_server
+    if servers < 3:
+        return "there are fewer than three servers"
+    if bed.job.ports > 1:
+        return "NICs have several ports"
+    if bed.plane is None:
+        return "forwarding tables are those of a file"
+    if bed.plane.absent or bed.fabric.routes.down or timeline.changes or timeline.tables:
+        return "something is absent or breaks"
+    program = program_of(bed.job, "all-to-all", size_bytes, known, credit=True, of_one=True)
+    if not program.messages:
+        return "nothing is sent"
+    qps = known["NCCL_IB_QPS_PER_CONNECTION"]
+    parts = split(program, qps, split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"]))
+    own = traffic_of(bed.fabric.addresses, bed.hosts, program, parts, alone=True)
+    arguments = setting(bed.fabric.flow_arguments(own.pairs))
+    hosts = bed.hosts.reshape(servers, nics)
+    at = wiring.port_cable[wiring.first_port[hosts]]
+    if len(np.unique(wiring.cables[at, 2])) > 1:
+        return "NICs differ in their rate"
+    placed = _placed(wiring, hosts)
+    counts = np.bincount(placed)
+    if len(np.unique(counts)) > 1:
+        return "switches have different numbers of servers"
+    found = ways(wiring, arguments, bed.fabric.addresses, hosts, placed, _carried(program, parts, nics))
+    if isinstance(found, str):
+        return found
+    crowded = found.crowded(wiring, counts, ROUNDING)
+    if crowded is not None:
+        return f"link {crowded} can fill"
+    delays = found.delays_ps(wiring, _packet_bytes(arguments))
+    return Rotation(
+        program,
+        parts,
+        own,
+        arguments,
+        found,
+        int(delays.max()),
+        int(delays.max() - delays.min()),
+        nics,
+        servers,
+        packet_hops(wiring, arguments, own) * servers,
+    )
+
+
+def run_rotation(bed: Bed, one: Rotation, progress: Callable[[int, int], None] | None = None) -> tuple[Run, int]:
+    """Run it. The second value is how many messages a NIC posts at most. Raises ``InputError`` as ``run_flows``."""
+    wiring, nics = bed.fabric.wiring, one.nics
+    hosts = bed.hosts.reshape(one.servers, nics)
+    traffic, place = _between_two(one)
+    found = run_flows(_star(wiring, hosts[0], one), traffic, progress)
+    sent = np.zeros(len(wiring.port_cable))
+    up = wiring.first_port[hosts]
+    sent[up] = found.sent_bytes[:nics]
+    sent[_peers(wiring, up)] = found.sent_bytes[2 * nics : 3 * nics]
+    payload = float(traffic.messages[:, 1].sum()) / 2
+    frames = float(found.sent_bytes[:nics].sum()) / max(payload, 1.0)
+    sent += one.ways.bytes_by_port(len(sent), np.bincount(_placed(wiring, hosts))) * frames
+    sources = traffic.pairs[traffic.messages[:, 0].astype(np.int64), 0]
+    return Run(found.arrivals[place], sent, None), int(np.bincount(sources).max(initial=0))
+
+
+def _carried(program: Program, parts: Split, nics: int) -> NDArray[np.float64]:
+    """Rows of NIC in its server, NIC in the other, queue pair, bytes from a server to one other, part of a message at most."""
+    connections = program.connections.astype(np.int64)
+    ends = connections[parts.connection.astype(np.int64)]
+    qps = int(parts.queue_pair.max(initial=0)) + 1
+    key = ((ends[:, 0] % nics) * nics + ends[:, 1] % nics) * qps + parts.queue_pair.astype(np.int64)
+    keys, place = np.unique(key, return_inverse=True)
+    sizes = parts.bytes.astype(np.float64)
+    whole = program.bytes.astype(np.float64)[parts.message.astype(np.int64)]
+    share = np.zeros(len(keys))
+    # credit is a few bytes among many: it is no part of what fills a link
+    data = ~program.credit[parts.connection.astype(np.int64)]
+    np.maximum.at(share, place.reshape(-1)[data], (sizes / np.maximum(whole, 1))[data])
+    others = len({int(one) // nics for one in connections[:, 1].tolist()} - {0})
+    carried = np.bincount(place.reshape(-1), sizes, len(keys)) / max(others, 1)
+    pair, qp = np.divmod(keys, qps)
+    return np.stack([*np.divmod(pair, nics), qp, carried, share], axis=1)
+
+
+def _placed(wiring: Wiring, hosts: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """By server, which placement it has: those with their NICs on the same switches have the same."""
+    cables = wiring.cables[wiring.port_cable[wiring.first_port[hosts]]].astype(np.int64)
+    leaves = np.where(cables[..., 0] == hosts, cables[..., 1], cables[..., 0])
+    return np.unique(leaves, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _peers(wiring: Wiring, ports: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ports at the other ends of cables."""
+    ends = wiring.end_ports[wiring.port_cable[ports]]
+    return np.where(ends[..., 0] == ports, ends[..., 1], ends[..., 0])
+
+
+def _packet_bytes(arguments: FlowArguments) -> int:
+    return payload_bytes(arguments["parameters"])
+
+
+def _star(wiring: Wiring, hosts: NDArray[np.uint32], one: Rotation) -> FlowArguments:
+    """Two servers with their NICs on one switch."""
+    count = 2 * one.nics
+    cable = wiring.cables[wiring.port_cable[wiring.first_port[hosts]]]
+    cables = np.zeros((count, 4), np.uint64)
+    cables[:, 0], cables[:, 1] = np.arange(count), count
+    cables[:, 2] = np.tile(cable[:, 2], 2)
+    cables[:, 3] = one.delay_ps // 2
+    kinds = np.array([HOST] * count + [SWITCH], np.uint8)
+    given = one.arguments
+    # without waits for others' switches only what hosts do counts: parameters of the first switch are as good as any
+    return FlowArguments(
+        kinds=kinds,
+        cables=cables,
+        group=(np.uint32(ONE_PORT) | np.arange(count, dtype=np.uint32)).reshape(1, count),
+        groups=np.zeros((0, 3), np.uint32),
+        members=np.zeros(0, np.uint16),
+        queue_pairs=_pairs(one),
+        changes=np.zeros((0, 5), np.uint64),
+        dcqcn=given["dcqcn"],
+        parameters=given["parameters"],
+        profiles=given["profiles"],
+        profile=np.zeros(count + 1, np.uint16),
+        without_pfc=np.zeros(0, np.uint32),
+        without_ecn=np.zeros(0, np.uint32),
+        column=np.arange(count, dtype=np.uint32),
+    )
+
+
+def _pairs(one: Rotation) -> NDArray[np.uint32]:
+    """Queue pairs of both servers: to the same NIC of the other, whichever server it was."""
+    nics = one.nics
+    whose = _sender_is_first(one)
+    src, dst = (_nic(one, column) for column in (0, 1))
+    first = np.where(whose, 0, nics)
+    forth = np.stack([src + first, dst + (nics - first)], axis=1)
+    back = np.stack([src + (nics - first), dst + first], axis=1)
+    ends = np.concatenate([forth, back])
+    return np.concatenate([ends, ends[:, ::-1]], axis=1).astype(np.uint32)
+
+
+def _of_pair(one: Rotation) -> NDArray[np.int64]:
+    """The connection of each queue pair of ``Rotation.own``: any of its messages tells."""
+    found = np.zeros(len(one.own.pairs), np.int64)
+    found[one.own.messages[:, 0].astype(np.int64)] = one.parts.connection.astype(np.int64)
+    return found
+
+
+def _nic(one: Rotation, column: int) -> NDArray[np.int64]:
+    return one.program.connections.astype(np.int64)[_of_pair(one), column] % one.nics
+
+
+def _sender_is_first(one: Rotation) -> NDArray[np.bool_]:
+    return ~one.program.credit[_of_pair(one)]
+
+
+def _between_two(one: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
+    """The messages of two servers, and where those of the first stand among them: data of both, then credit of both."""
+    program, parts, own = one.program, one.parts, one.own
+    count, pairs = len(parts.message), len(own.pairs)
+    data = own.data[own.messages[:, 0].astype(np.int64)]
+    number = np.empty((2, count), np.int64)
+    many = int(data.sum())
+    place = np.where(data, np.cumsum(data) - 1, np.cumsum(~data) - 1)
+    for copy in (0, 1):
+        number[copy] = np.where(data, copy * many, 2 * many + copy * (count - many)) + place
+    messages = np.empty((2 * count, 4), np.uint64)
+    for copy in (0, 1):
+        messages[number[copy]] = own.messages
+        messages[number[copy], 0] = own.messages[:, 0] + np.uint64(copy * pairs)
+    waiting, awaited, delay = _waits(program, parts)
+    # data that waits for data waits for what its server received, which the other one sent
+    crosses = (data[waiting] & data[awaited]).astype(np.int64)
+    start, after, after_delay = csr(
+        2 * count,
+        np.concatenate([number[0][waiting], number[1][waiting]]),
+        np.concatenate([number[crosses, awaited], number[1 - crosses, awaited]]),
+        np.concatenate([delay, delay]),
+    )
+    traffic = Traffic(_pairs(one), messages, start, after, after_delay, np.tile(own.data, 2))
+    return traffic, number[0]
+
+
+def _waits(program: Program, parts: Split) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Parts that wait, the part each waits for, and how long after it.
+
+    Of the parts of a message that are as long, the last to be posted is the last to arrive, as all take the same links: only
+    that one is waited for. Lengths are those of full parts, of the one that is left over, and of empty ones.
+    """
+    first = parts.first.astype(np.int64)
+    count = np.diff(first)
+    sizes = parts.bytes.astype(np.int64)
+    of = parts.message.astype(np.int64)
+    full = np.bincount(of, sizes == sizes[first[:-1]][of], len(count)).astype(np.int64)
+    filled = np.bincount(of, sizes > 0, len(count)).astype(np.int64)
+    ends = np.stack([full, np.maximum(filled, 1), count], axis=1) + first[:-1, None] - 1
+    fresh = np.ones(ends.shape, np.bool_)
+    fresh[:, 1:] = ends[:, 1:] != ends[:, :-1]
+    fresh[:, 2] &= ends[:, 2] != ends[:, 0]
+    waiting, awaited = waiting_of(program), program.after.astype(np.int64)
+    row, column = np.nonzero(fresh[awaited])
+    waited_for = ends[awaited[row], column]
+    each = count[waiting[row]]
+    pair = np.repeat(np.arange(len(row)), each)
+    turn = np.arange(len(pair)) - np.repeat(np.cumsum(each) - each, each)
+    delay = program.after_delay_ps.astype(np.int64)
+    return first[waiting[row[pair]]] + turn, waited_for[pair], delay[row[pair]]

@@ -1,0 +1,53 @@
+"""The same question with several seeds, in parallel processes: what chance makes of it.
+
+Seeds decide which queue pairs hashes put on a link, which packets are marked, and where sprayed packets go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from railweave.prediction.collectives.sizes import sizes
+from railweave.prediction.simulation.compare import comparison
+from railweave.prediction.simulation.varied import variants
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from railweave.model.network.model import Network
+    from railweave.prediction.simulation.job_run import JobPrediction
+
+
+def by_size(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What is given, once for each of its sizes. Raises ``InputError``."""
+    if given.get("size") is None:
+        return [given]
+    return [{**given, "size": str(size)} for size in sizes(str(given["size"]))]
+
+
+def over_seeds(
+    network: Network,
+    given: Mapping[str, Any],
+    seeds: int,
+    *,
+    watch: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> JobPrediction:
+    """The answer to options as ``question.questions`` takes them, of one size: the median seed's, with the times of all.
+
+    Seeds count from the one that was set, or 1. Raises ``InputError`` where a question cannot be asked.
+    """
+    settings: Mapping[str, str] = given.get("settings") or {}
+    first = int(settings.get("seed", "1"))
+    name = f"seed={','.join(str(first + more) for more in range(seeds))}"
+    found = comparison(network, variants(network, name, given), "seed", watch=watch, progress=progress)
+    ranked = [one.answer for one in found.ranked]
+    times = tuple(one.answer.time_ps for one in found.outcomes)
+    median = ranked[(len(ranked) - 1) // 2]
+    if len(median.steps) != 1:
+        return replace(median, seeds_ps=times)
+    (only,) = median.steps
+    band = only.prediction.band
+    told = replace(only.prediction, band=None if band is None else band.with_seeds(times))
+    return replace(median, steps=(replace(only, prediction=told),), seeds_ps=times)

@@ -1,0 +1,72 @@
+"""Parameters of the engines and of NCCL, by name.
+
+``KEY=VALUE`` words become a mapping where they come in, and stay one up to those who check every name and value: the
+engines (docs/sim.md) and ``prediction.collectives.nccl``. What the model itself has to know of the engines' is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+from railweave.errors import InputError, Option, Problem
+from railweave.model.config.quantities import COUNT, ENGINE_BYTES, ENGINE_TIME
+from railweave.prediction.simulation.engines.run import PARAMETERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.model.config.quantities import Quantity
+    from railweave.model.intent.scenario import Setting
+
+EXAMPLES = {"--nccl": "NCCL_BUFFSIZE=8M", "--set": "host.post-cost=750ns"}
+"""The options that give parameters, and how one is written."""
+
+
+def by_name(words: Iterable[str] | Mapping[str, str], option: str) -> dict[str, str]:
+    """The values of ``KEY=VALUE`` words, of which later ones replace earlier ones; a mapping is taken as it is.
+
+    Raises ``InputError`` at the option for a word without a value.
+    """
+    if isinstance(words, Mapping):
+        return dict(cast("Mapping[str, str]", words))
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            fix = f"write KEY=VALUE, as in {option} {EXAMPLES[option]}"
+            raise InputError([Problem(Option(option), f"{word!r} is no NAME=VALUE", fix)])
+        found[name] = value
+    return found
+
+
+def texts(settings: Mapping[str, Setting]) -> dict[str, str]:
+    """The settings of a scenario as the command line would have them."""
+    return {name: ("no", "yes")[value] if isinstance(value, bool) else str(value) for name, value in settings.items()}
+
+
+def post_cost_ps(parameters: Mapping[str, str]) -> int:
+    """What a NIC's proxy takes to post a message, picoseconds. Raises ``InputError`` where that is no time."""
+    return _read(parameters, "host.post-cost", "0us", ENGINE_TIME)
+
+
+def timeout_ps(parameters: Mapping[str, str]) -> int:
+    """After how long without news NICs send again, picoseconds. Raises ``InputError`` where that is no time."""
+    return _read(parameters, "host.timeout", "4ms", ENGINE_TIME)
+
+
+def payload_bytes(parameters: Mapping[str, str]) -> int:
+    """The payload of a full packet. Raises ``InputError`` where that is no size."""
+    return max(_read(parameters, "host.mtu", "4096", ENGINE_BYTES), 1)
+
+
+def packets_acknowledged(parameters: Mapping[str, str]) -> int:
+    """After how many packets there is an acknowledgement. Raises ``InputError`` where that is no number."""
+    return max(_read(parameters, "host.ack-every", "1", COUNT), 1)
+
+
+def _read(parameters: Mapping[str, str], name: str, default: str, quantity: Quantity[int]) -> int:
+    try:
+        return quantity.parse(parameters.get(name, default))
+    except ValueError as error:
+        raise InputError([Problem(Option("--set", part=(name,)), f"{name}: {error}", PARAMETERS)]) from None

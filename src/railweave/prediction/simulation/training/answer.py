@@ -1,0 +1,267 @@
+"""What training jobs get: time of a step, what part of it GPUs compute, and what they wait for; as text and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from railweave.prediction.jobs.graph import COMPUTE
+from railweave.prediction.jobs.run import exposed
+from railweave.prediction.simulation.training.band import StepBand, step_band
+from railweave.prediction.simulation.training.packets import slowest
+from railweave.prediction.simulation.training.tiers import INSIDE
+
+if TYPE_CHECKING:
+    from railweave.prediction.jobs.graph import Communication, Graph
+    from railweave.prediction.jobs.plan import Planned
+    from railweave.prediction.jobs.run import Times
+    from railweave.prediction.jobs.traces.traced import Traced
+    from railweave.prediction.simulation.model.fabric import PacketFabric
+    from railweave.prediction.simulation.training.checkpoint import Written
+    from railweave.prediction.simulation.training.loads import Carried
+    from railweave.prediction.simulation.training.packets import Checked
+    from railweave.prediction.simulation.training.tiers import Sent
+
+KINDS = {
+    "TP": "tensor parallel",
+    "CP": "context parallel",
+    "EP": "experts",
+    "PP": "pipeline",
+    "DP": "replicas",
+    "EDP": "replicas of experts",
+    "read": "data from storage",
+    "bubble": "waiting for other stages",
+}
+OF_TRACES = KINDS | {"bubble": "processors and other ranks"}
+"""The same of traces, which have no stages."""
+
+COMPUTING = "computing"
+LEAST_PART = 0.01
+"""Of a step: what GPUs wait for less than that binds nothing."""
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """What a job gets. ``carried``: by communication of the graph."""
+
+    plan: Planned | Traced
+    graph: Graph
+    times: Times
+    carried: tuple[Carried, ...]
+    step_ps: int
+    """A step, while the other jobs run; ``times`` has the operations of one."""
+    alone_ps: int
+    """A step with nobody else on the network."""
+    sent: Sent
+    """What a step sends, by tier and link."""
+    unlike: str = ""
+    """What goes on that no published step has; empty: nothing."""
+    checked: tuple[Checked, ...] = ()
+    """What it sends by packets beside flows; empty where that was not asked for."""
+    seeds_ps: tuple[int, ...] = ()
+    """Times of a step with each of several seeds; empty where one was run."""
+    checkpoint: Written | None = None
+    """Its state while it is written to storage."""
+
+    @property
+    def band(self) -> StepBand:
+        """What the step lies between."""
+        return step_band(self.plan, self.step_ps, self.seeds_ps, self.unlike)
+
+    @property
+    def mfu(self) -> float | None:
+        """What part of the GPUs' peak the model's own operations take, without recomputing, attention counted whole. None of a trace, which does not say."""
+        if self.plan.flops is None:
+            return None
+        return self.plan.flops / (self.step_ps / 1e12) / self.plan.peak
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Of the whole job; None of a trace."""
+        if self.plan.tokens is None:
+            return None
+        return self.plan.tokens / (self.step_ps / 1e12)
+
+    @cached_property
+    def parts(self) -> dict[str, float]:
+        """What GPUs do in a step, by kind, ps: mean over pipeline stages. Sums to the step."""
+        by_class = exposed(self.graph, self.times)
+        kinds = dict.fromkeys([COMPUTE, *KINDS, *(kind for one in by_class for kind in one)])
+        scale = self.step_ps / max(self.times.step_ps, 1)
+        return {kind: sum(one.get(kind, 0) for one in by_class) / len(by_class) * scale for kind in kinds}
+
+    def name_of(self, kind: str) -> str:
+        """A part of a step for people; ranks of a trace wait for processors too."""
+        return OF_TRACES.get(kind, kind) if self.plan.flops is None else KINDS.get(kind, kind)
+
+    @property
+    def exposed_ps(self) -> float:
+        """How long GPUs wait for communication: what a network without limits would save at most, but for bubbles that it lengthens."""
+        return sum(time for kind, time in self.parts.items() if kind not in {COMPUTE, "bubble"})
+
+    @property
+    def wasted_gpus(self) -> float:
+        """GPUs that wait for communication, of all that the job has."""
+        return self.plan.ranks * self.exposed_ps / self.step_ps
+
+    def binds(self) -> str:
+        """What GPUs wait for most, with what binds that; ``computing`` where they hardly wait."""
+        waits = {one: time for one, time in self.parts.items() if one != COMPUTE and time > LEAST_PART * self.step_ps}
+        if not waits:
+            return COMPUTING
+        kind = max(waits, key=lambda one: waits[one])
+        slow = [found for one, found in self.slowest() if one.kind == kind]
+        if kind == "bubble":
+            return self.name_of(kind)
+        where = max(slow, key=lambda one: one.alone_ps).bound if slow else "links between the GPUs of a server"
+        return f"{self.name_of(kind)}: {where}"
+
+    def slowest(self) -> list[tuple[Communication, Carried]]:
+        """What is sent between servers, each kind, collective and size once: of the stage where it takes longest."""
+        return slowest(self.graph, self.carried)
+
+    def to_text(self) -> str:
+        """Lines for people."""
+        step = max(self.step_ps, 1)
+        tokens, mfu = self.tokens_per_second, self.mfu
+        lines = [
+            f"{self.plan.job.name or 'job'}{self._tenant()}: {self.plan.about}",
+            f"  step           {_shown(step)}" + self._slower(),
+            self.band.to_text(),
+            *([] if tokens is None else [f"  tokens         {tokens:,.0f} a second"]),
+            *([] if mfu is None else [f"  MFU            {mfu:.1%}"]),
+            f"  computing      {self.parts[COMPUTE] / step:.1%} of the step",
+            f"  bound by       {self.binds()}",
+        ]
+        lines += [
+            f"  {('waiting: ' + self.name_of(kind).removeprefix('waiting for ')):<34} {_shown(time):>12}  {time / step:.1%}"
+            for kind, time in self.parts.items()
+            if kind != COMPUTE and time
+        ]
+        if self.exposed_ps:
+            lines.append(f"  GPUs that wait for communication: {self.wasted_gpus:.1f} of {self.plan.ranks}")
+        lines += [f"  by packets     {one.to_text()}" for one in self.checked]
+        lines += [] if self.checkpoint is None else self.checkpoint.to_text(self.alone_ps)
+        lines += [f"  {text}" for text in [*_columns(self._tiers()), *self._table()]]
+        lines += [f"  note: {note}" for note in self.plan.notes]
+        return "\n".join(lines)
+
+    def _tenant(self) -> str:
+        return f" ({self.plan.job.tenant})" if self.plan.job.tenant else ""
+
+    def _slower(self) -> str:
+        more = self.step_ps / self.alone_ps - 1
+        return "" if self.step_ps == self.alone_ps else f", alone {_shown(self.alone_ps)} ({more:+.1%})"
+
+    def _table(self) -> list[str]:
+        rows = [
+            (
+                one.kind,
+                one.collective,
+                f"{one.size_bytes:,}",
+                str(len(one.groups)),
+                str(len(one.groups[0])),
+                f"{found.alone_ps / 1e6:,.1f} us",
+                found.bound,
+            )
+            for one, found in self.slowest()
+        ]
+        return _columns([("kind", "collective", "bytes", "groups", "ranks", "alone", "bound by"), *rows])
+
+    def _tiers(self) -> list[tuple[str, ...]]:
+        """What a step sends by tier."""
+        rows = [("sent in a step", "up", "down", "busiest link", "busy")]
+        if self.sent.inside_bytes:
+            rows.append((INSIDE, gigabytes(self.sent.inside_bytes), "", "", ""))
+        rows += [
+            (one.name, gigabytes(one.up_bytes), gigabytes(one.down_bytes), one.busiest, f"{one.busy:.1%}")
+            for one in self.sent.tiers()
+        ]
+        return rows
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object (docs/jobs.md)."""
+        return {
+            "name": self.plan.job.name,
+            "tenant": self.plan.job.tenant,
+            **self.plan.described(),
+            "step_ms": self.step_ps / 1e9,
+            "alone_ms": self.alone_ps / 1e9,
+            "tokens_per_second": self.tokens_per_second,
+            "mfu": self.mfu,
+            "band": self.band.to_json(),
+            "bound_by": self.binds(),
+            "tiers": [
+                {"name": INSIDE, "bytes": self.sent.inside_bytes},
+                *(one.to_json() for one in self.sent.tiers()),
+            ],
+            "links": self.sent.links(),
+            "by_packets": [one.to_json() for one in self.checked],
+            "parts_ms": {kind: time / 1e9 for kind, time in self.parts.items()},
+            "gpus_waiting_for_communication": self.wasted_gpus,
+            **({} if self.checkpoint is None else {"checkpoint": self.checkpoint.to_json()}),
+            "communications": [
+                {
+                    "kind": one.kind,
+                    "stage": one.rank_class,
+                    "collective": one.collective,
+                    "size_bytes": one.size_bytes,
+                    "groups": len(one.groups),
+                    "ranks": len(one.groups[0]),
+                    "alone_us": found.alone_ps / 1e6,
+                    "bound_by": found.bound,
+                    "algorithm": found.algorithm,
+                }
+                for one, found in zip(self.graph.communications, self.carried, strict=True)
+            ],
+        }
+
+
+def _shown(time_ps: float) -> str:
+    """A time for people: of traces of single collectives, which take less than a millisecond, in microseconds."""
+    return f"{time_ps / 1e6:.1f} us" if time_ps < 1e9 else f"{time_ps / 1e9:.1f} ms"
+
+
+def gigabytes(value: int) -> str:
+    """Bytes for people."""
+    return f"{value / 1e9:,.2f} GB"
+
+
+def _columns(rows: list[tuple[str, ...]]) -> list[str]:
+    """A head and rows under it as lines; none where there are no rows."""
+    if len(rows) < 2:
+        return []
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+@dataclass(frozen=True)
+class TrainingPrediction:
+    """What the jobs of a file get on a network."""
+
+    network: str
+    jobs: tuple[JobResult, ...]
+    fabric: PacketFabric
+    notes: tuple[str, ...]
+    own: int
+    """How many of the jobs are of the file that was asked for; the others are of the file of those beside them."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was sent arrives."""
+        return all(one.complete for job in self.jobs for one in job.carried)
+
+    def to_text(self) -> str:
+        """Lines for people."""
+        told = ["\n".join(f"note: {remark}" for remark in self.fabric.remarks)] if self.fabric.remarks else []
+        return "\n\n".join([*(job.to_text() for job in self.jobs), *told])
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object (docs/jobs.md)."""
+        return {
+            "network": self.network,
+            "complete": self.complete,
+            "jobs": [job.to_json() for job in self.jobs],
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,142 @@
+"""A checkpoint while a job trains: how long it takes, how long steps take meanwhile, and what that costs for each step.
+
+The state is what it is between two steps. Where it is written meanwhile (``overlap``), steps share links with it until all of it is there: that is run over the first part of
+it, of up to two steps, and the rest is as that part. Else GPUs wait until it is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
+from railweave.prediction.jobs.run import run
+from railweave.prediction.simulation.training.sharing import Shared
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.model.intent.job_storage import Checkpoint
+    from railweave.prediction.simulation.training.loads import Carried
+
+MOST_STEPS_RUN = 2
+"""Steps that a checkpoint is run over; one that takes longer goes on as it began."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A checkpoint of ``size_bytes``.
+
+    ``alone_ps``: with nothing else on the network; ``time_ps``: while the job trains; ``step_ps``: a step meanwhile; ``steps``: how many steps it takes; ``every``: how many
+    are from one to the next; ``cost_ps``: how much longer all steps between two checkpoints take together; ``fabric``: which it goes over.
+    """
+
+    size_bytes: int
+    servers: int
+    fabric: str
+    bound: str
+    alone_ps: int
+    time_ps: int
+    step_ps: int
+    steps: float
+    every: float
+    cost_ps: int
+
+    @property
+    def each_ps(self) -> float:
+        """What it costs for each step; where the next is due before it is written, it is written without a pause."""
+        return self.cost_ps / max(self.every, self.steps)
+
+    @property
+    def late(self) -> bool:
+        """Whether the next is due before it is written."""
+        return self.steps > self.every
+
+    @property
+    def said(self) -> str:
+        """A sentence or two for people."""
+        return (
+            f"A checkpoint of {self.size_bytes / 1e9:,.1f} GB goes over {self.fabric} to {self.servers} storage servers in {self.time_ps / 1e12:,.2f} s, "
+            f"{self.alone_ps / 1e12:,.2f} s alone, bound by {self.bound}; a step meanwhile takes {self.step_ps / 1e9:,.1f} ms. "
+            + ("The next is due before it is written: make fewer, or have more storage." if self.late else "")
+        )
+
+    def to_text(self, plain_ps: int) -> list[str]:
+        """Lines for people; ``plain_ps``: a step without it."""
+        to = f"{self.size_bytes / 1e9:,.1f} GB over {self.fabric} to {self.servers} storage servers"
+        lines = [
+            f"  checkpoint     {to} in {self.time_ps / 1e12:,.2f} s, alone {self.alone_ps / 1e12:,.2f} s: {self.bound}",
+            (
+                f"                 a step while it is written {self.step_ps / 1e9:,.1f} ms; once in {max(self.every, self.steps):,.0f} steps it costs "
+                f"{self.each_ps / 1e9:,.2f} ms a step ({self.each_ps / max(plain_ps, 1):.2%})"
+            ),
+        ]
+        if self.late:
+            lines.append("                 the next is due before it is written: make fewer, or have more storage")
+        return lines
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object (docs/jobs.md)."""
+        return {
+            "bytes": self.size_bytes,
+            "fabric": self.fabric,
+            "servers": self.servers,
+            "bound_by": self.bound,
+            "alone_s": self.alone_ps / 1e12,
+            "time_s": self.time_ps / 1e12,
+            "step_ms": self.step_ps / 1e9,
+            "steps": self.steps,
+            "every_steps": self.every,
+            "cost_ms_per_step": self.each_ps / 1e9,
+            "late": self.late,
+        }
+
+
+def written(
+    graph: Graph,
+    known: Sequence[Carried],
+    step_ps: int,
+    to: Carried,
+    wanted: Checkpoint,
+    size_bytes: int,
+    servers: int,
+    fabric: str,
+) -> Written:
+    """A checkpoint of a job whose step is ``graph``, with its communications ``known``, and takes ``step_ps``; ``to``: how it is written alone."""
+    every = wanted.steps(step_ps)
+    if not wanted.overlap:
+        cost, time, during, steps = wanted.snapshot + to.alone_ps, to.alone_ps, step_ps + to.alone_ps, 1.0
+    else:
+        part = min(1.0, MOST_STEPS_RUN * step_ps / to.alone_ps)
+        run_steps = max(2, -(-2 * round(to.alone_ps * part) // max(step_ps, 1)) + 1)
+        plain = run(_repeated(graph, run_steps), Shared(known)).step_ps
+        sample = replace(to, alone_ps=max(round(to.alone_ps * part), 1))
+        both = _repeated(graph, run_steps)
+        one = both.communication(Communication("checkpoint", graph.classes, "send-recv", size_bytes, ()))
+        number = both.add(Op(graph.classes, "checkpoint", "checkpoint", 0, (), one))
+        times = run(both, Shared([*known, sample]))
+        ends = max(end for place, end in enumerate(times.end_ps) if place != number)
+        time = round(times.end_ps[number] / part)
+        more = max(ends - plain, 0) / part
+        steps = max(time - more, 0) / max(step_ps, 1)
+        during = step_ps + round(more / max(steps, 1.0))
+        cost = wanted.snapshot + round(more)
+    return Written(size_bytes, servers, fabric, to.bound, to.alone_ps, time, during, steps, every, cost)
+
+
+def _repeated(graph: Graph, steps: int) -> Graph:
+    """Steps one after another, with a class more in which nothing is yet."""
+    whole = Graph(graph.classes + 1)
+    for one in graph.communications:
+        whole.communication(one)
+    before: dict[int, int] = {}
+    for _ in range(steps):
+        begin, following = len(whole.ops), dict(before)
+        for op in graph.ops:
+            after = tuple(one + begin for one in op.after)
+            after = after or ((before[op.rank_class],) if op.rank_class in before else ())
+            number = whole.add(replace(op, after=after))
+            if op.stream == COMPUTE:
+                following[op.rank_class] = number
+        before = following
+    return whole

@@ -1,0 +1,175 @@
+"""What a communication puts on each link, and how long it takes alone: all of its groups at once, by flows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave.model.catalog.posting import POST_COST_PS, QUEUE_PAIRS
+from railweave.model.device.queue_pairs import designed_variables
+from railweave.prediction.collectives.nccl import parameters
+from railweave.prediction.collectives.queue_pairs import split
+from railweave.prediction.collectives.whole import messages
+from railweave.prediction.simulation.engines.flows import run_flows
+from railweave.prediction.simulation.engines.traffic import Traffic, traffic_of
+from railweave.prediction.simulation.model.ports import check_planes, usable
+from railweave.prediction.simulation.settings import post_cost_ps
+from railweave.prediction.simulation.training.groups import Group, between, group_of, inside_bytes, inside_ps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from railweave.model.network.model import Network
+    from railweave.prediction.collectives.job import Job
+    from railweave.prediction.collectives.nccl import Parameters
+    from railweave.prediction.collectives.program import Program
+    from railweave.prediction.jobs.graph import Communication
+    from railweave.prediction.simulation.model.fabric import PacketFabric
+    from railweave.prediction.simulation.model.outages import Timeline
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """A communication on a network: how long it takes alone, what part of that time each port is busy, and what binds it.
+
+    ``ports``, ``busy``: ports (counted over all nodes) that send, and the part of the time; ``bytes``: what each of them sent, with headers;
+    ``inside_bytes``: what GPUs sent inside servers. ``complete``: whether all of it arrived.
+    """
+
+    alone_ps: int
+    ports: NDArray[np.int64]
+    busy: NDArray[np.float64]
+    bytes: NDArray[np.float64]
+    bound: str
+    algorithm: str
+    complete: bool
+    inside_bytes: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A job's place on a network. ``hosts``: the engine's host of each of its NICs."""
+
+    fabric: PacketFabric
+    job: Job
+    hosts: NDArray[np.uint32]
+    nccl: Parameters
+    timeline: Timeline
+    settings: Mapping[str, str]
+
+    def groups(self, communication: Communication) -> list[Group]:
+        """The groups of a communication. Raises ``JobError``."""
+        return [group_of(self.job, self.hosts, ranks) for ranks in self._by_rail(communication)]
+
+    def _by_rail(self, communication: Communication) -> tuple[tuple[int, ...], ...]:
+        """The groups; of a message to another rail from the GPU on that rail, which NCCL hands it over to first (PXN)."""
+        if communication.collective != "send-recv" or self.nccl["NCCL_PXN_DISABLE"]:
+            return communication.groups
+        gpus, server = self.job.gpus_per_server, self.job.servers[0]
+        rails = [server.nics[place].rail for place in server.nearest]
+        found: list[tuple[int, ...]] = []
+        for source, target in communication.groups:
+            own, rail = source % gpus, rails[target % gpus]
+            beside = own if rails[own] == rail or source // gpus == target // gpus else rails.index(rail)
+            found.append((source - own + beside, target))
+        return tuple(found)
+
+    def inside(self, communication: Communication) -> int | None:
+        """How long it takes where every group is inside a server; else None."""
+        gpus = self.job.gpus_per_server
+        if any(len({rank // gpus for rank in ranks}) > 1 for ranks in communication.groups):
+            return None
+        first = group_of(self.job, self.hosts, communication.groups[0])
+        return inside_ps(first.job, communication.collective, communication.size_bytes, self.nccl)
+
+
+def carried(placed: Placed, communication: Communication) -> Carried:
+    """Run a communication alone. Raises ``InputError`` as ``run_flows``, ``JobError`` where a group has unlike servers."""
+    way = usable(placed.fabric, placed.timeline)
+    known: dict[object, Program] = {}
+    within: dict[object, int] = {}
+    inside = 0
+    traffics: list[Traffic] = []
+    floor = 0
+    posts = np.zeros(len(placed.fabric.wiring.nics), np.int64)
+    algorithm = ""
+    for group in placed.groups(communication):
+        if group.shape not in within:
+            within[group.shape] = inside_bytes(
+                group.job, communication.collective, communication.size_bytes, placed.nccl
+            )
+        inside += within[group.shape]
+        if len(group.job.servers) == 1:
+            floor = max(floor, inside_ps(group.job, communication.collective, communication.size_bytes, placed.nccl))
+            continue
+        if group.shape not in known:
+            known[group.shape] = between(group.job, communication.collective, communication.size_bytes, placed.nccl)
+        program = known[group.shape]
+        floor, algorithm = max(floor, program.floor_ps), program.algorithm
+        over = placed.nccl["NCCL_IB_QPS_PER_CONNECTION"]
+        split_data = bool(placed.nccl["NCCL_IB_SPLIT_DATA_ON_QPS"])
+        parts = split(program, over, split_data=split_data, ports=group.job.ports)
+        traffics.append(
+            traffic_of(placed.fabric.addresses, group.hosts, program, parts, alone=True, ports=group.job.ports, way=way)
+        )
+        count = messages(group.job, communication.collective, communication.size_bytes, placed.nccl)
+        posts[group.hosts] += -(-count // len(group.hosts))
+    if not traffics:
+        none = np.zeros(0)
+        here = "links between the GPUs of a server"
+        return Carried(max(floor, 1), none.astype(np.int64), none, none, here, "", True, inside)
+    traffic = _joined(traffics)
+    check_planes(placed.fabric, traffic.pairs)
+    arguments = placed.fabric.flow_arguments(traffic.pairs, placed.timeline)
+    arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | dict(placed.settings)
+    run = run_flows(arguments, traffic)
+    tail = max(program.tail_ps for program in known.values())
+    proxy = int(posts.max()) * post_cost_ps(arguments["parameters"])
+    alone = max(run.last_ps + tail, floor, proxy, 1)
+    wiring = placed.fabric.wiring
+    rates = wiring.cables[wiring.port_cable, 2].astype(np.float64)
+    busy = run.sent_bytes * 8e6 / rates / alone
+    ports = np.flatnonzero(run.sent_bytes)
+    bound = _bound(alone, run.last_ps + tail, floor, proxy, wiring.port_link(int(busy.argmax())))
+    return Carried(
+        alone, ports, np.minimum(busy[ports], 1.0), run.sent_bytes[ports], bound, algorithm, run.complete, inside
+    )
+
+
+def _bound(alone: int, arrived: int, floor: int, proxy: int, link: str) -> str:
+    if alone == proxy:
+        return "the proxies of NICs, which post messages"
+    if alone == floor and floor > arrived:
+        return "steps that wait for one another, or links between the GPUs of a server"
+    return f"link {link}"
+
+
+def _joined(parts: list[Traffic]) -> Traffic:
+    """Traffics side by side: queue pairs and messages of one after those of the other; none of them waits."""
+    first = np.cumsum([0, *(len(one.pairs) for one in parts[:-1])])
+    rows: list[NDArray[np.uint64]] = []
+    for begin, one in zip(first.tolist(), parts, strict=True):
+        moved = one.messages.copy()
+        moved[:, 0] += np.uint64(begin)
+        rows.append(moved)
+    joined = np.concatenate(rows)
+    none = np.zeros(0, np.uint64)
+    return Traffic(
+        np.concatenate([one.pairs for one in parts]),
+        joined,
+        np.zeros(2, np.uint64),
+        none.astype(np.uint32),
+        none,
+        np.concatenate([one.data for one in parts]),
+        np.zeros(len(joined), np.uint32),
+    )
+
+
+def nccl_of(network: Network, settings: Mapping[str, str], job: Job, qps: int | None, colors: int) -> Parameters:
+    """NCCL's parameters for a job: as servers have them, but for ``qps`` and ``settings``."""
+    given = designed_variables(network, colors) | ({} if qps is None else {QUEUE_PAIRS: str(qps)})
+    return parameters({**given, **settings}, job.library)

@@ -1,0 +1,226 @@
+"""The training jobs of a file on a network: their graphs, run side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from railweave.design.fault_targets import fault_targets
+from railweave.errors import InputError, Option, Problem
+from railweave.model.intent.job_file import read_jobs
+from railweave.model.intent.scenario import read_scenario
+from railweave.model.network.status import lost_nics, present
+from railweave.prediction.jobs.build import build
+from railweave.prediction.jobs.plan import Planned, planned
+from railweave.prediction.jobs.run import run
+from railweave.prediction.jobs.traces.traced import Traced, traced
+from railweave.prediction.simulation.conditions import bed_of, conditions_of
+from railweave.prediction.simulation.engines.flows import FLOW_NOTE
+from railweave.prediction.simulation.job import job_of
+from railweave.prediction.simulation.model.outages import Timeline
+from railweave.prediction.simulation.settings import texts
+from railweave.prediction.simulation.training.answer import JobResult, TrainingPrediction
+from railweave.prediction.simulation.training.background import NOTE, taken
+from railweave.prediction.simulation.training.loads import Carried, Placed, carried, nccl_of
+from railweave.prediction.simulation.training.packets import NOTE as PACKET_NOTE
+from railweave.prediction.simulation.training.packets import Checked, as_long_as_packets, check_packets, slowest
+from railweave.prediction.simulation.training.sharing import Shared
+from railweave.prediction.simulation.training.storing import READ, StorageOf
+from railweave.prediction.simulation.training.tiers import sent
+from railweave.prediction.simulation.training.together import Beside, together
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from railweave.design.fault_targets import FaultTarget
+    from railweave.model.intent.job_file import ReadJobs
+    from railweave.model.intent.scenario import Background
+    from railweave.model.network.model import Network
+    from railweave.prediction.jobs.graph import Graph
+    from railweave.prediction.simulation.conditions import Bed
+
+
+@dataclass(frozen=True)
+class _Job:
+    plan: Planned | Traced
+    placed: Placed
+    graph: Graph
+    reads: Carried | None = None
+
+
+ENGINES = ("auto", "flow", "packet")
+"""What times communications; ``auto`` is ``flow``."""
+
+
+def predict_training(
+    network: Network,
+    path: Path,
+    *,
+    changes: Mapping[str, str] | None = None,
+    lb: str | None = None,
+    qps: int | None = None,
+    settings: Mapping[str, str] | None = None,
+    faults: Sequence[FaultTarget] = (),
+    whole: Network | None = None,
+    scenario: Path | None = None,
+    others: Path | None = None,
+    background: Background | None = None,
+    check: bool = False,
+    engine: str = "flow",
+    progress: Callable[[str], None] | None = None,
+) -> TrainingPrediction:
+    """What a step of each job of a file takes on a network while the others run too.
+
+    ``changes``: fields of all jobs in place of those of the file, by path (``parallel.tensor``). ``lb``, ``settings``: as of ``predict``; ``qps``: queue pairs per connection of jobs that say none. ``faults`` have happened before, and
+    routes have followed; ``scenario``: a file of more of them, and of background traffic. ``whole``: the network with fabrics of storage too,
+    where ``network`` is one of several. ``others``: a file of jobs that run beside these, as it has
+    them; ``background``: traffic of others, in place of the scenario's. ``check``: run what they send by packets too; with ``engine`` packet
+    it takes as long as packets do, where that is longer than flows say. Raises ``InputError``, with lines of the file.
+    """
+    say = progress or _nothing
+    if engine not in ENGINES:
+        raise InputError([Problem(Option("--engine"), f"{engine!r} is no engine", f"use {', '.join(ENGINES)}")])
+    read = [read_jobs(path, changes), *([] if others is None else [read_jobs(others)])]
+    say("making the network ready")
+    bed = bed_of(network, lb, tenant=read[0].jobs[0].tenant)
+    more, of_scenario = _scenario(network, scenario)
+    timeline = _after(bed, (*faults, *more))
+    background = background or of_scenario
+    jobs = [
+        _ready(network, bed, one, number, qps, timeline, settings or {})
+        for one in read
+        for number in range(len(one.jobs))
+    ]
+    storage = [StorageOf(whole or network, one, number, lb) for one in read for number in range(len(one.jobs))]
+    jobs = [replace(job, reads=own.add_reads(job.placed, job.graph)) for job, own in zip(jobs, storage, strict=True)]
+    known = _sent(jobs, say)
+    checked: list[list[Checked]] = [[] for _ in jobs]
+    if check or engine == "packet":
+        checked = [
+            check_packets(job.placed, slowest(job.graph, own), say) for job, own in zip(jobs, known, strict=True)
+        ]
+    if engine == "packet":
+        known = [
+            as_long_as_packets(job.graph, own, checks) for job, own, checks in zip(jobs, known, checked, strict=True)
+        ]
+    say(f"running {sum(len(job.graph.ops) for job in jobs):,} operations of a step")
+    alone = [run(job.graph, Shared(own)) for job, own in zip(jobs, known, strict=True)]
+    steps = [(times, times.step_ps) for times in alone]
+    load = None if background is None else taken(bed.fabric, timeline, background, settings or {})
+    if len(jobs) > 1:
+        say("running the jobs together")
+        steps = together(
+            [Beside(job.graph, job.plan.job.start) for job in jobs], known, load, [one.step_ps for one in alone]
+        )
+    elif load is not None:
+        times = run(jobs[0].graph, Shared(known[0], load))
+        steps = [(times, times.step_ps)]
+    checkpoints = [
+        one.checkpoint(job.placed, job.plan, job.graph, own, by_itself.step_ps)
+        for one, job, own, by_itself in zip(storage, jobs, known, alone, strict=True)
+    ]
+    there = {
+        "other jobs beside it": len(jobs) > 1,
+        "background traffic": load is not None,
+        "faults": bool(faults or more),
+    }
+    unlike = " and ".join(what for what, is_there in there.items() if is_there)
+    results = [
+        JobResult(
+            job.plan,
+            job.graph,
+            times,
+            tuple(own),
+            step,
+            by_itself.step_ps,
+            sent(network, bed.fabric.wiring, job.graph, own, step),
+            unlike,
+            tuple(checks),
+            checkpoint=checkpoint,
+        )
+        for job, own, checks, (times, step), by_itself, checkpoint in zip(
+            jobs, known, checked, steps, alone, checkpoints, strict=True
+        )
+    ]
+    notes = (FLOW_NOTE if engine != "packet" else PACKET_NOTE, *bed.fabric.notes, *(() if load is None else (NOTE,)))
+    if said := _shared(jobs):
+        notes = (*notes, said)
+    return TrainingPrediction(network.name, tuple(results), bed.fabric, notes, len(read[0].jobs))
+
+
+def _shared(jobs: Sequence[_Job]) -> str:
+    """A note where several jobs are on one server; else empty."""
+    names = Counter(server.name for job in jobs for server in job.placed.job.servers)
+    both = [name for name, often in names.items() if often > 1]
+    if not both:
+        return ""
+    return (
+        f"jobs share {len(both)} servers, {both[0]} first: each is taken to compute as fast as if the GPUs were its own"
+    )
+
+
+def _nothing(_: str) -> None:
+    """Say nothing."""
+
+
+def _scenario(network: Network, path: Path | None) -> tuple[tuple[FaultTarget, ...], Background | None]:
+    """Faults and background traffic of a scenario file. Raises ``InputError`` where it has a job's traffic too."""
+    if path is None:
+        return (), None
+    scenario = read_scenario(path, "sim")
+    if scenario.scenario.traffic:
+        what = f"{path} has traffic of a job; with --job only its faults and its background count"
+        raise InputError([Problem(Option("--scenario"), what, "leave out its traffic")])
+    return tuple(fault_targets(network, scenario)), scenario.scenario.background
+
+
+def _after(bed: Bed, faults: Sequence[FaultTarget]) -> Timeline:
+    """The network after faults have happened and routes have followed."""
+    found = conditions_of(bed, None, faults, 0).timeline if faults else Timeline()
+    return found.since(max(found.moments)) if found.moments else found
+
+
+def _ready(
+    network: Network,
+    bed: Bed,
+    read: ReadJobs,
+    number: int,
+    qps: int | None,
+    timeline: Timeline,
+    settings: Mapping[str, str],
+) -> _Job:
+    job = read.jobs[number]
+    try:
+        own, hosts = job_of(present(network), bed.fabric.wiring, job.tenant, job.hosts, lost=lost_nics(network))
+    except InputError as error:
+        raise InputError([_at(read, number, problem) for problem in error.problems]) from None
+    if job.trace is None:
+        plan = planned(read, number, own.servers[0].gpu, own.ranks)
+    else:
+        plan = traced(read, number, own.servers[0].gpu, own.ranks, [server.name for server in own.servers])
+    if isinstance(plan, list):
+        raise InputError(plan)
+    colors = bed.fabric.addresses.paths
+    nccl = nccl_of(network, texts(job.nccl), own, job.qps or qps, colors)
+    placed = Placed(bed.fabric, own, hosts, nccl, timeline, settings)
+    return _Job(plan, placed, plan.graph(placed.inside) if isinstance(plan, Traced) else build(plan, placed.inside))
+
+
+def _at(read: ReadJobs, number: int, problem: Problem) -> Problem:
+    return read.document.problem(read.location(number, "hosts"), problem.what, problem.fix)
+
+
+def _sent(jobs: Sequence[_Job], say: Callable[[str], None]) -> list[list[Carried]]:
+    """What each communication of each job carries."""
+    total = sum(len(job.graph.communications) for job in jobs)
+    found: list[list[Carried]] = []
+    for job in jobs:
+        own: list[Carried] = []
+        for one in job.graph.communications:
+            number = sum(map(len, found)) + len(own) + 1
+            say(f"communication {number} of {total}: {one.kind} {one.collective} of {one.size_bytes:,} bytes")
+            own.append(job.reads if one.kind == READ and job.reads is not None else carried(job.placed, one))
+        found.append(own)
+    return found

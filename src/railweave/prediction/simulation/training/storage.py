@@ -1,0 +1,142 @@
+"""What a job writes to storage and reads from it: on the fabric of its GPUs beside what they send, or on one of its own.
+
+All NICs of the job's servers on that fabric take part, each with an even part of the bytes, to or from every storage server alike; by the NICs of its own
+rail there, where the storage server has such.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from railweave._sim import WRITE
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.errors import InputError
+from railweave.model.device.build import device_config
+from railweave.model.network.status import present
+from railweave.prediction.simulation.engines.flows import run_flows
+from railweave.prediction.simulation.engines.traffic import Traffic
+from railweave.prediction.simulation.job_fabric import job_network
+from railweave.prediction.simulation.model.fabric import packet_fabric
+from railweave.prediction.simulation.model.outages import Timeline
+from railweave.prediction.simulation.ranks import ordered
+from railweave.prediction.simulation.training.loads import Carried
+from railweave.prediction.simulation.training.sharing import LEAST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from railweave.errors import Problem
+    from railweave.model.intent.job_storage import Storage
+    from railweave.model.network.model import Network
+    from railweave.prediction.simulation.model.fabric import PacketFabric
+    from railweave.prediction.simulation.training.loads import Placed
+
+RUN_BYTES = 1 << 30
+"""Of a connection that are run: more take as many times longer, for flows have no other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stores:
+    """The way to the storage of a job. ``clients``, ``servers``: hosts of the engine of the job's NICs, and of each storage server's; ``own``: whether it is the fabric of the GPUs."""
+
+    fabric: PacketFabric
+    name: str
+    clients: NDArray[np.uint32]
+    servers: tuple[NDArray[np.uint32], ...]
+    rail: NDArray[np.int64]
+    own: bool
+    timeline: Timeline
+
+
+def stores_of(
+    whole: Network, placed: Placed, wanted: Storage, lb: str | None, tell: Callable[[str, str, str], Problem]
+) -> Stores:
+    """The storage that a job names. ``whole``: the network with all of its fabrics; ``tell`` makes a problem of a field, what is wrong, and what would be right. Raises ``InputError`` with the line where it is not there, or no fabric joins it and the job."""
+    try:
+        names = ordered({server.name: "" for server in whole.servers}, wanted.storage)
+    except InputError as error:
+        raise InputError([tell("storage", one.what, one.fix) for one in error.problems]) from None
+    job = [server.name for server in placed.job.servers]
+    if both := next((name for name in names if name in job), None):
+        raise InputError([tell("storage", f"{both} trains itself", "name other servers, or give the job `hosts`")])
+    on = {server.name: {nic.fabric for nic in server.nics} for server in whole.servers}
+    joined = [one.name for one in whole.fabrics if all(one.name in on[name] for name in (*job, *names))]
+    here = {whole.switch(one).fabric for one in placed.fabric.wiring.switches}
+    if wanted.fabric is not None and wanted.fabric not in joined:
+        fix = f"fabrics that do are {', '.join(joined)}" if joined else "connect them by one"
+        raise InputError([tell("fabric", f"fabric {wanted.fabric!r} does not join the job and its storage", fix)])
+    if not joined:
+        what = f"no fabric joins {job[0]} and {names[0]}"
+        raise InputError([tell("storage", what, "storage servers need NICs on a fabric of the job's servers")])
+    of_storage = [one for one in joined if whole.fabric(one).nics == "storage"]
+    name = wanted.fabric or next((one for one in joined if one in here), (of_storage or joined)[0])
+    fabric = placed.fabric if name in here else _fabric(job_network(whole, name), lb)
+    of_server: dict[str, list[int]] = {}
+    for number, nic in enumerate(fabric.wiring.nics):
+        of_server.setdefault(nic.partition(":")[0], []).append(number)
+    if dark := next((one for one in (*job, *names) if one not in of_server), None):
+        raise InputError([tell("storage", f"{dark} has no link to fabric {name} that is in use", "")])
+    rails = {f"{server.name}:{nic.name}": nic.rail for server in whole.servers for nic in server.nics}
+    return Stores(
+        fabric,
+        name,
+        np.array([host for one in job for host in of_server[one]], np.uint32),
+        tuple(np.array(of_server[one], np.uint32) for one in names),
+        np.array([rails[nic] for nic in fabric.wiring.nics], np.int64),
+        name in here,
+        placed.timeline if name in here else Timeline(),
+    )
+
+
+def _fabric(network: Network, lb: str | None) -> PacketFabric:
+    """A fabric that no job runs on, as engines take it."""
+    plane = ControlPlane([device_config(network, one.name) for one in network.switches], network.absent)
+    return packet_fabric(present(network), plane.configs, plane.routes(), lb)
+
+
+def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> Carried:
+    """How long it takes to write so many bytes, or to read them, with nothing else on the network. Raises ``InputError`` as ``run_flows``."""
+    ends, parts = _connections(stores)
+    each = size_bytes * parts / wanted.qps
+    scale = max(float(each.max()) / RUN_BYTES, 1.0)
+    sources, targets = np.repeat(ends, wanted.qps, axis=0).T
+    # the first queue pairs of all connections would take the first color: they take colors in turn
+    turns = np.tile(np.arange(wanted.qps), len(ends)) + np.repeat(np.arange(len(ends)), wanted.qps)
+    pairs = stores.fabric.addresses.pairs(
+        *((targets, sources) if reads else (sources, targets)), turns.astype(np.uint32)
+    )
+    messages = np.zeros((len(pairs), 4), np.uint64)
+    messages[:, 0] = np.arange(len(pairs))
+    messages[:, 1] = np.maximum(np.repeat(each, wanted.qps) / scale, 1)
+    messages[:, 3] = WRITE
+    none = np.zeros(0, np.uint64)
+    starts = np.zeros(len(pairs) + 1, np.uint64)
+    traffic = Traffic(pairs, messages, starts, none.astype(np.uint32), none, np.ones(len(pairs), np.bool_))
+    run = run_flows(stores.fabric.flow_arguments(pairs, stores.timeline), traffic)
+    slowest = 0 if wanted.rate is None else round(size_bytes / len(stores.servers) * 8e6 / wanted.rate)
+    arrived = round(run.last_ps * scale)
+    alone = max(arrived, slowest, 1)
+    wiring = stores.fabric.wiring
+    sent = run.sent_bytes * scale
+    busy = sent * 8e6 / wiring.cables[wiring.port_cable, 2].astype(np.float64) / alone
+    bound = "what storage servers take" if slowest > arrived else f"link {wiring.port_link(int(busy.argmax()))}"
+    ports = np.flatnonzero(busy > LEAST) if stores.own else np.zeros(0, np.int64)
+    return Carried(alone, ports, np.minimum(busy[ports], 1.0), sent[ports], bound, "point to point", run.complete)
+
+
+def _connections(stores: Stores) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+    """Who is connected, rows of a client's NIC and a storage server's, and the part of all bytes that each carries."""
+    ends: list[tuple[int, int]] = []
+    parts: list[float] = []
+    for client in stores.clients.tolist():
+        for server in stores.servers:
+            same = server[stores.rail[server] == stores.rail[client]]
+            taken = same if len(same) else server
+            ends += [(client, int(one)) for one in taken]
+            parts += [1.0 / len(stores.clients) / len(stores.servers) / len(taken)] * len(taken)
+    return np.array(ends, np.uint32), np.array(parts)

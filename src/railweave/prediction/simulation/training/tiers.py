@@ -1,0 +1,128 @@
+"""What a step sends, by tier of the network and by link."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from railweave.model.network.model import Network
+    from railweave.prediction.jobs.graph import Graph
+    from railweave.prediction.simulation.model.wiring import Wiring
+    from railweave.prediction.simulation.training.loads import Carried
+
+INSIDE = "inside servers"
+TIERS = ("server to leaf", "leaf to spine", "spine to super-spine", "between sites")
+
+
+@dataclass(frozen=True)
+class Tier:
+    """A tier: bytes up and down, with headers; ``busiest`` of its links, from which end, and for what part of a step it is busy with this job."""
+
+    name: str
+    links: int
+    up_bytes: int
+    down_bytes: int
+    busiest: str
+    busiest_from: str
+    busy: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object (docs/jobs.md)."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """What a step of a job sends. ``ports``: bytes by port of the wiring; ``tier_of``: of each cable, its place in ``TIERS``; ``inside_bytes``: between GPUs of one server."""
+
+    wiring: Wiring
+    tier_of: NDArray[np.int64]
+    ports: NDArray[np.float64]
+    inside_bytes: int
+    step_ps: int
+
+    @cached_property
+    def busy(self) -> NDArray[np.float64]:
+        """By port: the part of a step for which it sends."""
+        rates = self.wiring.cables[self.wiring.port_cable, 2].astype(np.float64)
+        return self.ports * 8e6 / rates / max(self.step_ps, 1)
+
+    def tiers(self) -> list[Tier]:
+        """The tiers that carry anything, from the servers up."""
+        found: list[Tier] = []
+        for place, name in enumerate(TIERS):
+            cables = np.flatnonzero(self.tier_of == place)
+            ends = self.wiring.end_ports[cables]
+            if not cables.size or not self.ports[ends].any():
+                continue
+            up, down = self.ports[ends].sum(axis=0).tolist()
+            most = int(self.busy[ends].argmax())
+            port = int(ends.reshape(-1)[most])
+            used = int((self.ports[ends] > 0).any(axis=1).sum())
+            found.append(
+                Tier(
+                    name,
+                    used,
+                    round(up),
+                    round(down),
+                    self.wiring.port_link(port),
+                    self._from(port),
+                    float(self.busy[port]),
+                )
+            )
+        return found
+
+    def links(self, most: int | None = None) -> list[dict[str, Any]]:
+        """A row for each link and direction that carries anything, the busiest first; at most so many."""
+        order = np.argsort(-self.busy, kind="stable")[: int((self.ports > 0).sum())]
+        return [
+            {
+                "link": self.wiring.port_link(port),
+                "from": self._from(port),
+                "tier": TIERS[self.tier_of[self.wiring.port_cable[port]]],
+                "bytes": round(float(self.ports[port])),
+                "busy": float(self.busy[port]),
+            }
+            for port in order.tolist()[:most]
+        ]
+
+    def _from(self, port: int) -> str:
+        row = int(self.wiring.port_cable[port])
+        node = int(self.wiring.cables[row, int(self.wiring.end_ports[row, 1] == port)])
+        return (*self.wiring.nics, *self.wiring.switches)[node]
+
+
+def sent(network: Network, wiring: Wiring, graph: Graph, carried: Sequence[Carried], step_ps: int) -> Sent:
+    """What a step sends: each communication as often as the graph has it."""
+    often = Counter(op.communication for op in graph.ops if op.communication is not None)
+    ports = np.zeros(len(wiring.port_cable))
+    inside = sum(op.inside_bytes for op in graph.ops)
+    for number, count in often.items():
+        one = carried[number]
+        ports[one.ports] += one.bytes * count
+        inside += one.inside_bytes * count
+    return Sent(wiring, _tiers(network, wiring), ports, inside, step_ps)
+
+
+def _tiers(network: Network, wiring: Wiring) -> NDArray[np.int64]:
+    roles = {one.name: one.role for one in network.switches}
+    names = (*wiring.nics, *wiring.switches)
+    found: list[int] = []
+    for a, b in wiring.cables[:, :2].tolist():
+        pair = {roles.get(names[int(a)], "server"), roles.get(names[int(b)], "server")}
+        if "server" in pair:
+            found.append(0)
+        elif pair == {"leaf", "spine"}:
+            found.append(1)
+        else:
+            found.append(2 if "super-spine" in pair else 3)
+    return np.array(found, np.int64)

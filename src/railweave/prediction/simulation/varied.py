@@ -1,0 +1,151 @@
+"""What a comparison varies: ``NAME=a,b,c`` in words, and the questions with each of the values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from railweave.errors import InputError, Option, Problem
+from railweave.model.network.status import lost_nics, present
+from railweave.prediction.collectives.sizes import sizes
+from railweave.prediction.simulation.job import job_of
+from railweave.prediction.simulation.model.wiring import wire
+from railweave.prediction.simulation.question import questions
+from railweave.prediction.simulation.ranks import lists
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from railweave.model.network.model import Network
+    from railweave.prediction.simulation.question import Question
+
+OPTIONS = (
+    "lb",
+    "qps",
+    "size",
+    "collective",
+    "hosts",
+    "per-host",
+    "background",
+    "engine",
+    "fib",
+    "scenario",
+    "tenant",
+)
+"""Options that can be varied; so can every parameter of NCCL (``NCCL_…``) and of the engine (``host.mtu``)."""
+
+WHOLE = {"qps": "1,2,4", "per-host": "1,2,8"}
+"""Options that are whole numbers, each with an example."""
+
+FILES = ("fib", "scenario")
+
+RANKS = {"--hosts": "hosts", "--per-host": "per-host"}
+"""Options that say which servers and processes hold the ranks, as they are varied."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One value of what is varied, and the question with it."""
+
+    value: str
+    question: Question
+
+
+def values_of(name: str, text: str) -> list[str]:
+    """``a,b,c``; values with commas of their own are joined again by what they look like, or parted by ``;``.
+
+    ``first..last`` doubles: sizes, and whole numbers. Commas in the brackets of a host list part nothing.
+    """
+    if name == "size" and ".." in text:
+        return [str(one) for one in sizes(text)]
+    if ";" in text:
+        return [item.strip() for item in text.split(";") if item.strip()]
+    found: list[str] = []
+    for item in lists(text) if name == "hosts" else text.split(","):
+        knob = name == "lb" and "=" in item and ":" not in item
+        if found and ((knob and ":" in found[-1]) or (name == "background" and not item.startswith("share="))):
+            found[-1] += f",{item}"
+        elif ".." in item and all(end.strip().isdecimal() for end in item.split("..", 1)):
+            found += doubled(item)
+        else:
+            found.append(item)
+    return [item.strip() for item in found if item.strip()]
+
+
+def doubled(text: str) -> list[str]:
+    """``1..32`` as 1, 2, 4, … 32: whole numbers, each twice the one before."""
+    first, last = (int(end) for end in text.split("..", 1))
+    found = [first]
+    while 0 < found[-1] * 2 <= last:
+        found.append(found[-1] * 2)
+    return [str(one) for one in found]
+
+
+def variants(network: Network, text: str, given: Mapping[str, Any]) -> list[Variant]:
+    """The questions of ``NAME=a,b,c`` over what is given. Raises ``InputError`` where one of them cannot be asked."""
+    name, equals, rest = text.partition("=")
+    wanted = values_of(name, rest) if equals else []
+    if len(wanted) < 2 or len(set(wanted)) < len(wanted):
+        fix = "write --compare lb=ecmp,dlb,rlb"
+        if name == "hosts":
+            fix = "write --compare hosts=2,4 or, where lists have commas, --compare 'hosts=A,B;A,C'"
+        raise InputError([Problem(Option("--compare"), f"{text!r} are not several values", fix)])
+    found = [Variant(value, one_question(network, asked_with(name, value, given))) for value in wanted]
+    check_ranks(network, [name], found)
+    return found
+
+
+def asked_with(name: str, value: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given, with one value of what is varied. Raises ``InputError`` for a name that cannot be."""
+    varied = dict(given)
+    if name.startswith(("NCCL_", "nccl.")):
+        parameter = name if name.startswith("NCCL_") else f"NCCL_{name[len('nccl.') :].upper()}"
+        varied["nccl"] = {**(given.get("nccl") or {}), parameter: value}
+    elif "." in name or name in {"seed", "buffer", "alpha", "ecn", "lossless"}:
+        varied["settings"] = {**(given.get("settings") or {}), name: value}
+    elif name in OPTIONS:
+        if name in WHOLE and not value.isdecimal():
+            what = f"{name}={value}: that is no whole number"
+            raise InputError([Problem(Option("--compare"), what, f"write --compare {name}={WHOLE[name]}")])
+        varied[name.replace("-", "_")] = int(value) if name in WHOLE else Path(value) if name in FILES else value
+    else:
+        fix = f"it can be {', '.join(OPTIONS)}, NCCL_… or a parameter of the engine such as host.mtu"
+        raise InputError([Problem(Option("--compare"), f"{name!r} cannot be varied", fix)])
+    return varied
+
+
+def one_question(network: Network, given: Mapping[str, Any]) -> Question:
+    """The question of what is given. Raises ``InputError`` where it is several."""
+    asked = questions(network, given)
+    if len(asked) != 1:
+        raise InputError(
+            [Problem(Option("--size"), "several sizes and --compare", "give one size, or --compare size=…")]
+        )
+    return asked[0]
+
+
+def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant]) -> None:
+    """Raise ``InputError`` where ``names`` vary servers or processes and a variant asks for some that cannot be.
+
+    It is found here, before the first variant is run; all else is found by the run that it concerns.
+    """
+    if not set(names) & set(RANKS.values()):
+        return
+    there = present(network)
+    wiring, lost = wire(there), lost_nics(network)
+    asked = {(one.question.scenario.hosts, one.question.scenario.per_host, one.question.tenant) for one in wanted}
+    for hosts, per_host, tenant in sorted(asked, key=str):
+        values = {"hosts": hosts, "per-host": per_host}
+        try:
+            job_of(there, wiring, tenant, hosts, per_host, lost=lost)
+        except InputError as error:
+            raise InputError([_told(problem, names, values) for problem in error.problems]) from None
+
+
+def _told(problem: Problem, names: Sequence[str], values: Mapping[str, object]) -> Problem:
+    """A problem of servers or processes with the value that was varied; of what is given for all, as it is."""
+    name = RANKS.get(problem.place.name, "") if isinstance(problem.place, Option) else ""
+    if name not in names:
+        return problem
+    return replace(problem, place=Option("--compare"), what=f"{name}={values[name]}: {problem.what}")

@@ -1,0 +1,167 @@
+"""What a device says on which everything is as expected: made field by field from the expectations."""
+
+from __future__ import annotations
+
+from railweave.analysis.expect import Expected
+from railweave.model.state.device_state import Clock, DeviceState, Identity, Watchdog
+from railweave.model.state.ports import (
+    Errors,
+    Fec,
+    InterfaceState,
+    Lane,
+    Optic,
+    PfcCounters,
+    PortQueues,
+    PriorityGroup,
+    Queue,
+)
+from railweave.model.state.protocols import (
+    BfdSession,
+    BgpSession,
+    EvpnRoutes,
+    FamilyState,
+    IsisAdjacency,
+    LldpNeighbor,
+    NextHop,
+    Route,
+    RouterAdvertising,
+    VniState,
+    VrfState,
+)
+
+
+def perfect(one: Expected) -> DeviceState:
+    """The state that fulfils every expectation of a switch."""
+    interfaces = {
+        port.name: InterfaceState(
+            port.name,
+            admin_up=True,
+            oper_up=True,
+            speed_gbps=port.speed_gbps,
+            mtu=port.ip_mtu or port.mtu,
+            flaps=1,
+            errors=Errors(in_errors=0, in_crc=0, in_resource=0, in_discards=0, out_discards=0),
+            fec=Fec("rs-544" if port.fec else None, uncorrected=0),
+            in_bytes=9_000,
+            out_bytes=9_000,
+        )
+        for port in one.ports
+    }
+    for gateway in one.gateways:
+        known = interfaces.get(gateway.name, InterfaceState(gateway.name))
+        addresses = tuple(str(address) for address in gateway.addresses)
+        interfaces[gateway.name] = InterfaceState(
+            gateway.name,
+            admin_up=True,
+            oper_up=True,
+            speed_gbps=known.speed_gbps,
+            mtu=known.mtu,
+            addresses=addresses,
+            flaps=known.flaps,
+            errors=known.errors,
+            fec=known.fec,
+        )
+    tenants = {prefix: each.vrf for each in one.tenants for prefix in (*each.own, *each.learned)}
+    peerings = [(each.session, each.bfd, each) for each in one.sessions]
+    overlay = [(each.session, each.bfd, None) for each in one.overlay_sessions]
+    return DeviceState(
+        one.device,
+        one.identity.nos,
+        identity=Identity(one.device, one.identity.model, one.identity.serial or "X1", one.identity.release),
+        clock=Clock(0.0, synchronized=True),
+        alarms=(),
+        neighbors={port.name: (LldpNeighbor(f"{port.peer}.example.net", port.peer_port),) for port in one.cabled},
+        interfaces=interfaces,
+        optics={
+            port.name: Optic(True, port.optic, lanes=(Lane(1, 0.5, -1.0, 60.0),), rx_low_dbm=-10.0, tx_low_dbm=-6.0)
+            for port in one.ports
+        },
+        advertising={
+            each.name: RouterAdvertising(
+                3,
+                0,
+                (),
+                each.advertisements.max_interval,
+                each.advertisements.router_lifetime,
+                each.advertisements.hop_limit,
+                each.advertisements.reachable_time,
+                each.advertisements.retransmit_timer,
+            )
+            for each in one.gateways
+            if each.advertisements
+        },
+        bgp=tuple(
+            BgpSession(
+                str(peering.peer_address) if peering.peer_address else "fe80::1",
+                peering.interface or None,
+                state="established",
+                peer_as=peering.peer_as,
+                families={"ipv6": FamilyState(each.received, each.accepted, each.sent)} if each else {},
+            )
+            for peering, _, each in (*peerings, *overlay)
+        ),
+        bfd=(
+            *(
+                BfdSession(
+                    str(peering.peer_address) if peering.peer_address else "fe80::1",
+                    peering.interface or None,
+                    state="up",
+                    tx_ms=bfd.minimum_interval,
+                    multiplier=bfd.multiplier,
+                )
+                for peering, bfd, _ in (*peerings, *overlay)
+                if bfd
+            ),
+            *(
+                BfdSession(
+                    "fe80::1",
+                    each.interface,
+                    state="up",
+                    tx_ms=each.bfd.minimum_interval,
+                    multiplier=each.bfd.multiplier,
+                )
+                for each in one.adjacencies
+                if each.bfd
+            ),
+        ),
+        isis=tuple(IsisAdjacency(each.interface, each.peer, "up", 2) for each in one.adjacencies)
+        if one.adjacencies
+        else None,
+        routes=tuple(
+            Route(
+                str(route.prefix),
+                tenants.get(route.prefix, "default"),
+                "bgp" if one.sessions else "isis",
+                True,
+                tuple(NextHop("fe80::1", port) for port in (["tunnel"] if route.prefix in tenants else route.ports)),
+            )
+            for route in one.routes
+        ),
+        not_forwarding={"ipv4": (), "ipv6": ()},
+        vrfs={
+            each.vrf: VrfState(
+                each.vrf,
+                each.route_distinguisher,
+                each.vni,
+                True,
+                import_targets=tuple(target.removeprefix("target:") for target in each.import_targets),
+                export_targets=tuple(target.removeprefix("target:") for target in each.export_targets),
+            )
+            for each in one.tenants
+        },
+        vnis={each.vni: VniState(each.vni, 3, each.vrf) for each in one.tenants},
+        queues={
+            each.port: PortQueues(
+                {number: Queue(None, 0, 0, 0) for number in {*each.lossless, *each.marked}},
+                {priority: PriorityGroup(0) for priority in each.lossless.values()},
+            )
+            for each in one.queues
+        },
+        evpn=EvpnRoutes(0, 0, {each.vrf: tuple(map(str, each.learned)) for each in one.tenants})
+        if one.tenants
+        else None,
+        watchdog={
+            each.port: {number: Watchdog(0, 0, storming=False) for number in each.lossless} for each in one.queues
+        },
+        pfc={each.port: {priority: PfcCounters(0, 0) for priority in each.lossless.values()} for each in one.queues},
+    )

@@ -1,0 +1,224 @@
+"""The answers of FRRouting, and of the Linux under it, that is in a given state."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from railweave.model.state.device_state import DeviceState
+from railweave.model.state.protocols import BgpSession, LldpNeighbor, Route
+from railweave.model.state.question import about
+
+FAMILIES = {"ipv4": "ipv4Unicast", "ipv6": "ipv6Unicast", "evpn": "l2VpnEvpn"}
+
+
+def answers(state: DeviceState) -> dict[str, str]:
+    """Every answer that the state has something for."""
+    found = routing(state)
+    if state.identity is not None:
+        found["version"] = f"FRRouting {state.identity.version} ({state.identity.host_name}) on Linux(6.18).\n"
+    if state.neighbors is not None:
+        found["lldp-neighbors"] = lldpd(state.neighbors)
+    if state.interfaces is not None:
+        shown: dict[str, Any] = {}
+        for name, one in state.interfaces.items():
+            shown[name] = {
+                "administrativeStatus": "up" if one.admin_up else "down",
+                "operationalStatus": "up" if one.oper_up else "down",
+                "linkDowns": one.flaps,
+                "vrfName": "default",
+                "mtu": one.mtu,
+                "speed": int(1000 * (one.speed_gbps or 0)),
+                "ipAddresses": [{"address": address, "secondary": False} for address in one.addresses or ()],
+            }
+            sending = (state.advertising or {}).get(name)
+            if sending is not None:
+                shown[name] |= {
+                    "ndRouterAdvertisementsSent": sending.sent,
+                    "ndRouterAdvertisementsRcvd": 0,
+                    "ndRouterAdvertisementsIntervalSecs": sending.interval_s,
+                    "ndRouterAdvertisementsLiveForSecs": sending.lifetime_s,
+                    "ndAdvertisedHopCountLimitHops": sending.hop_limit,
+                    "ndAdvertisedReachableTimeMsecs": sending.reachable_ms,
+                    "ndAdvertisedRetransmitIntervalMsecs": sending.retransmit_ms,
+                }
+        found["interfaces"] = json.dumps(shown)
+        found["links"] = json.dumps(
+            [
+                {
+                    "ifname": name,
+                    "flags": ["UP", "LOWER_UP"] if one.oper_up else ["UP"],
+                    "mtu": one.mtu,
+                    "operstate": "UP" if one.oper_up else "DOWN",
+                    "stats64": {
+                        "rx": {"bytes": one.in_bytes, "errors": one.errors.in_errors, "dropped": 0},
+                        "tx": {"bytes": one.out_bytes, "errors": 0, "dropped": 0},
+                    },
+                }
+                for name, one in state.interfaces.items()
+            ]
+        )
+    return found
+
+
+def routing(state: DeviceState) -> dict[str, str]:
+    """What FRRouting's daemons answer wherever they run."""
+    found: dict[str, str] = {}
+    if state.bgp is not None:
+        tables: dict[str, Any] = {}
+        for one in state.bgp:
+            for family, each in one.families.items() or {}.items():
+                table = tables.setdefault(FAMILIES[family], {"peers": {}})
+                table["peers"][_key(one)] = {
+                    "remoteAs": one.peer_as,
+                    "pfxRcd": each.accepted,
+                    "pfxSnt": each.sent,
+                    "state": (one.state or "").title(),
+                    "peerState": "OK",
+                }
+        found["bgp"] = json.dumps({"default": tables})
+        found["bgp-neighbors"] = json.dumps({"default": {_key(one): _neighbor(one) for one in state.bgp}})
+    if state.bfd is not None:
+        found["bfd"] = json.dumps(
+            [
+                {
+                    "peer": one.peer,
+                    **({"interface": one.interface} if one.interface else {}),
+                    "vrf": "default",
+                    "status": one.state,
+                    "transmit-interval": int(one.tx_ms or 0),
+                    "detect-multiplier": one.multiplier,
+                }
+                for one in state.bfd
+            ]
+        )
+    if state.isis is not None:
+        found["isis"] = json.dumps(
+            {
+                "areas": [
+                    {
+                        "area": "core",
+                        "circuits": [
+                            {"circuit": 0},
+                            *(
+                                {
+                                    "circuit": 0,
+                                    "adj": one.system,
+                                    "interface": {"name": one.interface, "state": (one.state or "").title()},
+                                    "level": one.level,
+                                }
+                                for one in state.isis
+                            ),
+                        ],
+                    }
+                ]
+            }
+        )
+    if state.vrfs is not None:
+        found["vrfs"] = json.dumps(
+            {
+                "vrfs": [
+                    {"vrf": one.name, "vni": one.vni, "state": "Up" if one.up else "Down"}
+                    for one in state.vrfs.values()
+                ]
+            }
+        )
+        known = [one for one in state.vrfs.values() if one.import_targets is not None]
+        found["evpn-vnis"] = json.dumps(
+            {
+                "numL3Vnis": len(known),
+                **{
+                    str(one.vni): {
+                        "vni": one.vni,
+                        "type": "L3",
+                        "rd": one.route_distinguisher,
+                        "importRTs": one.import_targets,
+                        "exportRTs": one.export_targets,
+                    }
+                    for one in known
+                },
+            }
+        )
+    if state.vnis is not None:
+        found["vnis"] = json.dumps(
+            [{"vni": one.vni, "type": "L3", "tenantVrf": one.vrf, "state": "Up"} for one in state.vnis.values()]
+        )
+    overriding: dict[str, dict[str, Any]] = {}
+    for one in state.routes or ():
+        if one.protocol in {"static", "kernel"}:
+            name = f"{one.protocol}-{'ipv6' if ':' in one.prefix else 'ipv4'}"
+            overriding.setdefault(name, {"default": {}}).setdefault(one.vrf, {}).update(_route(one))
+        else:
+            found[about("route", one.vrf, one.prefix)] = json.dumps(_route(one))
+    return found | {name: json.dumps(tables) for name, tables in overriding.items()} | _forwarding(state)
+
+
+def _forwarding(state: DeviceState) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for family, off in (state.not_forwarding or {}).items():
+        names = ["all", "default", "lo", *(state.interfaces or {})]
+        said = [{"interface": one, "forwarding": "all" not in off and one not in off} for one in names]
+        found[f"forwarding-{family}"] = json.dumps(said)
+        found[f"rules-{family}"] = json.dumps([{"priority": 0, "src": "all", "table": "local"}])
+    return found
+
+
+def lldpd(neighbors: dict[str, tuple[LldpNeighbor, ...]]) -> str:
+    """``lldpcli -f json show neighbors``."""
+    return json.dumps(
+        {
+            "lldp": {
+                "interface": [
+                    {
+                        port: {
+                            "chassis": {one.system: {"id": {"type": "mac", "value": "02:00:00:00:00:01"}}},
+                            "port": {"id": {"type": "ifname", "value": one.port}},
+                        }
+                    }
+                    for port, heard in neighbors.items()
+                    for one in heard
+                ]
+            }
+        }
+    )
+
+
+def _key(one: BgpSession) -> str:
+    return one.interface if one.interface and (one.peer or "fe80").startswith("fe80") else str(one.peer)
+
+
+def _neighbor(one: BgpSession) -> dict[str, Any]:
+    return {
+        "bgpNeighborAddr": one.peer,
+        "remoteAs": one.peer_as,
+        "bgpState": (one.state or "").title(),
+        **({"lastNotificationReason": one.last_error} if one.last_error else {}),
+        "addressFamilyInfo": {
+            FAMILIES[family]: {"acceptedPrefixCounter": each.accepted, "sentPrefixCounter": each.sent}
+            for family, each in one.families.items()
+        },
+    }
+
+
+_DROPS = {"blackhole": "blackhole", "reject": "reject", "prohibit": "adminProhibited"}
+
+
+def _route(one: Route) -> dict[str, Any]:
+    if not one.next_hops and not one.drops:
+        return {}
+    hops: list[dict[str, Any]] = [{"fib": True, "unreachable": True, _DROPS[one.drops]: True}] if one.drops else []
+    hops += [
+        {"ip": hop.address, "interfaceName": hop.interface, "fib": hop.active is not False, "active": True}
+        for hop in one.next_hops
+    ]
+    return {
+        one.prefix: [
+            {
+                "prefix": one.prefix,
+                "protocol": one.protocol,
+                "selected": True,
+                **({"installed": True} if one.installed is not False else {}),
+                "nexthops": hops,
+            }
+        ]
+    }

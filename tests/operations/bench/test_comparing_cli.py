@@ -1,0 +1,119 @@
+"""``bench report`` and ``bench compare`` as they are called."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from railweave.api import bench_compare, bench_report
+from railweave.cli import main
+from railweave.operations.bench.page.page import bench_html
+from railweave.operations.store.records import Run
+from railweave.operations.store.store import opened
+from tests.operations.bench import made
+
+MIB = 1 << 20
+
+
+def store(path: Path, runs: list[Run]) -> str:
+    with opened(path, make=True) as found:
+        found.add(runs)
+    return str(path)
+
+
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    monkeypatch.setattr("sys.argv", ["railweave", "bench", *words])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    printed = capsys.readouterr()
+    assert isinstance(stop.value.code, int)
+    return stop.value.code, printed.out + printed.err
+
+
+def test_compare_exits_1_where_a_row_is_worse(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    one, other = made.collective(1, [(MIB, 98.0)]), made.collective(2, [(MIB, 50.0)])
+    both = store(tmp_path / "both.db", [one, other])
+    a, b = f"{both}#{one.id[:6]}", f"{both}#{other.id}"
+    for words, code in (((a, b), 1), ((b, a), 0), ((a, other.id[:8]), 1), ((a, b, "--tolerance", "0.6"), 0)):
+        assert call(monkeypatch, capsys, "compare", *words)[0] == code
+    for words, code in (((a,), 0), ((b,), 1), ((both,), 1)):
+        assert call(monkeypatch, capsys, "compare", "--predicted", *words)[0] == code
+    code, out = call(monkeypatch, capsys, "compare", a, b, "--json")
+    found = json.loads(out)
+    assert (code, found["good"], found["beside"]) == (1, False, "runs")
+    assert {row["verdict"] for row in found["rows"]} == {"worse"}
+    assert found["rows"][0]["ratio"] == pytest.approx(50 / 98, abs=1e-4)
+    _, out = call(monkeypatch, capsys, "compare", a, b)
+    assert "worse: 0.51  32 GPUs: all-reduce 1M in-place: busbw_gbytes_per_s 50, before 98\n" in out
+    assert out.endswith("2 rows: 2 worse.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("S",), "there must be one of B and --predicted"),
+        (("S", "S", "--predicted"), "there must be one of B and --predicted"),
+        (("S#ffffffffffffffff", "--predicted"), "no run of"),
+        (("S", "S", "--tolerance", "1"), "a tolerance of 1"),
+        (("S", "nowhere.db"), "there is no such file"),
+    ],
+)
+def test_wrong_words(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    words: tuple[str, ...],
+    said: str,
+) -> None:
+    there = store(tmp_path / "s.db", [made.collective(1, [(MIB, 98.0)])])
+    code, out = call(monkeypatch, capsys, "compare", *(one.replace("S", there, 1) for one in words))
+    assert code == 2
+    assert said in " ".join(out.split())
+
+
+def test_report_writes_a_page_and_says_what_is_slow(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    now = store(tmp_path / "now.db", made.mesh(["h03:gpu0_eth"], servers=12))
+    before = store(tmp_path / "before.db", made.mesh(servers=12))
+    page = tmp_path / "page.html"
+    code, out = call(monkeypatch, capsys, "report", now, "-o", str(page), "--baseline", before)
+    assert code == 0
+    assert (
+        "slow: NIC h03:gpu0_eth (or link h03:gpu0_eth--leaf0:p03, server h03): the 22 pairs that cross it get 50% of the usual"
+        in out
+    )
+    assert "NIC h03:gpu0_eth" in page.read_text()
+    code, out = call(monkeypatch, capsys, "report", now, "-o", str(page), "--json")
+    found = json.loads(out)
+    assert (code, found["good"], found["runs"]) == (0, False, 132)
+    assert found["predicted"]["pairs"]["suspects"][0]["name"] == "h03:gpu0_eth"
+    assert found["regressions"] is None
+    assert call(monkeypatch, capsys, "report", now, "-o", str(tmp_path / "page.txt"))[0] == 2
+
+
+def test_a_run_of_the_same_store_as_the_baseline(tmp_path: Path) -> None:
+    runs = [made.collective(place, [(MIB, rate), (2 * MIB, rate)]) for place, rate in enumerate((98.0, 60.0, 61.0))]
+    there = store(tmp_path / "s.db", runs)
+    found = bench_report(there, baseline=runs[0].id)
+    assert [one.id for one in found.runs] == [runs[1].id, runs[2].id]
+    assert {row.verdict for row in found.regressions or ()} == {"too few repeats"}
+    assert len(found.curves[0].earlier) == 2
+    assert bench_compare(f"{there}#{runs[0].id}", runs[1].id).good is False
+
+
+def test_a_band_of_no_width_is_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A collective without published rows has no band, not one from 100 to 100."""
+    run = made.collective(1, [(MIB, 98.0)])
+    bare = tuple(replace(one, low=one.value, high=one.value) for one in run.predictions)
+    there = store(tmp_path / "s.db", [replace(run, predictions=bare)])
+    _, out = call(monkeypatch, capsys, "compare", there, "--predicted")
+    assert "busbw_gbytes_per_s 98, predicted 100\n" in out
+    assert "100 to 100" not in bench_html(bench_report(there))

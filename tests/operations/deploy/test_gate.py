@@ -1,0 +1,67 @@
+"""What the check after a wave expects while only a part of a network is changed, and what FRR goes back to."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from railweave.model.config.compare import compare
+from railweave.model.device.build import device_config
+from railweave.operations.deploy.gate import two_sided
+from railweave.systems import system
+from railweave.systems.frr import transaction
+from railweave.systems.transaction import Given
+from tests.conftest import example
+
+
+def test_a_session_whose_other_end_is_not_changed_yet_is_not_expected() -> None:
+    network = example("evpn-gpu-isolation")
+    configs = {one.name: device_config(network, one.name) for one in network.switches}
+    assert two_sided(configs) == configs
+    bare = replace(configs["spine1"], bgp=None, overlay=None)
+    found = two_sided(configs | {"spine1": bare})
+    for name, config in found.items():
+        before, overlay = configs[name].bgp, configs[name].overlay
+        if name == "spine1" or before is None or overlay is None or config.bgp is None or config.overlay is None:
+            continue
+        left = {one.link for group in config.bgp.groups for one in group.sessions}
+        every = {one.link for group in before.groups for one in group.sessions}
+        of_spine = {one.name for one in network.cables_of(name) if "spine1" in (one.a.device, one.b.device)}
+        assert left == every - of_spine
+        assert [one.peer for one in config.overlay.neighbors] == [
+            one.peer for one in overlay.neighbors if one.peer != "spine1"
+        ]
+
+
+class Told:
+    """A session that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.given: dict[str, str] = {}
+
+    async def tell(self, words: str, given: str = "") -> str:
+        """Nothing is answered."""
+        if given:
+            self.given[words.rpartition(" ")[2]] = given
+        return ""
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_a_new_switch_goes_back_without_taking_interfaces_away() -> None:
+    """``frr-reload.py`` fails on ``no interface lo``, and left the switch with its timer armed for good."""
+    before = "hostname spine4\n"
+    target = "hostname spine4\ninterface lo\n ip address 10.0.0.1/32\nexit\ninterface et-0-0\nexit\n"
+    given = Given("label", {"frr.conf": ()}, {"frr.conf": target}, {"frr.conf": before})
+    told = Told()
+    asyncio.run(transaction.commit(told, given, 60))
+    assert told.given["before.conf"] == f"{before}interface lo\nexit\ninterface et-0-0\nexit\n"
+
+
+def test_another_profile_of_defaults_takes_the_place_of_the_one_before() -> None:
+    """A new switch has FRR's ``traditional``; there is no ``no frr defaults``."""
+    reader = system("frr").reader
+    assert reader is not None
+    old, new = (reader.parsed("frr.conf", f"frr defaults {one}\nhostname a\n") for one in ("traditional", "datacenter"))
+    assert [str(one) for one in compare(old, new).commands] == ["frr defaults datacenter"]
