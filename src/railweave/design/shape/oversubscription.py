@@ -17,9 +17,10 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
         return
     at = ("fabrics", layout.name, "topology", "oversubscription")
     servers = Counter(server.stripe for server in layout.servers)
+    leaves = {(leaf.stripe, leaf.block, len(leaf.rails), layout.equipment[leaf.name]): leaf for leaf in layout.leaves}
     loads = [
         (servers[leaf.stripe] * len(leaf.rails) * layout.nic_speeds[leaf.stripe], _bandwidth_up(layout, leaf))
-        for leaf in layout.leaves
+        for leaf in leaves.values()
     ]
     down, up = max(loads, key=lambda one: one[0] / (one[1] or 1))
     asked = layout.spec.topology.oversubscription
@@ -31,8 +32,9 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
             "add spines or links_per_spine, put fewer servers in a stripe, or accept it with `oversubscription:`",
         )
     if layout.super_spines:
+        spines = {(spine.block, spine.plane, layout.equipment[spine.name]): spine for spine in layout.spines}
         below, above = max(
-            (_bandwidth_of(layout, spine) for spine in layout.spines), key=lambda one: one[0] / (one[1] or 1)
+            (_bandwidth_of(layout, spine) for spine in spines.values()), key=lambda one: one[0] / (one[1] or 1)
         )
         if above and below / above > asked + 1e-9:
             context.problem(
