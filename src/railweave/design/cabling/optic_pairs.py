@@ -63,19 +63,27 @@ def settled(context: Context, fabric: str, cables: list[Cable], needs: Mapping[t
 
 
 def _one_a_module(catalog: Catalog, cables: Sequence[Cable]) -> dict[Module, str]:
-    """Channels of one port share its module: the longest reach that any of them needs."""
+    """The optics of modules whose channels chose different ones: the longest reach that any of them needs."""
     known = catalog.optics
     best: dict[Module, str] = {}
+    differ: set[Module] = set()
     for end in (end for cable in cables for end in (cable.a, cable.b)):
-        if end.physical is not None and end.optic in known:
-            before = best.setdefault(end.module, end.optic)
+        if end.physical is None:
+            continue
+        module = end.module
+        if end.optic not in known:
+            differ.add(module)
+        elif (before := best.setdefault(module, end.optic)) != end.optic:
+            differ.add(module)
             if known[end.optic].reach_m > known[before].reach_m:
-                best[end.module] = end.optic
-    return best
+                best[module] = end.optic
+    return {module: best[module] for module in differ if module in best}
 
 
-def _refitted(cables: Sequence[Cable], chosen: Mapping[Module, str]) -> list[Cable]:
+def _refitted(cables: list[Cable], chosen: Mapping[Module, str]) -> list[Cable]:
     """The cables with the optics chosen for their modules."""
+    if not chosen:
+        return cables
 
     def fitted(end: End) -> End:
         optic = chosen.get(end.module, end.optic)
