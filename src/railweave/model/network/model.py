@@ -78,8 +78,11 @@ class Network:
             "fabric": {fabric.name: fabric for fabric in self.fabrics},
             "switch": {switch.name: switch for switch in self.switches},
             "server": {server.name: server for server in self.servers},
-            "cable": {cable.name: cable for cable in self.cables},
         }
+
+    @cached_property
+    def _cable_by_name(self) -> dict[str, Cable]:
+        return {cable.name: cable for cable in self.cables}
 
     @cached_property
     def _systems(self) -> dict[str, frozenset[tuple[str, str]]]:
@@ -224,7 +227,7 @@ class Network:
 
     def cable(self, name: str) -> Cable:
         """A cable by name; ``KeyError`` where there is none."""
-        return self._by_name["cable"][name]
+        return self._cable_by_name[name]
 
     def between_sites(self, cable: Cable) -> bool:
         """Whether a cable joins switches of two sites."""
