@@ -46,7 +46,7 @@ def job_of(
     }
     models = {server.name: server.model for server in network.servers}
     ports: list[list[int]] = ports_of_hosts(network, wiring).tolist()
-    rates = {int(a): int(rate) for a, b, rate, _ in wiring.cables.tolist() for a in (a, b)}
+    rates: list[int] = wiring.cables[wiring.port_cable[wiring.first_port[: len(wiring.nics)]], 2].tolist()
     found: list[Server] = []
     hosts: list[int] = []
     vendors: list[str] = []
@@ -81,7 +81,7 @@ def _used(there: int, asked: int | None) -> int:
     return asked
 
 
-def _nic(wiring: Wiring, host: int, ports: Sequence[int], rails: Mapping[str, int], rates: Mapping[int, int]) -> Nic:
+def _nic(wiring: Wiring, host: int, ports: Sequence[int], rails: Mapping[str, int], rates: Sequence[int]) -> Nic:
     """A NIC, with the ports of it that are there."""
     there = [port for port in ports if port != NONE]
     name = wiring.nics[host]

@@ -148,6 +148,8 @@ def ports_of_hosts(network: Network, wiring: Wiring) -> NDArray[np.int64]:
     """``Addresses.ports``: of NICs with one port, themselves."""
     fabrics = {name: network.fabric(name) for name in {network.switch(one).fabric for one in wiring.switches}}
     adapters = {name: one.adapters or 0 for name, one in fabrics.items()}
+    if not any(adapters.values()):
+        return np.arange(len(wiring.nics)).reshape(-1, 1)
     rails = {
         (server.name, nic.fabric, nic.rail): wiring.node[f"{server.name}:{nic.name}"]
         for server in network.servers

@@ -53,7 +53,7 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
     else:
         found |= _pools(qos.buffers, model)
         silent = set(unpaused(config))
-        paused = [cable for cable in cables if cable.name not in silent]
+        paused = [cable for cable in cables if cable.name not in silent] if silent else cables
         found["switch.headroom"] = str(_headroom(qos, model, paused, notes))
     found["switch.ingress-alpha-lossless"] = share_of_free(qos.buffers.ingress_dynamic_threshold)
     notes.append("switch.ingress-alpha-lossy, switch.reserved: not configured, the engine's own")

@@ -92,11 +92,11 @@ def nic_group(network: Network, server: Server, fabric: str) -> NicGroup | None:
 
 def fabrics(network: Network) -> tuple[str, ...]:
     """The fabrics that traffic of collectives takes: those of GPUs' own NICs, or all where there is none."""
+    kinds = {(server.model, nic.fabric): server for server in network.servers for nic in server.nics}
     own = {
-        nic.fabric
-        for server in network.servers
-        for nic in server.nics
-        if (group := nic_group(network, server, nic.fabric)) is not None and group.per_gpu
+        fabric
+        for (_, fabric), server in kinds.items()
+        if (group := nic_group(network, server, fabric)) is not None and group.per_gpu
     }
     return tuple(one.name for one in network.fabrics if one.name in own or not own)
 
