@@ -24,7 +24,7 @@ from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.analysis.routing.paths import queue_pair_paths
 from railweave.model.device.build import device_config
 from railweave.operations.bench.comparing.estimate import Estimate, estimate
-from railweave.operations.bench.comparing.pairs import Pair, compared
+from railweave.operations.bench.comparing.rows import Pair, compared
 from railweave.prediction.simulation.model.fabric import PacketFabric, packet_fabric
 from railweave.prediction.simulation.model.outages import Timeline
 

@@ -20,9 +20,9 @@ from railweave.prediction.jobs.run import run
 from railweave.prediction.simulation.conditions import bed_of
 from railweave.prediction.simulation.job import job_of
 from railweave.prediction.simulation.model.outages import Timeline
-from railweave.prediction.simulation.training.background import taken
 from railweave.prediction.simulation.training.loads import Placed, carried, nccl_of
-from railweave.prediction.simulation.training.sharing import Shared
+from railweave.prediction.simulation.training.question import taken
+from railweave.prediction.simulation.training.storage import Shared
 
 if TYPE_CHECKING:
     from railweave.model.network.model import Network

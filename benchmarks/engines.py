@@ -24,8 +24,8 @@ from railweave.model.device.build import device_config
 from railweave.prediction.collectives.collective import program
 from railweave.prediction.collectives.nccl import parameters
 from railweave.prediction.collectives.queue_pairs import split
-from railweave.prediction.simulation.engines.flows import run_flows
 from railweave.prediction.simulation.engines.packets import run_packets
+from railweave.prediction.simulation.engines.run import run_flows
 from railweave.prediction.simulation.engines.traffic import Traffic, traffic_of
 from railweave.prediction.simulation.job import job_of
 from railweave.prediction.simulation.model.fabric import Arguments, PacketFabric, packet_fabric

@@ -24,7 +24,7 @@ from railweave import api
 from railweave.cli.app import app
 from railweave.model.catalog import in_force
 from railweave.prediction.jobs.plan import Planned
-from railweave.prediction.simulation.training.band import TABLE
+from railweave.prediction.simulation.training.answer import TABLE
 from railweave.prediction.simulation.training.question import predict_training
 from railweave.writing import write_file
 

@@ -24,9 +24,9 @@ from railweave.live.reach.gnmi import Gnmi
 from railweave.live.reach.target import Target, Way
 from railweave.operations.watch.collector import Collector, Watched
 from railweave.operations.watch.layout import Layout
+from railweave.operations.watch.setting_up import Subscriber
 from railweave.operations.watch.store import Store
 from railweave.operations.watch.stream import Stream
-from railweave.operations.watch.subscriber import Subscriber
 from railweave.systems import system
 
 if TYPE_CHECKING:

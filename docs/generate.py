@@ -14,7 +14,7 @@ from docs.statement_forms import counts_table, forms_page
 
 from railweave.live.collect.access_file import Access
 from railweave.model.catalog import catalog
-from railweave.model.catalog.hardware_schema import hardware_schema
+from railweave.model.catalog.hardware_files import hardware_schema
 from railweave.model.device.build import device_config
 from railweave.model.device.config_file import json_schema
 from railweave.model.findings.registry import rules_of
@@ -30,9 +30,9 @@ from railweave.model.intent.reference import (
 )
 from railweave.model.intent.study import Study
 from railweave.model.state.telemetry import METRICS, PORTS_BY_SNMP
-from railweave.operations.watch.messages import FORMS
+from railweave.operations.watch.syslog import FORMS
 from railweave.outputs.folder.steps import design_file
-from railweave.outputs.rendering.host.document import host_reference, host_schema
+from railweave.outputs.rendering.host.host_json import host_reference, host_schema
 from railweave.outputs.rendering.reads import reading_page
 from railweave.outputs.rendering.support import FEATURES, matrix
 from railweave.systems import system, systems

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.analysis.checks import netplan
+from railweave.analysis.checks import validators
 from railweave.analysis.checks.validators import validate_all
 from railweave.errors import LabError
 from railweave.live.lab.frr import rootfs
@@ -28,8 +28,8 @@ def test_nothing_is_run_from_the_folder_one_stands_in(tmp_path: Path, monkeypatc
     root = tmp_path / ".validators" / "netplan"
     planted(root, "usr/libexec/netplan/generate")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(netplan, "_GENERATORS", ("usr/libexec/netplan/generate",))
-    monkeypatch.setattr(netplan, "project_root", lambda _: None)
+    monkeypatch.setattr(validators, "_GENERATORS", ("usr/libexec/netplan/generate",))
+    monkeypatch.setattr(validators, "project_root", lambda _: None)
     if not Path("/usr/libexec/netplan/generate").exists():
         [report] = [
             one for one in validate_all({"a": {"netplan.yaml": "network: {version: 2}\n"}}) if one.name == "netplan"

@@ -12,7 +12,7 @@ from railweave.prediction.collectives.channels import channel_count
 from railweave.prediction.collectives.collective import program
 from railweave.prediction.collectives.job import Job
 from railweave.prediction.collectives.nccl import parameters
-from railweave.prediction.simulation.model.transport import FRAMES, REORDER
+from railweave.prediction.simulation.model.fabric import FRAMES, REORDER
 from railweave.prediction.simulation.model.wiring import FEC_PS, OPTICS_PS, PS_PER_METER, SWITCH_PS
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from railweave.model.device.build import device_config
 from railweave.prediction.collectives.bus_bandwidth import bus_factor
 from railweave.prediction.simulation.collective import predict
 from railweave.prediction.simulation.conditions import bed_of
+from railweave.prediction.simulation.job import ALTERNATE
 from railweave.prediction.simulation.model.fabric import packet_fabric
 from railweave.prediction.simulation.perftest import write_bandwidth_gbps
-from railweave.prediction.simulation.ranks import ALTERNATE
 
 from . import beds, long_haul
 from .engine import ROOT

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
     from railweave.outputs.folder.differences import DeviceDiff, NetworkDiff
     from railweave.outputs.folder.steps import Built
-    from railweave.outputs.folder.verify.run import Verified
+    from railweave.outputs.folder.verify import Verified
     from railweave.prediction.simulation.engines.measured import Columns
     from railweave.prediction.simulation.grid import Grid
     from railweave.prediction.simulation.job_run import JobPrediction, JobStep
@@ -101,7 +101,7 @@ __all__ = [
 
 if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name that is none of these
     _HOMES = {
-        "railweave.outputs.folder.verify.run": ("Verified",),
+        "railweave.outputs.folder.verify": ("Verified",),
         "railweave.model.network.devices": ("Cable", "Nic", "Server", "Switch"),
         "railweave.model.network.fabric": ("Fabric",),
         "railweave.model.network.model": ("Network",),

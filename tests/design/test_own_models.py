@@ -16,7 +16,7 @@ from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
 from railweave.outputs.report.bom import bill
 from railweave.outputs.report.tables import buffers_table
-from railweave.outputs.runbook.document import document
+from railweave.outputs.runbook.network import document
 from railweave.prediction.simulation.model.buffers import switch_parameters
 from railweave.systems import system
 from tests.conftest import designed

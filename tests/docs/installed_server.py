@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.analysis.checks import netplan
+from railweave.analysis.checks import validators
 from tests.netns import Server, until
 from tests.outputs.rendering.host.networkd import PROGRAM as NETWORKD
 
@@ -131,7 +131,7 @@ class Installed:
 @contextmanager
 def installed(host: Server, folder: Path) -> Iterator[Installed]:
     """Install a server in a network namespace with a NIC ``mgmt0``; ``folder`` is for logs."""
-    generator = netplan.find(None)
+    generator = validators.find(None)
     if isinstance(generator, str):
         pytest.skip(generator)
     start = host.argv("unshare", "--mount", "bash", "-euc", _PREPARE, "prepare", *_FOLDERS)

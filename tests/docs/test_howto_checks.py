@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from railweave.host import host_file
+from railweave.host.checking import record
 from railweave.host.checks import counters, running
 from railweave.host.checks.server import server
 from railweave.host.commands import main
 from railweave.host.files import content, parsed
-from railweave.host.recorded import record
 from tests.conftest import ROOT
 from tests.host.machines import Written
 from tests.host.machines.samples import SAMPLES

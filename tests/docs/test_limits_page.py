@@ -7,11 +7,11 @@ import pytest
 from railweave import reading
 from railweave.analysis.routing import paths
 from railweave.api import bench
-from railweave.design.shape import extent
+from railweave.design.shape import topology as extent
 from railweave.host import files
 from railweave.model.intent import fabric, inventory, lock, names, scenario, topology
 from railweave.model.intent.reading import document
-from railweave.prediction.collectives import queue_pairs, sizes
+from railweave.prediction.collectives import chunks, queue_pairs
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "docs" / "limits.md").read_text()
@@ -36,7 +36,7 @@ TEXT = (ROOT / "docs" / "limits.md").read_text()
         ("with repetitions", f"{scenario.MOST_COLLECTIVES:,}"),
         ("| `paths --qps`", f"{paths.MOST_QUEUE_PAIRS:,}"),
         ("| `sim --qps`", str(queue_pairs.MOST_QUEUE_PAIRS)),
-        ("| `sim --size`", f"{sizes.MOST >> 50} PiB"),
+        ("| `sim --size`", f"{chunks.MOST >> 50} PiB"),
         ("| mistakes that are listed for one file", str(document.MOST_TOLD)),
     ],
 )

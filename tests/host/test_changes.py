@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from railweave.host import changes, files, remains
+from railweave.host import apply, changes, files
 from railweave.host.entries import Route, Rule, planned_route, route_of, rule_of
 from railweave.host.failure import HostError
 from railweave.host.host_file import HostFile, load
@@ -164,8 +164,8 @@ def test_what_is_left_is_told_by_the_kernel(plan: HostFile) -> None:
     learned = replace(planned_route(6, 10000, "fe80::/64", "gpu0_eth", ""), protocol="2")
     elsewhere = planned_route(6, 254, "fc00:7::/64", "gpu0_eth", "")
     now = Kernel((learned, elsewhere), (*SYSTEM[1:], odd))
-    found = remains.after(wanted.commands, before, now)
-    assert found == remains.Remains((odd,), ())
+    found = apply.after(wanted.commands, before, now)
+    assert found == apply.Remains((odd,), ())
     assert found.lines == ["still there, to be removed: ip -6 rule del from all table 10000 priority 7"]
     kept = found.kept(Journal())
     assert changes.to_before(now, kept) == (("del", odd),)
@@ -177,8 +177,8 @@ def test_what_is_gone_is_told_by_the_kernel(plan: HostFile) -> None:
     theirs = planned_route(6, 10000, "fc00:8::/64", "gpu0_eth", "fe80::8")
     odd = route_of(6, {"dst": "fc00:9::/64", "dev": "gpu0_eth", "table": "10000", "nhid": 7, "metric": 5})
     narrow = Rule(6, 8, "fc00:1:1:1::/64", "", 4713, plain=False)
-    found = remains.after(wanted.commands, Kernel((theirs, odd), (*SYSTEM, narrow)), Kernel((), SYSTEM))
-    assert found == remains.Remains((), (narrow, theirs, odd))
+    found = apply.after(wanted.commands, Kernel((theirs, odd), (*SYSTEM, narrow)), Kernel((), SYSTEM))
+    assert found == apply.Remains((), (narrow, theirs, odd))
     assert found.kept(Journal()) == Journal(replaced=(theirs,))
 
 
@@ -215,7 +215,7 @@ def test_the_work_grows_with_the_routes(tmp_path: Path) -> None:
         begin = time.process_time()
         changes.to_plan(plan, there, Journal(), None)
         assert len(changes.back(wanted, there, after)) == len(wanted.commands)
-        assert len(remains.after(wanted.commands, there, after).more) == count + 3
+        assert len(apply.after(wanted.commands, there, after).more) == count + 3
         assert not changes.undone(plan, after)
         changes.to_plan(plan, there, wanted.after, wanted.names)
         assert len(changes.to_before(after, wanted.after)) == len(wanted.commands)

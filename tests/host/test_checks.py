@@ -11,15 +11,15 @@ from random import Random
 import pytest
 
 from railweave.host import host_file
+from railweave.host.checking import RecordedMachine, record
 from railweave.host.checks import counters, running
 from railweave.host.checks.outcome import ALL, COULD_NOT_TELL, FAILED, WARNING
 from railweave.host.checks.running import Result
 from railweave.host.checks.server import Counters, server
 from railweave.host.files import content, parsed
 from railweave.host.machine import Machine, Said
-from railweave.host.recorded import RecordedMachine, record
 from railweave.model.device.host import host_config
-from railweave.outputs.rendering.host import network_manager
+from railweave.outputs.rendering.host import netplan
 from railweave.outputs.rendering.host.host_json import document
 from tests.conftest import example
 from tests.host.machines import Written, faults, healthy
@@ -114,7 +114,7 @@ def test_network_manager_keeps_a_nic_without_carrier_only_if_told(
         parts.files[path.replace("/run/systemd/netif/links", "/run/NetworkManager/devices")] = (
             "[device]\nmanaged=true\n"
         )
-    ours = network_manager.files(config)["networkmanager.conf"]
+    ours = netplan.network_manager_files(config)["networkmanager.conf"]
     own = "" if told is None else ours.replace("ignore-carrier=yes", f"ignore-carrier={told}")
     other = "[device-wifi]\nmatch-device=interface-name:wlan*\nignore-carrier=yes\n"
     parts.say(f"[main]\nplugins=keyfile\n\n{own}\n{other}", "NetworkManager", "--print-config")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from railweave.host import host_file, metrics, plugin_stats
+from railweave.host import host_file, metrics, plugin
 from railweave.host.checks import counters
 from railweave.host.checks.server import server
 from railweave.host.commands import main
@@ -75,7 +75,7 @@ def test_a_counter_that_a_driver_lacks_is_not_zero(tmp_path: Path) -> None:
 def test_promtool_takes_it(tmp_path: Path) -> None:
     file, document = plan(next(iter(PLANS)), tmp_path)
     (tmp_path / "railweave-net-7").write_bytes(page(7, 1, [100, 50]))
-    pages = plugin_stats.read(tmp_path)
+    pages = plugin.read(tmp_path)
     shown = metrics.document(server(Written(healthy(document)), host_file.load(file), document), pages)
     assert {(one["color"], one["bytes"]) for one in shown["net"]} == {(0, 100), (1, 50)}
     text = metrics.text(shown, pages)

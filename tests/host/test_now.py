@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.host import now
+from railweave.host import show
 from railweave.host.commands import main
 from railweave.host.machine import ThisMachine
 from railweave.model.state.host_state import read_host
@@ -56,12 +56,12 @@ def test_lldp_is_asked_where_its_daemon_is(
     program = tmp_path / "lldpcli"
     program.write_text(script)
     program.chmod(0o755)
-    monkeypatch.setattr(now, "_LLDP", (str(program), *now._LLDP[1:]))
-    shown = now.document(ThisMachine(tmp_path))
+    monkeypatch.setattr(show, "_LLDP", (str(program), *show._LLDP[1:]))
+    shown = show.now_document(ThisMachine(tmp_path))
     if says is None:
         assert (shown["lldp"], shown["notes"]) == ({"lldp": {"interface": []}}, [])
     else:
         assert shown["lldp"] is None
         assert says in shown["notes"][0]
-    monkeypatch.setattr(now, "_LLDP", (str(tmp_path / "none"),))
-    assert "lldpcli is not there" in now.document(ThisMachine(tmp_path))["notes"][0]
+    monkeypatch.setattr(show, "_LLDP", (str(tmp_path / "none"),))
+    assert "lldpcli is not there" in show.now_document(ThisMachine(tmp_path))["notes"][0]

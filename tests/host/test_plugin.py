@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from railweave.host import host_file, plugin_doctor, plugin_stats
+from railweave.host import host_file, plugin
 from railweave.host.commands import main
 from railweave.host.machine import ThisMachine
 from tests.conftest import ROOT
@@ -30,26 +30,26 @@ def page(pid: int, written_ns: int, byte_counts: list[int], sequence: int = 2) -
 
 def test_a_page_that_is_being_written_or_of_another_version_is_not_read() -> None:
     good = page(7, 1, [100])
-    assert plugin_stats.parse(good) is not None
-    assert plugin_stats.parse(page(7, 1, [100], sequence=3)) is None
-    assert plugin_stats.parse(b"other" + good[5:]) is None
-    assert plugin_stats.parse(good[:-1]) is None
-    assert plugin_stats.parse(b"") is None
+    assert plugin.parse(good) is not None
+    assert plugin.parse(page(7, 1, [100], sequence=3)) is None
+    assert plugin.parse(b"other" + good[5:]) is None
+    assert plugin.parse(good[:-1]) is None
+    assert plugin.parse(b"") is None
 
 
 def test_sums_over_processes_and_rates(tmp_path: Path) -> None:
     tmp_path.joinpath("railweave-net-7").write_bytes(page(7, 1_000_000_000, [100, 50]))
     tmp_path.joinpath("railweave-net-8").write_bytes(page(8, 1_000_000_000, [1000]))
-    before = plugin_stats.read(tmp_path)
+    before = plugin.read(tmp_path)
     tmp_path.joinpath("railweave-net-7").write_bytes(page(7, 3_000_000_000, [500, 50]))
-    after = plugin_stats.read(tmp_path)
-    ways = plugin_stats.total(after)
+    after = plugin.read(tmp_path)
+    ways = plugin.total(after)
     assert [(one.color, one.bytes, one.queue_pairs) for one in ways] == [(0, 1500, 4), (1, 50, 2)]
-    assert plugin_stats.rates(before, after) == {
+    assert plugin.rates(before, after) == {
         ("send", "mlx5_0", 0, "leaf2"): 200.0,
         ("send", "mlx5_0", 1, "leaf2"): 0.0,
     }
-    text = plugin_stats.prometheus(ways)
+    text = plugin.prometheus(ways)
     assert 'railweave_net_bytes_total{direction="send",device="mlx5_0",color="0",peer_leaf="leaf2"} 1500' in text
     assert "pid" not in text
 
@@ -75,9 +75,9 @@ def findings(
     port.joinpath("rate").write_text(rate)
     raw = {"nics": [{"rdma": "mlx5_0", "rdma_port": 1, "speed_gbps": 400}], "fabrics": fabrics or {}}
     found = [
-        *plugin_doctor.speeds(raw, ThisMachine(tmp_path)),
-        *plugin_doctor.timeout(raw, variables),
-        *plugin_doctor.variables_of_nccl(variables),
+        *plugin.speeds(raw, ThisMachine(tmp_path)),
+        *plugin.timeout(raw, variables),
+        *plugin.variables_of_nccl(variables),
     ]
     by_what: dict[str, list[str]] = {}
     for one in found:
@@ -119,7 +119,7 @@ def machine(folder: Path, *, mtu: int = 9000, index: int = 3) -> Path:
 
 
 def examined(plan: Path, sysfs: Path, variables: dict[str, str], what: str) -> list[tuple[str, str]]:
-    found = plugin_doctor.examine(host_file.load(plan), plugin_doctor.load_raw(plan), ThisMachine(sysfs), variables)
+    found = plugin.examine(host_file.load(plan), plugin.load_raw(plan), ThisMachine(sysfs), variables)
     return [(one.level, one.text) for one in found if one.what == what]
 
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from railweave.host.prefixes import spelled
+from railweave.host.entries import spelled
 
 ODD = (
     "", "/", "1.2.3.4/", "1.2.3.4/33", "1.2.3.4/255.255.0.0", "1.2.3.4/024", "010.1.1.1", "1.2.3", "0.0.0.0/0", "::/0", "::", "::/+3",

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from railweave.host import commands, rdma_ping
+from railweave.host import commands, probing
 from railweave.host.failure import HostInputError
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    file = tmp_path / rdma_ping.PROGRAM
+    file = tmp_path / probing.PROGRAM
     file.write_text('#!/bin/sh\necho "$0: $*"\nexit 3\n')
     file.chmod(0o755)
     return file
@@ -31,16 +31,16 @@ def test_named(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_on_the_path(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAILWEAVE_RDMA_PING", raising=False)
     monkeypatch.setenv("PATH", str(program.parent))
-    assert rdma_ping.find() == program
+    assert probing.find() == program
 
 
 def test_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("RAILWEAVE_RDMA_PING", str(tmp_path / "none"))
     with pytest.raises(HostInputError, match="no such program"):
-        rdma_ping.find()
+        probing.find()
     monkeypatch.delenv("RAILWEAVE_RDMA_PING")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(rdma_ping, "_INSTALLED", ())
-    monkeypatch.setattr(rdma_ping, "__file__", str(tmp_path / "a" / "b" / "c" / "d.py"))
+    monkeypatch.setattr(probing, "_INSTALLED", ())
+    monkeypatch.setattr(probing, "__file__", str(tmp_path / "a" / "b" / "c" / "d.py"))
     assert commands.main(["rdma-ping", "host"]) == 2
     assert "cmake --install" in capsys.readouterr().err

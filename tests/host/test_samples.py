@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from railweave.host.checking import RecordedMachine, record
 from railweave.host.checks.outcome import COULD_NOT_TELL, FAILED, WARNING
-from railweave.host.recorded import RecordedMachine, record
 from tests.host.machines import Written
 from tests.host.machines.samples import SAMPLES, Sample
 from tests.host.test_checks import look

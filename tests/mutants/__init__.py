@@ -15,7 +15,7 @@ from functools import cache
 
 from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig
-from railweave.model.intent.security import ControlPlane, Security
+from railweave.model.intent.management import ControlPlane, Security
 from railweave.model.network.model import Network
 from railweave.systems import system
 from tests.conftest import example

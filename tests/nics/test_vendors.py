@@ -12,7 +12,7 @@ from railweave.model.device.host import host_config
 from railweave.nics import vendor
 from railweave.nics.protocol import missing_parts
 from railweave.outputs.rendering.host import nic_qos
-from railweave.outputs.rendering.host.bios import bios
+from railweave.outputs.rendering.host.boot import bios
 from tests.conftest import ROOT, example
 
 SRC = ROOT / "src" / "railweave"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig
-from railweave.model.intent.security import ControlPlane, Security
+from railweave.model.intent.management import ControlPlane, Security
 from railweave.model.network.model import Network
 from railweave.systems import systems
 from tests.analysis.routing.fabrics import fabrics

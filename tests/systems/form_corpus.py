@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.model.device.balancing import Reassignment
 from railweave.model.device.build import device_config
-from railweave.model.device.communities import in_form, standard
 from railweave.model.device.management import Services, Syslog, User
 from railweave.model.device.model import Action, DeviceConfig
+from railweave.model.device.overlay import in_form, standard
 from railweave.model.network.model import Network
 from railweave.systems import system
 from railweave.systems.forms import forms_of

@@ -12,7 +12,7 @@ import pytest
 from railweave import systems as registry
 from railweave.model.catalog.definitions import system_files
 from railweave.systems import system, systems
-from railweave.systems.parts import PARTS
+from railweave.systems.protocol import PARTS
 from tests.plugging import plug_in
 
 MODULE = """

@@ -21,7 +21,7 @@ from railweave.model.network.model import Network
 from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES
 from railweave.prediction.simulation.collective import predict
 from railweave.prediction.simulation.conditions import bed_of
-from railweave.prediction.simulation.engines import flows, packets
+from railweave.prediction.simulation.engines import packets, run
 from tests.conftest import EXAMPLES, example
 
 BED = "scale-8k"
@@ -100,7 +100,7 @@ def rows(network: Network) -> Iterator[Row]:
     """Every combination, the small ones first."""
     found: list[tuple[int, int, int, float]] = []
     counting(packets, "PacketEngine", PacketEngine, found)
-    counting(flows, "FlowEngine", FlowEngine, found)
+    counting(run, "FlowEngine", FlowEngine, found)
     for servers in SERVERS:
         bed = bed_of(network, order=str(servers))
         for qps, collective, engine in product(QUEUE_PAIRS, COLLECTIVES, ENGINES):

@@ -9,13 +9,10 @@ Imports: ``host``, ``model``, ``systems``, ``design``, ``analysis``, ``predictio
 
 from __future__ import annotations
 
-from railweave.api.bench import bench_import, bench_triage
-from railweave.api.bench_plan import bench_plan
-from railweave.api.bench_report import bench_compare, bench_report
+from railweave.api.bench import bench_compare, bench_import, bench_plan, bench_report, bench_triage
 from railweave.api.bench_run import bench_run
-from railweave.api.building import build, diff, verify
+from railweave.api.building import build, diff, paths, routes, verify
 from railweave.api.fleet import fleet_check, fleet_mesh
-from railweave.api.forwarding import paths, routes
 from railweave.api.living import check, collect, fill_inventory, questions_of, states
 from railweave.api.predicting import simulate, simulate_grid, simulate_training
 from railweave.api.saved import adopt, drift, running

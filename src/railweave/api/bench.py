@@ -10,17 +10,164 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.sources import network_of
-from railweave.errors import FileLine, Problem, SpecError
+from railweave.errors import Argument, FileLine, InputError, Problem, SpecError
+from railweave.model.catalog import in_force
 from railweave.model.network.model import Network
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from railweave.operations.bench.beside import Row
+    from railweave.operations.bench.comparing.predicting import Foretold
+    from railweave.operations.bench.comparing.reported import Compared, Reported
     from railweave.operations.bench.nccl_log import NcclLog
+    from railweave.operations.bench.plan import Memory, Plan
     from railweave.operations.bench.read import Read
     from railweave.operations.bench.triage.triage import Triaged
     from railweave.operations.store.records import Run
+
+
+def bench_plan(
+    source: Network | Path | str,
+    suite: str = "quick",
+    *,
+    hosts: str | None = None,
+    memory: Memory | None = None,
+    fabric: str | None = None,
+    parts: Sequence[str] = (),
+    predict: bool = True,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Plan:
+    """The runs of perftest and nccl-tests that prove a network, and what each should give (docs/bench.md). ``Plan.to_json`` is the file's text.
+
+    - ``suite``: quick, acceptance, knobs, table12, table1.3 or fifty-km.
+    - ``hosts``: the servers that take part, in the order of their ranks, as of ``simulate``; all where it is left out.
+    - ``memory``: where perftest's buffers lie, host, cuda or rocm; in GPUs beside the NICs where it is left out and there are any.
+    - ``fabric``: the fabric that is proved, where there are several; that of the GPUs' own NICs where it is left out.
+    - ``parts``: of the suite; all where none is named.
+    - ``predict``: whether to predict, which takes most of the time.
+    - ``device``, ``hardware``: see ``load``.
+    - ``progress``: called now and then with what is going on.
+
+    Predictions run in parallel processes. Raises ``InputError`` for an argument that cannot be, and as ``load`` does.
+    """
+    from railweave.operations.bench.planning.making import plan
+    from railweave.prediction.simulation.job import job_network
+
+    whole = network_of(source, device, hardware)
+    network = job_network(whole, fabric)
+    with in_force(network.catalog):
+        return plan(
+            network,
+            suite,
+            fabric=whole.name if isinstance(source, Network) else str(source),
+            design_digest=hashlib.sha256(whole.to_json()).hexdigest(),
+            hosts=hosts,
+            memory=memory,
+            parts=parts,
+            predict=predict,
+            progress=progress,
+        )
+
+
+def bench_report(
+    store: Path | str,
+    *,
+    baseline: Path | str | None = None,
+    fabric: Network | Path | str | None = None,
+    tolerance: float | None = None,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Reported:
+    """The content of a store, as ``railweave bench report`` shows it; ``operations.bench.page.bench_html`` makes the page of it.
+
+    - ``store``: a file or a ``postgresql://`` address; ``STORE#RUN`` for the runs whose id begins so.
+    - ``baseline``: another store, or a run of this one, that regressions are looked for against.
+    - ``fabric``: the network that runs were on: pairs are found in it by their GIDs, and collectives of which nothing was predicted are predicted.
+    - ``tolerance``: part by which a number may be worse; None: beside a prediction what the plan of the run allows, else 0.05.
+    - ``device``, ``hardware``: see ``load``.
+    - ``progress``: called with a few words on what is being done.
+
+    Raises ``SpecError`` where there is no store, ``InputError`` for a run that it has not, and as ``load`` does.
+    """
+    from railweave.operations.bench.comparing.located import runs_of
+    from railweave.operations.bench.comparing.reported import reported
+
+    _allowed(tolerance)
+    runs = runs_of(str(store))
+    before = None if baseline is None else runs_of(str(baseline), str(store))
+    more, accounts, notes = _of_network(runs, fabric, device, hardware, progress)
+    return reported(str(store), runs, before, tolerance=tolerance, more=more, accounts=accounts, notes=notes)
+
+
+def bench_compare(
+    a: Path | str,
+    b: Path | str | None = None,
+    *,
+    predicted: bool = False,
+    fabric: Network | Path | str | None = None,
+    tolerance: float | None = None,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Compared:
+    """Runs beside earlier ones (``a`` before, ``b`` now), or beside what was predicted of them: a verdict for each row.
+
+    - ``a``, ``b``: stores, or ``STORE#RUN`` for the runs whose id begins so; ``b`` may be a run of the store of ``a``.
+    - ``predicted``: compare ``a`` with its predictions; ``b`` is left out.
+    - ``fabric``, ``tolerance``, ``device``, ``hardware``, ``progress``: see ``bench_report``. With ``fabric`` rows have the simulator's
+      account of what holds them back.
+
+    ``good`` of the result is False where a row is worse than allowed, or failed. Raises as ``bench_report`` does, and ``InputError`` where
+    neither or both of ``b`` and ``predicted`` are given.
+    """
+    from railweave.operations.bench.comparing.located import runs_of
+    from railweave.operations.bench.comparing.reported import compare_predicted, compare_runs
+
+    _allowed(tolerance)
+    if predicted == (b is not None):
+        fix = "give two stores or runs, or one and --predicted"
+        raise InputError([Problem(Argument("B"), "there must be one of B and --predicted", fix)])
+    before = runs_of(str(a))
+    now = before if b is None else runs_of(str(b), str(a))
+    more, accounts, notes = _of_network(now, fabric, device, hardware, progress)
+    if b is None:
+        return compare_predicted(now, tolerance, more, accounts, notes)
+    if more and fabric is not None:
+        more = _of_network(before, fabric, device, hardware, progress, predict=False)[0] | more
+    return compare_runs(before, now, tolerance, more, accounts)
+
+
+def _allowed(tolerance: float | None) -> None:
+    if tolerance is not None and not 0 <= tolerance < 1:
+        what = f"a tolerance of {tolerance:g}"
+        raise InputError([Problem(Argument("tolerance"), what, "give a part from 0 to below 1, as 0.05")])
+
+
+def _of_network(
+    runs: Sequence[Run],
+    fabric: Network | Path | str | None,
+    device: Sequence[str],
+    hardware: Path | str | None,
+    progress: Callable[[str], None] | None,
+    *,
+    predict: bool = True,
+) -> tuple[dict[str, dict[str, str]], dict[str, Foretold], list[str]]:
+    """Where runs took place, what is predicted of them, and why some are not."""
+    if fabric is None:
+        return {}, {}, []
+    from railweave.operations.bench.comparing.located import located
+    from railweave.operations.bench.comparing.predicting import foretold
+
+    network = network_of(fabric, device, hardware)
+    with in_force(network.catalog):
+        more = located(runs, network)
+        accounts, notes = foretold(runs, network, progress) if predict else ({}, [])
+    return more, accounts, notes
+
 
 MOST_BYTES = 512 << 20
 """Of a file: a log of 4,096 ranks with every subsystem takes 300 MB."""
@@ -126,7 +273,6 @@ def _text(file: Path | str) -> str:
 
 def _beside(log: NcclLog, network: Network) -> tuple[Row, ...]:
     """A log beside the model, where its servers are those of the network by name."""
-    from railweave.model.catalog import in_force
     from railweave.operations.bench.beside import laid_beside
     from railweave.prediction.simulation.conditions import bed_of
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.live.collect.access_file import AccessFile
     from railweave.live.fleet.running import Answer
     from railweave.operations.bench.plan import Plan, PlannedRun
-    from railweave.operations.bench.running.collective import Launcher
+    from railweave.operations.bench.running.pair import Launcher
     from railweave.operations.bench.running.summary import Carried
     from railweave.operations.store.records import Environment, Run
 
@@ -79,12 +79,10 @@ def bench_run(
     """
     from railweave.live.collect.access_file import read_access
     from railweave.operations.bench.plan import Plan, read_plan
-    from railweave.operations.bench.running.carrying import Ways, carried_out, hosts_of, waiting
-    from railweave.operations.bench.running.choosing import chosen
-    from railweave.operations.bench.running.collective import RANKS, Launch
-    from railweave.operations.bench.running.keeping import Keeper
+    from railweave.operations.bench.running.carrying import Keeper, Ways, carried_out, hosts_of, waiting
+    from railweave.operations.bench.running.pair import RANKS, Launch
     from railweave.operations.bench.running.shells import HERE, Shells
-    from railweave.operations.bench.running.summary import Carried, command
+    from railweave.operations.bench.running.summary import Carried, chosen, command
     from railweave.operations.store.store import opened
 
     say = progress or silent
@@ -178,7 +176,7 @@ def _outputs(plan: Plan | Path | str, store: Path | str, outputs: Path | str | N
 
 def _had(store: Path | str, digest: str, place: Path, *, make: bool) -> dict[str, bool]:
     """Names of runs that the store has; of a file that is not there none, and a database gets its tables."""
-    from railweave.operations.bench.running.keeping import Keeper
+    from railweave.operations.bench.running.carrying import Keeper
     from railweave.operations.store.store import opened
 
     database = str(store).startswith(("postgresql://", "postgres://"))

@@ -5,18 +5,91 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.analysis.routing.paths import queue_pair_paths
 from railweave.api.saved import captured, designed_for
 from railweave.api.sources import load_pair, network_of, path_of, silent
+from railweave.errors import InputError, NetworkPart, Problem
 from railweave.model.catalog import in_force
+from railweave.model.device.build import device_config
 from railweave.model.network.model import Network
+from railweave.nearest import nearest
 from railweave.outputs.folder.steps import build as _build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from railweave.analysis.routing.paths import QueuePairPath
+    from railweave.analysis.routing.table import Routes
+    from railweave.model.device.model import DeviceConfig
     from railweave.outputs.folder.differences import NetworkDiff
     from railweave.outputs.folder.steps import Built
-    from railweave.outputs.folder.verify.run import Verified
+    from railweave.outputs.folder.verify import Verified
+
+
+def routes(
+    source: Network | Path | str,
+    down: Iterable[str] = (),
+    *,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+    configs: Mapping[str, DeviceConfig] | None = None,
+) -> Routes:
+    """The forwarding table of every switch, as the configured control plane settles on it.
+
+    - ``down``: links (``leaf:port--spine:port``, either end first), switches and servers that are gone.
+    - ``device``, ``hardware``: see ``load``.
+    - ``configs``: configurations of switches in place of the designed ones, as ``running`` gives them.
+
+    Raises ``InputError`` for a name that is none of these, and as ``load`` does.
+    """
+    network = network_of(source, device, hardware)
+    given = configs or {}
+    configs_now = (given.get(one.name) or device_config(network, one.name) for one in network.switches)
+    plane = ControlPlane(configs_now, network.absent)
+    return plane.routes(_down(network, down))
+
+
+def _down(network: Network, names: Iterable[str]) -> list[str]:
+    links = {cable.name for cable in network.cables}
+    devices = {device.name for device in (*network.switches, *network.servers)}
+    found: list[str] = []
+    for name in names:
+        turned = "--".join(reversed(name.split("--")))
+        if name in links or name in devices:
+            found.append(name)
+        elif turned in links:
+            found.append(turned)
+        else:
+            near = nearest(name, devices)
+            fix = f"{f'did you mean {near}? ' if near else ''}links are leaf:port--spine:port, as in cabling.csv"
+            raise InputError([Problem(NetworkPart(name), "neither a link nor a switch nor a server", fix)])
+    return found
+
+
+def paths(
+    source: Network | Path | str,
+    src: str,
+    dst: str,
+    qps: int = 1,
+    down: Iterable[str] = (),
+    *,
+    device: Sequence[str] = (),
+    hardware: Path | str | None = None,
+    configs: Mapping[str, DeviceConfig] | None = None,
+) -> list[QueuePairPath]:
+    """The path of each queue pair of a connection: its GIDs, and every link it crosses with its share.
+
+    - ``src``, ``dst``: NICs of one fabric as ``SERVER:NIC``; the interface or the RDMA device will do for the NIC.
+    - ``qps``: how many queue pairs the connection has. Queue pair i takes path color i mod the number of colors.
+    - ``device``, ``hardware``: see ``load``.
+    - ``down``, ``configs``: what is gone, and running configurations, see ``routes``.
+
+    One path a queue pair, in order; ``hops`` of one that cannot arrive is empty. Raises ``InputError`` for an unknown name or
+    a NIC without an address, and as ``load`` does.
+    """
+    network = network_of(source, device, hardware)
+    return queue_pair_paths(network, routes(network, down, configs=configs), src, dst, qps)
 
 
 def build(
@@ -113,7 +186,7 @@ def verify(
     A validator that is not there is reported as skipped, with the reason. ``good`` of the result is False where a
     finding is an error; iterating over it gives the findings, errors first (docs/findings.md). Raises as ``load`` does.
     """
-    from railweave.outputs.folder.verify.run import verify as run  # brings every check and renderer with it
+    from railweave.outputs.folder.verify import verify as run  # brings every check and renderer with it
 
     network = network_of(source, device, hardware)
     given = None if design_only or running is not None or isinstance(source, Network) else Path(source)

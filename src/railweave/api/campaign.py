@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
     from railweave.operations.deploy.campaign.carrying import Limits, Result
     from railweave.operations.deploy.campaign.plan import Campaign, Planned
-    from railweave.operations.deploy.campaign.turns import Turn
+    from railweave.operations.deploy.campaign.radius import Turn
 
 
 def campaign_plan(
@@ -49,7 +49,7 @@ def campaign_plan(
     from railweave.design.fault_targets import fault_targets
     from railweave.model.intent.scenario import read_scenario
     from railweave.operations.deploy.campaign.plan import Campaign
-    from railweave.operations.deploy.campaign.turns import turns
+    from railweave.operations.deploy.campaign.radius import turns
 
     fabric, say = Path(fabric), progress or silent
     network = load(fabric, hardware=hardware)
@@ -79,11 +79,10 @@ def _planned(
     force: Sequence[str],
     hardware: Path | str | None,
 ) -> Planned:
-    from railweave.model.intent.status_lines import with_drained
+    from railweave.model.intent.status import with_drained
     from railweave.operations.deploy.campaign import radius
-    from railweave.operations.deploy.campaign.broken import broken, ports_by_command
-    from railweave.operations.deploy.campaign.plan import Planned
-    from railweave.operations.deploy.campaign.predicting import predicted
+    from railweave.operations.deploy.campaign.plan import Planned, predicted
+    from railweave.operations.deploy.campaign.radius import broken, ports_by_command
     from railweave.operations.deploy.left import gone
     from railweave.operations.deploy.making import make_plan
     from railweave.operations.deploy.waves import Wave

@@ -19,12 +19,44 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from railweave.live.site.site import Site
-    from railweave.operations.deploy.draining import WaitFor
+    from railweave.operations.deploy.drain import WaitFor
     from railweave.operations.deploy.journal import Line, Revision, Step
     from railweave.operations.deploy.plan import Plan
     from railweave.operations.deploy.recovery import Truth
     from railweave.operations.deploy.traffic import Quiet
     from railweave.operations.deploy.upgrading import Patience
+    from railweave.operations.deploy.ztp.making import Made
+
+
+def deploy_ztp(
+    fabric: Path | str,
+    out: Path | str,
+    url: str,
+    *,
+    whole: bool = False,
+    image: Sequence[str] = (),
+    only: Sequence[str] = (),
+    interface: str = "*",
+    secrets: Path | str | None = None,
+    hardware: Path | str | None = None,
+) -> Made:
+    """Write what new switches get at their first boot, by serial number: files, and text of two DHCP servers (ISC Kea, dnsmasq).
+
+    - ``out``: the folder to write, for its owner alone. ``url``: where switches will find it, ``http://ADDRESS:PORT``.
+    - ``whole``: the full configuration, not only what ``deploy_apply`` needs to reach them.
+    - ``image``: images to run, as ``SYSTEM=FILE``. ``only``: these switches alone. ``interface``: where the DHCP server listens.
+    - ``secrets``: values of the secrets that files refer to. ``hardware``: see ``load``.
+
+    Serial numbers are those of the inventory. Raises ``InputError`` where no switch has one, or a secret has no value.
+    """
+    from railweave.operations.deploy.ztp.making import make, write
+    from railweave.outputs.folder.secrets_file import read_secrets
+
+    network = load(Path(fabric), hardware=hardware)
+    with in_force(network.catalog):
+        made = make(network, url, secrets=read_secrets(path_of(secrets)), given=image, whole=whole, only=only)
+    write(made, Path(out), interface)
+    return made
 
 
 def deploy_plan(
@@ -304,7 +336,7 @@ def deploy_rollback(
 
 
 def _wait_for(command: str | None, seconds: float) -> WaitFor | None:
-    from railweave.operations.deploy.draining import WaitFor
+    from railweave.operations.deploy.drain import WaitFor
 
     return None if command is None else WaitFor(command, seconds)
 

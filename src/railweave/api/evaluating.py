@@ -98,7 +98,7 @@ def way_of(
     """How hardware is reached and measured."""
     from railweave.api.bench_run import bench_run
     from railweave.api.sites import site_of
-    from railweave.operations.bench.running.collective import RANKS
+    from railweave.operations.bench.running.pair import RANKS
     from railweave.operations.bench.running.shells import HERE
     from railweave.operations.tune.hardware import Way
     from railweave.outputs.folder.secrets_file import read_secrets

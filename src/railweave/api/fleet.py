@@ -46,9 +46,8 @@ def fleet_check(
     from railweave.host.checks.running import chosen
     from railweave.host.failure import HostInputError
     from railweave.live.collect.access_file import read_access
-    from railweave.live.fleet.checked import checked
+    from railweave.live.fleet.checked import Place, checked
     from railweave.live.fleet.running import Task, check
-    from railweave.live.fleet.sharing import Place
     from railweave.model.device.host import host_config
     from railweave.outputs.rendering.host.host_json import host_json
 

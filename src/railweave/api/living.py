@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from railweave.live.check.check import Checked
-    from railweave.live.check.fill import Filled
+    from railweave.live.check.learnt import Filled
     from railweave.live.collect.collect import Collected
     from railweave.model.device.expected import Keys
     from railweave.model.state.device_state import DeviceState
@@ -219,7 +219,7 @@ def fill_inventory(
 
     ``difference()`` of the result are the changes as text. Raises as ``check`` does, and ``OutputError`` where it cannot be written.
     """
-    from railweave.live.check.fill import fill
+    from railweave.live.check.learnt import fill
     from railweave.model.state.capture import read_capture
     from railweave.writing import write_file
 

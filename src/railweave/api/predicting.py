@@ -76,7 +76,7 @@ def simulate(
     ``polars.DataFrame`` or ``pandas.DataFrame``. Raises ``InputError`` for an argument or a scenario that cannot be, several
     sizes among them, and as ``load`` does.
     """
-    from railweave.prediction.simulation.job_fabric import job_network
+    from railweave.prediction.simulation.job import job_network
     from railweave.prediction.simulation.question import answer, questions
     from railweave.prediction.simulation.settings import by_name
 
@@ -149,7 +149,7 @@ def simulate_grid(
     for a value that cannot be, for more than 400 combinations, and as ``load`` does.
     """
     from railweave.prediction.simulation.grid import dimensions_of, grid
-    from railweave.prediction.simulation.job_fabric import job_network
+    from railweave.prediction.simulation.job import job_network
     from railweave.prediction.simulation.settings import by_name
 
     network = job_network(network_of(source, device, hardware), fabric)
@@ -204,7 +204,7 @@ def simulate_training(
 
     Times end in ``_ps`` (10^-12 s). Raises ``InputError`` for what cannot be, with lines of the files, and as ``load`` does.
     """
-    from railweave.prediction.simulation.job_fabric import job_network
+    from railweave.prediction.simulation.job import job_network
     from railweave.prediction.simulation.question import background as traffic
     from railweave.prediction.simulation.training.question import predict_training
 

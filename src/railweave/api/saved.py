@@ -129,7 +129,7 @@ def designed_for(network: Network, capture: Path | str) -> tuple[Network, dict[s
     found = read_capture(Path(capture))
     if found.meta.lab is None:
         return network, None
-    from railweave.live.lab.captured import plan_of  # what else drift does needs nothing of labs
+    from railweave.live.lab.check import plan_of  # what else drift does needs nothing of labs
 
     plan = plan_of(network, found)
     return plan.network, plan.configs

@@ -88,11 +88,11 @@ INVENTORY = "inventory.csv"
 
 def network_of_plan(fabric: Path, plan: Plan | None, hardware: Path | str | None) -> Network:
     """The network that a plan leads to: that of the fabric file, but where the plan changes that file or the inventory. Raises ``InputError``."""
-    from railweave.operations.deploy import file_change
+    from railweave.operations.deploy import applying
 
-    if plan is None or (change := file_change.change_of(plan)) is None:
+    if plan is None or (change := applying.change_of(plan)) is None:
         return load(fabric, hardware=hardware)
-    file_change.check(change)
+    applying.check(change)
     if plan.drain is not None:
         return designed_as(fabric, plan.drain.after, hardware)
     return designed_with(fabric, change.after, hardware)

@@ -72,7 +72,7 @@ def tune_run(
     from railweave.operations.tune.scoring import as_measured
     from railweave.operations.tune.simulated import Task
     from railweave.operations.tune.space import space_of
-    from railweave.outputs.folder.held import held
+    from railweave.outputs.folder.write import held
     from railweave.writing import write_below, write_file
 
     path = Path(study)
@@ -239,7 +239,7 @@ def tune_diagnose(
         from railweave.operations.tune.designing import designed
         from railweave.operations.tune.measuring import Refused
         from railweave.operations.tune.simulated import of_collective
-        from railweave.prediction.simulation.job_fabric import job_network
+        from railweave.prediction.simulation.job import job_network
 
         progress(f"rehearsing {'the step' if values else 'the values of the file'}")
         made = designed(source, values, device, path_of(hardware))

@@ -55,8 +55,8 @@ def deploy_upgrade(
     from railweave.analysis.routing.control_plane import ControlPlane
     from railweave.live.check.identity import same_release
     from railweave.operations.deploy.plan import Plan
-    from railweave.operations.deploy.states import states
     from railweave.operations.deploy.upgrade import Upgrade, image_of, rendered_otherwise, restarts
+    from railweave.operations.deploy.upgrade_status import states
     from railweave.operations.deploy.waves import waves
     from railweave.systems import system
 
@@ -144,7 +144,7 @@ def _losses(
 ) -> tuple[list[str], list[str]]:
     """What is gone while batches are out, as lines and as reasons to refuse: one batch of each kind is looked at, for the others are alike."""
     from railweave.model.device.build import device_config
-    from railweave.model.intent.status_lines import with_drained
+    from railweave.model.intent.status import with_drained
     from railweave.operations.deploy.left import gone
 
     lines, refused, seen = list[str](), list[str](), set[str]()

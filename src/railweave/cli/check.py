@@ -14,7 +14,7 @@ from railweave.counting import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.live.check.punch_list import Task
+    from railweave.live.check.check import Task
 
 
 def check(
@@ -73,7 +73,7 @@ def check(
             progress=say,
         )
     if junit is not None:
-        from railweave.live.check.junit import junit as document
+        from railweave.live.check.check import junit as document
 
         write_file(junit, document(result))
     if html is not None:

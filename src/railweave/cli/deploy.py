@@ -6,18 +6,224 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli import deploy_campaign, deploy_drain, deploy_replace, deploy_upgrade, deploy_ztp
+from railweave.cli import deploy_campaign
 from railweave.cli.deploy_output import HOW_TO_END, confirmed, line, planned, show_revision, when
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
 from railweave.cli.output import print_json, telling
+from railweave.counting import counted
+
+
+def replace(
+    fabric: Path = typer.Argument(..., help="Fabric file."),
+    what: str = typer.Argument(..., help="A switch, a server, or a NIC as SERVER:NIC, as the inventory names it."),
+    serial: str = typer.Option("", "--serial", help="Serial number of the new one."),
+    mac: str = typer.Option("", "--mac", help="MAC address of the new NIC, as a0:88:c2:3b:50:66."),
+    output: Path = typer.Option(
+        ..., "--output", "-o", help="File of the plan. It holds configuration: only you can read it."
+    ),
+    lab: bool = typer.Option(
+        False, "--lab", help="The devices of the lab of this fabric file, which is up; needs root."
+    ),
+    access: Path | None = typer.Option(
+        None, "--access", help="How switches are reached: access.yaml (docs/collect.md)."
+    ),
+    hardware: Path | None = HARDWARE,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Write the plan of all that follows from a replaced switch, server or NIC: inventory, addresses, labels, configurations, files of servers.
+
+    Nothing is changed; `deploy apply` writes the inventory and changes the devices. Exits 1 where the plan is refused.
+    """
+    from railweave.api.draining import deploy_replace
+
+    with telling(quiet=quiet or as_json) as say:
+        found = deploy_replace(
+            fabric, what, serial=serial, mac=mac, lab=lab, access=access, hardware=hardware, progress=say
+        )
+    planned(found, output, lab=lab, access=access, as_json=as_json)
+
+
+_FABRIC = typer.Argument(..., help="Fabric file.")
+_WHAT = typer.Argument(
+    ...,
+    help="A switch, a server, a link as A--B or SERVER:NIC, as in cabling.csv; or a path color. May be several.",
+    metavar="WHAT...",
+)
+_OUTPUT = typer.Option(..., "--output", "-o", help="File of the plan. It holds configuration: only you can read it.")
+_LAB = typer.Option(False, "--lab", help="The devices of the lab of this fabric file, which is up; needs root.")
+_ACCESS = typer.Option(None, "--access", help="How switches are reached: access.yaml (docs/collect.md).")
+
+
+def drain(
+    fabric: Path = _FABRIC,
+    what: list[str] = _WHAT,
+    output: Path = _OUTPUT,
+    force: bool = typer.Option(
+        False, "--force", help="Though a path color, a plane, a tenant or a NIC would be gone; the plan says which."
+    ),
+    lab: bool = _LAB,
+    access: Path | None = _ACCESS,
+    hardware: Path | None = HARDWARE,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Write the plan that takes something out of use by routing; `deploy apply` carries it out, and waits until it carries nothing.
+
+    It says what is left, and changes `status:` of the fabric file when it is applied. Exits 1 where the plan is refused.
+    """
+    from railweave.api.draining import deploy_drain
+
+    with telling(quiet=quiet or as_json) as say:
+        found = deploy_drain(fabric, what, lab=lab, access=access, force=force, hardware=hardware, progress=say)
+    planned(found, output, lab=lab, access=access, as_json=as_json)
+
+
+def undrain(
+    fabric: Path = _FABRIC,
+    what: list[str] = _WHAT,
+    output: Path = _OUTPUT,
+    lab: bool = _LAB,
+    access: Path | None = _ACCESS,
+    hardware: Path | None = HARDWARE,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Write the plan that brings back into use what was drained; `deploy apply` carries it out."""
+    from railweave.api.draining import deploy_undrain
+
+    with telling(quiet=quiet or as_json) as say:
+        found = deploy_undrain(fabric, what, lab=lab, access=access, hardware=hardware, progress=say)
+    planned(found, output, lab=lab, access=access, as_json=as_json)
+
+
+def upgrade(
+    fabric: Path = typer.Argument(..., help="Fabric file."),
+    release: str = typer.Option(..., "--release", help="The release that must run afterwards, as 25.4R1."),
+    image: str = typer.Option(
+        "",
+        "--image",
+        help="A file of this machine, which is copied to each switch, or a URL that the switches reach; with --lab another FRRouting's root folder.",
+    ),
+    output: Path = typer.Option(
+        ..., "--output", "-o", help="File of the plan. It holds configuration: only you can read it."
+    ),
+    only: list[str] = typer.Option([], "--only", help="This switch alone; may be repeated."),
+    batch: int = typer.Option(1, "--batch", min=1, help="Switches that are out together, at most."),
+    max_unavailable: float = typer.Option(
+        0.5, "--max-unavailable", min=0, max=1, help="Share of the network (0 to 1) that a batch may take out."
+    ),
+    force: bool = typer.Option(
+        False, "--force", help="Though a path color, a plane, a tenant or a NIC is gone meanwhile; the plan says which."
+    ),
+    lab: bool = typer.Option(
+        False, "--lab", help="The devices of the lab of this fabric file, which is up; needs root."
+    ),
+    access: Path | None = typer.Option(
+        None, "--access", help="How switches are reached: access.yaml (docs/collect.md)."
+    ),
+    hardware: Path | None = HARDWARE,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Write the plan that installs a release on switches, ordered by redundancy; nothing is changed. `deploy apply` carries it out.
+
+    For each batch it drains, waits until nothing flows, installs, restarts, waits, compares release, sessions and routes with what was before, and undrains. It stops at the first switch that does not come back as it was. Exits 1 where the plan is refused.
+    """
+    from railweave.api.upgrading import deploy_upgrade
+
+    with telling(quiet=quiet or as_json) as say:
+        found = deploy_upgrade(
+            fabric,
+            release,
+            image=image,
+            only=only,
+            batch=batch,
+            max_unavailable=max_unavailable,
+            force=force,
+            lab=lab,
+            access=access,
+            hardware=hardware,
+            progress=say,
+        )
+    planned(found, output, lab=lab, access=access, as_json=as_json)
+
+
+def ztp(
+    fabric: Path = typer.Argument(..., help="Fabric file; NAME.inventory.csv beside it has the serial numbers."),
+    output: Path = typer.Option(..., "--output", "-o", help="Folder to write. It holds secrets: only you can read it."),
+    url: str | None = typer.Option(
+        None, "--url", help="Where switches find the folder: http://ADDRESS:PORT. Without it, what --serve says."
+    ),
+    whole: bool = typer.Option(
+        False, "--whole", help="The full configuration, not only what `deploy apply` needs to reach a switch."
+    ),
+    image: list[str] = typer.Option([], "--image", help="Image to run, as SYSTEM=FILE; may be repeated."),
+    only: list[str] = typer.Option([], "--only", help="This switch alone; may be repeated."),
+    interface: str = typer.Option("*", "--interface", help="Where the DHCP server listens; * for every interface."),
+    serve: str | None = typer.Option(
+        None, "--serve", help="ADDRESS:PORT: serve the folder there until Ctrl-C, to known serial numbers alone."
+    ),
+    secrets: Path | None = typer.Option(
+        None, "--secrets", help="YAML file of NAME: value for the secrets that the configuration refers to."
+    ),
+    hardware: Path | None = HARDWARE,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Write what new switches get at their first boot, by serial number: files for a web server, and text for the DHCP servers ISC Kea and dnsmasq.
+
+    Afterwards `deploy apply` reaches them. A switch without a serial number in the inventory is left out, and named.
+    """
+    from railweave.api.deploying import deploy_ztp
+
+    address = _address(serve) if serve else None
+    if url is None and serve is None:
+        raise typer.BadParameter("say where switches find the folder: --url, or --serve", param_hint="--url")
+    with telling(quiet=quiet or as_json) as say:
+        say("writing the files of each switch")
+        made = deploy_ztp(
+            fabric,
+            output,
+            url or f"http://{serve}",
+            whole=whole,
+            image=image,
+            only=only,
+            interface=interface,
+            secrets=secrets,
+            hardware=hardware,
+        )
+    if as_json:
+        print_json(made.to_json())
+    else:
+        for one in made.devices:
+            typer.echo(f"{one.serial}: {one.name}, {one.system}, {one.ip}, {counted(len(one.files), 'file')}")
+        for name, why in made.without.items():
+            typer.echo(f"{name} is left out: {why}", err=True)
+        typer.echo(f"DHCP: {output}/kea-dhcp4.conf or {output}/dnsmasq.conf; files: {made.url}")
+    if address:
+        _serve(output, address)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise typer.BadParameter(f"{text!r} is no ADDRESS:PORT", param_hint="--serve")
+    return host, int(port)
+
+
+def _serve(folder: Path, address: tuple[str, int]) -> None:
+    from railweave.operations.deploy.ztp.serving import Server
+
+    with Server(folder, address, lambda line: typer.echo(line, err=True)) as server:
+        typer.echo(f"serving {folder} at {address[0]}:{server.server_address[1]}, until Ctrl-C", err=True)
+        server.serve_forever()
+
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Bring a design onto running switches and servers, and back. Devices are changed by `apply`, `resume` and `campaign` alone; the others plan, look, and write files.",
 )
-_FABRIC = typer.Argument(..., help="Fabric file.")
-_ACCESS = typer.Option(None, "--access", help="How switches are reached: access.yaml (docs/collect.md).")
-_LAB = typer.Option(False, "--lab", help="The devices of the lab of this fabric file, which is up; needs root.")
 _WITHIN = typer.Option(
     600,
     "--confirm-within",
@@ -48,14 +254,13 @@ _FALLS = typer.Option(300.0, "--traffic-within", min=0, help="After a drain: sec
 _RESTARTS = typer.Option(
     1800.0, "--restart-within", min=0, help="In an upgrade: seconds after which a switch must be back."
 )
-_OUTPUT = typer.Option(..., "--output", "-o", help="File of the plan. It holds configuration: only you can read it.")
 
 
-app.command(short_help="The plan that takes a switch, link, path color or server out of use.")(deploy_drain.drain)
-app.command(short_help="The plan that brings it back.")(deploy_drain.undrain)
-app.command(short_help="The plan that installs another release on switches.")(deploy_upgrade.upgrade)
-app.command(short_help="The plan of what follows from a replaced switch, server or NIC.")(deploy_replace.replace)
-app.command(short_help="What new switches get at their first boot.")(deploy_ztp.ztp)
+app.command(short_help="The plan that takes a switch, link, path color or server out of use.")(drain)
+app.command(short_help="The plan that brings it back.")(undrain)
+app.command(short_help="The plan that installs another release on switches.")(upgrade)
+app.command(short_help="The plan of what follows from a replaced switch, server or NIC.")(replace)
+app.command(short_help="What new switches get at their first boot.")(ztp)
 app.command(short_help="Break on purpose what a scenario says, with a way back on each switch.")(
     deploy_campaign.campaign
 )

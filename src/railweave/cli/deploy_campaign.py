@@ -50,8 +50,7 @@ def campaign(
     """
     from railweave.api.campaign import campaign_plan, campaign_run, rehearsed
     from railweave.api.campaign import lab_results as read_results
-    from railweave.operations.deploy.campaign.carrying import Limits
-    from railweave.operations.deploy.campaign.table import HEAD, rows
+    from railweave.operations.deploy.campaign.carrying import HEAD, Limits, rows
 
     measured = read_results(lab_results)
     with telling(quiet=quiet or as_json) as say:

@@ -31,7 +31,7 @@ def list_(
     from dataclasses import asdict
 
     from railweave.errors import Argument, InputError, Problem
-    from railweave.model.catalog.description import SECTIONS, rows
+    from railweave.model.catalog.words import SECTIONS, rows
 
     if section is not None and section not in SECTIONS:
         fix = f"sections are {', '.join(SECTIONS)}"
@@ -61,7 +61,7 @@ def show(
 ) -> None:
     """Show one model with the source of each value, as a hardware file would have it."""
     from railweave.errors import Argument, InputError, Problem
-    from railweave.model.catalog.description import found, text, to_json
+    from railweave.model.catalog.words import found, text, to_json
 
     known, own = _known(hardware, fabric)
     sections = found(known, model)

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from railweave.design.sizing.request import Answer
     from railweave.model.findings import Finding
     from railweave.model.network.model import Network
-    from railweave.outputs.report.bom import Item
-    from railweave.outputs.report.prices import Prices
+    from railweave.outputs.report.bom import Item, Prices
 
 LACKING = (
     "management: logins of the switches, time and log servers",
@@ -121,7 +120,7 @@ def init(
     from railweave.model.catalog import packaged
     from railweave.model.catalog.hardware_files import own_hardware
     from railweave.outputs.folder.starting import bills, designed, sized, start_sized, to_be_reported
-    from railweave.outputs.report.prices import cost, read_prices
+    from railweave.outputs.report.bom import cost, read_prices
     from railweave.prediction.simulation.queue_pairs import queue_pairs
     from railweave.writing import check_writable
 

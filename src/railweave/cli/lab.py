@@ -8,15 +8,30 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.lab_access import access
 from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
 from railweave.cli.output import done, print_json, progress, waiting
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
 
+FABRIC = typer.Argument(..., help="Fabric file or build folder.")
+
+
+def access(fabric: Path = FABRIC, as_json: bool = JSON, quiet: bool = QUIET) -> None:
+    """Let every switch and server of the lab be logged in to by SSH, on loopback, and print the path of the access.yaml that reaches them."""
+    del quiet  # it says nothing while it works
+    from railweave.live.lab import life, logins
+
+    life.need_root("access", fabric)
+    with life.attach(fabric)[1] as lab:
+        path = logins.listen(lab)
+    if as_json:
+        print_json({"access": str(path)})
+    else:
+        typer.echo(path)
+
+
 app = typer.Typer(no_args_is_help=True, help="Run the designed network on routing daemons here, test it and break it.")
 
-FABRIC = typer.Argument(..., help="Fabric file or build folder.")
 LAB = typer.Argument(
     ..., help="Fabric file or build folder, also one that is gone; or the lab's name, as `lab status` shows it."
 )
@@ -197,9 +212,9 @@ def fault(
     """
     from railweave.cli.lab_output import print_measured
     from railweave.live.lab import life
-    from railweave.live.lab.faults.matrix import of_words
     from railweave.live.lab.faults.page import faults_html
     from railweave.live.lab.faults.scenario import of_file, play
+    from railweave.live.lab.faults.sweep import of_words
     from railweave.live.lab.state import locked
     from railweave.writing import write_file
 

@@ -130,7 +130,7 @@ def sim(
     from railweave.garbage import uncollected
     from railweave.model.catalog import in_force
     from railweave.model.network.status import absent_sentence
-    from railweave.prediction.simulation.job_fabric import job_network
+    from railweave.prediction.simulation.job import job_network
     from railweave.prediction.simulation.settings import by_name
 
     given: dict[str, Any] = {

@@ -44,14 +44,12 @@ def run(
     ``network``: the fabric that they run on; ``whole``: it with those of storage; ``words``: the options of ``sim``; ``designed`` designs
     both with fields of the fabric file changed. Raises ``InputError``.
     """
-    from railweave.outputs.report.prediction.training import training_html
-    from railweave.outputs.report.prediction.training_variants import variants_html
+    from railweave.outputs.report.prediction.training import training_html, variants_html
     from railweave.prediction.simulation.question import background
     from railweave.prediction.simulation.settings import by_name
     from railweave.prediction.simulation.training.export import chakra_files
     from railweave.prediction.simulation.training.question import predict_training
-    from railweave.prediction.simulation.training.seeds import training_over_seeds
-    from railweave.prediction.simulation.training.variants import compare_training
+    from railweave.prediction.simulation.training.variants import compare_training, training_over_seeds
     from railweave.writing import write_below, write_file
 
     wrong = [f"--{name.replace('_', '-')}" for name in OF_COLLECTIVES if words.get(name)]

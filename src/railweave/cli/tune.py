@@ -64,7 +64,7 @@ def run(
     fresh seeds: where they do not differ by more than chance, it says so and proposes nothing.
     """
     from railweave.api.tuning import PATCH, folder_of, tune_run
-    from railweave.operations.tune.page.page import tuning_html
+    from railweave.operations.tune.page import tuning_html
     from railweave.operations.tune.run import StoppedError
     from railweave.writing import write_file
 
@@ -167,7 +167,7 @@ def diagnose(
 ) -> None:
     """Read what counters of lossless classes rose by, and propose one next step: drops first, then PFC, then ECN. Exits 1 where --apply was not done."""
     from railweave.api.tuning import tune_diagnose
-    from railweave.prediction.collectives.sizes import size_of
+    from railweave.prediction.collectives.chunks import size_of
 
     with telling(quiet=quiet or as_json) as say:
         found = tune_diagnose(

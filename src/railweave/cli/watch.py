@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from railweave.operations.watch.anomalies import Anomaly, Change
-    from railweave.operations.watch.standing import Standing
-    from railweave.operations.watch.watching import Watching
+    from railweave.operations.watch.watching import Standing, Watching
 
 
 def watch(

@@ -10,45 +10,32 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.design.addresses.edge import edge_ports
-from railweave.design.addresses.endpoints import with_endpoints, with_tunnels
-from railweave.design.addresses.host_tables import FIRST_TABLE, TABLES_PER_FABRIC, check_host_tables
 from railweave.design.addresses.identity import check_distinct, check_management, switches
-from railweave.design.addresses.links import number_links
-from railweave.design.addresses.nics import check_addresses, nics
+from railweave.design.addresses.links import edge_ports, number_links, with_endpoints, with_tunnels
+from railweave.design.addresses.nics import FIRST_TABLE, TABLES_PER_FABRIC, check_addresses, check_host_tables, nics
 from railweave.design.addresses.segments import segments
 from railweave.design.addresses.shared_pools import check_apart, with_own_pools
 from railweave.design.cabling.cables import cable
-from railweave.design.cabling.overrides import CableOverrides
+from railweave.design.cabling.switch_ports import CableOverrides
 from railweave.design.colors import color
 from railweave.design.context import Context
-from railweave.design.inventory import check_inventory
+from railweave.design.inventory import check_inventory, positions
 from railweave.design.limits.balancing import check_balancing
-from railweave.design.limits.classes import check_roles
+from railweave.design.limits.classes import check_port_qos, check_roles, with_lengths
 from railweave.design.limits.devices import check_limits
-from railweave.design.limits.growth import growth, note_growth
+from railweave.design.limits.growth import growth, note_empty_stripes, note_growth, note_rank_order
+from railweave.design.limits.headroom import note_long_links
 from railweave.design.limits.jobs import check_job
-from railweave.design.limits.long_links import note_long_links
 from railweave.design.limits.management_reach import check_reach
-from railweave.design.limits.marking import with_lengths
-from railweave.design.limits.not_rendered import note_not_rendered
+from railweave.design.limits.not_rendered import note_not_rendered, note_unused_ports
 from railweave.design.limits.platform import with_platform_defaults
-from railweave.design.limits.port_qos import check_port_qos
-from railweave.design.limits.stripes import note_empty_stripes, note_rank_order
-from railweave.design.limits.unused_ports import note_unused_ports
-from railweave.design.named_models import note_words, with_catalog_names
-from railweave.design.nic_vendors import check_nic_vendors
-from railweave.design.own_hardware import note_outside, used_hardware
-from railweave.design.positions import positions
+from railweave.design.named_models import check_nic_vendors, note_outside, note_words, used_hardware, with_catalog_names
 from railweave.design.references import check_color_names, check_references
 from railweave.design.retarget import rename_ports
-from railweave.design.shape.names import check_names
+from railweave.design.shape.tiers import check_names
 from railweave.design.shape.topology import lay_out
 from railweave.design.status import not_active
-from railweave.design.tenancy.external import with_external
-from railweave.design.tenancy.on_leaves import with_leaves
-from railweave.design.tenancy.slices import with_slices
-from railweave.design.tenancy.tenants import tenants
+from railweave.design.tenancy.tenants import tenants, with_external, with_leaves, with_slices
 from railweave.model.network.devices import Server
 from railweave.model.network.fabric import Fabric, RoleIntent
 from railweave.model.network.model import Network

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.errors import Problem
-    from railweave.model.intent.faults import Fault
-    from railweave.model.intent.scenario import ScenarioFile
+    from railweave.model.intent.scenario import Fault, ScenarioFile
     from railweave.model.network.model import Network
 
 

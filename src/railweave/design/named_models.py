@@ -4,17 +4,94 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.model.catalog.definitions import vendor_files
+from railweave.model.catalog.hardware import Hardware
 from railweave.model.catalog.words import servers_named, switches_named
 from railweave.model.findings.registry import Rule
+from railweave.nics.protocol import ONLY_WITH_FIRMWARE, PARTS, missing_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.design.context import Context
+    from railweave.errors import FileLine
+    from railweave.model.catalog.hardware import NicModel
     from railweave.model.catalog.models import Catalog
     from railweave.model.intent.fabric import FabricFile
     from railweave.model.intent.reading.document import Location
     from railweave.model.intent.topology import Role
+    from railweave.model.network.devices import Cable, Server, Switch
+
+
+OUTSIDE = Rule(
+    "hardware-outside",
+    "info",
+    "design",
+    says="models of hardware come from files beside the fabric file: a folder given with `--hardware`, or the user's own",
+    why="the fabric file alone does not give this design: who has not these files gets an error or another design",
+    fix="keep the files with the fabric file, or move what they say under its `hardware:`",
+)
+
+
+def used_hardware(
+    context: Context, switches: Iterable[Switch], servers: Iterable[Server], cables: Iterable[Cable]
+) -> Hardware:
+    """Of the models that are not the package's those that the network has."""
+    own = context.catalog.own
+    if own.empty:
+        return own
+    models = {switch.model for switch in switches}
+    hosts = {server.model for server in servers}
+    nics = {group.nic for name in hosts for group in context.catalog.servers[name].nics.values()}
+    optics = {end.optic for cable in cables for end in (cable.a, cable.b)}
+    return Hardware(
+        switches={name: one for name, one in own.switches.items() if name in models},
+        servers={name: one for name, one in own.servers.items() if name in hosts},
+        nics={name: one for name, one in own.nics.items() if name in nics},
+        optics={name: one for name, one in own.optics.items() if name in optics},
+    )
+
+
+def note_outside(context: Context, used: Hardware, places: Mapping[tuple[str, str], FileLine]) -> None:
+    """Note models that come from files other than the fabric file."""
+    found = [
+        f"{name} ({place.file.rpartition('/')[2]}:{place.line})"
+        for section in ("switches", "servers", "nics", "optics")
+        for name in getattr(used, section)
+        if (place := places.get((section, name))) and place.file != context.source.document.file
+    ]
+    if found:
+        context.finding(OUTSIDE, context.source.spec.name, (), f"from hardware files: {', '.join(found)}")
+
+
+HOW = "docs/howto/add-a-nic-vendor.md says how to add it; or choose another server model"
+
+
+def check_nic_vendors(context: Context) -> None:
+    """Note every NIC that is connected and whose vendor has no folder under ``railweave.nics``, or lacks a part. Stops there."""
+    spec, models = context.source.spec, context.catalog.servers
+    for index, group in enumerate(spec.servers):
+        for name, fabric in spec.fabrics.items():
+            if group.model not in models or (group.fabrics is not None and name not in group.fabrics):
+                continue
+            nics = models[group.model].nics.get(fabric.nics)
+            if nics is not None and (what := _missing(context.catalog.nics.get(nics.nic))):
+                context.problem(("servers", index, "model"), f"NICs {nics.nic} of {group.model}: {what}", HOW)
+    context.check()
+
+
+def _missing(model: NicModel | None) -> str:
+    if model is None:
+        return "they are not in the catalog"
+    folder = f"nics/{model.vendor.lower()}"
+    if model.vendor.lower() not in vendor_files():
+        return f"nothing is known of their vendor, {model.vendor}: there is no {folder}"
+    parts = [part for part in missing_parts(model.vendor) if model.firmware or part != ONLY_WITH_FIRMWARE]
+    if not parts:
+        return ""
+    words = ", ".join(f"`{part}` ({PARTS[part]})" for part in parts)
+    return f"their vendor, {model.vendor}, lacks {words} in {folder}"
+
 
 MODEL_BY_WORD = Rule(
     id="model-by-word",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from railweave.counting import several
-from railweave.design.cabling.panels import ports_of
+from railweave.design.cabling.ports import ports_of
 from railweave.design.named_models import with_catalog_names
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog import catalog
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from railweave.design.shape.topology import Layout
     from railweave.model.catalog.hardware import SwitchModel
     from railweave.model.intent.fabric import Fabric, FabricFile
-    from railweave.model.intent.networks import ExternalRouter
     from railweave.model.intent.reading.source import Source
+    from railweave.model.intent.tenants import ExternalRouter
     from railweave.model.intent.topology import Role
     from railweave.model.network.fabric import RoleName
 

@@ -2,20 +2,119 @@
 
 from __future__ import annotations
 
+import os
+import select
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Callable
 
-from . import changes, files, interrupts, journal, kernel, names, remains
-from .failure import HostError, HostInputError
+from . import changes, files, journal, kernel, names, readiness
+from .entries import STATIC, SYSTEM_TABLES, Entry, Route
+from .failure import HostError, HostInputError, InterruptedRunError
+from .kernel import command_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Generator, Sequence
     from pathlib import Path
+    from types import FrameType
 
     from .changes import Changes
     from .host_file import HostFile
     from .journal import Journal
-    from .kernel import Kernel
+    from .kernel import Command, Kernel
+
+
+_NAMED = 10
+"""As many commands are named in a message."""
+
+
+@dataclass(frozen=True)
+class Remains:
+    """``more``: there now and not before. ``less``: there before and gone now. Both as the kernel shows them."""
+
+    more: tuple[Entry, ...]
+    less: tuple[Entry, ...]
+
+    @property
+    def lines(self) -> list[str]:
+        """What one would type to end it."""
+        lines = [f"still there, to be removed: {some([('del', one) for one in self.more])}"] if self.more else []
+        return lines + ([f"gone, to be put back: {some([('add', one) for one in self.less])}"] if self.less else [])
+
+    def kept(self, journal: Journal) -> Journal:
+        """The journal of before, with what ``undo`` must do besides.
+
+        What could not be written back as it was is left out: a rule or a route that says less would do more.
+        """
+        added, replaced = ({one.identity for one in known} for known in (journal.added, journal.replaced))
+        restorable = (one for one in self.less if not (one.opaque if isinstance(one, Route) else not one.plain))
+        return replace(
+            journal,
+            added=(*journal.added, *(one for one in self.more if one.identity not in added | replaced)),
+            replaced=(*journal.replaced, *(one for one in restorable if one.identity not in added | replaced)),
+        )
+
+
+def after(commands: Sequence[Command], before: Kernel, now: Kernel) -> Remains:
+    """What is otherwise than before, of all that the commands could have touched.
+
+    That is what they name, and all that is in a table or selects what a rule of theirs selects: the kernel may show an
+    entry in other words than it was given in. Of entries that no command names, new ones count where their protocol is
+    ours: others are not our doing.
+    """
+    touched = [entry for _, entry in commands]
+    names = {one.identity for one in touched}
+    tables = {one.table for one in touched} - SYSTEM_TABLES
+    places = {one.place for one in touched}
+
+    def reached(one: Entry) -> bool:
+        return one.table in tables or one.place in places
+
+    had, has = ({one.identity for one in kernel.entries} for kernel in (before, now))
+    more = [one for one in now.entries if one.identity not in had and reached(one)]
+    return Remains(
+        tuple(one for one in more if one.identity in names or one.protocol == STATIC),
+        tuple(one for one in before.entries if one.identity not in has and reached(one)),
+    )
+
+
+def some(commands: Sequence[Command]) -> str:
+    """Commands as one would type them, the first of them where they are many."""
+    lines = [command_line(one) for one in commands[:_NAMED]]
+    rest = len(commands) - len(lines)
+    return ", ".join(lines) + (f" and {rest} more" if rest else "")
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def by_exception() -> None:
+    """From now on both signals end the program as Ctrl-C does: with KeyboardInterrupt."""
+    for one in _SIGNALS:
+        signal.signal(one, signal.default_int_handler)
+
+
+@contextmanager
+def held() -> Generator[Callable[[], None], None, None]:
+    """Hold both signals back; gives a function that raises InterruptedRunError if one came."""
+    came: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        came.append(number)
+
+    def check() -> None:
+        if came:
+            raise InterruptedRunError(f"interrupted by {signal.Signals(came[0]).name}")
+
+    before = [signal.signal(one, note) for one in _SIGNALS]
+    try:
+        yield check
+    finally:
+        for one, handler in zip(_SIGNALS, before):
+            signal.signal(one, handler)
 
 
 @dataclass(frozen=True)
@@ -57,7 +156,7 @@ def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ())
         if wanted.after != old:
             journal.save(places.journal, wanted.after)
         return wanted
-    with interrupts.held() as check:
+    with held() as check:
         try:
             journal.save(places.journal, wanted.during)
             _change(wanted, places, lock, check)
@@ -80,12 +179,12 @@ def undo(state_file: Path, lock: int) -> int | None:
     if old == journal.Journal():
         journal.save(state_file, old)
         return None
-    with interrupts.held() as check:
+    with held() as check:
         commands = changes.to_before(kernel.read(), old)
         failed = kernel.attempt(commands, lock)
         left = changes.to_before(kernel.read(), old) if commands else ()
         if left:
-            raise HostError("; ".join([*failed[:1], f"not undone yet: {remains.some(left)}"]))
+            raise HostError("; ".join([*failed[:1], f"not undone yet: {some(left)}"]))
         check()
         if old.names:
             files.write(old.names, old.names_before)
@@ -122,7 +221,7 @@ def _put_back(
     except HostError as error:
         troubles.append(str(error))
     try:
-        found = remains.after(wanted.commands, before, kernel.read())
+        found = after(wanted.commands, before, kernel.read())
         journal.save(places.journal, found.kept(kept))
         left = [*found.lines, *left]
     except HostError as error:  # the journal of the time before, or of all that was to be done, is there: both will do
@@ -139,3 +238,81 @@ def _verify(plan: HostFile, skip: Collection[str]) -> None:
     missing = changes.undone(plan, kernel.read(), skip)
     if missing:
         raise HostError(f"{kernel.command_line(('add', missing[0]))}: done, but it is not there; {len(missing)} such")
+
+
+_SETTLE_S = 0.2
+"""A change seldom comes alone: look when so long nothing more was said, so that a flap is one repair."""
+_SETTLE_AT_MOST_S = 2.0
+_LOOK_ANYWAY_S = 60.0
+"""The kernel does not tell of every route it drops (IPv4, when a link goes down), and drops news when there is too much."""
+
+_TRY_AGAIN_S = 3.0
+"""After a repair that failed: often something else was still at it."""
+
+
+def watch(plan: HostFile, places: Places, lock: int, say: Callable[[str], None]) -> None:
+    """Repair until KeyboardInterrupt; ``say`` gets a line for each repair, and for each NIC that goes or comes back."""
+    blocked: dict[str, str] = {}
+    trouble = ""
+    while True:
+        with _news() as news:  # listens before it looks: nothing is missed in between
+            while True:
+                try:
+                    blocked = _report(plan, blocked, say)
+                    done = apply(plan, places, lock, blocked)
+                    trouble = ""
+                    if done:
+                        lines = [command_line(one) for one in done.commands] or [f"{places.names} written"]
+                        say("repaired: " + "; ".join(_few(lines)))
+                except InterruptedRunError as error:
+                    say(str(error))
+                    raise KeyboardInterrupt from None
+                except HostError as error:
+                    if str(error) != trouble:
+                        trouble = str(error)
+                        say(f"not repaired: {trouble}")
+                if not _settled(news, _TRY_AGAIN_S if trouble else _LOOK_ANYWAY_S):
+                    break
+
+
+def _report(plan: HostFile, before: dict[str, str], say: Callable[[str], None]) -> dict[str, str]:
+    now = {one.netdev: one.blocked for one in readiness.read(plan) if one.blocked}
+    for netdev in {**before, **now}:
+        if before.get(netdev) != now.get(netdev):
+            say(f"{netdev}: {now.get(netdev, 'is back')}")
+    return now
+
+
+def _few(lines: list[str]) -> list[str]:
+    return lines if len(lines) <= 3 else [*lines[:2], f"{len(lines) - 2} more"]
+
+
+@contextmanager
+def _news() -> Generator[int, None, None]:
+    """A descriptor on which the kernel's news of links, addresses, routes and rules can be read."""
+    try:
+        with subprocess.Popen(
+            ["ip", "monitor", "link", "address", "route", "rule"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as monitor:
+            try:
+                assert monitor.stdout is not None  # noqa: S101 - PIPE
+                yield monitor.stdout.fileno()
+            finally:
+                monitor.terminate()
+    except FileNotFoundError:
+        raise HostError("the ip command is not there: install iproute2") from None
+
+
+def _settled(news: int, wait: float) -> bool:
+    """Wait so long for news, and then until there is no more for a moment. False where the source has dried up."""
+    end = time.monotonic() + wait
+    while select.select([news], [], [], max(0.0, min(wait, end - time.monotonic())))[0]:
+        if not os.read(news, 1 << 16):
+            time.sleep(1)
+            return False
+        if wait != _SETTLE_S:  # the first
+            wait, end = _SETTLE_S, time.monotonic() + _SETTLE_AT_MOST_S
+    return True

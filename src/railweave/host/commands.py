@@ -18,18 +18,14 @@ from . import (
     files,
     gids,
     host_file,
-    interrupts,
     journal,
     kernel,
     metrics,
-    now,
     options,
-    plugin_doctor,
-    plugin_stats,
-    rdma_ping,
+    plugin,
+    probing,
     readiness,
     show,
-    watch,
 )
 from .failure import HostError, HostInputError, HostUsageError
 from .machine import ThisMachine
@@ -40,7 +36,7 @@ if TYPE_CHECKING:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the program; gives its exit code: 0 good, 1 errors found, 2 bad use or input, 130 interrupted."""
-    interrupts.by_exception()
+    apply.by_exception()
     try:
         asked = options.parse(argv)
         return _VERBS[asked.verb](asked)
@@ -104,7 +100,7 @@ def _apply(asked: Namespace) -> int:
             if not asked.quiet and not asked.json:
                 print("watching links, addresses, routes and rules", flush=True)
             try:
-                watch.watch(plan, places, lock, lambda line: print(line, flush=True))
+                apply.watch(plan, places, lock, lambda line: print(line, flush=True))
             except KeyboardInterrupt:
                 return 0  # how a service is stopped
         return failed
@@ -132,8 +128,8 @@ def _undo(asked: Namespace) -> int:
 
 
 def _show(asked: Namespace) -> int:
-    shown = now.document(ThisMachine(asked.sysfs))
-    print(json.dumps(shown, indent=1) if asked.json else now.table(shown))
+    shown = show.now_document(ThisMachine(asked.sysfs))
+    print(json.dumps(shown, indent=1) if asked.json else show.table(shown))
     return 0
 
 
@@ -207,30 +203,30 @@ def _env(asked: Namespace) -> int:
 
 def _rdma_ping(asked: Namespace) -> int:
     sys.stdout.flush()
-    return rdma_ping.run(asked.command)
+    return probing.run(asked.command)
 
 
 def _plugin(asked: Namespace) -> int:
     if asked.what == "doctor":
         plan = host_file.load(asked.host_file)
-        raw, machine = plugin_doctor.load_raw(asked.host_file), ThisMachine(asked.sysfs)
-        found = plugin_doctor.examine(plan, raw, machine, os.environ)
-        print(json.dumps([asdict(one) for one in found], indent=1) if asked.json else plugin_doctor.lines(found))
+        raw, machine = plugin.load_raw(asked.host_file), ThisMachine(asked.sysfs)
+        found = plugin.examine(plan, raw, machine, os.environ)
+        print(json.dumps([asdict(one) for one in found], indent=1) if asked.json else plugin.lines(found))
         return 1 if any(one.level == "error" for one in found) else 0
-    before = plugin_stats.read(asked.shm)
+    before = plugin.read(asked.shm)
     if asked.prometheus:
-        print(plugin_stats.prometheus(plugin_stats.total(before)), end="")
+        print(plugin.prometheus(plugin.total(before)), end="")
         return 0
     if asked.interval > 0 and before:
         time.sleep(asked.interval + 1)  # pages are written each second
-    after = plugin_stats.read(asked.shm) if asked.interval > 0 else before
-    speed = plugin_stats.rates(before, after)
+    after = plugin.read(asked.shm) if asked.interval > 0 else before
+    speed = plugin.rates(before, after)
     if asked.json:
-        print(json.dumps(plugin_stats.document(after, speed), indent=1))
+        print(json.dumps(plugin.document(after, speed), indent=1))
     elif not after:
         print(f"no process with the net plugin runs here (looked in {asked.shm})")
     else:
-        print(plugin_stats.table(plugin_stats.total(after), speed))
+        print(plugin.table(plugin.total(after), speed))
     return 0
 
 
@@ -239,7 +235,7 @@ def _metrics(asked: Namespace) -> int:
         raise HostInputError("--interval needs --out: it writes the file again and again")
     try:
         while True:
-            pages = plugin_stats.read(asked.shm)
+            pages = plugin.read(asked.shm)
             shown = metrics.document(checking.looked_at(asked, None), pages)
             text = json.dumps(shown, indent=1) + "\n" if asked.json else metrics.text(shown, pages)
             if asked.out is None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import __version__, plugin_stats
+from . import __version__, plugin
 from .checks import counters
 from .machine import CannotTellError
 
 if TYPE_CHECKING:
     from .checks.server import Server, WantedNic
-    from .plugin_stats import Page
+    from .plugin import Page
 
 SCHEMA = 1
 """Of the document: it rises when a key changes its meaning or goes."""
@@ -61,7 +61,7 @@ def document(server: Server, pages: list[Page]) -> dict[str, Any]:
         "net": [
             {"direction": one.direction, "device": one.device, "color": one.color, "peer_leaf": one.peer_leaf, "bytes": one.bytes,
              "resent": one.resent, "errors": one.errors, "live": one.live, "queue_pairs": one.queue_pairs}
-            for one in plugin_stats.total(pages)
+            for one in plugin.total(pages)
         ],
     }  # fmt: skip
 
@@ -140,7 +140,7 @@ def text(shown: dict[str, Any], pages: list[Page]) -> str:
         lines += _family(f"railweave_nic_{name}_total", "counter", says, values)
     lines += ["# HELP railweave_host_metrics_time_seconds When these numbers were read.", "# TYPE railweave_host_metrics_time_seconds gauge"]  # fmt: skip
     lines.append(f"railweave_host_metrics_time_seconds {shown['time']}")
-    return "\n".join(lines) + "\n" + (plugin_stats.prometheus(plugin_stats.total(pages)) if pages else "")
+    return "\n".join(lines) + "\n" + (plugin.prometheus(plugin.total(pages)) if pages else "")
 
 
 def _family(name: str, kind: str, says: str, values: list[tuple[dict[str, Any], int]]) -> list[str]:

@@ -7,8 +7,7 @@ import re
 from functools import lru_cache
 from typing import Any, Callable, Union, cast
 
-from .entries import SYSTEM_TABLES
-from .prefixes import spelled
+from .entries import SYSTEM_TABLES, spelled
 
 Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 Prefix = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]

@@ -28,7 +28,7 @@ def systems() -> tuple[str, ...]:
 def system(nos: str) -> System:
     """All that is known of an operating system.
 
-    Raises ``KeyError`` if no system has that name, ``ImportError`` if its folder is not as ``systems.parts`` describes.
+    Raises ``KeyError`` if no system has that name, ``ImportError`` if its folder is not as ``systems.protocol`` describes.
     """
     if nos not in system_files():
         raise KeyError(nos)

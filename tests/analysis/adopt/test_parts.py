@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from railweave.analysis.adopt.addressing import Cut, rule
 from railweave.analysis.adopt.adopt import imported
+from railweave.analysis.adopt.cabling import Taken, port_range
 from railweave.analysis.adopt.draft import Draft
 from railweave.analysis.adopt.equipment import Place
-from railweave.analysis.adopt.port_ranges import Taken, port_range
-from railweave.analysis.adopt.prefixes import Cut, rule
 from railweave.analysis.adopt.servers import host_lists
 from railweave.analysis.adopt.tenancy import members
 from railweave.analysis.adopt.wiring import End, wiring

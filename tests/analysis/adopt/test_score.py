@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from railweave.analysis.adopt.score import score
+from railweave.analysis.adopt.adopt import score
 from railweave.model.device.build import device_config
 from tests.conftest import example
 

@@ -15,11 +15,11 @@ from railweave.analysis.checks.incomplete import incomplete_config
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.drift.drift import drift
 from railweave.analysis.routing import control_plane
+from railweave.analysis.routing.control_plane import pair_sessions
 from railweave.analysis.routing.paths import queue_pair_paths
-from railweave.analysis.routing.sessions import pair_sessions
 from railweave.errors import InputError, UnsettledError
 from railweave.model.catalog import in_force
-from railweave.outputs.folder.verify.run import verify
+from railweave.outputs.folder.verify import verify
 from railweave.prediction.simulation.model.fabric import packet_fabric
 from railweave.systems import system, systems
 

@@ -12,7 +12,7 @@ from tests.outputs.rendering.eos.networks import config, network, one_of_each_ro
 from railweave.analysis.checks.checks import run_checks
 from railweave.analysis.checks.subject import Subject
 from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
-from railweave.model.device.communities import in_form, standard
+from railweave.model.device.overlay import in_form, standard
 from railweave.systems.eos import render as eos
 from railweave.systems.eos import validator as avd
 from railweave.systems.eos.lint import lint

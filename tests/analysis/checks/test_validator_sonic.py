@@ -19,7 +19,7 @@ from railweave.systems.frr import validator as vtysh
 from railweave.systems.sonic import render as sonic
 from railweave.systems.sonic import validator as sonic_yang
 from railweave.systems.sonic.lint import lint as lint_sonic
-from railweave.systems.sonic.yang_models import sources
+from railweave.systems.sonic.validator import sources
 
 needs_libyang = pytest.mark.skipif(not importlib.util.find_spec("libyang"), reason="libyang is not installed")
 

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import example
 
 from railweave.model.device.build import device_config
-from railweave.model.findings.sample import MOST_VALIDATED, sample
+from railweave.model.findings.validators import MOST_VALIDATED, sample
 from railweave.systems.junos import validator as junos_yang
 from railweave.systems.junos.parse import parse
 from railweave.systems.junos.render import files as junos_files

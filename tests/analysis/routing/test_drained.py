@@ -10,7 +10,7 @@ from railweave import api
 from railweave.analysis.checks.subject import Subject
 from railweave.api.sites import designed_as
 from railweave.model.device.build import device_config
-from railweave.model.intent.status_lines import with_drained
+from railweave.model.intent.status import with_drained
 from railweave.model.network.model import Network
 from railweave.model.network.status import reachable
 from railweave.operations.deploy.drain import by_hand, named, ports

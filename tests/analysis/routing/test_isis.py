@@ -10,8 +10,7 @@ import pytest
 from railweave.analysis.checks.checks import run_checks
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.model.device.build import device_config
-from railweave.model.device.isis import system_id
+from railweave.model.device.build import device_config, system_id
 from railweave.model.device.model import DeviceConfig
 from tests.conftest import designed, example
 

@@ -9,8 +9,7 @@ from functools import cache
 import pytest
 
 from railweave.design.sizing.shapes import size
-from railweave.design.sizing.size import SHAPES, Ports, Size, Wanted
-from railweave.design.sizing.uplinks import LEAST_COLORS, spread
+from railweave.design.sizing.size import LEAST_COLORS, SHAPES, Ports, Size, Wanted, spread
 from railweave.model.catalog import catalog
 
 GPUS = (

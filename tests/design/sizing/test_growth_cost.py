@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from railweave.design.sizing.fabric_file import fabric_text
-from railweave.design.sizing.growth_cost import Step, grow, growth_steps
-from railweave.design.sizing.shapes import size
+from railweave.design.sizing.shapes import Step, grow, growth_steps, size
 from railweave.design.sizing.size import Refused, Shape, Size, Wanted
 from railweave.design.sizing.words import cost, growth_lines
 from railweave.model.catalog import catalog

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 from railweave import api
 from railweave.cli.app import app
 from railweave.errors import InputError
-from railweave.live.check.check import check
-from railweave.live.check.punch_list import HANDS
+from railweave.live.check.check import HANDS, check
 from railweave.model.device.build import device_config
 from railweave.model.network.model import Network
 from railweave.model.state.capture import read_capture

@@ -11,9 +11,7 @@ import pytest
 from railweave import api
 from railweave.analysis.expect.hosts import expected_host
 from railweave.errors import InputError
-from railweave.live.check.fill import add_lengths
-from railweave.live.check.learnt import Learnt, filled, learnt
-from railweave.live.check.learnt_of_modules import lengths
+from railweave.live.check.learnt import Learnt, add_lengths, filled, learnt, lengths
 from railweave.model.intent.inventory import Item
 from railweave.model.network.model import Network
 from railweave.model.state.device_state import DeviceState, Identity

@@ -10,7 +10,7 @@ import pytest
 from railweave import api
 from railweave.analysis.expect import Expected, expected
 from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.live.check.rises import rises, total, worst
+from railweave.live.check.counters import rises, total, worst
 from railweave.model.device.build import device_config
 from railweave.model.state.device_state import DeviceState
 from railweave.model.state.ports import Errors, PfcCounters, Queue

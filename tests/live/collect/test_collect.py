@@ -173,7 +173,7 @@ def test_an_earlier_capture_is_replaced_as_a_whole_and_nothing_else_is(devices, 
     assert [one.name for one in other.iterdir()] == ["mine.txt"]
     device.answers = {}
     with monkeypatch.context() as patch:
-        patch.setattr("railweave.live.collect.writing.json.dumps", _interrupted)
+        patch.setattr("railweave.live.collect.collect.json.dumps", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             api.collect(designed("frr"), capture, access=access, only=[name])
     assert (capture / name / "bgp.json").is_file()

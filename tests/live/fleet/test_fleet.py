@@ -19,12 +19,11 @@ from railweave.cli.app import app
 from railweave.errors import InputError
 from railweave.live.collect.access_file import read_access
 from railweave.live.fleet import rdma
-from railweave.live.fleet.checked import checked
+from railweave.live.fleet.checked import Place, checked
 from railweave.live.fleet.meshed import meshed
 from railweave.live.fleet.page import page
 from railweave.live.fleet.probes import plan
 from railweave.live.fleet.running import Answer, Verdict
-from railweave.live.fleet.sharing import Place
 from tests.conftest import ROOT
 from tests.live.reach.stand_ins import PASSWORD, USER, StandIn, StandIns, trusting
 

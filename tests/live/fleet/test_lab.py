@@ -13,7 +13,7 @@ from railweave import api
 from railweave.live.fleet.checked import Checked
 from railweave.live.fleet.meshed import Meshed
 from railweave.live.lab import hosts
-from railweave.live.lab.kernel import outages
+from railweave.live.lab.kernel import shaping
 from railweave.live.lab.names import namespace
 from railweave.live.lab.running import Running
 from tests.conftest import example
@@ -170,9 +170,9 @@ def _is_found(found: Checked, fault: Fault) -> None:
 def _ports_down(running: Running, access: Path) -> None:
     """The ports of a rail's leaves go down: the servers have no carrier there."""
     links = [one.name for one in running.plan.network.cables if one.kind == "server" and one.a.port == GPU0]
-    outages.set_links(running, links, "down")
+    shaping.set_links(running, links, "down")
     found = _checked(running, access, ("link-carrier",))
-    outages.set_links(running, links, "up")
+    shaping.set_links(running, links, "up")
     assert [(one.check, one.what, len(one.members)) for one in found.shared] == [("link-carrier", "rail 1", 4)]
 
 
@@ -222,9 +222,9 @@ def _mesh(running: Running, access: Path) -> None:
         _shell(running, device, NO_FIREWALL)
     _shell(running, port.b.device, f"ip link set {leaf} mtu {network.fabrics[0].mtu.server_port - 14}")
     # A link that is down: another takes its place, as designed, and nothing is lost once the routers have seen it.
-    outages.set_links(running, [link.name], "down")
+    shaping.set_links(running, [link.name], "down")
     _until(lambda: meshed().good)
-    outages.set_links(running, [link.name], "up")
+    shaping.set_links(running, [link.name], "up")
 
 
 def _forward(rule: str) -> str:

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from railweave import api
 from railweave.analysis.routing.paths import queue_pair_paths
-from railweave.live.fleet.common import common, parts
-from railweave.live.fleet.meshed import meshed
+from railweave.live.fleet.meshed import common, meshed, parts
 from railweave.live.fleet.page import page
 from railweave.live.fleet.probes import MOST, Probe, plan, probe_file
 from railweave.live.fleet.running import Reply

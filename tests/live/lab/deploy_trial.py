@@ -20,7 +20,7 @@ from railweave import api
 from railweave.api.deploying import deploy_apply, deploy_plan, deploy_rollback, deploy_status
 from railweave.counting import counted
 from railweave.live.lab import assertions, fib, hosts, life, logins
-from railweave.live.lab.faults.prober import Probed, Prober
+from railweave.live.lab.faults.measure import Probed, Prober
 from railweave.live.lab.faults.traffic import QueuePair, queue_pairs, spread
 from railweave.live.lab.overlay import Overlay
 from railweave.model.network.model import Network

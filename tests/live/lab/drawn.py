@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from railweave.live.lab import hosts, lldp
-from railweave.live.lab.faults import matrix
+from railweave.live.lab.faults import sweep
 from railweave.live.lab.faults.kinds import effect as effect_of
 from railweave.live.lab.frr import routers
 from railweave.live.lab.kernel import processes
@@ -85,7 +85,7 @@ def _by_vty(
 
 
 def _of_scenario(lab: Running, what: str, at: Iterable[End], **words: object) -> Drawn:
-    effect = effect_of(lab, matrix.targets(lab, [{"at": "0s", "for": "5s", **words}])[0])
+    effect = effect_of(lab, sweep.targets(lab, [{"at": "0s", "for": "5s", **words}])[0])
     return Drawn(what, tuple(at), effect.begin, effect.end)
 
 

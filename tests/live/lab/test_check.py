@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from railweave.cli.app import app
 from railweave.live.lab import life
-from railweave.live.lab.faults import matrix
+from railweave.live.lab.faults import sweep
 from railweave.live.lab.faults.kinds import effect as effect_of
 from railweave.live.lab.names import namespace
 from railweave.live.lab.running import Running
@@ -38,7 +38,7 @@ def inside_of(space: str, words: str) -> None:
 
 def broken(running: Running, fabric: Path, **fault: str) -> list[tuple[str, str]]:
     """What is found while a fault lasts; the lab is settled again afterwards."""
-    [target] = matrix.targets(running, [{"at": "0s", "for": "5s", **fault}])
+    [target] = sweep.targets(running, [{"at": "0s", "for": "5s", **fault}])
     effect = effect_of(running, target)
     effect.begin()
     try:

@@ -25,7 +25,7 @@ from railweave.api.deploying import (
 )
 from railweave.live.lab import assertions, life, logins
 from railweave.live.lab.frr import routers
-from railweave.live.lab.kernel import outages, processes
+from railweave.live.lab.kernel import processes, shaping
 from railweave.live.lab.running import Running
 from railweave.operations.deploy.gate import Check
 from railweave.operations.deploy.plan import Plan
@@ -185,8 +185,8 @@ def test_whatever_breaks_between_commit_and_confirmation_ends_in_a_known_state(t
         assert deploy_resume(fabric, lab=True, access=access, back=True).state == "stopped"
 
         link = next(one for one in running.plan.network.cables if one.kind == "fabric" and "spine1" in one.name).name
-        stopped(lambda: outages.set_links(running, [link], "down"), "the check after the change failed: .*", 1)
-        outages.set_links(running, [link], "up")
+        stopped(lambda: shaping.set_links(running, [link], "down"), "the check after the change failed: .*", 1)
+        shaping.set_links(running, [link], "up")
         assert states(fabric, access) == {"before"}
         assert deploy_history(fabric)[0].state == "stopped"
 

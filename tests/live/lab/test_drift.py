@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from railweave.cli.app import app
 from railweave.live.lab import life
-from railweave.live.lab.frr.vty import Vty
+from railweave.live.lab.frr.held_sessions import Vty
 from railweave.live.lab.names import lab_id
 from railweave.live.lab.state import Place
 from railweave.outputs.folder.steps import design_file

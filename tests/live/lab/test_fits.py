@@ -10,12 +10,11 @@ import pytest
 
 from railweave.errors import LabError
 from railweave.live.lab import slicing
-from railweave.live.lab.estimate import size_of
-from railweave.live.lab.fits import check_fits, what_is_missing
 from railweave.live.lab.kernel import namespace
 from railweave.live.lab.kernel.links import router_lines
-from railweave.live.lab.machine import Machine, machine
+from railweave.live.lab.life import check_fits, size_of, what_is_missing
 from railweave.live.lab.plan import Plan, make_plan
+from railweave.live.lab.running import Machine, machine
 from railweave.model.device.build import device_config
 from railweave.model.network.model import Network
 from tests.conftest import example
@@ -103,8 +102,8 @@ def test_a_control_group_s_limit_counts(version: str, tmp_path: Path, monkeypatc
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr("railweave.live.lab.machine.PROC", tmp_path / "proc")
-    monkeypatch.setattr("railweave.live.lab.machine.CGROUPS", tmp_path / "groups")
+    monkeypatch.setattr("railweave.live.lab.running.PROC", tmp_path / "proc")
+    monkeypatch.setattr("railweave.live.lab.running.CGROUPS", tmp_path / "groups")
     found = machine()
     assert (found.memory_kb, found.tasks) == (2_000_000_000 // 1024, 32_768 - 500)
 

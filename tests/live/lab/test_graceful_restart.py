@@ -10,9 +10,9 @@ import pytest
 
 from railweave.live.lab import assertions, fib, life
 from railweave.live.lab.assertions.sessions import bgp_sessions
-from railweave.live.lab.faults import matrix
+from railweave.live.lab.faults import sweep
 from railweave.live.lab.faults.kinds import effect as effect_of
-from railweave.live.lab.faults.prober import Prober
+from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import queue_pairs, spread
 from railweave.live.lab.frr import rootfs
 from railweave.live.lab.overlay import Overlay
@@ -56,7 +56,7 @@ def _lost(running: Running, device: str) -> tuple[int, float]:
     """Packets lost from when bgpd of a router is killed until it runs again; and for how long any are lost afterwards, seconds."""
     routes = running.control_plane.routes()
     pairs, _ = queue_pairs(running, routes)
-    [target] = matrix.targets(
+    [target] = sweep.targets(
         running, [{"at": "0s", "for": "5s", "kind": "daemon-kill", "device": device, "daemon": "bgpd"}]
     )
     effect = effect_of(running, target)

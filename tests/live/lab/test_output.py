@@ -16,9 +16,9 @@ from railweave.cli.app import app
 from railweave.errors import InputError, Option
 from railweave.live.lab import life
 from railweave.live.lab.assertions import Outcome
-from railweave.live.lab.faults.matrix import targets, written
 from railweave.live.lab.faults.measure import Measured
 from railweave.live.lab.faults.page import faults_html, rows, summary
+from railweave.live.lab.faults.sweep import targets, written
 from railweave.live.lab.frr.rootfs import AIGP, PLAIN, TENANTS, Need, find
 from railweave.live.lab.junit import junit
 from railweave.live.lab.state import Record

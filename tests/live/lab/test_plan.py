@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from railweave.errors import LabError
-from railweave.live.lab import fits, names
+from railweave.live.lab import life, names
 from railweave.live.lab.overlay import Overlay
 from railweave.live.lab.plan import MOST_CHARACTERS, make_plan
 from railweave.systems import system
@@ -70,7 +70,7 @@ def test_labs_are_told_apart_by_their_path_and_not_by_how_it_is_written(tmp_path
 
 def test_a_lab_that_does_not_fit_is_refused_with_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = make_plan(example("h100-rlb"), None)
-    monkeypatch.setattr("railweave.live.lab.estimate.ROUTER_KB", 10**9)
-    monkeypatch.setattr("railweave.live.lab.estimate.SESSION_KB", 0)
+    monkeypatch.setattr("railweave.live.lab.life.ROUTER_KB", 10**9)
+    monkeypatch.setattr("railweave.live.lab.life.SESSION_KB", 0)
     with pytest.raises(LabError, match=r"20 routers and 4 servers would take about 20000\.0 GB.*--slice"):
-        fits.check_fits(plan)
+        life.check_fits(plan)

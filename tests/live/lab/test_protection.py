@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from railweave.live.lab import assertions
-from railweave.live.lab.frr import protection
+from railweave.live.lab.frr import routers
 from railweave.live.lab.kernel.namespace import entered
 from railweave.live.lab.names import namespace
 from railweave.live.lab.running import Running
@@ -74,7 +74,7 @@ def test_without_nft_the_lab_says_so_and_goes_on(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(Place, "router", lambda _, name: tmp_path / name)
     monkeypatch.setattr(shutil, "which", lambda _: None)
     (tmp_path / "spine1/etc/frr").mkdir(parents=True)
-    (tmp_path / "spine1/etc/frr" / protection.FILE).write_text("")
+    (tmp_path / "spine1/etc/frr" / routers.FILE).write_text("")
     said: list[str] = []
-    protection.load(place, [device_config(example("h100-rlb"), "spine1", "frr")], said.append)
-    assert said == [protection.WITHOUT]
+    routers.load(place, [device_config(example("h100-rlb"), "spine1", "frr")], said.append)
+    assert said == [routers.WITHOUT]

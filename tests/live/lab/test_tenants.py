@@ -17,14 +17,14 @@ from railweave.errors import LabError
 from railweave.live.lab import assertions, life
 from railweave.live.lab.asking import ask
 from railweave.live.lab.assertions.tenants import isolated
-from railweave.live.lab.faults import matrix
+from railweave.live.lab.faults import sweep as matrix
 from railweave.live.lab.faults.scenario import play
 from railweave.live.lab.faults.sweep import sweep
 from railweave.live.lab.faults.traffic import forbidden_pairs
 from railweave.live.lab.fib import differences, read
 from railweave.live.lab.frr import rootfs
 from railweave.live.lab.kernel.links import router_lines
-from railweave.live.lab.kernel.spaces import vrf_by_interface
+from railweave.live.lab.kernel.namespace import vrf_by_interface
 from railweave.live.lab.kernel.tunnels import tunnels
 from railweave.live.lab.overlay import Overlay
 from railweave.live.lab.plan import make_plan

@@ -16,7 +16,7 @@ from railweave.model.config.tree import Node, Step
 from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig
 from railweave.model.network.model import Network
-from railweave.operations.deploy.kinds import tree
+from railweave.operations.deploy.changes import tree
 from railweave.systems import system
 from tests.analysis.routing.shared_fabric import shared_network
 from tests.conftest import designed, example, frr_root

@@ -12,7 +12,7 @@ from railweave.model.catalog.hardware_files import own_hardware
 from railweave.model.device.host import host_config
 from railweave.model.intent.reading.document import read_document
 from railweave.model.network.model import Network
-from railweave.outputs.rendering.host.nic_nvm import nic_nvm
+from railweave.outputs.rendering.host.nic_qos import nic_nvm
 from railweave.outputs.report.bom import bill
 from tests.conftest import designed, example
 from tests.planes import network_of_planes

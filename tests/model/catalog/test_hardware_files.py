@@ -17,8 +17,7 @@ from jsonschema import Draft202012Validator
 from railweave import api
 from railweave.errors import InputError, SpecError
 from railweave.model.catalog import catalog, packaged
-from railweave.model.catalog.hardware_files import own_hardware
-from railweave.model.catalog.hardware_schema import hardware_schema
+from railweave.model.catalog.hardware_files import hardware_schema, own_hardware
 from railweave.model.device.build import device_config
 from railweave.model.intent.reading.document import read_document
 from railweave.model.network.model import Network

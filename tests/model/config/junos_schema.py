@@ -22,8 +22,7 @@ from tests.model.config.variants import networks
 from railweave.model.device.build import device_config
 from railweave.systems.junos.render import tree
 from railweave.systems.junos.tree import Statement
-from railweave.systems.junos.yang_models import Models, SchemaNode, load
-from railweave.systems.junos.yang_xml import UNMARKED, Conversion
+from railweave.systems.junos.yang_models import UNMARKED, Conversion, Models, SchemaNode, load
 
 FILE = Path(__file__).with_suffix(".txt")
 

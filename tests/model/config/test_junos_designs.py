@@ -15,7 +15,7 @@ from tests.model.config.variants import changes, networks, trees
 
 from railweave.model.config.compare import compare
 from railweave.model.device.build import device_config
-from railweave.systems.junos.lists import is_list
+from railweave.systems.junos.changes import is_list
 from railweave.systems.junos.render import tree
 from railweave.systems.junos.tree import to_set
 

@@ -6,7 +6,7 @@ import pytest
 
 from railweave.model.config.compare import compare
 from railweave.model.config.gate import hidden
-from railweave.model.config.secret import Secret, alike, secrets
+from railweave.model.config.secret_words import Secret, alike, secrets
 from railweave.model.config.sections import parse
 from railweave.systems.eos.changes import config_tree
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from railweave.model.config.secret import filled, secret_pattern
+from railweave.model.config.secret_words import filled, secret_pattern
 
 CURLY = "            encrypted-password <secret:ops>;"
 SET = "set system login user ops authentication encrypted-password <secret:ops>"

@@ -13,7 +13,7 @@ from tests.model.config.variants import changes, networks, trees
 
 from railweave.model.config.compare import compare
 from railweave.model.device.build import device_config
-from railweave.systems.sonic.patch_gate import refusal
+from railweave.systems.sonic.changes import refusal
 from railweave.systems.sonic.render import files
 
 REFERENCES = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.device.address_range import address_range
 from railweave.model.device.host import host_config
+from railweave.model.device.host_job import address_range
 from tests.conftest import designed, example
 
 if TYPE_CHECKING:

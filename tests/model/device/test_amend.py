@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from railweave.model.device.amend import amended
 from railweave.model.device.build import device_config
+from railweave.model.device.fields import amended
 from railweave.model.device.model import DeviceConfig
 from railweave.systems import system
 from tests.retarget import retargeted

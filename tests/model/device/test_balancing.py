@@ -8,7 +8,7 @@ import pytest
 
 from railweave.errors import DesignError
 from railweave.model.device.build import device_config
-from railweave.prediction.simulation.model.balancing import balancing_notes
+from railweave.prediction.simulation.model.fabric import balancing_notes
 from railweave.systems.junos import render as junos
 from tests.conftest import designed
 

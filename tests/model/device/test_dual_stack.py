@@ -7,7 +7,7 @@ from dataclasses import replace
 from railweave.model.device.host import host_config
 from railweave.model.network.model import Network
 from railweave.outputs.rendering.host.netplan import netplan_yaml
-from railweave.prediction.simulation.model.transport import FRAMES, transport
+from railweave.prediction.simulation.model.fabric import FRAMES, transport
 from tests.dual_stack import dual
 
 

@@ -9,13 +9,13 @@ import pytest
 from pydantic import BaseModel
 
 from railweave.model.device import balancing, classes, management, model, timers
-from railweave.model.device.own import own_type
+from railweave.model.device.reading import own_type
 from railweave.model.intent import balancing as intent_balancing
 from railweave.model.intent import buffers as intent_buffers
-from railweave.model.intent import interconnect as intent_interconnect
 from railweave.model.intent import management as intent_management
+from railweave.model.intent import qos as intent_class
 from railweave.model.intent import qos as intent_qos
-from railweave.model.intent import traffic_class as intent_class
+from railweave.model.intent import topology as intent_interconnect
 from railweave.model.intent import underlay as intent_underlay
 
 PAIRS: list[tuple[type[Any], type[BaseModel], set[str]]] = [

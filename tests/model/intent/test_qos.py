@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from railweave.model.intent.qos import DEFAULT_CLASSES, Qos
-from railweave.model.intent.traffic_class import TrafficClass
+from railweave.model.intent.qos import DEFAULT_CLASSES, Qos, TrafficClass
 
 LOSSY = {"lossless": False, "pfc_priority": None}
 STORAGE = {"queue": 5, "dscp": [18], "lossless": True, "pfc_priority": 4}

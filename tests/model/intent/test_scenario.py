@@ -14,9 +14,8 @@ from jsonschema.protocols import Validator
 import railweave
 from railweave.design.fault_targets import fault_targets
 from railweave.errors import SpecError
-from railweave.model.intent.faults import KINDS, TARGETS, Fault
 from railweave.model.intent.reference import SCENARIO_HEAD, scenario_schema
-from railweave.model.intent.scenario import read_scenario
+from railweave.model.intent.scenario import KINDS, TARGETS, Fault, read_scenario
 from tests.conftest import EXAMPLES
 
 WHOLE = SCENARIO_HEAD.partition("```yaml\n")[2].partition("```")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from railweave.model.intent.status_lines import with_active, with_drained, without_drained
+from railweave.model.intent.status import with_active, with_drained, without_drained
 
 FILE = "# ours\nname: t  # short\nfabrics: {}\n"
 BLOCK = """\

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from railweave.operations.bench.comparing.pairs import QUANTITY
+from railweave.operations.bench.comparing.rows import QUANTITY
 from railweave.operations.store.records import Prediction, Run, Sample
 
 KEPT = "2026-03-01T12:00:00+00:00"

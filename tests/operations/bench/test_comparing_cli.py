@@ -10,7 +10,7 @@ import pytest
 
 from railweave.api import bench_compare, bench_report
 from railweave.cli import main
-from railweave.operations.bench.page.page import bench_html
+from railweave.operations.bench.page import bench_html
 from railweave.operations.store.records import Run
 from railweave.operations.store.store import opened
 from tests.operations.bench import made

@@ -8,10 +8,8 @@ from math import nan
 import pytest
 from benchmarks.bad_links import KINDS, SPINE, measured, mesh, named_first, planted, undisturbed
 
-from railweave.operations.bench.comparing.estimate import estimate
-from railweave.operations.bench.comparing.pairs import FEWEST, Pair, compared, pairs_of
-from railweave.operations.bench.comparing.parts import crossings
-from railweave.operations.bench.comparing.slowest import slowest
+from railweave.operations.bench.comparing.estimate import crossings, estimate, slowest
+from railweave.operations.bench.comparing.rows import FEWEST, Pair, compared, pairs_of
 from railweave.operations.store.records import Sample
 from tests.operations.bench import made
 

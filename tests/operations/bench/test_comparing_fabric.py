@@ -11,9 +11,9 @@ from benchmarks.validation.published import FOLDER
 from railweave.api import bench_import, bench_report
 from railweave.model.network.model import Network
 from railweave.operations.bench.comparing.located import located
-from railweave.operations.bench.comparing.pairs import pairs_of
 from railweave.operations.bench.comparing.predicting import foretold, question_of
-from railweave.operations.bench.page.page import bench_html
+from railweave.operations.bench.comparing.rows import pairs_of
+from railweave.operations.bench.page import bench_html
 from railweave.operations.store.records import Environment, Run, Sample
 from tests.conftest import example
 from tests.operations.bench import made

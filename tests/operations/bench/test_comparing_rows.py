@@ -9,13 +9,17 @@ from typing import Any
 
 import pytest
 
-from railweave.operations.bench.comparing.against_prediction import against_prediction
-from railweave.operations.bench.comparing.compared import NOTHING_IN_COMMON, compare_predicted, compare_runs
 from railweave.operations.bench.comparing.completion import completion_tables
-from railweave.operations.bench.comparing.curves import curves
-from railweave.operations.bench.comparing.regressions import regressions
+from railweave.operations.bench.comparing.curves import against_prediction, curves
+from railweave.operations.bench.comparing.regressions import (
+    adjusted,
+    chance_of_slower,
+    regressions,
+    student_tail,
+    usual_deviation,
+)
+from railweave.operations.bench.comparing.reported import NOTHING_IN_COMMON, compare_predicted, compare_runs
 from railweave.operations.bench.comparing.rows import Key, Number, numbers, ratio
-from railweave.operations.bench.comparing.significance import adjusted, chance_of_slower, student_tail, usual_deviation
 from railweave.operations.bench.read import read
 from railweave.operations.bench.runs import runs_of
 from railweave.operations.store.records import Prediction, Run, Sample

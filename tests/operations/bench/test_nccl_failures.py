@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from railweave.operations.bench.errno_words import NUMBERS, WORDS, errno_of
-from railweave.operations.bench.nccl_failures import STATUSES
 from railweave.operations.bench.nccl_log import FailedCompletion, NcclLog
+from railweave.operations.bench.nccl_log_text import STATUSES
 from railweave.operations.bench.read import read
 
 ENDS = " localGid ::ffff:10.2.2.5{remote} ::ffff:10.2.2.6"

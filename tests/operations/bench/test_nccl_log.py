@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from railweave.operations.bench.nccl_facts import facts_of
 from railweave.operations.bench.nccl_log import Channel, FailedCompletion, QueuePair
 from railweave.operations.bench.read import read
+from railweave.operations.bench.runs import facts_of
 from tests.operations.bench.said import log_of, text_of
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from railweave.operations.bench.comparing.pairs import pairs_of
 from railweave.operations.bench.comparing.reported import reported
-from railweave.operations.bench.page.page import MOST_CURVES, bench_html
-from railweave.operations.bench.page.pair_map import MOST, pair_map
+from railweave.operations.bench.comparing.rows import pairs_of
+from railweave.operations.bench.page import MOST_CELLS, MOST_CURVES, bench_html, pair_map
 from railweave.operations.store.records import Run
 from tests.chromium import browser, program
 from tests.operations.bench import made
@@ -82,10 +81,10 @@ def test_odd_stores_make_a_page(runs: list[Run]) -> None:
 
 
 def test_large_meshes_are_drawn_by_server_and_by_leaf() -> None:
-    assert "two NICs" in pair_map(pairs_of(made.mesh(servers=MOST, colors=1)))[1]
-    picture, about = pair_map(pairs_of(made.mesh(servers=MOST + 2, colors=1)))
+    assert "two NICs" in pair_map(pairs_of(made.mesh(servers=MOST_CELLS, colors=1)))[1]
+    picture, about = pair_map(pairs_of(made.mesh(servers=MOST_CELLS + 2, colors=1)))
     assert "two leaves" in about
-    assert picture.count("<text") == (MOST + 2 + 3) // 4
+    assert picture.count("<text") == (MOST_CELLS + 2 + 3) // 4
     assert pair_map([]) == ("", "")
 
 

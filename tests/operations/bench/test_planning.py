@@ -20,10 +20,10 @@ from railweave.errors import InputError
 from railweave.model.network.devices import Nic, NotActive
 from railweave.model.network.model import Network
 from railweave.operations.bench.plan import NcclTests, Perftest, Plan, PlannedRun, read_plan
-from railweave.operations.bench.planning.questions import printed_size, sizes_of
-from railweave.operations.bench.planning.rounds import Rounds, in_turns, rounds
+from railweave.operations.bench.planning.making import printed_size, sizes_of
+from railweave.operations.bench.planning.pairs import Rounds, in_turns, rounds
 from railweave.operations.bench.planning.suites import SUITES
-from railweave.prediction.simulation.ranks import ordered
+from railweave.prediction.simulation.job import ordered
 from tests.conftest import EXAMPLES, designed, example
 
 SMALL = ("h100-rlb", "mi300x-leaf-24", "mi300x-leaf-31", "evpn-functional", "dci-50km")

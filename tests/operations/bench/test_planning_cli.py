@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from railweave.cli.app import app
 from railweave.cli.failures import run as run_verb
 from railweave.operations.bench.plan import read_plan
-from railweave.operations.bench.planning.table import duration, plan_text
+from railweave.operations.bench.planning.making import duration, plan_text
 from tests.conftest import EXAMPLES
 
 RLB = str(EXAMPLES / "h100-rlb.yaml")

@@ -11,12 +11,11 @@ import pytest
 import railweave
 from railweave.api import bench_plan
 from railweave.operations.bench.plan import NcclTests, Perftest, PlannedRun
-from railweave.operations.bench.planning.collectives import MIB, Knobs, Sizes, of_scope
 from railweave.operations.bench.planning.jobs import jobs
-from railweave.operations.bench.planning.predictions import predictions, slope_gbytes
-from railweave.operations.bench.planning.questions import Question, options
+from railweave.operations.bench.planning.making import Question, options, predictions, slope_gbytes
+from railweave.operations.bench.planning.places import Routed
+from railweave.operations.bench.planning.suites import MIB, Knobs, Sizes, of_scope
 from railweave.operations.bench.planning.wanted import Wanted
-from railweave.operations.bench.planning.ways import Routed
 from railweave.operations.bench.read import read
 from railweave.operations.bench.runs import runs_of
 from railweave.operations.store.records import Prediction

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from railweave.operations.bench.comparing.compared import compare_predicted
+from railweave.operations.bench.comparing.reported import compare_predicted
 from railweave.operations.bench.read import Read, read
 from railweave.operations.bench.runs import runs_of
 from railweave.operations.store.records import Prediction, Run

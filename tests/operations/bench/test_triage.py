@@ -6,8 +6,7 @@ import ipaddress
 
 import pytest
 
-from railweave.operations.bench.triage.process import processors
-from railweave.operations.bench.triage.triage import RULES, triage
+from railweave.operations.bench.triage.triage import RULES, processors, triage
 from tests.operations.bench.said import NAMES, text_of
 
 FOUND = {

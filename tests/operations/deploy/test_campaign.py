@@ -21,15 +21,13 @@ from railweave.design.fault_targets import FaultTarget
 from railweave.live.fleet.rdma import Pair, Said
 from railweave.live.site.packets import Seen
 from railweave.model.device.build import device_config
-from railweave.model.intent.faults import Fault
+from railweave.model.intent.scenario import Fault
 from railweave.model.network.model import Network
 from railweave.operations.deploy.campaign import carrying
-from railweave.operations.deploy.campaign.carrying import Limits
+from railweave.operations.deploy.campaign.carrying import HEAD, Limits, rows
 from railweave.operations.deploy.campaign.measuring import summed
-from railweave.operations.deploy.campaign.plan import Campaign
-from railweave.operations.deploy.campaign.predicting import Predicted, predicted
-from railweave.operations.deploy.campaign.table import HEAD, rows
-from railweave.operations.deploy.campaign.turns import Turn
+from railweave.operations.deploy.campaign.plan import Campaign, Predicted, predicted
+from railweave.operations.deploy.campaign.radius import Turn
 from railweave.systems import system
 from railweave.systems.junos import outage as junos_outage
 from tests.live.reach.stand_ins import PASSWORD

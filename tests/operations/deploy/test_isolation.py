@@ -14,8 +14,7 @@ from railweave.api.deploying import deploy_apply, deploy_plan
 from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig
 from railweave.model.state.device_state import DeviceState
-from railweave.operations.deploy.isolation import Moments, leaks, tenants
-from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.making import Moments, leaks, make_plan, tenants
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.operations.deploy.waves import Wave
 from railweave.writing import write_file

@@ -12,7 +12,7 @@ from railweave.analysis.checks.subject import Subject
 from railweave.model.device.host import host_config
 from railweave.model.network.model import Network
 from railweave.operations.deploy.changes import DeviceChange, Disruptive
-from railweave.operations.deploy.draining import WaitFor
+from railweave.operations.deploy.drain import WaitFor
 from railweave.operations.deploy.making import make_plan
 from railweave.operations.deploy.plan import Plan
 from railweave.operations.deploy.waves import Wave, forced, waves

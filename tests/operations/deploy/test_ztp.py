@@ -17,7 +17,7 @@ import pytest
 
 from railweave import InputError, api
 from railweave.analysis.checks.devices import saved
-from railweave.api.first_boot import deploy_ztp
+from railweave.api.deploying import deploy_ztp
 from railweave.cli import main
 from railweave.model.device.build import device_config
 from railweave.operations.deploy.changes import change

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from railweave.model.intent.study import Study
-from railweave.operations.tune.confirming import Candidate, confirmed, on_hardware
 from railweave.operations.tune.measuring import Failed, Refused, Sample, Wanted
+from railweave.operations.tune.run import Candidate, confirmed, on_hardware
 from railweave.operations.tune.scoring import Score, as_measured
 from tests.operations.tune.test_run import a_study
 

@@ -26,7 +26,7 @@ from railweave.operations.tune.diagnosing import Diagnosis
 from railweave.operations.tune.measuring import Refused, Sample
 from railweave.operations.tune.rehearsing import rehearsal
 from railweave.prediction.simulation.conditions import bed_of
-from railweave.prediction.simulation.job_fabric import job_network
+from railweave.prediction.simulation.job import job_network
 from tests.conftest import EXAMPLES, example
 from tests.live.check.perfect import perfect
 from tests.live.check.said import junos

@@ -19,7 +19,7 @@ from railweave.api.deploying import deploy_history, deploy_resume
 from railweave.errors import InputError
 from railweave.operations.tune import hardware
 from railweave.operations.tune.measuring import Sample
-from railweave.operations.tune.page.page import tuning_html
+from railweave.operations.tune.page import tuning_html
 from railweave.operations.tune.run import StoppedError
 from tests.operations.tune.network import FABRIC, LOSSY, STUDY, Bed, bed, fill_of
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from railweave.model.intent.study import Goal
-from railweave.operations.tune.importance import Importance, importance
 from railweave.operations.tune.measuring import Sample
 from railweave.operations.tune.scoring import aims_of
-from railweave.operations.tune.search import Trial
+from railweave.operations.tune.search import Importance, Trial, importance
 from railweave.operations.tune.space import Knob, Space
 
 Got = Callable[[tuple[int, ...]], float]

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from railweave.live.lab.faults.prober import Prober
+from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import QueuePair, queue_pairs, spread
 from railweave.live.lab.running import Running
 from tests.chromium import Chromium, browser

@@ -32,11 +32,9 @@ from railweave.operations.watch.collector import Collector, Watched
 from railweave.operations.watch.exposition import exposed
 from railweave.operations.watch.layout import Layout
 from railweave.operations.watch.measured import said, state_of
-from railweave.operations.watch.poller import Poller
-from railweave.operations.watch.setting_up import watched
+from railweave.operations.watch.setting_up import Poller, Reached, Subscriber, watched
 from railweave.operations.watch.store import Store
 from railweave.operations.watch.stream import Stream
-from railweave.operations.watch.subscriber import Reached, Subscriber
 from railweave.operations.watch.syslog import Syslog
 from railweave.operations.watch.watching import Watching
 from tests.conftest import EXAMPLES, example

@@ -20,16 +20,14 @@ from railweave.errors import InputError
 from railweave.model.findings import Finding
 from railweave.model.state.telemetry import Series
 from railweave.operations.deploy import journal
-from railweave.operations.watch.app import app
+from railweave.operations.watch.app import app, shown
 from railweave.operations.watch.console import history
-from railweave.operations.watch.console.events import events
-from railweave.operations.watch.console.frame import STATIC, address
+from railweave.operations.watch.console.frame import STATIC, address, events
 from railweave.operations.watch.console.guard import Proxy
+from railweave.operations.watch.console.history import WHOLE
 from railweave.operations.watch.console.links import level
-from railweave.operations.watch.console.past import WHOLE
-from railweave.operations.watch.console.routes import shown
 from railweave.operations.watch.console.state import Console
-from railweave.operations.watch.console.words import ago, per_second, percent, rate, size
+from railweave.operations.watch.console.view import ago, per_second, percent, rate, size
 from railweave.operations.watch.starting import proxy_of
 from railweave.operations.watch.syslog import Syslog
 from railweave.operations.watch.watching import Watching

@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 from railweave.cli.app import app
 from railweave.model.network.model import Network
 from railweave.model.state.telemetry import METRICS
-from railweave.operations.exports.prometheus import prometheus
-from railweave.operations.exports.rules import RECORDED
+from railweave.operations.exports.prometheus import RECORDED, prometheus
 from tests.conftest import EXAMPLES, example
 
 SOURCES = Path(__file__).parents[3] / "src" / "railweave" / "operations" / "watch"

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from railweave.live.reach.gnmi import request
 from railweave.live.reach.gnmi_messages import elements, message, path_message, read_path
-from railweave.model.state import openconfig
+from railweave.model.state import telemetry as openconfig
 from railweave.model.state.telemetry import METRICS, Series, Subscription, number_of
 from railweave.operations.watch.layout import Layout
-from railweave.operations.watch.stream import Stream
-from railweave.operations.watch.values import numbers
+from railweave.operations.watch.stream import Stream, numbers
 from railweave.systems import system, systems
 from tests.operations.watch.gnmi_target import Leaf, Target
 

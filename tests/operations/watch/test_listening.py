@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
-from railweave.operations.watch import descriptors, listening, syslog
+from railweave.operations.watch import app, descriptors, syslog
 from railweave.operations.watch.descriptors import BACKLOG, MOST, connections
 from railweave.operations.watch.syslog import Syslog
 
@@ -36,8 +36,8 @@ async def _events(_: Any) -> StreamingResponse:
 
 
 @contextlib.asynccontextmanager
-async def served(most: int) -> AsyncIterator[tuple[int, type[listening.Limited]]]:
-    own = listening.limited(most)
+async def served(most: int) -> AsyncIterator[tuple[int, type[app.Limited]]]:
+    own = app.limited(most)
     application = Starlette(routes=[Route("/", _page), Route("/events", _events)])
     config = uvicorn.Config(
         application,
@@ -84,7 +84,7 @@ def test_who_asks_gets_in_while_others_only_hold_connections() -> None:
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: x\r\nX: ", ASK + b"GET"])
 def test_a_request_that_does_not_come_is_not_waited_for(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "HEADERS_S", 0.05)
+    monkeypatch.setattr(app, "HEADERS_S", 0.05)
 
     async def run() -> None:
         async with served(8) as (port, own):
@@ -98,8 +98,8 @@ def test_a_request_that_does_not_come_is_not_waited_for(sent: bytes, monkeypatch
 
 
 def test_a_stream_of_events_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "STREAM_S", 0.05)
-    monkeypatch.setattr(listening, "ANSWER_S", 0.05)
+    monkeypatch.setattr(app, "STREAM_S", 0.05)
+    monkeypatch.setattr(app, "ANSWER_S", 0.05)
 
     async def run() -> None:
         async with served(8) as (port, own):

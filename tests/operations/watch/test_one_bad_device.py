@@ -25,8 +25,8 @@ from railweave.model.state.question import Question
 from railweave.model.state.telemetry import Series, Subscription
 from railweave.operations.watch.collector import Collector, Watched
 from railweave.operations.watch.layout import Layout
+from railweave.operations.watch.setting_up import Reached
 from railweave.operations.watch.stream import Stream
-from railweave.operations.watch.subscriber import Reached
 from railweave.operations.watch.validator import look
 from railweave.systems import system, systems
 from railweave.systems.reading import read_state

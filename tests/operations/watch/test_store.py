@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 
 from railweave.errors import OutputError
 from railweave.model.state.telemetry import Series
-from railweave.operations.watch.blocks import packed, unpacked
 from railweave.operations.watch.layout import Layout
-from railweave.operations.watch.store import Store
+from railweave.operations.watch.store import TIERS, Store, packed, unpacked
 from railweave.operations.watch.stream import Round
-from railweave.operations.watch.tiers import TIERS
 
 NOW = 1_800_000_000.0
 PORT = "et-0/0/1:0"

@@ -17,12 +17,12 @@ from railweave.live.reach.failure import ReachError
 from railweave.live.reach.gnmi import Gnmi
 from railweave.live.reach.target import Password, Way
 from railweave.live.reach.target import Target as Reach
-from railweave.model.state import openconfig
+from railweave.model.state import telemetry as openconfig
 from railweave.model.state.telemetry import Series, Subscription
-from railweave.operations.watch import subscriber
+from railweave.operations.watch import setting_up
 from railweave.operations.watch.layout import Layout
+from railweave.operations.watch.setting_up import Subscriber, silent_after
 from railweave.operations.watch.stream import Stream
-from railweave.operations.watch.subscriber import Subscriber, silent_after
 from tests.operations.watch.gnmi_target import PASSWORD, USER, Leaf, Target, certificates, server_credentials
 
 STATE = "/interfaces/interface[name=et-0/0/1:0]/state"
@@ -119,7 +119,7 @@ def test_a_target_that_hangs_is_down(folder: Path, monkeypatch: pytest.MonkeyPat
             one.paused = False
             await until(lambda: made.reached.up)
 
-    monkeypatch.setattr(subscriber, "silent_after", lambda *_: 0.4)
+    monkeypatch.setattr(setting_up, "silent_after", lambda *_: 0.4)
     asyncio.run(run())
 
 

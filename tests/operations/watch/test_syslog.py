@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railweave.operations.watch import syslog as room
-from railweave.operations.watch.messages import read
-from railweave.operations.watch.syslog import Syslog
+from railweave.operations.watch.syslog import Syslog, read
 
 LOGGER = shutil.which("logger")
 

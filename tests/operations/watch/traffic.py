@@ -18,9 +18,9 @@ from railweave.model.state.telemetry import Series
 from railweave.operations.watch.anomalies import Anomalies
 from railweave.operations.watch.collector import Collector, Watched
 from railweave.operations.watch.layout import Layout
+from railweave.operations.watch.setting_up import Reached
 from railweave.operations.watch.store import Store
 from railweave.operations.watch.stream import Stream
-from railweave.operations.watch.subscriber import Reached
 from railweave.operations.watch.validator import Validator
 from railweave.operations.watch.watching import Watching
 

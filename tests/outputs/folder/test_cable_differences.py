@@ -16,8 +16,7 @@ from railweave.cli.app import app
 from railweave.model.catalog import in_force
 from railweave.model.network.devices import Cable, End
 from railweave.model.network.model import Network
-from railweave.outputs.folder.cable_differences import attributes, differing
-from railweave.outputs.folder.differences import NetworkDiff, diff
+from railweave.outputs.folder.differences import NetworkDiff, attributes, diff, differing
 from tests.conftest import designed
 
 FABRIC = """\

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from railweave.api import load, verify
-from railweave.model.config.secret import REFERENCE
+from railweave.model.config.secret_words import REFERENCE
 from railweave.model.device.build import device_config
 from railweave.model.network.model import Network
 from railweave.outputs.folder.steps import build
-from railweave.outputs.folder.verify.folder import of_device, standing
+from railweave.outputs.folder.verify import of_device, standing
 from railweave.outputs.rendering.network import render_hosts, render_network
 from railweave.systems import system
 from tests.access import protected

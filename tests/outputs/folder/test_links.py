@@ -12,8 +12,8 @@ import pytest
 
 from railweave.errors import OutputError
 from railweave.manifest import HELD
-from railweave.outputs.folder.held import held
 from railweave.outputs.folder.steps import build
+from railweave.outputs.folder.write import held
 from railweave.writing import write_file
 from tests.outputs.folder.fabrics import CHANGED, content, fabric
 
@@ -121,7 +121,7 @@ def test_the_second_build_is_told_who_writes(tmp_path: Path) -> None:
 def test_what_a_killed_build_holds_is_free_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    script = f"from railweave.outputs.folder.held import held; from pathlib import Path; import time\nwith held(Path({str(out)!r})): print('held', flush=True); time.sleep(60)"
+    script = f"from railweave.outputs.folder.write import held; from pathlib import Path; import time\nwith held(Path({str(out)!r})): print('held', flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"

@@ -13,7 +13,7 @@ import pytest
 from railweave.api import load
 from railweave.model.device.build import device_config
 from railweave.outputs.folder.steps import build
-from railweave.outputs.folder.verify.folder import standing
+from railweave.outputs.folder.verify import standing
 from railweave.outputs.rendering.network import render_hosts, render_network
 from tests.conftest import EXAMPLES
 

@@ -7,8 +7,8 @@ from ipaddress import ip_network
 
 from railweave.model.device.build import device_config
 from railweave.model.device.management import Services
+from railweave.model.intent.addresses import Pools
 from railweave.model.intent.addressing import Addressing
-from railweave.model.intent.pools import Pools
 from railweave.model.intent.tenants import Overlay
 from railweave.systems import system
 from tests.conftest import example

@@ -13,7 +13,7 @@ import pytest
 
 from railweave.api import load
 from railweave.model.device.build import device_config
-from railweave.model.device.communities import standard
+from railweave.model.device.overlay import standard
 from railweave.systems.dell_sonic import render as dell_sonic
 from railweave.systems.dell_sonic.render.qos import numbers
 from railweave.systems.dell_sonic.tree import parse, to_text

@@ -10,8 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from railweave.model.device.host import host_config
-from railweave.outputs.rendering.host.document import host_reference, host_schema
-from railweave.outputs.rendering.host.host_json import host_json
+from railweave.outputs.rendering.host.host_json import host_json, host_reference, host_schema
 from tests.conftest import ROOT, SMALL, example
 
 SCHEMA = Draft202012Validator(host_schema())

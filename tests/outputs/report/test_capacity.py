@@ -5,9 +5,8 @@ from pathlib import Path
 
 from railweave.analysis.checks.subject import Subject
 from railweave.model.network.model import Network
-from railweave.outputs.report.capacity import capacity_grid, rail_capacities
-from railweave.outputs.report.failures import failures_decision
-from railweave.outputs.report.forwarding import forwarding
+from railweave.outputs.report.body import forwarding
+from railweave.outputs.report.capacity import capacity_grid, failures_decision, rail_capacities
 from tests.conftest import example
 from tests.outputs.report.conftest import read
 

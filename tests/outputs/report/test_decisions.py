@@ -9,10 +9,9 @@ import pytest
 
 from railweave.model.catalog import catalog, in_force
 from railweave.model.network.model import Network
-from railweave.outputs.report.decisions.fabric import decisions
-from railweave.outputs.report.decisions.tenants import tenant_decisions
+from railweave.outputs.report.body import servers_decisions
+from railweave.outputs.report.decisions.fabric import decisions, tenant_decisions
 from railweave.outputs.report.figures import span
-from railweave.outputs.report.servers import servers_decisions
 from tests.conftest import example
 from tests.outputs.report.conftest import read
 from tests.outputs.report.test_capacity import COLORED

@@ -17,12 +17,11 @@ from railweave.model.device.host import host_config
 from railweave.model.findings import Finding
 from railweave.model.network.model import Network
 from railweave.outputs.rendering.network import server_files
+from railweave.outputs.report.body import servers_decisions
 from railweave.outputs.report.bom import bill
-from railweave.outputs.report.checked import ABOUT, applies
+from railweave.outputs.report.decisions.addressing import management_decision
 from railweave.outputs.report.decisions.fabric import decisions
-from railweave.outputs.report.decisions.management import management_decision
-from railweave.outputs.report.lab_notes import lab_notes_joined
-from railweave.outputs.report.servers import servers_decisions
+from railweave.outputs.report.page import ABOUT, applies, lab_notes_joined
 from railweave.outputs.report.tables import table
 from tests.conftest import designed, example
 

@@ -13,8 +13,7 @@ import pytest
 
 import railweave
 from railweave.outputs.report.prediction.comparison import comparison_html
-from railweave.outputs.report.prediction.page import prediction_html, size
-from railweave.outputs.report.prediction.run_charts import between
+from railweave.outputs.report.prediction.page import between, prediction_html, size
 from railweave.pages.charts import Axis, Line, lines, ticks
 from railweave.prediction.simulation.compare import Comparison, Outcome
 from railweave.prediction.simulation.job_run import JobPrediction

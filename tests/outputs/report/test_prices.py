@@ -10,9 +10,8 @@ from typer.testing import CliRunner
 
 from railweave.cli.app import app
 from railweave.errors import InputError
-from railweave.outputs.report.bill_table import bill_table
-from railweave.outputs.report.bom import Item, Power, bill, power
-from railweave.outputs.report.prices import Prices, cost, read_prices
+from railweave.outputs.report.body import bill_table
+from railweave.outputs.report.bom import Item, Power, Prices, bill, cost, power, read_prices
 from tests.conftest import designed
 
 if TYPE_CHECKING:

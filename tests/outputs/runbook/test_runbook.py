@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from railweave.analysis.checks.subject import Subject
-from railweave.analysis.expect.routing import expected_routing
+from railweave.analysis.expect.device import expected_routing
 from railweave.design import design
 from railweave.model.device.build import device_config
 from railweave.model.intent.reading.source import read_source
 from railweave.model.network.model import Network
-from railweave.outputs.folder import pages as build_pages
+from railweave.outputs.folder import steps as build_pages
 from railweave.systems import system, systems
 from railweave.systems.frr.runbook import tenant_checks
 from railweave.systems.sonic.render.names import vrf_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from railweave.errors import InputError
-from railweave.prediction.collectives.sizes import sizes
+from railweave.prediction.collectives.chunks import sizes
 
 
 @pytest.mark.parametrize(

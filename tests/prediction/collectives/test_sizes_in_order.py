@@ -16,8 +16,8 @@ from railweave.prediction.collectives.collective import links_need_ps, program
 from railweave.prediction.collectives.job import Job, Library
 from railweave.prediction.collectives.nccl import Parameters, parameters
 from railweave.prediction.collectives.tree import chunk_bytes
+from railweave.prediction.collectives.tuner_table import uncongested_ps
 from railweave.prediction.collectives.tuning import Choice, choose
-from railweave.prediction.collectives.uncongested import uncongested_ps
 from tests.prediction.collectives.plain import seconds
 
 SIZES = [(1 << power) * quarters // 4 for power in range(3, 34) for quarters in (4, 5, 6, 7)]

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from railweave.outputs.rendering.host.tuner import tuner_text
+from railweave.outputs.rendering.host.cluster import tuner_text
 from railweave.prediction.collectives.job import Job
 from railweave.prediction.collectives.nccl import parameters
 from railweave.prediction.collectives.tuner_table import ANY_BYTES, COLLECTIVES, server_counts, tuner_rows

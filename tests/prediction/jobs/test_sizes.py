@@ -9,10 +9,8 @@ import yaml
 
 from railweave.errors import Problem
 from railweave.model.intent.job_file import read_jobs
-from railweave.prediction.jobs.build import build
-from railweave.prediction.jobs.layout import Layout
-from railweave.prediction.jobs.pipeline import turns
-from railweave.prediction.jobs.plan import planned, presets, spread
+from railweave.prediction.jobs.build import build, turns
+from railweave.prediction.jobs.plan import Layout, planned, presets, spread
 from tests.prediction.jobs.plans import plan_of
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 import railweave
+from railweave.prediction.simulation.bottleneck import Ideal
 from railweave.prediction.simulation.compare import Comparison, Outcome
 from railweave.prediction.simulation.engines.report import lost_text
-from railweave.prediction.simulation.ideal import Ideal
 from railweave.prediction.simulation.job_run import JobPrediction
 from railweave.prediction.simulation.prediction import Prediction
 from tests.conftest import example

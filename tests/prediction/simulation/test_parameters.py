@@ -13,10 +13,8 @@ from railweave.errors import InputError
 from railweave.model.catalog import catalog
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
-from railweave.prediction.simulation.model.balancing import Override, override
 from railweave.prediction.simulation.model.buffers import share_of_free
-from railweave.prediction.simulation.model.fabric import PacketFabric, packet_fabric
-from railweave.prediction.simulation.model.transport import transport
+from railweave.prediction.simulation.model.fabric import Override, PacketFabric, override, packet_fabric, transport
 from tests.conftest import designed, example
 from tests.prediction.simulation.beds import bed, engine, plane_of
 

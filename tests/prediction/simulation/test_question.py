@@ -11,10 +11,10 @@ import pytest
 import railweave
 from railweave.analysis.routing.fib_file import read_fibs, write_fibs
 from railweave.errors import FileLine, InputError, Option
+from railweave.prediction.simulation.collective import job_links
 from railweave.prediction.simulation.compare import comparison
 from railweave.prediction.simulation.conditions import bed_of
-from railweave.prediction.simulation.job_fabric import job_network
-from railweave.prediction.simulation.job_links import job_links
+from railweave.prediction.simulation.job import job_network
 from railweave.prediction.simulation.job_run import JobPrediction
 from railweave.prediction.simulation.model.outages import Outage, timeline
 from railweave.prediction.simulation.reasons import reasons

@@ -16,7 +16,7 @@ from railweave.prediction.collectives.program import csr
 from railweave.prediction.collectives.queue_pairs import split
 from railweave.prediction.simulation.collective import POST_COST_PS, predict
 from railweave.prediction.simulation.conditions import Bed, Conditions, bed_of
-from railweave.prediction.simulation.engines.flows import run_flows
+from railweave.prediction.simulation.engines.run import run_flows
 from railweave.prediction.simulation.engines.traffic import Traffic, traffic_of
 from railweave.prediction.simulation.rotation import Rotation, rotation, run_rotation
 

@@ -18,7 +18,8 @@ from railweave._sim import WRITE, FlowEngine, PacketEngine
 from railweave.model.network.model import Network
 from railweave.prediction.simulation.collective import predict
 from railweave.prediction.simulation.conditions import bed_of
-from railweave.prediction.simulation.engines import flows, packets
+from railweave.prediction.simulation.engines import packets
+from railweave.prediction.simulation.engines import run as flows
 from tests.conftest import EXAMPLES, designed, example
 from tests.prediction.simulation.beds import bed
 

@@ -15,9 +15,8 @@ from railweave.prediction.collectives.nccl import parameters
 from railweave.prediction.collectives.queue_pairs import split
 from railweave.prediction.simulation import collective
 from railweave.prediction.simulation.collective import predict
-from railweave.prediction.simulation.engines.rounds import Rounds, period, repeated_rounds
+from railweave.prediction.simulation.engines.packets import EQUAL, Rest, Rounds, Watch, period, repeated_rounds
 from railweave.prediction.simulation.engines.run import NEVER
-from railweave.prediction.simulation.engines.steady import EQUAL, Rest, Watch
 from railweave.prediction.simulation.settings import by_name
 from tests.conftest import EXAMPLES
 

@@ -11,7 +11,7 @@ import railweave
 from railweave.errors import InputError
 from railweave.model.catalog import in_force
 from railweave.model.network.model import Network
-from railweave.prediction.simulation.job_fabric import job_network
+from railweave.prediction.simulation.job import job_network
 from railweave.prediction.simulation.training.answer import JobResult
 from railweave.prediction.simulation.training.question import predict_training
 from tests.conftest import EXAMPLES

@@ -13,13 +13,12 @@ from railweave.model.catalog import in_force
 from railweave.model.network.model import Network
 from railweave.prediction.simulation.conditions import bed_of
 from railweave.prediction.simulation.model.outages import Timeline
-from railweave.prediction.simulation.training.answer import TrainingPrediction
-from railweave.prediction.simulation.training.band import judged
+from railweave.prediction.simulation.training.answer import TrainingPrediction, judged
 from railweave.prediction.simulation.training.loads import Carried, Placed, nccl_of
 from railweave.prediction.simulation.training.packets import check_packets
 from railweave.prediction.simulation.training.question import predict_training
-from railweave.prediction.simulation.training.seeds import training_over_seeds
-from railweave.prediction.simulation.training.sharing import Shared
+from railweave.prediction.simulation.training.storage import Shared
+from railweave.prediction.simulation.training.variants import training_over_seeds
 from tests.conftest import EXAMPLES
 
 JOB = """

@@ -17,10 +17,9 @@ from railweave.prediction.simulation.conditions import Bed, bed_of
 from railweave.prediction.simulation.model.outages import Timeline
 from railweave.prediction.simulation.question import background
 from railweave.prediction.simulation.training.answer import TrainingPrediction
-from railweave.prediction.simulation.training.background import taken
 from railweave.prediction.simulation.training.loads import Carried
-from railweave.prediction.simulation.training.question import predict_training
-from railweave.prediction.simulation.training.sharing import Shared
+from railweave.prediction.simulation.training.question import predict_training, taken
+from railweave.prediction.simulation.training.storage import Shared
 from tests.conftest import EXAMPLES
 
 JOB = """

@@ -11,9 +11,8 @@ import pytest
 import railweave
 from railweave.errors import InputError
 from railweave.model.network.model import Network
-from railweave.outputs.report.prediction.training_variants import variants_html
-from railweave.prediction.simulation.training.uplinks import on_leaves, oversubscribed
-from railweave.prediction.simulation.training.variants import Variants, compare_training
+from railweave.outputs.report.prediction.training import variants_html
+from railweave.prediction.simulation.training.variants import Variants, compare_training, on_leaves, oversubscribed
 from tests.conftest import EXAMPLES
 
 FABRIC = EXAMPLES / "h100-rlb.yaml"

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from railweave.errors import RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.compare import compare
-from railweave.model.device.amend import amended
 from railweave.model.device.build import device_config
-from railweave.model.device.fields import differences
+from railweave.model.device.fields import amended, differences
 from railweave.model.device.model import DeviceConfig
 from railweave.model.device.reading import Reading
 from railweave.model.network.model import Network

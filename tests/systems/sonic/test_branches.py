@@ -26,8 +26,7 @@ from railweave.systems.sonic.changes import config_tree
 from railweave.systems.sonic.daemons import idle_sections, idle_tables, running
 from railweave.systems.sonic.render.by_release import LOST, designed
 from railweave.systems.sonic.tables import Tables
-from railweave.systems.sonic.validator import Conversion, validate
-from railweave.systems.sonic.yang_models import SonicModels, load
+from railweave.systems.sonic.validator import Conversion, SonicModels, load, validate
 from tests.conftest import SMALL
 from tests.model.intent.trial import trial
 from tests.retarget import retargeted

@@ -2,21 +2,146 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from railweave.analysis.adopt.equipment import free_ports
-from railweave.analysis.adopt.link_addresses import link_addresses
-from railweave.analysis.adopt.port_ranges import Taken, port_range
-from railweave.analysis.adopt.server_models import rails_of
+from railweave.analysis.adopt.servers import rails_of
+from railweave.design.cabling.ports import Range
+from railweave.model.catalog import catalog
+from railweave.model.catalog.optics import breakout_of
+from railweave.model.intent.topology import PortRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from railweave.analysis.adopt.draft import Draft
+    from railweave.analysis.adopt.equipment import Place
     from railweave.analysis.adopt.shape import Shape
     from railweave.analysis.adopt.wiring import End
     from railweave.model.device.model import DeviceConfig
+
+
+_Port = tuple[str, str]
+
+
+def link_addresses(
+    draft: Draft,
+    found: Shape,
+    configs: Mapping[str, DeviceConfig],
+    model: Mapping[str, str],
+    lower: Sequence[_Port],
+) -> set[_Port]:
+    """Write the pool of link addresses, where links have addresses. The links whose addresses it does not give.
+
+    ``lower`` are the lower ends of all links, by switch and port. An address follows from the number of that switch and its port;
+    links of spines to what is above them have the second half of the pool, those between routers of two sites its last quarter.
+    """
+    tiers = [found.numbers, *({name: at for at, name in enumerate(one, 1)} for one in (found.spines, found.routers))]
+    own = {
+        (name, one.name): one.addresses[0]
+        for tier in tiers
+        for name in tier
+        for one in configs[name].interfaces
+        if one.addresses
+    }
+    known = [end for end in lower if end in own and end in found.places]
+    below = tiers if found.super_spines or found.routers else tiers[:1]
+    groups = [
+        catalog().switches[one].ports[0]
+        for one in {model[name] for tier in below for name in tier} | {draft.at("leaf")["device"]}
+    ]
+    widest = max(mode.channels for group in groups for mode in group.modes())
+    stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()
+
+    def start(end: _Port, number: int) -> int:
+        place = found.places[end]
+        at = (number - 1) * stride + place.physical * widest + (place.channel or 0)
+        return int(ipaddress.ip_address(str(own[end].address))) - 2 * at
+
+    starts = [{end: start(end, tier[end[0]]) for end in known if end[0] in tier} for tier in tiers]
+    of_leaves = list(starts[0].values())
+    first = max(dict.fromkeys(of_leaves), key=of_leaves.count, default=0)
+    if first <= 0 or 2 * of_leaves.count(first) <= len(of_leaves):  # no rule of ours: each link has its addresses given
+        return set(known)
+    needed = 2 * max(found.numbers.values()) * stride * (2 if len(below) > 1 else 1)
+    of_spines = list(starts[1].values())
+    half = max(dict.fromkeys(of_spines), key=of_spines.count, default=0) - first
+    size = 2 * half if half > 0 and not half & (half - 1) and first % (2 * half) == 0 else 1
+    while first % (2 * size) == 0 and size < needed:
+        size *= 2
+    six = own[next(iter(starts[0]))].family == "ipv6"
+    address, bits = (ipaddress.IPv6Address(first), 128) if six else (ipaddress.IPv4Address(first), 32)
+    draft.at("pools")["fabric_links"] = f"{address}/{bits - size.bit_length() + 1}"
+    expected = (first, first + size // 2, first + size // 2 + size // 4)
+    return {end for tier, begin in zip(starts, expected, strict=True) for end, given in tier.items() if given != begin}
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A port that a link has: of the neighbor in ``slot`` (from 1), its parallel link ``link`` (from 0)."""
+
+    device: str
+    slot: int
+    link: int
+    place: Place
+
+
+def port_range(model: str, taken: Sequence[Taken], links: int) -> tuple[dict[str, object], list[Taken]]:
+    """The range as the fabric file has it that gives most of the ports, and those that it does not give."""
+    if not taken:
+        return {}, []
+    best: tuple[int, dict[str, object], list[Taken]] | None = None
+    for given in _candidates(model, taken, links):
+        wrong = [one for one in taken if not _gives(model, given, one, links)]
+        if best is None or len(wrong) < best[0]:
+            best = (len(wrong), given, wrong)
+        if not wrong:
+            break
+    return (best[1], best[2]) if best else ({}, list(taken))
+
+
+def _candidates(model: str, taken: Sequence[Taken], links: int) -> Iterator[dict[str, object]]:
+    """Ranges that give one of the ports at least: those of the lowest ports first, packed before spread."""
+    hardware = catalog().switches[model]
+    for one in sorted(taken, key=lambda each: each.place.key)[:8]:
+        channels = one.place.channels
+        group = hardware.group_of(one.place.physical)
+        if group is None:
+            continue
+        for spread in (False, True):
+            each = -(-links // channels)
+            index = (one.slot - 1) * links + one.link
+            before = (one.slot - 1) * each + one.link // channels if spread else index // channels
+            first = one.place.physical - before
+            if first < group.first:
+                continue
+            given: dict[str, object] = {"first": first}
+            if spread:
+                given["fill"] = "spread"
+            usual = breakout_of(hardware, PortRange(first=first), one.place.speed_gbps)
+            if usual is None or usual.channels != channels:
+                given["breakout"] = f"{channels}x{one.place.speed_gbps}G"
+            yield given
+
+
+def _gives(model: str, given: dict[str, object], one: Taken, links: int) -> bool:
+    """Whether a range has this port for this link: it is split as the link's speed needs."""
+    hardware = catalog().switches[model]
+    ports = PortRange.model_validate(given)
+    group = hardware.group_of(ports.first or 0)
+    mode = breakout_of(hardware, ports, one.place.speed_gbps)
+    if group is None or mode is None:
+        return False
+    made = Range(group, ports.first or 0, group.last, mode.channels, ports.fill == "spread", mode.speed_gbps)
+    found = made.port(one.slot, one.link, links)
+    return found is not None and (found.physical, found.channel, found.channels) == (
+        one.place.physical,
+        one.place.channel,
+        one.place.channels,
+    )
 
 
 def cabling(

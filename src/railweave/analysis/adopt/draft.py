@@ -2,8 +2,104 @@
 
 from __future__ import annotations
 
+import dataclasses
+import ipaddress
+import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic import BaseModel
+
+    from railweave.model.device.model import DeviceConfig
+
+
+_PART = re.compile(r"(\d+)")
+
+
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """A key by which names sort as their numbers do."""
+    return tuple(
+        (0, int(part), "") if part.isdecimal() and part.isascii() else (1, 0, part)
+        for part in _PART.split(text)
+        if part
+    )
+
+
+def as_number(config: DeviceConfig) -> int:
+    """The AS number that a switch has towards its neighbors in the fabric; 0 where it has none."""
+    if config.bgp is None:
+        return 0
+    towards = {one.local_as for one in config.bgp.groups if one.sessions} - {0}
+    return towards.pop() if len(towards) == 1 else config.bgp.asn
+
+
+def numbering(config: DeviceConfig) -> tuple[int, int]:
+    """A key by which switches of a role sort as their numbers do: by AS number, without one by their lowest link address."""
+    asn = as_number(config)
+    links = [int(ipaddress.ip_interface(at).ip) for one in config.interfaces if not asn for at in one.addresses[:1]]
+    return asn, min(links, default=0)
+
+
+def common_start(names: Sequence[str]) -> str:
+    """The letters that all names begin with."""
+    least, most = min(names), max(names)
+    return next((least[:at] for at, letter in enumerate(least) if most[at : at + 1] != letter), least)
+
+
+def given(value: object, default: BaseModel) -> dict[str, Any]:
+    """The fields of a device's part that differ from those of the same name of a part of the fabric file."""
+    found: dict[str, Any] = {}
+    for one in dataclasses.fields(value):  # type: ignore[arg-type]
+        if not hasattr(default, one.name):
+            continue
+        mine, usual = getattr(value, one.name), getattr(default, one.name)
+        if dataclasses.is_dataclass(mine) and not isinstance(mine, type) and usual is not None:
+            inner = given(mine, usual)
+            if inner:
+                found[one.name] = inner
+        elif plain(mine) != _plain_model(usual):
+            found[one.name] = plain(mine)
+    return found
+
+
+def plain(value: object) -> Any:  # noqa: ANN401 - YAML values
+    """A value as YAML has it."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            one.name: plain(mine)
+            for one in dataclasses.fields(value)
+            if (mine := getattr(value, one.name)) != _default(one)
+        }
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in cast("list[Any]", value)]
+    return str(value) if isinstance(value, str) else value
+
+
+def _default(one: dataclasses.Field[Any]) -> object:
+    """What a field has by itself; what equals nothing, where it must be given."""
+    if one.default_factory is not dataclasses.MISSING:
+        return one.default_factory()
+    return one.default
+
+
+def _plain_model(value: object) -> Any:  # noqa: ANN401 - YAML values
+    dump = getattr(value, "model_dump", None)
+    if isinstance(value, tuple | list):
+        found = cast("list[Any]", value)
+        return None if any(hasattr(one, "model_dump") for one in found) else plain(found)
+    return plain(dump() if dump is not None else value)
+
+
+def common(values: list[Any]) -> tuple[Any, int]:
+    """The value that most have, and how many have another."""
+    keys = [repr(one) for one in values]
+    most = max(dict.fromkeys(keys), key=keys.count)
+    return values[keys.index(most)], len(keys) - keys.count(most)
 
 
 @dataclass(frozen=True, slots=True)

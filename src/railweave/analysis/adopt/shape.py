@@ -6,21 +6,320 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from railweave.analysis.adopt.draft import as_number, natural, numbering
 from railweave.analysis.adopt.equipment import places_of
-from railweave.analysis.adopt.server_models import rails
+from railweave.analysis.adopt.servers import rails, rails_of
 from railweave.analysis.adopt.sites import across_sites
-from railweave.analysis.adopt.stripes import number, place_servers, stripes_of
-from railweave.analysis.adopt.upper_tiers import by_plane, parallel, pods_of, unlike_pods, upper_order
+from railweave.analysis.adopt.wiring import Wiring
+from railweave.counting import counted
+from railweave.errors import InputError, NetworkPart, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from railweave.analysis.adopt.equipment import Place
     from railweave.analysis.adopt.sites import Across
-    from railweave.analysis.adopt.stripes import Stripe
-    from railweave.analysis.adopt.wiring import End, Wiring
+    from railweave.analysis.adopt.wiring import End
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.fabric import RoleName
+
+
+def upper_order(
+    lower: Sequence[str],
+    upper: Sequence[str],
+    wiring: Wiring,
+    places: Mapping[tuple[str, str], Place],
+    configs: Mapping[str, DeviceConfig],
+) -> list[str]:
+    """Switches of a tier in the order of the ports of those below them, then of their AS numbers."""
+    first: dict[str, tuple[int, int]] = {}
+    for end, there in wiring.between(lower, upper):
+        place = places.get((end.device, end.port))
+        if place:
+            first[there.device] = min(first.get(there.device, place.key), place.key)
+    return sorted(upper, key=lambda name: (first.get(name, (0, 0)), numbering(configs[name]), natural(name)))
+
+
+def pods_of(
+    stripes: Sequence[Stripe], spines: Sequence[str], wiring: Wiring, configs: Mapping[str, DeviceConfig]
+) -> list[list[str]]:
+    """The spines of each pod, which are those that a stripe's leaves have links to, in the order of the leaves' AS numbers.
+
+    Each stripe gets the number of its pod, from 0.
+    """
+    found: list[list[str]] = []
+    for stripe in sorted(
+        stripes, key=lambda one: (min(numbering(configs[leaf]) for leaf in one.leaves), natural(one.leaves[0]))
+    ):
+        above = sorted({there.device for _, there in wiring.between(stripe.leaves, spines)})
+        if above not in found:
+            found.append(above)
+        stripe.pod = found.index(above)
+    return found
+
+
+def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods: int) -> list[str]:
+    """Super-spines by plane: that of the spines that each joins, which have one number in all pods."""
+    each = max(1, len(spines) // pods)
+    number = {name: at % each for at, name in enumerate(spines)}
+    plane = {end.device: number[there.device] for end, there in wiring.between(supers, spines)}
+    return sorted(supers, key=lambda name: plane.get(name, 0))
+
+
+def unlike_pods(stripes: Sequence[Stripe], pods: Sequence[Sequence[str]]) -> Iterator[str]:
+    """What pods have that a design lacks: pods are alike, and their stripes stand together, for their numbers follow from those of stripes."""
+    if len(pods) < 2:
+        return
+    sizes = {sum(one.pod == at for one in stripes) for at in range(len(pods))}
+    if len({len(one) for one in pods}) > 1 or len(sizes) > 1:
+        yield "pods have different numbers of stripes or spines: the file has them alike"
+    each = max(sizes)
+    if [one.pod for one in stripes] != [at // each for at in range(len(stripes))]:
+        yield "stripes of a pod do not stand together in the order of their numbers: pods are not as they were"
+
+
+def parallel(wiring: Wiring, lower: Iterable[str], upper: Iterable[str]) -> int:
+    """The links that most pairs of two tiers have."""
+    pairs = Counter((end.device, there.device) for end, there in wiring.between(lower, upper))
+    common = Counter(pairs.values()).most_common(1)
+    return common[0][0] if common else 1
+
+
+MOST_GAPS = 4
+"""AS numbers may leave out so many times as many stripes as there are; other steps between them count nothing."""
+
+
+@dataclass(slots=True)
+class Stripe:
+    """Leaves that share servers, in the order of their rails; ``slot`` is the number that allocations follow from.
+
+    ``servers`` are their names by slot; ``described`` is what gateways call the stripe, where they do.
+    """
+
+    slot: int
+    leaves: list[str]
+    servers: dict[str, int] = field(default_factory=dict[str, int])
+    described: str = ""
+    name: str = ""
+    pod: int = 0
+
+
+def stripes_of(leaves: Sequence[str], servers: Mapping[End, End], configs: Mapping[str, DeviceConfig]) -> list[Stripe]:
+    """The stripes that these leaves make up, without slots, in no order; ``servers`` are the NICs at their ports."""
+    found = [Stripe(0, one) for one in _sharing(leaves, servers)]
+    first = _first_rail(servers)
+    for one in found:
+        one.leaves.sort(key=lambda leaf: (first.get(leaf, 0), numbering(configs[leaf]), natural(leaf)))
+        one.described = _described(configs[leaf] for leaf in one.leaves)
+    return found
+
+
+def _sharing(leaves: Sequence[str], servers: Mapping[End, End]) -> list[list[str]]:
+    """Leaves that have servers in common, in sets; those whose servers have no names are a set each."""
+    home = {leaf: {leaf} for leaf in leaves}
+    ends_of: dict[str, set[str]] = defaultdict(set)
+    for end, nic in servers.items():
+        if nic.device:
+            ends_of[nic.device].add(end.device)
+    for ends in ends_of.values():
+        whole = set[str]().union(*(home[leaf] for leaf in ends))
+        for leaf in whole:
+            home[leaf] = whole
+    found: list[list[str]] = []
+    for leaf in leaves:
+        if not any(leaf in one for one in found):
+            found.append([one for one in leaves if one in home[leaf]])
+    return found
+
+
+def _first_rail(servers: Mapping[End, End]) -> dict[str, int]:
+    rail_of = rails_of(servers.values())
+    found: dict[str, int] = {}
+    for end, nic in servers.items():
+        if nic in rail_of:
+            found[end.device] = min(found.get(end.device, 1 << 16), rail_of[nic])
+    return found
+
+
+def _described(configs: Iterable[DeviceConfig]) -> str:
+    """The stripe that all gateways name in the form of our own descriptions, ``STRIPE rail N``."""
+    found = {
+        text.partition(" rail ")[0] if " rail " in text else ""
+        for one in configs
+        for text in (g.description for g in one.gateways)
+    }
+    return found.pop() if len(found) == 1 else ""
+
+
+def number(
+    stripes: list[Stripe],
+    configs: Mapping[str, DeviceConfig],
+    wiring: Wiring,
+    spines: Iterable[str],
+    places: Mapping[tuple[str, str], Place],
+) -> None:
+    """Give stripes their slots: in the order of their ports on the spines, with the gaps that AS numbers show."""
+    leaves = [leaf for one in stripes for leaf in one.leaves]
+    on_spines: dict[str, tuple[int, int]] = {}
+    for end, there in wiring.between(leaves, spines):
+        place = places.get((there.device, there.port))
+        if place:
+            on_spines[end.device] = min(on_spines.get(end.device, place.key), place.key)
+    each = max(len(one.leaves) for one in stripes)
+    stripes.sort(
+        key=lambda one: (
+            one.pod,
+            min(on_spines.get(leaf, (0, 0)) for leaf in one.leaves),
+            min(numbering(configs[leaf]) for leaf in one.leaves),
+            natural(one.leaves[0]),
+        ),
+    )
+    asns = [as_number(configs[one.leaves[0]]) for one in stripes]
+    steps = [asn - asns[0] for asn in asns]
+    by_asn = (
+        all(asns)
+        and all(step % each == 0 for step in steps)
+        and steps == sorted(set(steps))
+        and steps[-1] < each * MOST_GAPS * max(16, len(stripes))
+    )
+    for rank, one in enumerate(stripes, 1):
+        one.slot = steps[rank - 1] // each + 1 if by_asn else rank
+
+
+def place_servers(
+    stripes: Iterable[Stripe], servers: Mapping[End, End], places: Mapping[tuple[str, str], Place]
+) -> None:
+    """Slots of servers in their stripe, by the order of their ports on its first leaf."""
+    for stripe in stripes:
+        keys: dict[str, tuple[int, int]] = {}
+        for end, nic in servers.items():
+            place = places.get((end.device, end.port))
+            if end.device in stripe.leaves and nic.device:
+                key = place.key if place else (0, 0)
+                keys[nic.device] = min(keys.get(nic.device, key), key)
+        order = sorted(keys, key=lambda name: (keys[name], natural(name)))
+        stripe.servers = {name: slot for slot, name in enumerate(order, 1)}
+
+
+def routed(configs: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig], tuple[str, ...]]:
+    """The switches that take part in routing, and a word on those that do not: a fabric file has no switch without routing.
+
+    Where none does, all are taken: their routing may stand in a text that was not saved.
+    """
+    found = {name: one for name, one in configs.items() if one.bgp or one.isis}
+    if not found or len(found) == len(configs):
+        return dict(configs), ()
+    left = ", ".join(name for name in configs if name not in found)
+    return found, (f"{left}: no BGP and no IS-IS there; a fabric file has no such switches: left out",)
+
+
+def neighbors(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, set[str]]:
+    """The switches that each switch has links to."""
+    found: dict[str, set[str]] = {name: set() for name in configs}
+    for one, other in wiring.links:
+        found[one.device].add(other.device)
+        found[other.device].add(one.device)
+    return found
+
+
+def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str, set[str]]) -> dict[str, RoleName]:
+    """The role of each switch.
+
+    A leaf has servers, gateways or tenants, or is the end of a tree: it has links only to switches that have more than it has.
+    Whatever has links to leaves is a spine, whatever else has links to spines a super-spine.
+    """
+    with_servers = {end.device for end in wiring.servers}
+    found: dict[str, RoleName] = {
+        name: "leaf"
+        for name, config in configs.items()
+        if name in with_servers or config.gateways or config.mac_vrf or config.vrfs or not near[name]
+    }
+    for component in fabrics(near):
+        if not any(
+            name in found for name in component
+        ):  # nothing with servers: those with the fewest links are the lowest
+            least = min(len(near[name]) for name in component)
+            lowest = [name for name in component if len(near[name]) == least]
+            named = [name for name in lowest if "spine" not in name.casefold()]
+            found |= dict.fromkeys(named if len(lowest) == len(component) and named else lowest, "leaf")
+    below: set[str] = set(found)
+    tiers: tuple[RoleName, ...] = ("spine", "super-spine", "dci")
+    for tier in tiers:
+        here = {name for one in below for name in near[one]} - set(found)
+        found |= dict.fromkeys(here, tier)
+        below = here
+    for name in configs:
+        found.setdefault(name, "spine")
+    for name in _between_sites(near, found):
+        found[name] = "dci"
+    return found
+
+
+def _between_sites(near: Mapping[str, set[str]], role: Mapping[str, RoleName]) -> set[str]:
+    """The switches above spines that join sites: they have links to one another, and each to spines of its own site alone."""
+    below = {
+        name: {far for far in near[name] if role[far] == "spine"} for name, one in role.items() if one == "super-spine"
+    }
+    pairs = [(one, far) for one in below for far in near[one] if far in below]
+    return set() if any(below[one] & below[far] for one, far in pairs) else {name for pair in pairs for name in pair}
+
+
+def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring, tuple[str, ...]]:
+    """The wiring without links between switches of one role (a pair of leaves), which no leaf-spine fabric has.
+
+    Links between sites stay: those of routers above the spines of each, and those of leaves without spines.
+    """
+    alike = [role[one.device] == role[other.device] for one, other in wiring.links]
+    above = {end.device for pair, same in zip(wiring.links, alike, strict=True) if not same for end in pair}
+    left = [
+        pair
+        for pair, same in zip(wiring.links, alike, strict=True)
+        if same and role[pair[0].device] != "dci" and above.intersection(end.device for end in pair)
+    ]
+    if not left:
+        return wiring, ()
+    gone = set(left)
+    kept = tuple(pair for pair in wiring.links if pair not in gone)
+    pairs = dict.fromkeys(f"{one.device} and {other.device}" for one, other in left)
+    shown = f"{'; '.join(list(pairs)[:4])}{'; …' if len(pairs) > 4 else ''}"
+    note = f"{counted(len(left), 'link')} between switches of one role left out ({shown})"
+    return Wiring(kept, wiring.servers, wiring.notes), (note,)
+
+
+def joined(near: Mapping[str, set[str]]) -> tuple[list[str], tuple[str, ...]]:
+    """The switches that have a link to another, and a word on those that have none. Raises ``InputError`` where none has, of several."""
+    found = [name for name, others in near.items() if others]
+    if len(near) == 1 or len(found) == len(near):
+        return list(near), ()
+    if not found:
+        what = f"no link between the {len(near)} switches is found: no description, address or LLDP says who is joined with whom"
+        raise InputError(
+            [Problem(NetworkPart(next(iter(near))), what, "save lldp.json of each device beside its configuration")]
+        )
+    alone = ", ".join(name for name in near if name not in found)
+    return found, (f"{alone}: nothing says what they are joined with: left out",)
+
+
+def fabrics(near: Mapping[str, set[str]]) -> list[list[str]]:
+    """Switches that are joined, each set in the order of their names."""
+    left, found = dict.fromkeys(near), list[list[str]]()
+    while left:
+        reached, edge = set[str](), {next(iter(left))}
+        while edge:
+            reached |= edge
+            edge = {far for one in edge for far in near[one]} - reached
+        found.append([one for one in left if one in reached])
+        for one in reached:
+            del left[one]
+    return found
+
+
+def by_role(names: list[str], role: Mapping[str, RoleName]) -> dict[RoleName, list[str]]:
+    """The switches of a fabric by their role."""
+    found: dict[RoleName, list[str]] = defaultdict(list)
+    for name in names:
+        found[role[name]].append(name)
+    return found
 
 
 @dataclass(slots=True)

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from railweave.analysis.adopt.order import common_start
-from railweave.analysis.adopt.parts import common, plain
-from railweave.model.intent.interconnect import Interconnect
+from railweave.analysis.adopt.draft import common, common_start, plain
 from railweave.model.intent.names import NAME
+from railweave.model.intent.topology import Interconnect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.analysis.adopt.draft import Draft
     from railweave.analysis.adopt.equipment import Place
-    from railweave.analysis.adopt.shape import Shape
-    from railweave.analysis.adopt.stripes import Stripe
+    from railweave.analysis.adopt.shape import Shape, Stripe
     from railweave.analysis.adopt.wiring import End, Wiring
     from railweave.model.device.model import DeviceConfig, Interface
 

@@ -12,8 +12,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from railweave.analysis.adopt.draft import natural
 from railweave.analysis.adopt.equipment import USUAL_GBPS, has_ports, models, whole_ports
-from railweave.analysis.adopt.order import natural
 from railweave.analysis.adopt.wiring import End, Wiring
 from railweave.counting import counted
 from railweave.errors import InputError, NetworkPart, Problem

@@ -15,7 +15,7 @@ from railweave.model.config.gate import Gate
 from railweave.model.device.balancing import BalancingConfig
 from railweave.model.device.management import Management
 from railweave.model.device.model import DeviceConfig
-from railweave.model.state.lldpd import lldp
+from railweave.model.state.host_state import lldp
 from railweave.model.state.protocols import LldpNeighbor
 from railweave.model.state.values import Answers
 from railweave.reading import read_json

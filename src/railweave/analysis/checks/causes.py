@@ -60,7 +60,7 @@ def causes(
 ) -> tuple[list[Cause], tuple[str, ...]]:
     """What one file says otherwise than the ``designed`` files of its device, and statements in which only a secret's value differs.
 
-    ``unsaid`` are names that the system does not print (``model.device.unprinted_names``), ``by_itself`` patterns of statements that it
+    ``unsaid`` are names that the system does not print (``model.device.fields``), ``by_itself`` patterns of statements that it
     writes by itself: these are left out.
     Raises ``RenderError`` with the line where the text found cannot be read.
     """

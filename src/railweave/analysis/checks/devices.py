@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, cast
 
 from railweave.analysis.checks import differs
 from railweave.analysis.checks.causes import causes
-from railweave.analysis.checks.differ_rules import EXTRA, TEXT
+from railweave.analysis.checks.differs import EXTRA, TEXT
 from railweave.analysis.checks.file_rules import FILE_UNREADABLE
 from railweave.errors import InputError, NetworkPart, Problem, RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.gate import Gate
-from railweave.model.config.secret import alike
-from railweave.model.device.amend import amended
-from railweave.model.device.unprinted_names import NAMES
+from railweave.model.config.secret_words import alike
+from railweave.model.device.fields import NAMES, amended
 from railweave.systems import system
 from railweave.workers import spread
 

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from railweave.analysis.routing.ports import nic_number
+from railweave.analysis.routing.paths import nic_number
 from railweave.counting import counted
 from railweave.model.findings.registry import Found, check
 

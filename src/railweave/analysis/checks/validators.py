@@ -2,22 +2,142 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.analysis.checks import netplan
-from railweave.model.findings.sample import MOST_VALIDATED
+from railweave.model.findings.registry import Rule
+from railweave.model.findings.validators import MOST_VALIDATED, Validator, ValidatorReport, said, sample
 from railweave.systems import system, systems
+from railweave.tool_roots import project_root, untrusted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
-    from railweave.model.findings.validators import Files, Validator, ValidatorReport
+    from railweave.model.findings import Finding
+    from railweave.model.findings.validators import Files
+
+
+NAME = "netplan"
+FILE = "netplan.yaml"
+TIMEOUT_S = 60
+
+HOW_TO_GET = "apt install netplan.io, or make validators in a checkout of railweave (which unpacks it there), or --netplan-root DIR"
+
+REFUSED = Rule(
+    id="validator-netplan",
+    severity="error",
+    applies="validator",
+    says="a netplan file that netplan refuses",
+    why="`netplan apply` would do nothing, and the server would keep its old network",
+    fix="build again where the file was edited; otherwise report it",
+)
+
+_GENERATORS = ("usr/libexec/netplan/generate", "usr/lib/netplan/generate", "lib/netplan/generate")
+_ERROR = re.compile(r"netplan\.yaml:(\d+):(\d+): (.*)")
+_VARYING = re.compile(r'"[^"]*"|\d+')
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A generator that can be run, and the folders of its libraries."""
+
+    program: Path
+    libraries: tuple[Path, ...] = ()
+
+    def generate(self, text: str, root: Path) -> list[tuple[int, str]]:
+        """Write what a file means for networkd below ``root``, and give the lines that are refused, with netplan's words.
+
+        Raises ``OSError`` where the generator cannot be run or fails in another way, ``subprocess.TimeoutExpired`` where
+        it does not end.
+        """
+        folder = root / "etc/netplan"
+        folder.mkdir(parents=True)
+        file = folder / FILE
+        file.touch(0o600)
+        file.write_text(text, encoding="utf-8")
+        search = ":".join(map(str, self.libraries))
+        done = subprocess.run(  # noqa: S603 - no shell; the tool is the user's own choice
+            [self.program, "--root-dir", str(root)],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            env={**os.environ, "LC_ALL": "C", **({"LD_LIBRARY_PATH": search} if search else {})},
+        )
+        lines = [(int(line), f"{what} (column {column})") for line, column, what in _ERROR.findall(done.stderr)]
+        if done.returncode and not lines:
+            raise OSError((done.stderr or done.stdout).strip()[-300:] or f"exit status {done.returncode}")
+        return lines
+
+
+def find(root: Path | None) -> Tool | str:
+    """The generator to use, or why there is none: that of a root folder, else the system's, else the checkout's own."""
+    if root is not None:
+        return _in_root(root)
+    installed = next((path for name in _GENERATORS if (path := Path("/") / name).exists()), None)
+    if installed is not None:
+        return Tool(installed)
+    unpacked = project_root(NAME)
+    return _in_root(unpacked) if unpacked else f"netplan is not there: {HOW_TO_GET}"
+
+
+def _in_root(root: Path) -> Tool | str:
+    program = next((path.resolve() for name in _GENERATORS if (path := root / name).exists()), None)
+    if program is None:
+        return f"no netplan generator in {root}: {HOW_TO_GET}"
+    if why := untrusted(root, program):
+        return f"not run: {why}"
+    found = sorted({path.parent.resolve() for path in root.glob("**/lib*.so.*")})
+    return Tool(program, tuple(found))
+
+
+def validate(files: Files, root: Path | None = None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
+    """Validate the ``netplan.yaml`` of servers, at ``most`` so many where it is given: each refused line is an error."""
+    texts = {host: named[FILE] for host, named in sorted(files.items()) if FILE in named}
+    if not texts:
+        return ValidatorReport(NAME, ran=False, reason=f"there is no {FILE} to validate")
+    tool = find(root)
+    if isinstance(tool, str):
+        return ValidatorReport(NAME, ran=False, reason=tool)
+    try:
+        _refused(tool, "network: {version: 2}\n")
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return ValidatorReport(NAME, ran=False, reason=f"{tool.program} does not run: {error}; {HOW_TO_GET}")
+    chosen = sample(list(texts), lambda host: _VARYING.sub("#", texts[host]), most)
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        found = list(pool.map(_validate_one, [tool] * len(chosen), chosen, [texts[host] for host in chosen]))
+    reason = str(tool.program) + said(len(chosen), len(texts), "servers")
+    findings = [finding for each in found for finding in each]
+    return ValidatorReport(NAME, ran=True, reason=reason, validated=len(chosen), findings=findings)
+
+
+def _refused(tool: Tool, text: str) -> list[tuple[int, str]]:
+    with tempfile.TemporaryDirectory(prefix="railweave-netplan-") as folder:
+        return tool.generate(text, Path(folder))
+
+
+def _validate_one(tool: Tool, host: str, text: str) -> list[Finding]:
+    file = f"hosts/{host}/{FILE}"
+    try:
+        refused = _refused(tool, text)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        what = f"netplan could not validate the file: {error}"
+        return [REFUSED.finding(host, what, why="what is in it is not known to be good", fix="", file=file)]
+    return [REFUSED.finding(host, f"netplan refuses the file: {what}", file=file, line=line) for line, what in refused]
+
+
+VALIDATOR = Validator(NAME, FILE, "netplan_root", lambda files, root, most, _: validate(files, root, most))
 
 
 def validators() -> list[Validator]:
     """Every validator there is: by operating system, then the servers'."""
-    return [*(one for nos in systems() for one in system(nos).validators), netplan.VALIDATOR]
+    return [*(one for nos in systems() for one in system(nos).validators), VALIDATOR]
 
 
 def validate_all(

@@ -2,28 +2,223 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.analysis.expect.ports import ports, queues
-from railweave.analysis.expect.prefixes import every_route, example_routes, gateways, tenants
-from railweave.analysis.expect.sessions import adjacencies, overlay_sessions, sessions
-from railweave.model.device.expected import Clock, Identity
+import numpy as np
+
+from railweave.analysis.expect.prefixes import (
+    bridged,
+    every_route,
+    example_routes,
+    gateways,
+    shared_prefixes,
+    tenants,
+    underlay_examples,
+)
+from railweave.model.device.expected import (
+    PAM4_GBPS,
+    Adjacency,
+    Clock,
+    ExpectedRouting,
+    Identity,
+    OverlaySession,
+    Port,
+    Queues,
+    Session,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from railweave.analysis.routing.table import Routes
-    from railweave.model.device.expected import (
-        Adjacency,
-        Gateway,
-        OverlaySession,
-        Port,
-        Queues,
-        Route,
-        Session,
-        Tenant,
-    )
-    from railweave.model.device.model import DeviceConfig
+    from railweave.model.device.expected import Gateway, Route, Tenant
+    from railweave.model.device.model import DeviceConfig, Interface
     from railweave.model.network.model import Network
+
+
+def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Session]:
+    """Every session of a switch on its links, group by group."""
+    bgp = config.bgp
+    if bgp is None:
+        return []
+
+    def accepted(link: str) -> int:
+        """What the switch keeps of others' prefixes that it receives on a link."""
+        try:
+            mask = routes.received.accepted((config.name, link))
+        except KeyError:
+            return 0
+        return routes.counted(config.name, mask)[0]
+
+    def received(device: str, link: str) -> tuple[int, int]:
+        """Count the prefixes that a device receives on a link: prefixes of others, and its own."""
+        mask = routes.received.get((device, link))
+        return (0, 0) if mask is None else routes.counted(device, mask)
+
+    fabric = network.fabric(network.switch(config.name).fabric)
+    used, shared = _in_use(config.name, routes)
+    return [
+        Session(
+            device=config.name,
+            because=("fabrics", fabric.name, "underlay"),
+            group=group,
+            session=one,
+            received=received(config.name, one.link)[0],
+            accepted=accepted(one.link),
+            sent=sent,
+            echoed=echoed,
+            used=used[one.link],
+            shared=one.link in shared,
+            color="" if (color := network.cable(one.link).color) is None else fabric.color_name(color),
+            bfd=bgp.bfd,
+        )
+        for group in bgp.groups
+        for one in group.sessions
+        if one.link and not routes.down & {one.link, one.peer}  # none: its cable has left the design
+        for sent, echoed in [received(one.peer, one.link)]
+    ]
+
+
+def _in_use(device: str, routes: Routes) -> tuple[Counter[str], set[str]]:
+    """How many prefixes that a link's session brings the link is a next hop of, and the links that share any with others.
+
+    Tenants' prefixes go the ways of tunnels: sessions on links do not bring them.
+    """
+    numbers, places = np.unique(routes.fibs[device].group, return_inverse=True)
+    groups: list[int] = numbers.tolist()
+    used: Counter[str] = Counter()
+    shared: set[str] = set()
+    counted: dict[int, list[tuple[int, int]]] = {}
+    for link in {link for group in groups if group >= 0 for link in routes.groups[group]}:
+        mask = routes.received.get((device, link))
+        if mask is None:  # IS-IS brings it, and sessions nothing
+            continue
+        if id(mask) not in counted:  # many sessions carry the same, as one mask
+            counts: list[int] = np.bincount(places[mask], minlength=len(groups)).tolist()
+            pairs = zip(groups, counts, strict=True)
+            counted[id(mask)] = [(group, count) for group, count in pairs if group >= 0 and count]
+        for group, count in counted[id(mask)]:
+            if link in routes.groups[group]:
+                used[link] += count
+                shared.update([link] if len(routes.groups[group]) > 1 else [])
+    return used, shared
+
+
+def overlay_sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[OverlaySession]:
+    """Every EVPN session of a switch."""
+    overlay = config.overlay
+    because = ("fabrics", network.switch(config.name).fabric, "overlay")
+    return [
+        OverlaySession(device=config.name, because=because, session=one, bfd=overlay.bfd)
+        for one in (overlay.neighbors if overlay else ())
+        if overlay and one.peer and one.peer not in routes.down
+    ]
+
+
+def adjacencies(network: Network, config: DeviceConfig, routes: Routes) -> list[Adjacency]:
+    """Every adjacency of IS-IS."""
+    isis = config.isis
+    because = ("fabrics", network.switch(config.name).fabric, "underlay", "isis")
+    return [
+        Adjacency(
+            device=config.name,
+            because=because,
+            interface=one.interface,
+            link=one.link,
+            peer=one.peer,
+            metric=one.metric,
+            bfd=isis.bfd,
+        )
+        for one in (isis.ports if isis else ())
+        if isis and not routes.down & {one.link, one.peer}
+    ]
+
+
+def there(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
+    """The ports of a switch whose cable and far end are there: not those of a cable that has left the design, which a switch may have still."""
+    of_design = [one for one in config.interfaces if one.link or one.kind == "external"]
+    return [one for one in of_design if one.link not in down and one.peer not in down]
+
+
+def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Port]:
+    """Every port that must be up. A port to a router outside, or an edge port, has no cable in the design, and so no module."""
+    fabric = network.switch(config.name).fabric
+    routed = {one.port: one.mtu for one in config.gateways if one.port}
+    edges = {one.link for one in network.fabric(fabric).edge_ports}
+    found: list[Port] = []
+    for one in there(config, down):
+        optic = ""
+        kind = "external" if one.link in edges else one.kind
+        if kind != "external":
+            cable = network.cable(one.link)
+            optic = (cable.a if cable.a.device == config.name else cable.b).optic
+        found.append(
+            Port(
+                device=config.name,
+                because=("fabrics", fabric, "edge_ports") if one.link in edges else _asked(fabric, one),
+                name=one.name,
+                link=one.link,
+                kind=kind,
+                peer=one.peer,
+                peer_port=one.peer_port,
+                speed_gbps=one.speed_gbps,
+                lanes=one.lanes,
+                mtu=one.mtu,
+                ip_mtu=routed.get(one.name),
+                switched=bool(one.vlan),
+                optic=optic,
+                fec="rs544" if one.speed_gbps in PAM4_GBPS else None,
+            )
+        )
+    return found
+
+
+def _asked(fabric: str, port: Interface) -> tuple[str, ...]:
+    """Server ports follow from the list of servers, links between switches from the topology."""
+    if port.kind == "server":
+        return ("servers",)
+    return ("fabrics", fabric, "tenants" if port.kind == "external" else "topology")
+
+
+def queues(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Queues]:
+    """The queues of every port that QoS is bound to."""
+    qos = config.qos
+    if qos is None:
+        return []
+    lossless = {
+        one.queue: one.pfc_priority for one in qos.classes.values() if one.lossless and one.pfc_priority is not None
+    }
+    marked = {one.queue: one.ecn for one in qos.classes.values() if one.ecn is not None}
+    because = ("fabrics", network.switch(config.name).fabric, "qos")
+    bound = set(qos.ports)
+    return [
+        Queues(
+            device=config.name,
+            because=because,
+            port=one.name,
+            lossless=lossless if one.pauses else {},
+            marked=marked,
+            buffers=qos.buffers,
+            watchdog=qos.watchdog if one.pauses else None,
+        )
+        for one in there(config, down)
+        if one.name in bound
+    ]
+
+
+def expected_routing(network: Network, config: DeviceConfig, routes: Routes) -> ExpectedRouting:
+    """Return the sessions, routes and tenants of a switch if everything that is not in ``routes.down`` runs."""
+    examples = example_routes(network, config, routes)
+    return ExpectedRouting(
+        tuple(sessions(network, config, routes)),
+        tuple(examples),
+        tuple(underlay_examples(network, config, routes, examples)),
+        tuple(tenants(network, config, routes)),
+        tuple(shared_prefixes(network, config, routes)),
+        bridged(config, routes),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,154 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from railweave.analysis.routing.attributes import NONE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
-    from railweave.analysis.routing.advertised import Advertised, PathColumn, RouteColumn
-    from railweave.analysis.routing.memo import Memo
-    from railweave.analysis.routing.sessions import Peer, Via
+    from numpy.typing import NDArray
 
+    from railweave.analysis.routing.attributes import Ids, Mask
+    from railweave.analysis.routing.control_plane import Peer, Via
+
+
+T = TypeVar("T")
+
+
+class Memo:
+    """Values by key. Those in ``known`` are found too, and nothing is added there: further ones go with this object."""
+
+    def __init__(self, known: Memo | None = None) -> None:
+        self._known: Mapping[Hashable, object] = known.values if known else {}
+        self.values: dict[Hashable, object] = {}
+
+    def __call__(self, key: Hashable, work_out: Callable[[], T]) -> T:
+        """The value of a key, worked out now if it is new; it must not be None."""
+        found = self._known.get(key)
+        if found is None:
+            found = self.values.get(key)
+        if found is None:
+            found = self.values[key] = work_out()
+        return cast("T", found)
+
+
+@dataclass(eq=False)
+class RouteColumn:
+    """The attributes of a route for each prefix, by their ids, as long as its AS path is, but without its numbers."""
+
+    ids: Ids
+
+    @cached_property
+    def present(self) -> Mask:
+        """For which prefixes there is a route."""
+        return self.ids != NONE
+
+    @cached_property
+    def empty(self) -> bool:
+        """Whether there is a route for none."""
+        return not self.present.any()
+
+
+@dataclass(eq=False)
+class PathColumn:
+    """The AS path of a route for each prefix, by their ids."""
+
+    ids: NDArray[np.int32]
+    _paths: AsPaths
+
+    @cached_property
+    def loops(self) -> Mapping[int, bytes]:
+        """The prefixes whose path holds an AS number, by that number: places as the bytes of an array."""
+        return self._paths.places_by_asn(self.ids)
+
+
+@dataclass(eq=False)
+class Advertised:
+    """What a group advertises to its neighbors, before the device's own AS number is put in front of the paths."""
+
+    routes: RouteColumn
+    paths: PathColumn
+
+
+class Interned:
+    """Columns and what they make up, so that comparing is comparing references."""
+
+    def __init__(self, paths: AsPaths, memo: Memo) -> None:
+        self._as_paths, self._memo = paths, memo
+
+    def routes(self, ids: Ids) -> RouteColumn:
+        """The column of these routes. The array is kept and must not be written again."""
+        return self._memo(("routes", ids.tobytes()), lambda: RouteColumn(ids))
+
+    def paths(self, ids: NDArray[np.int32]) -> PathColumn:
+        """The column of these AS paths; the same holds."""
+        return self._memo(("AS paths", ids.tobytes()), lambda: PathColumn(ids, self._as_paths))
+
+    def advertised(self, routes: RouteColumn, paths: PathColumn) -> Advertised:
+        """Both together."""
+        return self._memo(("advertised", routes, paths), lambda: Advertised(routes, paths))
+
+
+EMPTY = 0
+"""The id of the path without any number."""
+
+_FIRST_SIZE = 1024
+
+
+class AsPaths:
+    """AS paths by id: each is a number in front of another path."""
+
+    def __init__(self) -> None:
+        self._ids: dict[int, int] = {}
+        self._numbers: NDArray[np.int64] = np.zeros((_FIRST_SIZE, 4), dtype=np.int64)
+        self._lengths: NDArray[np.int64] = np.zeros(_FIRST_SIZE, dtype=np.int64)
+        self._count = 1
+
+    def extended(self, numbers: NDArray[np.int64], paths: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Each path with a number in front."""
+        wanted, inverse = np.unique(numbers << 31 | paths, return_inverse=True)
+        found = [self._extended(one) for one in cast("list[int]", wanted.tolist())]
+        return np.array(found, dtype=np.int32)[inverse]
+
+    def _extended(self, packed: int) -> int:
+        found = self._ids.get(packed)
+        if found is None:
+            found = self._ids[packed] = self._count
+            self._count += 1
+            asn, path = packed >> 31, packed & (1 << 31) - 1
+            length = int(self._lengths[path])
+            if found == len(self._lengths):
+                self._numbers = np.pad(self._numbers, ((0, found), (0, 0)))
+                self._lengths = np.pad(self._lengths, (0, found))
+            if length == self._numbers.shape[1]:
+                self._numbers = np.pad(self._numbers, ((0, 0), (0, length)))
+            self._numbers[found, :length] = self._numbers[path, :length]
+            self._numbers[found, length] = asn
+            self._lengths[found] = length + 1
+        return found
+
+    def places_by_asn(self, paths: NDArray[np.int32]) -> dict[int, bytes]:
+        """The places of the paths that hold an AS number, by that number, as the bytes of an ``int32`` array."""
+        numbers = self._numbers[paths]
+        places, _ = held = np.nonzero(numbers)
+        asns = numbers[held]
+        order = np.argsort(asns, kind="stable")
+        different, starts = np.unique(asns[order], return_index=True)
+        content = places[order].astype(np.int32)
+        ends = [*cast("list[int]", starts.tolist()), len(content)][1:]
+        return {
+            asn: content[start:end].tobytes()
+            for asn, start, end in zip(different.tolist(), starts.tolist(), ends, strict=True)
+        }
+
+
+if TYPE_CHECKING:
     AdvertisedByGroup = Mapping[tuple[str, int], Advertised]
     """What each group advertises to its neighbors, by device and the group's place in its configuration."""
 

@@ -15,8 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from railweave.analysis.routing.paths import ways
-from railweave.analysis.routing.ports import find_ports
+from railweave.analysis.routing.paths import find_ports, ways
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
 

@@ -24,7 +24,7 @@ def originated(config: DeviceConfig) -> list[str]:
 class Origins:
     """Which prefixes, by their place among all ``count``, each device originates with a set of links and devices down.
 
-    Prefixes that leaves of a layer-2 network share are none of them: see ``railweave.analysis.routing.shared``.
+    Prefixes that leaves of a layer-2 network share are none of them: see ``railweave.analysis.routing.table``.
 
     Two devices may hold the same prefix: there are then more prefixes than names in ``place``.
     """

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.analysis.routing.shared import Shared, shared
-from railweave.analysis.routing.table import LOCAL, UNREACHABLE
+from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Shared, shared
 from railweave.model.device.overlay import forwards_leaks
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.model.intent.pools import AddressLists
+    from railweave.model.intent.addresses import AddressLists
     from railweave.model.intent.reading.document import Location
     from railweave.model.network.devices import Server
     from railweave.model.network.fabric import RoleName

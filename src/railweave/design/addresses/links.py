@@ -8,8 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.counting import counted
+from railweave.design.addresses.identity import listed
 from railweave.design.addresses.server_prefixes import inside
+from railweave.design.cabling.ports import Owner, panels_of, port_named
 from railweave.model.intent.formula import filled
+from railweave.model.network.devices import Segment, Subnet
+from railweave.model.network.overlay import EDGE, EdgePort, Endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +21,139 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
     from railweave.model.intent.reading.document import Location
-    from railweave.model.network.devices import Cable
+    from railweave.model.intent.tenants import EdgePort as EdgePortIntent
+    from railweave.model.network.devices import Cable, Switch
+    from railweave.model.network.fabric import Color
+
+
+def edge_segments(context: Context, layout: Layout) -> list[Segment]:
+    """A segment for each edge port, in which the leaf has the first address. Notes leaves and tenants that are not there."""
+    leaves = {leaf.name: leaf for leaf in layout.leaves}
+    overlay = layout.spec.evpn() is not None
+    found: list[Segment] = []
+    for name, intent in layout.spec.edge_ports.items():
+        at: Location = ("fabrics", layout.name, "edge_ports", name)
+        leaf = leaves.get(intent.leaf)
+        if leaf is None:
+            known = ", ".join(list(leaves)[:8]) + (", …" if len(leaves) > 8 else "")
+            context.problem(
+                (*at, "leaf"), f"fabric {layout.name!r} has no leaf {intent.leaf!r}", f"its leaves are {known}"
+            )
+            continue
+        if overlay and intent.tenant is None:
+            context.problem(at, f"edge port {name!r} has no tenant", "say whose VRF it is in with `tenant:`")
+        elif intent.tenant is not None and intent.tenant not in layout.spec.tenants:
+            what = f"there is no tenant {intent.tenant!r}"
+            context.problem((*at, "tenant"), what, f"tenants are {', '.join(layout.spec.tenants) or 'none'}")
+        subnets = tuple(_subnet(prefix) for prefix in intent.prefixes)
+        place = (layout.name, leaf.stripe, 0, leaf.name)
+        found.append(Segment(*place, None, "", subnets, f"{name}:{EDGE}", intent.tenant or ""))
+    if found and layout.spec.load_balancing.mode == "rlb":
+        what = "edge ports need a fabric without path colors: what is behind them has one address"
+        context.problem(("fabrics", layout.name, "edge_ports"), what, "use mode ecmp, dlb-flowlet or dlb-per-packet")
+    context.check()
+    return found
+
+
+def _subnet(prefix: str) -> Subnet:
+    network = ipaddress.ip_network(prefix)
+    first = network.network_address + (0 if network.num_addresses == 2 else 1)
+    return Subnet(prefix, str(first), None)
+
+
+def edge_length(layout: Layout, intent: EdgePortIntent) -> float:
+    """How long the cable of an edge port is, metres: as the file says, else as cables to servers are planned."""
+    return layout.spec.cabling.server.length if intent.length is None else intent.length
+
+
+def edge_ports(context: Context, layout: Layout, cables: Sequence[Cable]) -> tuple[EdgePort, ...]:
+    """The edge ports of a fabric. Notes problems where a port is taken, or not there."""
+    if not layout.spec.edge_ports:
+        return ()
+    panels = panels_of(layout, cables)
+    found: list[EdgePort] = []
+    for name, intent in layout.spec.edge_ports.items():
+        at: Location = ("fabrics", layout.name, "edge_ports", name, "port")
+        own = layout.equipment[intent.leaf]
+        system = context.catalog.systems[own.role.nos]
+        speed = intent.speed or own.model.ports[0].speed_gbps
+        port = port_named(context, at, own.role.device, own.model, system, intent.port, speed)
+        if port is None:
+            continue
+        conflict = panels[intent.leaf].take(port, Owner(f"edge port {name}", at, "server_ports"))
+        if conflict is not None:
+            what = f"{intent.leaf} {intent.port} for edge port {name} {conflict.text}"
+            context.problem(at, what, "choose another port, or end the server or uplink ports before it")
+        length = edge_length(layout, intent)
+        found.append(EdgePort(name, intent.leaf, intent.port, port.physical, port.channel, speed, length))
+    context.check()
+    return tuple(found)
+
+
+ENDPOINTS_PER_LEAF = 64
+"""Room for the path colors of a leaf, so that one more moves no address (``paths_per_nic`` is at most this)."""
+
+
+def with_endpoints(
+    context: Context, layout: Layout, switches: Sequence[Switch], colors: Sequence[Color]
+) -> list[Switch]:
+    """The switches with the address their overlay sessions run between; leaves with their tunnel endpoints too.
+
+    Without path colors a leaf's one endpoint is its loopback; with them it has one address per color besides, so that the
+    path of a tunnel is the path of its color. Notes problems where a pool is too small.
+    """
+    overlay = layout.spec.evpn()
+    if overlay is None:
+        return list(switches)
+    slots = context.lock.allot("router-ids", [one.name for one in switches], shared=True)
+    loopbacks, endpoints = ipaddress.ip_network(overlay.loopbacks), ipaddress.ip_network(overlay.endpoint_pool())
+    at = ("fabrics", layout.name, "overlay")
+    if endpoints.version != (4 if overlay.vtep == "ipv4" else 6):
+        context.problem(
+            (*at, "color_endpoints"), f"{endpoints} is not {overlay.vtep}, which `vtep` asks for", "use a pool of it"
+        )
+    if loopbacks.version != 6:
+        context.problem((*at, "loopbacks"), f"{loopbacks} is not IPv6", "IPv4 loopbacks are the router ids")
+    context.check()
+    result: list[Switch] = []
+    for switch in switches:
+        slot = slots[switch.name]
+        loopback = switch.router_id
+        if overlay.vtep == "ipv6":
+            if slot >= loopbacks.num_addresses:
+                context.problem((*at, "loopbacks"), f"pool too small: {loopbacks} has no address for {switch.name}", "")
+                context.check()
+            own_list = listed(
+                context,
+                layout,
+                ("overlay", "loopback_lists"),
+                overlay.loopback_lists,
+                switch.role,
+                switch.number,
+                switch.name,
+            )
+            loopback = own_list or str(loopbacks.network_address + slot)
+        own = [Endpoint(loopback, None)] if switch.role == "leaf" and not colors else []
+        for color in colors if switch.role == "leaf" else ():
+            host = (slot - 1) * ENDPOINTS_PER_LEAF + color.index
+            if host >= endpoints.num_addresses:
+                what = f"pool too small: {endpoints} has no {ENDPOINTS_PER_LEAF} addresses for {switch.name}"
+                context.problem((*at, "color_endpoints"), what, "use a shorter prefix")
+                context.check()
+            own.append(Endpoint(str(endpoints.network_address + host), color.index))
+        result.append(replace(switch, loopback=loopback, endpoints=tuple(own)))
+    return result
+
+
+def with_tunnels(segments: Sequence[Segment], switches: Sequence[Switch]) -> tuple[Segment, ...]:
+    """The segments, those of layer-2 networks with the tunnel endpoint that leads to this leaf's servers."""
+    endpoint = {one.name: one.endpoints[0].address for one in switches if one.endpoints}
+    return tuple(
+        replace(one, subnets=tuple(replace(subnet, tunnel=endpoint[one.leaf]) for subnet in one.subnets))
+        if one.network
+        else one
+        for one in segments
+    )
 
 
 class Pair(NamedTuple):

@@ -7,18 +7,20 @@ import ipaddress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from railweave.design.addresses.edge import edge_segments
-from railweave.design.addresses.server_pools import (
+from railweave.design.addresses.links import edge_segments
+from railweave.design.addresses.server_prefixes import (
     ServerPool,
     check_own_pools,
     check_slaac,
+    cutter,
     every_pool,
     fabric_pools,
+    inside,
+    is_host,
     other_pools,
+    stripes,
     tenant_pools,
 )
-from railweave.design.addresses.server_prefixes import cutter, inside, is_host, stripes
-from railweave.design.addresses.tagged import check_tagged
 from railweave.model.config.naming import named
 from railweave.model.network.devices import Segment, Subnet
 
@@ -33,6 +35,30 @@ if TYPE_CHECKING:
     from railweave.model.network.fabric import Color
     from railweave.model.network.overlay import Tenant, VirtualNetwork
 
+
+def check_tagged(context: Context, layout: Layout, found: Iterable[Segment]) -> None:
+    """Note tagged VLANs whose number a segment has: its leaf's trunk ports would carry the one without a tag and the other with one."""
+    tagged = layout.spec.addressing.tagged_vlans
+    if not tagged:
+        return
+    holders: dict[int, Segment] = {}
+    for segment in found:
+        if segment.vlan is not None:
+            holders.setdefault(segment.vlan, segment)
+    free = next(vlan for vlan in range(4094, 0, -1) if vlan not in holders and vlan not in tagged)
+    for place, vlan in enumerate(tagged):
+        if (one := holders.get(vlan)) is None:
+            continue
+        whose = f"network {one.network!r}" if one.network else f"{one.stripe} rail {one.rail}"
+        context.problem(
+            ("fabrics", layout.name, "addressing", "tagged_vlans", place),
+            f"tagged VLAN {vlan} is also the VLAN that {one.leaf} has for the prefixes of {whose}",
+            f"choose another number, such as {free}, or begin `pools.vlan` above {vlan}",
+        )
+    context.check()
+
+
+if TYPE_CHECKING:
     Cutters = tuple[Callable[[Place], Subnet], ...]
     """What cuts a prefix of each address family."""
 

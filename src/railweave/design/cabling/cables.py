@@ -2,30 +2,213 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from railweave.design.cabling.optic_pairs import settled
-from railweave.design.cabling.optics import UNKNOWN, choose
 from railweave.design.cabling.switch_ports import SwitchPorts
-from railweave.design.positions import cable_length
+from railweave.design.inventory import cable_length
 from railweave.design.shape.interconnect import peers
 from railweave.design.shape.tiers import pod_number
-from railweave.model.catalog.optics import Need
+from railweave.model.catalog.optics import Need, fitting, joins, of_one_kind
+from railweave.model.findings.registry import Rule
 from railweave.model.network.devices import Cable, End
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from railweave.design.cabling.overrides import CableOverrides, Fixed
     from railweave.design.cabling.ports import PortKind
+    from railweave.design.cabling.switch_ports import CableOverrides, Fixed
     from railweave.design.context import Context
     from railweave.design.shape.placing import PlacedServer
     from railweave.design.shape.tiers import Leaf
     from railweave.design.shape.topology import Layout
-    from railweave.model.intent.interconnect import Interconnect
-    from railweave.model.intent.topology import CableIntent
+    from railweave.model.catalog.models import Catalog
+    from railweave.model.catalog.optics import Module
+    from railweave.model.intent.reading.document import Location
+    from railweave.model.intent.topology import CableIntent, Interconnect
     from railweave.model.network.devices import Position
     from railweave.model.network.fabric import RoleName
+
+
+UNKNOWN = "unlisted"
+
+
+OPTIC_UNLISTED = Rule(
+    id="optic-unlisted",
+    severity="warning",
+    applies="design",
+    says="the catalog has no optic for a port, speed and length",
+    why="the bill of materials cannot name it",
+    fix="give one with `optic:`, or add it to the catalog",
+)
+
+
+def choose(
+    context: Context,
+    at: Location,
+    asked: str | None,
+    cage: str,
+    channels: int,
+    speed_gbps: int,
+    length_m: float,
+    *,
+    measured_on: int,
+    copper: bool,
+) -> str:
+    """The catalog name of the optic for one end; ``asked`` wins where it fits. Notes a problem where it does not.
+
+    ``channels`` is how many links the port carries; ``measured_on`` the inventory's line where the length was measured
+    (0: it is planned). Copper assemblies join a switch and a NIC, so leaf-spine cables leave them out.
+    """
+    fits = fitting(context.catalog, cage, channels, speed_gbps, length_m, copper=copper)
+    if asked is not None:
+        _check(context, at, asked, f"{cage} of {channels} x {speed_gbps}G", sorted(fits), length_m, measured_on)
+        return asked
+    if fits:
+        return min(fits)[1]
+    context.finding(
+        OPTIC_UNLISTED,
+        f"{channels} x {speed_gbps}G in {cage}",
+        at,
+        f"the catalog lists no optic for a {cage} port of {channels} x {speed_gbps}G over {length_m:g} m",
+    )
+    return UNKNOWN
+
+
+def _check(
+    context: Context,
+    at: Location,
+    asked: str,
+    port: str,
+    fits: list[tuple[float, str]],
+    length_m: float,
+    measured_on: int,
+) -> None:
+    """Note where an optic that was asked for does not reach, or does not go into its port."""
+    optics = context.catalog.optics
+    optic = optics.get(asked)
+    if optic is None:
+        context.problem(at, f"optic {asked!r} is not in the catalog", f"known optics: {', '.join(sorted(optics))}")
+    elif port not in (own := [f"{cage} of {optic.channels} x {optic.speed_gbps}G" for cage in optic.cages]):
+        others = f"use {' or '.join(name for _, name in fits)}, or leave it" if fits else "leave it"
+        context.problem(
+            at, f"optic {asked} is for {' or '.join(own)}, the port is {port}", f"{others} empty to have one chosen"
+        )
+    elif optic.reach_m < length_m and measured_on:
+        context.inventory_problem(
+            measured_on,
+            f"optic {asked} reaches {optic.reach_m:g} m, the cable is measured to be {length_m:g} m",
+            f"choose one with more reach ({context.source.document.file}:{context.source.document.line(at)}), or one for "
+            "this cable alone under overrides.cables",
+        )
+    elif optic.reach_m < length_m:
+        context.problem(
+            at, f"optic {asked} reaches {optic.reach_m:g} m, the cable is {length_m:g} m", "choose one with more reach"
+        )
+
+
+OPTIC_MISMATCH = Rule(
+    id="optic-mismatch",
+    severity="error",
+    sometimes="warning",
+    applies="design",
+    says="the ends of a link have optics that do not understand each other (multimode and single mode): as the file names them, or because the catalog has no others (a warning)",
+    why="they do not understand each other, and no kind of optic in the catalog fits all modules that these links join",
+    fix="name others with `optic` and `far_optic`, or use ports that share no module",
+)
+
+
+def settled(context: Context, fabric: str, cables: list[Cable], needs: Mapping[tuple[str, str], Need]) -> list[Cable]:
+    """The cables with optics that understand each other; a finding where the catalog has none. ``needs``: by device and port."""
+    known = context.catalog.optics
+
+    def apart(cable: Cable) -> bool:
+        return not joins(known.get(cable.a.optic), known.get(cable.b.optic))
+
+    cables = _refitted(cables, _one_a_module(context.catalog, cables))
+    wrong = [cable for cable in cables if apart(cable)]
+    if not wrong:
+        return cables
+    groups = _groups(cables)
+    members: dict[int, list[Cable]] = {id(groups[one.a.module]): [] for one in wrong}
+    for cable in cables:
+        own = members.get(id(groups[cable.a.module]))
+        if own is not None:
+            own.append(cable)
+    chosen: dict[Module, str] = {}
+    unresolved: list[Cable] = []
+    for own in members.values():
+        ends = [end for one in own for end in (one.a, one.b)]
+        found = of_one_kind(context.catalog, [(end.module, needs[end.device, end.port]) for end in ends])
+        chosen |= found
+        unresolved += [] if found else [one for one in own if apart(one)]
+    for kind in ("server", "fabric"):
+        of_kind = [one for one in unresolved if one.kind == kind]
+        if of_kind:
+            _note(context, fabric, of_kind, needs)
+    return _refitted(cables, chosen)
+
+
+def _one_a_module(catalog: Catalog, cables: Sequence[Cable]) -> dict[Module, str]:
+    """The optics of modules whose channels chose different ones: the longest reach that any of them needs."""
+    known = catalog.optics
+    best: dict[Module, str] = {}
+    differ: set[Module] = set()
+    for end in (end for cable in cables for end in (cable.a, cable.b)):
+        if end.physical is None:
+            continue
+        module = end.module
+        if end.optic not in known:
+            differ.add(module)
+        elif (before := best.setdefault(module, end.optic)) != end.optic:
+            differ.add(module)
+            if known[end.optic].reach_m > known[before].reach_m:
+                best[module] = end.optic
+    return {module: best[module] for module in differ if module in best}
+
+
+def _refitted(cables: list[Cable], chosen: Mapping[Module, str]) -> list[Cable]:
+    """The cables with the optics chosen for their modules."""
+    if not chosen:
+        return cables
+
+    def fitted(end: End) -> End:
+        optic = chosen.get(end.module, end.optic)
+        return end if optic == end.optic else replace(end, optic=optic)
+
+    found: list[Cable] = []
+    for cable in cables:
+        a, b = fitted(cable.a), fitted(cable.b)
+        found.append(cable if a is cable.a and b is cable.b else replace(cable, a=a, b=b))
+    return found
+
+
+def _groups(cables: Sequence[Cable]) -> dict[Module, set[Module]]:
+    """By module all that must be of its kind: the larger of two sets takes the other in."""
+    found: dict[Module, set[Module]] = {}
+    for cable in cables:
+        one, other = (found.setdefault(place, {place}) for place in (cable.a.module, cable.b.module))
+        if one is other:
+            continue
+        more, less = (one, other) if len(one) >= len(other) else (other, one)
+        more |= less
+        for place in less:
+            found[place] = more
+    return found
+
+
+def _note(context: Context, fabric: str, wrong: Sequence[Cable], needs: Mapping[tuple[str, str], Need]) -> None:
+    cable, known = wrong[0], context.catalog.optics
+    asked = any(needs[end.device, end.port].asked for end in (cable.a, cable.b))
+    words = " and ".join(f"{one.optic} ({known[one.optic].media}) at {one.device}" for one in (cable.a, cable.b))
+    more = f", and {len(wrong) - 1} links more" if len(wrong) > 1 else ""
+    context.finding(
+        OPTIC_MISMATCH,
+        cable.name,
+        ("fabrics", fabric, "cabling", cable.kind),
+        f"{words} are the ends of one link{more}",
+        severity="error" if asked else "warning",
+    )
 
 
 class _Tier(NamedTuple):

@@ -5,22 +5,121 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from railweave.design.limits.sized import size_of
-from railweave.design.sizing.growth_cost import growth_steps
+from railweave.design.sizing.shapes import growth_steps, ports_of
+from railweave.design.sizing.size import Size, Wanted
 from railweave.design.sizing.words import growth_lines
 from railweave.model.catalog import catalog
 from railweave.model.findings.registry import Rule
+from railweave.model.intent.topology import PortRange
+from railweave.model.network.fabric import crossings, fewest_crossings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
+    from railweave.design.sizing.size import Shape as SizedShape
+    from railweave.model.catalog.models import Catalog
     from railweave.model.network.devices import Cable, Switch
     from railweave.model.network.fabric import Color, RoleName
+
+
+def size_of(catalog: Catalog, layout: Layout) -> Size | None:
+    """A fabric of two or three tiers as a size; None where it has what sizing does not count.
+
+    That is switches or servers of several models, links of another speed than the NICs', ports or servers placed by the
+    file, several rails on a leaf, and sites.
+    """
+    topology, kinds = layout.spec.topology, layout.kinds()
+    models, servers = {kind.role.device for kind in kinds}, {one.model for one in layout.servers}
+    if len(models) != 1 or len(servers) != 1 or not layout.spines or topology.interconnect or layout.spec.nics != "gpu":
+        return None
+    roles = [kind.role for kind in kinds]
+    if any([role.server_ports, role.uplink_ports, role.leaf_ports] != [PortRange()] * 3 for role in roles):
+        return None
+    if (
+        topology.port_planes > 1
+        or any(len(leaf.rails) > 1 for leaf in layout.leaves)
+        or set(layout.nic_speeds.values()) != {topology.link_speed}
+    ):
+        return None
+    placed = Counter(server.stripe for server in layout.servers)
+    server = servers.pop()
+    gpus = len(layout.servers) * catalog.servers[server].gpus
+    wanted = Wanted(gpus, server, models.pop(), max(1.0, topology.oversubscription))
+    ports, fullest = ports_of(catalog, wanted), max(placed.values())
+    uplinks = len(topology.spine_names()) * topology.links_per_spine
+    if fullest > ports.down or uplinks > ports.up:
+        return None
+    shape: SizedShape = "rail-planes" if topology.planes else "super-spine" if layout.super_spines else "two-tier"
+    return Size(
+        shape,
+        wanted,
+        ports,
+        len(layout.servers),
+        len(topology.stripe_names()),
+        fullest,
+        len(topology.spine_names()),
+        topology.links_per_spine,
+        topology.stripes_per_pod or 0,
+        topology.super_spines,
+        topology.links_per_super_spine if topology.super_spines else 0,
+    )
+
+
+STRIPE_EMPTY = Rule(
+    id="stripe-empty",
+    severity="warning",
+    applies="design",
+    says="a stripe has no servers",
+    why="its leaves are bought, cabled to every spine and carry nothing",
+    fix="put servers there with `stripe:`, or leave the stripe out until they come: the lock keeps every number as it is (docs/lock.md)",
+)
+
+RANK_ORDER_CROSSES = Rule(
+    id="rank-order-crosses",
+    severity="info",
+    applies="design",
+    says="a ring over the servers in their order in the file crosses the spines more often than it has to",
+    why="NCCL keeps the order of nodes, so more NICs of a leaf share its uplinks, where servers of a stripe are not together",
+    fix="name the servers of a stripe one after another, or give `mpirun.sh` and `sim` an order with `--hosts`",
+)
+
+
+def note_rank_order(context: Context, layout: Layout) -> None:
+    """Note where the servers' order makes more hops between stripes than there have to be; tenants' jobs have orders of their own."""
+    if layout.spec.tenants or layout.rails < 2:  # rings run where servers have a NIC for each GPU, or for a few of them
+        return
+    stripes = {server.name: server.stripe for server in layout.servers}
+    crossing, least = crossings(list(stripes), stripes), fewest_crossings(list(stripes), stripes)
+    if crossing > least:
+        what = f"{crossing} of {len(stripes)} hops of a ring cross the spines, {least} would do"
+        context.finding(RANK_ORDER_CROSSES, layout.name, ("servers",), what)
+
+
+def note_empty_stripes(context: Context, layout: Layout) -> None:
+    """Note the stripes without servers, where the fabric has servers at all."""
+    if not layout.servers:
+        return
+    used = {server.stripe for server in layout.servers}
+    empty = [name for name in dict.fromkeys(leaf.stripe for leaf in layout.leaves) if name not in used]
+    at = ("fabrics", layout.name, "topology", "stripes")
+    kept = sum(len(context.source.lock.pools.get(f"{layout.name}/servers/{one}", {})) for one in used)
+    lock = context.source.path.with_suffix(".lock").name
+    held = f": {lock} keeps those that were placed before where they are" if kept else ""
+    if empty and not any(group.stripe for group in context.source.spec.servers):
+        # Nobody chose where servers stand, so that what is left over is a number that is too high: said once.
+        stripes = f"stripe {empty[0]!r} has" if len(empty) == 1 else f"{len(empty)} stripes from {empty[0]!r} on have"
+        fix = f"count {len(used)} in `stripes` until more servers come: the lock keeps every number as it is"
+        context.finding(STRIPE_EMPTY, layout.name, at, f"{stripes} no servers{held}", fix=fix)
+        return
+    for name in empty:
+        context.finding(STRIPE_EMPTY, f"{layout.name} {name}", at, f"stripe {name!r} has no servers{held}")
+
 
 Pinned = Literal["link", "color", "spine"]
 Shape = Literal["one-stripe", "two-tier", "rail-planes", "super-spines", "sites"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.model.catalog.breakouts import link_breakout
+from railweave.model.catalog.optics import link_breakout
 from railweave.model.catalog.words import unknown_switch
 from railweave.model.findings.registry import Rule
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.design.shape.names import switch_name
+from railweave.design.shape.tiers import switch_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.design.cabling.ports import capacity
-from railweave.model.catalog.breakouts import breakout_of
+from railweave.model.catalog.optics import breakout_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import ipaddress
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from railweave.design.limits.underlay import check_systems, check_underlay
 from railweave.design.shape.equipment import equipment_of, role_equipment
-from railweave.design.shape.extent import check_extent
 from railweave.design.shape.interconnect import borders_of, check_sites
-from railweave.design.shape.names import switch_name
-from railweave.design.shape.oversubscription import check_oversubscription
 from railweave.design.shape.placing import PlacedServer, place, room_of
-from railweave.design.shape.ports import check_ports
-from railweave.design.shape.tiers import Leaf, block_of, place_of, spines_of, super_spines_of
+from railweave.design.shape.tiers import Leaf, block_of, place_of, spines_of, super_spines_of, switch_name
 from railweave.model.catalog.words import unknown_server
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment
@@ -28,6 +26,262 @@ if TYPE_CHECKING:
     from railweave.model.intent.fabric import Fabric, ServerGroup
     from railweave.model.intent.topology import Topology
     from railweave.model.network.fabric import RoleName
+
+
+DPF_RELEASE = Rule(
+    id="dpf-release",
+    severity="warning",
+    applies="design",
+    says="`path_color: dpf` on a release before the first that documents agree on",
+    why="it is rendered because the fabric file asks for it by name; a release that lacks it refuses the commit",
+    fix="check one leaf and one spine with `commit check`, or leave `path_color` at auto",
+)
+
+IPV6_OVER_IPV4 = Rule(
+    id="ipv6-over-ipv4-links",
+    severity="warning",
+    applies="design",
+    says="switches are to exchange IPv6 routes over links that have IPv4 addresses alone",
+    why="the next hop of such a route is the IPv4 address written as an IPv6 one, which is on no link: Junos ignores the route, and no "
+    "public document shows what other systems do",
+    fix="give `pools.fabric_links` an IPv6 prefix, or use `peering: auto-discovered`: IPv4 routes then have IPv6 next hops (RFC 8950)",
+)
+
+LINKS_AMONG_SERVERS = Rule(
+    id="links-among-servers",
+    severity="warning",
+    applies="design",
+    says="links between switches have addresses of a pool of servers",
+    why="a leaf originates what its ports have of these pools: on Junos it then advertises its links, too",
+    fix="give `pools.fabric_links` a prefix of its own",
+)
+
+
+def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
+    """Note where path colors, tenants or addresses ask for what IS-IS, or an interconnect of leaves, does not have."""
+    at = ("fabrics", name)
+    colored = fabric.load_balancing.mode == "rlb"
+    if fabric.underlay.protocol == "isis":
+        where = (*at, "underlay", "protocol")
+        if colored:
+            context.problem(
+                where, "IS-IS has no policies to carry path colors by", "use `protocol: bgp`, or another mode"
+            )
+        if fabric.evpn() is not None:
+            context.problem(where, "tenants need BGP for their routes", "use `protocol: bgp`, or leave tenants out")
+        if fabric.underlay.peering != "numbered":
+            what = "IS-IS needs addresses on its links"
+            context.problem(where, what, "set `peering: numbered` and `pools: {fabric_links: 10.254.0.0/16}`")
+        if fabric.topology.planes or fabric.topology.super_spines:
+            part = "planes" if fabric.topology.planes else "super-spines"
+            what = f"IS-IS is not designed for a fabric with {part}: it is for one set of spines, or an interconnect"
+            context.problem(where, what, f"use `protocol: bgp`, or leave {part} out")
+    across = fabric.topology.interconnect
+    if across is not None and not across.routers and colored:
+        context.problem(
+            (*at, "load_balancing", "mode"),
+            "there are no spines that path colors could lead to",
+            "use spray, dlb-flowlet or ecmp",
+        )
+    if across is not None and colored and fabric.underlay.path_color == "dpf":
+        context.problem(
+            (*at, "underlay", "path_color"),
+            "dpf does not reach over an interconnect: its routers pass on one copy of a prefix, with one color",
+            "use `path_color: local-preference`, or leave it empty",
+        )
+    if across is not None and fabric.evpn() is not None:
+        context.problem(
+            (*at, "topology", "interconnect"),
+            "tenants over an interconnect are not designed: their overlay ends at the spines",
+            "leave tenants out, or give each site a fabric of its own",
+        )
+    context.check()
+
+
+def check_systems(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
+    """Note switches whose operating system does not have the underlay's protocol, or perhaps not its path colors."""
+    equipment = list(equipment)
+    if fabric.underlay.path_color == "dpf" and fabric.load_balancing.mode == "rlb":
+        _note_dpf(context, name, equipment)
+    _note_links(context, name, fabric, equipment)
+    if fabric.underlay.protocol != "isis":
+        return
+    for one in equipment:
+        if not context.catalog.systems[one.role.nos].isis:
+            context.problem(
+                ("fabrics", name, "underlay", "protocol"),
+                f"no public document has IS-IS on {one.role.nos}, which {one.role.device} is to run",
+                "set `underlay: {protocol: bgp}`, or another system for that switch",
+            )
+
+
+def _note_dpf(context: Context, name: str, equipment: Iterable[Equipment]) -> None:
+    said: set[str] = set()
+    for one in equipment:
+        system = context.catalog.systems[one.role.nos]
+        entry, release = system.capabilities.get("path-color-dpf"), one.role.release or system.release
+        if entry is None or system.has("path-color-dpf", release) or release in said:
+            continue
+        said.add(release)
+        what = f"`path_color: dpf` on {system.description} {release}, which may not have it ({entry.source})"
+        context.finding(DPF_RELEASE, name, ("fabrics", name, "underlay", "path_color"), what)
+
+
+def _note_links(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
+    """Note links with addresses of servers, and IPv6 routes that would go over sessions of IPv4, where that is not known to work."""
+    underlay, overlay, links = fabric.underlay, fabric.evpn(), fabric.pools.fabric_links
+    if underlay.protocol != "bgp" or underlay.peering != "numbered":
+        return
+    own = [fabric.addressing, *fabric.addressing.other_links.values()]
+    pools = [pool for one in own for pool in one.pools()] if overlay is None else []
+    around = next((pool for pool in pools if _overlap(pool, links)), None)
+    if around is not None:
+        what = f"links have addresses of {links}, and servers of {around}"
+        context.finding(LINKS_AMONG_SERVERS, name, ("fabrics", name, "pools", "fabric_links"), what)
+    routed = [":" in pool for pool in pools] if overlay is None else [overlay.vtep == "ipv6"]
+    if ":" in links or not any(routed):
+        return
+    systems = dict.fromkeys(one.role.nos for one in equipment)
+    lacking = [one for one in systems if not context.catalog.systems[one].has("ipv6-over-ipv4")]
+    if lacking:
+        what = f"links have IPv4 addresses alone, and {' and '.join(lacking)} switches are to exchange IPv6 routes over them"
+        context.finding(IPV6_OVER_IPV4, name, ("fabrics", name, "pools", "fabric_links"), what)
+
+
+def _overlap(one: str, other: str) -> bool:
+    mine, theirs = ipaddress.ip_network(one), ipaddress.ip_network(other)
+    return mine.version == theirs.version and mine.overlaps(theirs)
+
+
+MOST_SWITCHES = 16_384
+"""Of a fabric: twelve times those of 32,768 GPUs under super-spines."""
+MOST_LINKS = 524_288
+"""Between its switches."""
+
+
+def check_extent(context: Context, name: str, fabric: Fabric, leaves: int) -> None:
+    """Raise ``DesignError`` where a fabric with so many leaves would have more switches or links than any."""
+    topology = fabric.topology
+    blocks = _blocks(topology, leaves)
+    spines = blocks * len(topology.spine_names())
+    supers = topology.super_spines * len(topology.spine_names())
+    across = topology.interconnect
+    dci = across.routers * len(across.sites) if across else 0
+    links = leaves * len(topology.spine_names()) * topology.links_per_spine
+    links += spines * topology.super_spines * topology.links_per_super_spine
+    for count, most, what in (
+        (leaves + spines + supers + dci, MOST_SWITCHES, "switches"),
+        (links, MOST_LINKS, "links between switches"),
+    ):
+        if count > most:
+            context.problem(
+                ("fabrics", name, "topology"),
+                f"fabric {name!r} would have {count:,} {what}",
+                f"at most {most:,} are designed",
+            )
+    context.check()
+
+
+def _blocks(topology: Topology, leaves: int) -> int:
+    """How many sets of spines there are at most."""
+    if topology.interconnect is not None:
+        return len(topology.interconnect.sites)
+    stripes = len(topology.stripe_names())
+    if topology.port_planes > 1:
+        return topology.port_planes
+    if topology.planes:
+        return leaves // stripes
+    return -(-stripes // topology.stripes_per_pod) if topology.stripes_per_pod else 1
+
+
+def check_ports(
+    context: Context, name: str, fabric: Fabric, groups: Sequence[tuple[int, ServerGroup, NicGroup]]
+) -> None:
+    """Note a problem where NICs do not have a port for each plane, or differ in their ports.
+
+    ``groups`` are those that the fabric connects, each with its place in the file.
+    """
+    if not groups:
+        return
+    line, planes = context.source.document.line, fabric.topology.port_planes
+    first_index, first, nics = groups[0]
+    for index, group, other in groups[1:]:
+        if other.ports != nics.ports:
+            context.problem(
+                ("servers", index, "model"),
+                f"uneven ports: NICs of {group.model} have {_ports(other)} on fabric {name!r}, those of {first.model} (line "
+                f"{line(('servers', first_index))}) have {_ports(nics)}",
+                "servers of one fabric need NICs with the same number of ports; put them on fabrics of their own",
+            )
+    if fabric.topology.planes == "rail" and nics.ports > 1:
+        context.problem(
+            ("fabrics", name, "topology", "planes"),
+            f"planes: rail is for NICs of one port, and those of {first.model} (line {line(('servers', first_index))}) have {_ports(nics)}",
+            f"use `planes: {nics.ports}`, a plane for each port, or leave planes out",
+        )
+    if planes > 1 and nics.ports != planes:
+        by_ports = f"a plane is for one port of every NIC: use `planes: {nics.ports}`"
+        other_server = f"take servers whose NICs have {planes} ports (`ports:`, docs/hardware.md), or leave planes out"
+        context.problem(
+            ("fabrics", name, "topology", "planes"),
+            f"{planes} planes, and the NICs of {first.model} (line {line(('servers', first_index))}) have {_ports(nics)}",
+            by_ports if nics.ports > 1 else other_server,
+        )
+
+
+def _ports(nics: NicGroup) -> str:
+    return "one port" if nics.ports == 1 else f"{nics.ports} ports"
+
+
+def check_oversubscription(context: Context, layout: Layout) -> None:
+    """No leaf has more of servers below it than ``oversubscription:`` accepts, no spine more of leaves. Notes a problem in the context."""
+    if not layout.spines:
+        return
+    at = ("fabrics", layout.name, "topology", "oversubscription")
+    servers = Counter(server.stripe for server in layout.servers)
+    leaves = {(leaf.stripe, leaf.block, len(leaf.rails), layout.equipment[leaf.name]): leaf for leaf in layout.leaves}
+    loads = [
+        (servers[leaf.stripe] * len(leaf.rails) * layout.nic_speeds[leaf.stripe], _bandwidth_up(layout, leaf))
+        for leaf in leaves.values()
+    ]
+    down, up = max(loads, key=lambda one: one[0] / (one[1] or 1))
+    asked = layout.spec.topology.oversubscription
+    if up and down / up > asked + 1e-9:
+        context.problem(
+            at,
+            f"oversubscription is {down / up:.2f}:1 ({down} Gb/s of servers over {up} Gb/s of uplinks on a leaf), "
+            f"more than the {asked:g}:1 asked for",
+            "add spines or links_per_spine, put fewer servers in a stripe, or accept it with `oversubscription:`",
+        )
+    if layout.super_spines:
+        spines = {(spine.block, spine.plane, layout.equipment[spine.name]): spine for spine in layout.spines}
+        below, above = max(
+            (_bandwidth_of(layout, spine) for spine in spines.values()), key=lambda one: one[0] / (one[1] or 1)
+        )
+        if above and below / above > asked + 1e-9:
+            context.problem(
+                at,
+                f"oversubscription is {below / above:.2f}:1 ({below} Gb/s of leaves over {above} Gb/s of super-spines on a "
+                f"spine), more than the {asked:g}:1 asked for",
+                "add super_spines or links_per_super_spine, put fewer stripes in a pod, or accept it with `oversubscription:`",
+            )
+
+
+def _bandwidth_up(layout: Layout, leaf: Leaf) -> int:
+    """What a leaf's uplinks carry together, Gb/s."""
+    spines = (spine for spine in layout.spines if spine.block == leaf.block)
+    return layout.spec.topology.links_per_spine * sum(layout.link_speed(leaf.name, one.name) for one in spines)
+
+
+def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
+    """What a spine's links to the leaves that there may be below it carry, and those to super-spines, Gb/s."""
+    topology = layout.spec.topology
+    leaves = [leaf for leaf in layout.leaves if leaf.block == spine.block]
+    most = max(layout.link_speed(leaf.name, spine.name) for leaf in leaves)
+    places = max(leaf.place for leaf in layout.leaves) - len(leaves)
+    below = sum(layout.link_speed(leaf.name, spine.name) for leaf in leaves) + places * most
+    above = sum(layout.link_speed(spine.name, one.name) for one in layout.super_spines if one.plane == spine.plane)
+    return below * topology.links_per_spine, above * topology.links_per_super_spine
 
 
 @dataclass(frozen=True)

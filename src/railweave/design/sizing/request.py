@@ -15,7 +15,7 @@ from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog.hardware import Hardware
 from railweave.model.catalog.server_shapes import with_shape
 from railweave.model.catalog.words import servers_named, switches_named, unknown_server, unknown_switch
-from railweave.model.intent.pools import Pools
+from railweave.model.intent.addresses import Pools
 
 if TYPE_CHECKING:
     from railweave.design.sizing.size import Refused, Shape

@@ -8,7 +8,7 @@ from railweave.counting import counted
 from railweave.design.sizing.size import Refused, Size
 
 if TYPE_CHECKING:
-    from railweave.design.sizing.growth_cost import Step
+    from railweave.design.sizing.shapes import Step
     from railweave.design.sizing.size import Shape
 
 TITLES: dict[Shape, str] = {

@@ -2,17 +2,367 @@
 
 from __future__ import annotations
 
+import ipaddress
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.design.tenancy.virtual_networks import virtual_networks
-from railweave.model.intent.formula import filled, target_of
-from railweave.model.network.overlay import Tenant
+from railweave.design.addresses.server_prefixes import inside, is_host, tenant_pools
+from railweave.design.cabling.ports import Owner as PortOwner
+from railweave.design.cabling.ports import panels_of, port_named
+from railweave.model.config.naming import named
+from railweave.model.intent.formula import distinguisher_of, filled, target_of
+from railweave.model.intent.names import check_name
+from railweave.model.intent.tenants import Tenant as TenantIntent
+from railweave.model.network.overlay import ExternalLink, ExternalRouter, Tenant, TenantLeaf, VirtualNetwork
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.design.cabling.ports import Conflict, Panel
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
+    from railweave.model.intent.fabric import Fabric, FabricFile, ServerGroup
     from railweave.model.intent.reading.document import Location
-    from railweave.model.network.overlay import VirtualNetwork
+    from railweave.model.intent.tenants import ExternalLink as LinkIntent
+    from railweave.model.intent.tenants import Overlay, TenantSlices
+    from railweave.model.intent.tenants import VirtualNetwork as Intent
+    from railweave.model.network.devices import Cable, Segment, Switch
+
+
+Shared = dict[tuple[str, str], list[tuple[str, int, int | None]]]
+"""By leaf and port: the router, the speed and the tag of each link that is on it."""
+
+DEFAULT_ROUTES = {4: "0.0.0.0/0", 6: "::/0"}
+
+
+def with_external(
+    context: Context,
+    layout: Layout,
+    tenants: Sequence[Tenant],
+    segments: Sequence[Segment],
+    cables: Sequence[Cable],
+    switches: Sequence[Switch],
+) -> tuple[Tenant, ...]:
+    """The tenants with their external routers. Notes problems where a link's port is taken or not there, or an AS number is."""
+    if not any(layout.spec.tenants[tenant.name].external for tenant in tenants):
+        return tuple(tenants)
+    panels = panels_of(layout, cables)
+    shared: Shared = {}
+    numbers = {one.asn: one.name for one in reversed(switches)}
+    result: list[Tenant] = []
+    for tenant in tenants:
+        prefixes = dict.fromkeys(s.prefix for one in segments if one.tenant == tenant.name for s in one.subnets)
+        routers: list[ExternalRouter] = []
+        for name, intent in layout.spec.tenants[tenant.name].external.items():
+            at: Location = ("fabrics", layout.name, "tenants", tenant.name, "external", name)
+            links = [
+                _link(context, layout, (*at, "links", place), name, link, panels, shared)
+                for place, link in enumerate(intent.links)
+            ]
+            version = ipaddress.ip_network(intent.links[0].prefix).version
+            if intent.asn in numbers:
+                what = f"external router {name} has AS number {intent.asn}, which is that of {numbers[intent.asn]}"
+                fix = "give it another: a switch takes no route whose path has its own AS number"
+                context.problem((*at, "asn"), what, fix)
+            advertise = intent.advertise or _summary(layout, tenant.name, tuple(prefixes), version)
+            if not advertise:
+                what = f"tenant {tenant.name!r} has no IPv{version} prefix to advertise over the IPv{version} links of external router {name}"
+                fix = f"give the links IPv{10 - version} prefixes, or list under `advertise:` what the router is sent"
+                context.problem((*at, "links", 0, "prefix"), what, fix)
+            routers.append(
+                ExternalRouter(
+                    name=name,
+                    asn=intent.asn,
+                    links=tuple(link for link in links if link is not None),
+                    accept=intent.accept or (DEFAULT_ROUTES[version],),
+                    advertise=advertise,
+                )
+            )
+        result.append(replace(tenant, external=tuple(routers)))
+    context.check()
+    return tuple(result)
+
+
+def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int) -> tuple[str, ...]:
+    """A tenant's prefixes: its networks', and the server pool for all that are cut from it."""
+    networks = [one for one in map(ipaddress.ip_network, prefixes) if one.version == version]
+    pools = [one.network for one in tenant_pools(layout, tenant)]
+    own = [next((pool for pool in pools if inside(one, pool)), one) for one in networks]
+    return tuple(dict.fromkeys(map(str, own)))
+
+
+def _beside(one: tuple[str, int, int | None], router: str, speed: int, vlan: int) -> bool:
+    """Whether a tag can stand beside another on a port: to the same router, as fast, and another number."""
+    return one[0] == router and one[1] == speed and one[2] not in {None, vlan}
+
+
+def _link(
+    context: Context,
+    layout: Layout,
+    at: Location,
+    router: str,
+    link: LinkIntent,
+    panels: dict[str, Panel],
+    shared: Shared,
+) -> ExternalLink | None:
+    panel = panels.get(link.leaf)
+    if panel is None:
+        known = ", ".join(list(panels)[:8]) + (", …" if len(panels) > 8 else "")
+        context.problem((*at, "leaf"), f"fabric {layout.name!r} has no leaf {link.leaf!r}", f"its leaves are {known}")
+        return None
+    own = layout.equipment[link.leaf]
+    role, model = own.role, own.model
+    system = context.catalog.systems[role.nos]
+    speed = link.speed or model.ports[0].speed_gbps
+    port = port_named(context, (*at, "port"), role.device, model, system, link.port, speed)
+    if port is None:
+        return None
+    before = shared.setdefault((link.leaf, link.port), [])
+    joins = bool(before) and link.vlan is not None and all(_beside(one, router, speed, link.vlan) for one in before)
+    before.append((router, speed, link.vlan))
+    conflict = None if joins else panel.take(port, PortOwner(f"external router {router}", at, "server_ports"))
+    if conflict is not None:
+        what, fix = _refused(link, router, before, conflict)
+        context.problem((*at, "port"), what, fix)
+    network = ipaddress.ip_network(link.prefix)
+    first = network.network_address + (0 if network.num_addresses == 2 else 1)
+    return ExternalLink(
+        leaf=link.leaf,
+        port=link.port,
+        physical=port.physical,
+        channel=port.channel,
+        speed_gbps=speed,
+        address=str(first),
+        peer_address=str(first + 1),
+        prefix_length=network.prefixlen,
+        vlan=link.vlan,
+    )
+
+
+def _refused(
+    link: LinkIntent, router: str, on_port: Sequence[tuple[str, int, int | None]], conflict: Conflict
+) -> tuple[str, str]:
+    """What is wrong with a link whose port is taken, the last of those that are ``on_port``; and the remedy."""
+    what = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
+    others = on_port[:-1]
+    if not others:
+        return what, "choose another port, or end the server or uplink ports before it"
+    if any(one[0] != router for one in others):
+        return what, "choose another port: links to two routers are on two ports"
+    if link.vlan is not None and link.vlan in {one[2] for one in others}:
+        return (
+            f"{link.leaf} {link.port} has two links to external router {router} with VLAN {link.vlan}",
+            "give each its own",
+        )
+    if link.vlan is not None and all(one[2] for one in others):
+        return f"{link.leaf} {link.port} has links to external router {router} of two speeds", "give them one speed"
+    what = f"{link.leaf} {link.port} has several links to external router {router}, one of them without a VLAN"
+    return what, "give each a `vlan:` of its own, or choose another port"
+
+
+def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict[str, tuple[VirtualNetwork, ...]]:
+    """The layer-2 networks of each tenant that has some, by slot.
+
+    Notes problems where two share a name, a VLAN, a VNI or addresses, or numbers run out.
+    """
+    intents: dict[str, tuple[str, Intent]] = {}
+    for tenant, intent in layout.spec.tenants.items():
+        for name, network in intent.networks.items():
+            at: Location = ("fabrics", layout.name, "tenants", tenant, "networks", name)
+            other = intents.setdefault(name, (tenant, network))
+            if other[0] != tenant:
+                context.problem(at, f"tenants {other[0]!r} and {tenant!r} both have a network {name!r}", "rename one")
+    if not intents:
+        return {}
+    if layout.spec.load_balancing.mode == "rlb":
+        what = "layer-2 networks need a fabric without path colors: a leaf's tunnels have one address for all of them"
+        context.problem(
+            ("fabrics", layout.name, "load_balancing"), what, "use mode ecmp, dlb-flowlet or dlb-per-packet"
+        )
+    slots = context.lock.allot(f"{layout.name}/networks", intents)
+    found: dict[str, list[VirtualNetwork]] = {}
+    vlans = _rail_vlans(context, layout)
+    vnis: dict[int, str] = {}
+    for name, slot in sorted(slots.items(), key=lambda item: item[1]):
+        tenant, intent = intents[name]
+        at = ("fabrics", layout.name, "tenants", tenant, "networks", name)
+        vlan, vni = _numbers(context, layout, overlay, name, slot, intent)
+        for label, number, taken in (("VLAN", vlan, vlans), ("VNI", vni, vnis)):
+            other = taken.setdefault(number, name)
+            if other != name:
+                context.problem(at, f"duplicate {label} {number}: {other} and {name}", "give each its own")
+        subnet = ipaddress.ip_network(intent.prefix)
+        if not is_host(subnet, intent.gateway_host):
+            what = f"gateway_host {intent.gateway_host} is no host of {subnet}"
+            context.problem((*at, "gateway_host"), what, "use 1 to the last but one")
+        label = named(layout.spec.naming.vlan, fabric=layout.name, stripe="", rail=0, vlan=vlan)
+        target = f"target:{overlay.route_target_as}:{vni}"
+        gateway = str(subnet.network_address + intent.gateway_host)
+        made = VirtualNetwork(name, slot, vlan, label, vni, target, intent.prefix, gateway)
+        found.setdefault(tenant, []).append(made)
+    context.check()
+    return {tenant: tuple(own) for tenant, own in found.items()}
+
+
+def _numbers(
+    context: Context, layout: Layout, overlay: Overlay, name: str, slot: int, intent: Intent
+) -> tuple[int, int]:
+    """VLAN and VNI: as given, else VLANs from the end of the pool, which rails take from its beginning, and VNIs in order."""
+    low, high = layout.spec.pools.vlan
+    first, last = overlay.network_vni
+    vlan, vni = intent.vlan or high - slot + 1, intent.vni or first + slot - 1
+    if vlan < low and intent.vlan is None:
+        what = f"pool too small: VLANs {low}-{high} do not hold network number {slot}, {name}"
+        context.problem(("fabrics", layout.name, "pools", "vlan"), what, "widen it, or give the network a `vlan:`")
+    if vni > last and intent.vni is None:
+        what = f"pool too small: VNIs {first}-{last} do not hold network number {slot}, {name}"
+        context.problem(("fabrics", layout.name, "overlay", "network_vni"), what, f"widen it to at least {first}-{vni}")
+    return vlan, vni
+
+
+def _rail_vlans(context: Context, layout: Layout) -> dict[int, str]:
+    """VLANs that the tenants' rails have, where NICs share them."""
+    if layout.spec.addressing.server_link == "routed":
+        return {}
+    first, _ = layout.spec.pools.vlan
+    slots = context.lock.allot(f"{layout.name}/tenants", layout.spec.tenants)
+    return {
+        first + (slot - 1) * layout.rails + rail: f"rail {rail + 1} of tenant {tenant}"
+        for tenant, slot in slots.items()
+        if layout.spec.tenants[tenant].members
+        for rail in range(layout.rails)
+    }
+
+
+def with_slices(context: Context, spec: FabricFile) -> FabricFile:
+    """The file with a tenant for every slice that ``tenant_slices`` asks for, after those of ``tenants``. Notes problems."""
+    fabrics = {
+        name: fabric.model_copy(update={"tenants": {**fabric.tenants, **_made(context, spec, name, fabric)}})
+        if fabric.tenant_slices
+        else fabric
+        for name, fabric in spec.fabrics.items()
+    }
+    context.check()
+    return spec if fabrics == spec.fabrics else spec.model_copy(update={"fabrics": fabrics})
+
+
+def _made(context: Context, spec: FabricFile, fabric_name: str, fabric: Fabric) -> dict[str, TenantIntent]:
+    wanted, at = fabric.tenant_slices, ("fabrics", fabric_name, "tenant_slices")
+    if wanted is None:
+        return {}
+    members: dict[int, list[str]] = {}
+    groups = {name: group for group in spec.servers for name in group.names}
+    for server in wanted.servers:
+        group = groups.get(server)
+        if group is None:
+            context.problem((*at, "servers"), f"there is no server {server!r}", "name servers of the file")
+            continue
+        for place, nics in enumerate(_nics_of_slices(context, at, wanted, group, server, fabric.nics), 1):
+            members.setdefault(place, []).extend(f"{server}:{nic}" for nic in nics)
+    found: dict[str, TenantIntent] = {}
+    for place, own in members.items():
+        name = check_name(named(wanted.name, slice=place))
+        if name in fabric.tenants or name in found:
+            context.problem(
+                (*at, "name"), f"two tenants would be called {name!r}", "use {slice}, and a name of its own"
+            )
+        found[name] = TenantIntent(members=tuple(own))
+    return found
+
+
+def _nics_of_slices(
+    context: Context, at: Location, wanted: TenantSlices, group: ServerGroup, server: str, kind: str
+) -> list[tuple[str, ...]]:
+    """The NICs of each slice of a server, every one with all of its ports."""
+    model = context.catalog.servers.get(group.model)
+    if model is None or kind not in model.nics:
+        return []  # said where servers are placed
+    nics = model.nics[kind]
+    slices = model.gpus // wanted.gpus if model.gpus else 0
+    if not slices or model.gpus % wanted.gpus or nics.adapters % slices:
+        what = f"{server} has {model.gpus} GPUs and {nics.adapters} NICs, which do not divide into slices of {wanted.gpus} GPUs"
+        context.problem((*at, "gpus"), what, "use a number that divides both")
+        return []
+    each = nics.adapters // slices
+    return [
+        tuple(name for place, name in enumerate(nics.names) if place % nics.adapters // each == number)
+        for number in range(slices)
+    ]
+
+
+FIRST_BRIDGED = 60_000
+"""Second halves of route distinguishers from here on are those of bridged VLANs and their instance, beside a router id."""
+
+
+def with_leaves(
+    context: Context, layout: Layout, tenants: Sequence[Tenant], segments: Sequence[Segment], switches: Sequence[Switch]
+) -> tuple[Tenant, ...]:
+    """The tenants with what is theirs on each leaf that has their VRF. Notes problems where two VRFs would have the same."""
+    overlay, spec = layout.spec.evpn(), layout.spec
+    if overlay is None:
+        return tuple(tenants)
+    owners: dict[str, str] = {}
+    alike: dict[str, str] = {}
+    result: list[Tenant] = []
+    numbers = {leaf.name: leaf.number for leaf in layout.leaves}
+    for tenant in tenants:
+        intent = spec.tenants[tenant.name]
+        own_rd, own_loopbacks = intent.route_distinguisher, intent.loopbacks
+        formula = own_rd or overlay.route_distinguisher
+        loopbacks = overlay.tenant_loopbacks if own_loopbacks is None else own_loopbacks
+        there = {one.leaf for one in segments if one.tenant == tenant.name}
+        there |= {link.leaf for router in tenant.external for link in router.links}
+        at: Location = ("fabrics", layout.name, "tenants", tenant.name)
+        above: Location = ("fabrics", layout.name, "overlay")
+        made: list[TenantLeaf] = []
+        for switch in switches:
+            if switch.name not in there:
+                continue
+            values = {"leaf": numbers[switch.name], "tenant": tenant.slot}
+            more = {**values, "vni": tenant.vni, "router_id": switch.router_id, "asn": switch.asn}
+            where = (*(at if own_rd else above), "route_distinguisher")
+            rd = f"{switch.router_id}:{tenant.slot}"
+            try:
+                rd = distinguisher_of(formula, more) if formula else rd
+            except ValueError as error:
+                what = f"route_distinguisher {formula} gives none for {tenant.name} on {switch.name} ({error})"
+                context.problem(where, what, "use smaller numbers")
+                context.check()
+            name = f"{tenant.name} on {switch.name}"
+            other = owners.setdefault(rd, name)
+            if formula and other != name:
+                what = f"duplicate route distinguisher {rd}: {other} and {name}"
+                fix = (
+                    "let it use every number that tells VRFs apart: {tenant} or {vni}, and {router_id}, {asn} or {leaf}"
+                )
+                context.problem(where, what, fix)
+                context.check()
+            router, _, number = rd.rpartition(":")
+            if formula and router == switch.router_id and int(number) >= FIRST_BRIDGED:
+                what = f"route distinguisher {rd} is one of those from {FIRST_BRIDGED} on, which bridged VLANs have"
+                context.problem(where, what, "use smaller numbers")
+                context.check()
+            where = (*at, "loopbacks") if own_loopbacks is not None else (*above, "tenant_loopbacks")
+            addresses = tuple(_address(context, where, one, values, name) for one in loopbacks)
+            for one in addresses:
+                other = alike.setdefault(one, name)
+                if other != name:
+                    what = f"one loopback for two VRFs, {one}: {other} and {name}"
+                    context.problem(where, what, "let the formula use {tenant} and {leaf}")
+                    context.check()
+            made.append(TenantLeaf(switch.name, rd if formula else "", addresses))
+        result.append(replace(tenant, on_leaves=tuple(made) if formula or loopbacks else ()))
+    context.check()
+    return tuple(result)
+
+
+def _address(context: Context, at: Location, formula: str, values: dict[str, int], name: str) -> str:
+    try:
+        return str(ipaddress.ip_network(filled(formula, values, "x" if ":" in formula else "d")).network_address)
+    except ValueError as error:
+        context.problem(at, f"the formula {formula} gives no loopback to {name} ({error})", "use other factors")
+        context.check()
+        raise
 
 
 class Owner(NamedTuple):

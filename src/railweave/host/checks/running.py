@@ -8,25 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..failure import HostInputError
 from ..machine import CannotTellError
-from . import (
-    counters,
-    gpus,
-    gpus_links,
-    gpus_pcie,
-    job,
-    link,
-    log,
-    modules,
-    network,
-    network_carrier,
-    nics,
-    pcie,
-    pcie_places,
-    qos,
-    rdma,
-    system,
-    system_cpus,
-)
+from . import counters, gpus, job, link, log, network, pcie, qos, rdma, system
 from .outcome import ALL, FAILED, Check, Outcome, could_not_tell, not_applicable
 
 if TYPE_CHECKING:
@@ -36,20 +18,20 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 16
 _MODULES = (
-    nics,
-    modules,
+    rdma,
+    rdma,
     link,
     pcie,
-    pcie_places,
+    pcie,
     rdma,
     network,
-    network_carrier,
+    network,
     qos,
     gpus,
-    gpus_links,
-    gpus_pcie,
+    gpus,
+    gpus,
     system,
-    system_cpus,
+    system,
     job,
     log,
     counters,

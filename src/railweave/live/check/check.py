@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 from railweave.analysis.expect import expected
 from railweave.analysis.expect.hosts import expected_host
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.counting import counted
 from railweave.errors import FileLine, InputError, Option, Problem
+from railweave.junit import document, suite, suites
+from railweave.live.check import cabling, counters, identity, servers
+from railweave.live.check import ports as of_ports
 from railweave.live.check.counters import ORDER, STATES
 from railweave.live.check.diagnosis import diagnose
-from railweave.live.check.identity import NOT_ASKED
+from railweave.live.check.identity import NOT_ASKED, SILENT
 from railweave.live.check.living import Living
-from railweave.live.check.punch_list import punch_list
 from railweave.live.check.servers import RETRANSMITTED
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule, rules_of
@@ -24,7 +27,6 @@ from railweave.systems.reading import read_states
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from railweave.live.check.punch_list import Task
     from railweave.model.device.expected import Keys
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
@@ -32,6 +34,63 @@ if TYPE_CHECKING:
     from railweave.model.state.capture import Capture
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.host_state import HostState
+
+
+HANDS = (
+    cabling.SWAPPED,
+    cabling.WRONG,
+    cabling.MISSING,
+    of_ports.ABSENT,
+    of_ports.DOWN,
+    of_ports.NO_OPTIC,
+    of_ports.OPTIC,
+    of_ports.DARK,
+    servers.DOWN,
+    counters.ERRORS,
+    counters.FLAPS,
+    identity.SILENT,
+    identity.MODEL,
+    identity.SERIAL,
+)
+"""Rules whose findings somebody has to walk for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One line of the list; ``rack`` is empty where the fabric file puts the device into none, ``port`` where it is about the device."""
+
+    rack: str
+    unit: int
+    device: str
+    port: str
+    do: str
+    because: str
+
+    def to_json(self) -> dict[str, object]:
+        """The line as the documented JSON object."""
+        return asdict(self)
+
+
+def punch_list(network: Network, findings: Sequence[Finding]) -> list[Task]:
+    """What to do by hand, by rack, device and port. What follows from a cause is not listed: it goes away with it."""
+    hands = {one.id for one in HANDS}
+    devices = {one.name: place for place, one in enumerate((*network.switches, *network.servers))}
+    ends = (end for cable in network.cables for end in (cable.a, cable.b))
+    ports = {(end.device, end.port): place for place, end in enumerate(ends)}
+    found: list[Task] = []
+    for one in findings:
+        if one.id in hands and one.severity != "info":
+            device, _, port = one.where.partition(" ")
+            place = network.positions.get(device)
+            found.append(Task(place.rack if place else "", place.unit if place else 0, device, port, one.fix, one.what))
+
+    def key(task: Task) -> tuple[str, int, int, int]:
+        # By the first of two ports that one line names; what is about the whole device comes first.
+        port = ports.get((task.device, task.port.partition(" ")[0]), -1)
+        return task.rack, -task.unit, devices.get(task.device, len(devices)), port
+
+    return sorted(found, key=key)
+
 
 UNKNOWN = Rule(
     "capture-device-unknown",
@@ -195,3 +254,52 @@ def _rules(only: Sequence[str], *, since: bool) -> tuple[str, ...]:
         raise InputError([Problem(Option("--only", one), "there is no such finding", fix) for one in unknown])
     counted = set[str]() if since else {one.id for one in (*ORDER, RETRANSMITTED) if one not in STATES}
     return tuple(id_ for id_ in rules if (not only or id_ in only) and id_ not in counted)
+
+
+def junit(checked: Checked) -> str:
+    """A test case for each device and rule: failed by errors and warnings.
+
+    Skipped is what follows from a cause that is told elsewhere, and what a silent device was not compared with.
+    """
+    by_case: dict[tuple[str, str], list[Finding]] = {}
+    for one in checked.findings:
+        by_case.setdefault((one.where.partition(" ")[0], one.id), []).append(one)
+    devices = list(dict.fromkeys([*checked.devices, *(device for device, _ in by_case)]))
+    return document(
+        suites(
+            checked.network.name,
+            (
+                suite(
+                    device,
+                    (
+                        _case(
+                            device,
+                            rule,
+                            by_case.get((device, rule), []),
+                            silent=device not in checked.answered and rule != SILENT.id,
+                        )
+                        for rule in checked.rules
+                    ),
+                )
+                for device in devices
+            ),
+        )
+    )
+
+
+def _case(device: str, rule: str, found: list[Finding], *, silent: bool) -> ET.Element:
+    case = ET.Element("testcase", classname=device, name=rule)
+    bad = [one for one in found if one.severity != "info"]
+    if bad:
+        failure = ET.SubElement(case, "failure", type=bad[0].severity, message=bad[0].what)
+        failure.text = "\n".join(_text(one) for one in bad)
+    elif found:
+        ET.SubElement(case, "skipped", message=f"{found[0].what}; {found[0].why}")
+    elif silent:
+        ET.SubElement(case, "skipped", message="the device did not answer")
+    return case
+
+
+def _text(one: Finding) -> str:
+    place = f" ({one.file}:{one.line})" if one.line else ""
+    return f"{one.where}: {one.what}{place}\n    {one.why}\n    -> {one.fix}"

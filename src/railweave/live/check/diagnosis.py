@@ -7,33 +7,169 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.live.check import (
-    adjacencies,
-    cabling,
-    counters,
-    forwarding,
-    identity,
-    ports,
-    prefixes,
-    servers,
-    sessions,
-)
+from railweave.live.check import cabling, counters, forwarding, identity, ports, servers, sessions
+from railweave.live.check.interfaces import same_port, short
+from railweave.live.check.living import Seen, link_and_ends
+from railweave.live.check.sessions import bfd_as_designed, by_daemons, by_end, carried, far_end, rests_on
 from railweave.model.findings import SEVERITIES
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
-    from railweave.live.check.living import Living, Part, Seen
-    from railweave.model.device.expected import Keys
+    from railweave.live.check.living import Living, Part
+    from railweave.model.device.expected import Adjacency, Keys, Session
+    from railweave.model.device.model import Session as Peering
     from railweave.model.findings import Finding
+    from railweave.model.state.protocols import BgpSession, IsisAdjacency
+
+
+ADJACENCY = Rule(
+    "adjacency-not-up",
+    "error",
+    "living",
+    "An IS-IS adjacency (level 2) of the design is missing or not up.",
+    why="no route leads over its link",
+    fix="look at the link first, then at the MTU, the area's network entity title and the authentication of both ends",
+)
+_LEVEL_1 = 1
+
+
+def adjacencies(living: Living) -> Iterator[Seen]:
+    """Every adjacency of the design, and BFD on it."""
+    switches = {short(one.name): one.name for one in living.network.switches}
+    for one, state in living.pairs():
+        watched = by_end(state.bfd or ())
+        for wanted in one.adjacencies:
+            ends = (one.device, wanted.peer)
+            daemons: frozenset[Part] = frozenset(("daemon", f"{end} isis") for end in ends)
+            needs = link_and_ends(wanted.link, *ends) | daemons
+            carried: Part = ("session", wanted.link)
+            if state.isis is not None:
+                wrong = _wrong(wanted, state.isis, switches)
+                if wrong:
+                    watch: list[Part] = [("daemon", f"{end} bfd") for end in ends if wanted.bfd is not None]
+                    yield Seen(
+                        ADJACENCY,
+                        one.device,
+                        f"IS-IS with {wanted.peer}: {wrong}",
+                        wanted.because,
+                        wanted.interface,
+                        wanted.link,
+                        breaks=frozenset([carried]),
+                        needs=needs.union(watch),
+                    )
+            if wanted.bfd is not None and state.bfd is not None:
+                found = watched.get(wanted.interface)
+                yield from bfd_as_designed(wanted, wanted.bfd, wanted.because, one.device, found, needs | {carried})
+
+
+def _wrong(wanted: Adjacency, said: tuple[IsisAdjacency, ...], switches: dict[str, str]) -> str:
+    """What is wrong with the adjacency of an interface; empty where it is up at level 2, with the switch of the design."""
+    here = [one for one in said if same_port(one.interface, wanted.interface) and one.level != _LEVEL_1]
+    if not here:
+        return "is not there"
+    down = [one.state for one in here if one.state not in {None, "up"}]
+    if len(down) == len(here):
+        return f"is {down[0]}"
+    others = [switches[name] for one in here if (name := short(one.system or "")) in switches]
+    if others and wanted.peer not in others:
+        return f"is with {others[0]}"
+    return ""
+
+
+PREFIXES = Rule(
+    "prefixes-differ",
+    "error",
+    "living",
+    "A session carries another number of prefixes than the design has.",
+    why="the session is established, so nothing looks wrong, but routes are missing or too many",
+    fix="compare the policies of both ends with the designed ones: `railweave drift`",
+)
+
+
+def prefixes(living: Living) -> Iterator[Seen]:
+    """Every established session that carries another number of prefixes than the design has.
+
+    A leaf that lacks a prefix is told of by everybody beyond it, too: the devices that receive all they should and send less, and those
+    that hold fewer than their neighbor says it sent, come first, then those that receive less from such a device, then the others.
+    """
+    sent = {
+        (one.device, each.session.link)
+        for one, state in living.pairs()
+        for each, found in _established(one.sessions, by_end(state.bgp or ()))
+        if any(family.sent is not None for family in found.families.values())
+    }
+    wrong = [
+        (one.device, each, what, received)
+        for one, state in living.pairs()
+        for each, found in _established(one.sessions, by_end(state.bgp or ()))
+        for what, received in _counts(found, each)
+    ]
+    short = {device for device, _, _, received in wrong if received}
+    as_designed = sent - {(device, each.session.link) for device, each, _, received in wrong if not received}
+
+    def follows(one: tuple[str, Session, str, bool]) -> int:
+        device, each, _, received = one
+        if received and (each.session.peer, each.session.link) in as_designed:
+            return 0
+        if received:
+            return 2 if each.session.peer in short else 1
+        return 2 if device in short else 0
+
+    for device, each, what, received in sorted(wrong, key=follows):
+        peering = each.session
+        # A session that BFD watches goes down with it.
+        watch: frozenset[Part] = by_daemons(peering.peer, device, "bfd") if each.bfd is not None else frozenset()
+        yield Seen(
+            PREFIXES,
+            device,
+            f"session with {peering.peer}: {what}",
+            each.because,
+            peering.interface,
+            needs=rests_on(peering, device) | _sources(living, peering.peer if received else device, peering) | watch,
+        )
+
+
+def _established(wanted: list[Session], said: dict[str, BgpSession]) -> Iterator[tuple[Session, BgpSession]]:
+    for each in wanted:
+        found = said.get(far_end(each.session))
+        if found is not None and found.established:
+            yield each, found
+
+
+def _counts(found: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
+    """What is wrong with the counts of prefixes; and whether it is about those received."""
+    families = [one for name, one in found.families.items() if name in {"ipv4", "ipv6"}]
+    before_policy = all(one.received is not None for one in families)
+    received = [one.received if before_policy else one.accepted for one in families]
+    right = expected.received if before_policy else expected.accepted
+    color = f" of path color {expected.color}" if expected.color else ""
+    if received and None not in received and (count := sum(one or 0 for one in received)) != right:
+        yield f"{count} prefixes received{color}, the design has {right}", True
+    sent = [one.sent for one in families]
+    wanted = {expected.sent, expected.sent + expected.echoed}  # FRR sends a neighbor's own prefixes back to it
+    if sent and None not in sent and (count := sum(one or 0 for one in sent)) not in wanted:
+        yield f"{count} prefixes sent{color}, the design has {expected.sent}", False
+
+
+def _sources(living: Living, sender: str, peering: Peering) -> frozenset[Part]:
+    """What the prefixes that a device sends rest on: itself, and its other sessions with the devices at their ends."""
+    others = living.expected.get(sender)
+    found: set[Part] = {("device", sender), ("gateways", sender), carried(peering)}
+    for one in others.sessions if others else ():
+        peer = one.session.peer
+        found |= {carried(one.session), ("device", peer), ("gateways", peer), ("link", one.session.link)}
+    return frozenset(found)
+
 
 LOOKS = (
     identity.identity,
     cabling.cabling,
     ports.ports,
     sessions.sessions,
-    adjacencies.adjacencies,
-    prefixes.prefixes,
+    adjacencies,
+    prefixes,
     forwarding.forwarding,
     servers.servers,
     counters.counters,
@@ -46,7 +182,7 @@ CAUSES = (
     (ports.DOWN,),
     (sessions.DAEMON,),
     (servers.DOWN,),
-    (sessions.MISSING, sessions.DOWN, sessions.AS, adjacencies.ADJACENCY),
+    (sessions.MISSING, sessions.DOWN, sessions.AS, ADJACENCY),
     (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),
 )
 """Rules whose findings explain others, the deepest first: each explains only what comes after it."""

@@ -3,22 +3,174 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import io
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.live.check.interfaces import short
-from railweave.live.check.learnt_of_modules import modules
-from railweave.live.check.learnt_of_nics import by_leaf, by_server
-from railweave.live.check.port_names import ends_by_name
-from railweave.model.intent.inventory import COLUMNS, TO_FILL_IN
+from railweave.errors import FileLine, InputError, Problem
+from railweave.live.check.check import read
+from railweave.live.check.interfaces import end_of, ends_by_name, of_port, short, without_unit
+from railweave.model.intent.inventory import COLUMNS, TO_FILL_IN, read_inventory
+from railweave.model.intent.reading.source import companion
+from railweave.model.state.host_state import read_hosts
+from railweave.reading import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
+    from railweave.live.check.interfaces import Ends
+    from railweave.model.intent.inventory import Item
+    from railweave.model.network.devices import End, Nic, Server
     from railweave.model.network.model import Network
+    from railweave.model.state.capture import Capture
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.host_state import HostState
+    from railweave.model.state.ports import Optic
+    from railweave.model.state.protocols import LldpNeighbor
+
+
+Said = tuple[str, str, str]
+"""A column of the inventory, what it would have, and who says so."""
+_MAC = re.compile(r"[0-9a-f]{2}([:.-]?[0-9a-f]{2}){5}")
+_NETDEV = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}")
+"""Names of interfaces as Linux has them (``IFNAMSIZ``), without those that would need quoting."""
+_RDMA = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}")
+"""Names of RDMA devices (``IB_DEVICE_NAME_MAX``)."""
+
+
+def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> Iterable[Said]:
+    """What the leaf tells of the NIC on its port: by LLDP of the server or of the NIC itself, and by its neighbor cache."""
+    said = of_port(state.neighbors or {}, nic.leaf_port) or ()
+    own = [one for one in said if one.system is not None and short(one.system) == short(server.name)]
+    others = [one for one in said if one.system is not None and one not in own]
+    if others:
+        notes.append(_elsewhere(f"{nic.leaf} {nic.leaf_port}", str(others[0].system), f"{server.name} {nic.name}"))
+        return
+    names = [_netdev(one) for one in own]
+    crossed = next((one for one in names if _of_another(server, nic, one)), None)
+    if crossed is not None:
+        notes.append(_elsewhere(f"{nic.leaf} {nic.leaf_port}", f"{server.name} {crossed}", f"{server.name} {nic.name}"))
+        return
+    for mac in (mac for one in own or said if (mac := _mac(one.port))):
+        yield "mac", mac, "LLDP"
+    for name in names:
+        if name and name != nic.netdev:
+            yield "netdev", name, "LLDP"
+    yield from _by_neighbors(nic, state)
+
+
+def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: list[str]) -> Iterable[Said]:
+    """What the server itself tells: the interface that hears the NIC's leaf and port, else that of the designed name, and its RDMA device."""
+    interfaces = state.interfaces or {}
+    heard = [name for name in interfaces if _hears(state, name, nic, ends)]
+    if not heard and nic.netdev in interfaces and state.neighbors and nic.netdev in state.neighbors:
+        first = state.neighbors[nic.netdev][0]
+        there = f"{first.system or first.chassis or 'an unnamed device'} {first.port or ''}".rstrip()
+        notes.append(_elsewhere(f"{server.name} {nic.netdev}", there, f"{nic.leaf} {nic.leaf_port}"))
+        return
+    crossed = next((name for name in heard if _of_another(server, nic, name)), None)
+    if crossed is not None:
+        notes.append(_elsewhere(f"{nic.leaf} {nic.leaf_port}", f"{server.name} {crossed}", f"{server.name} {nic.name}"))
+        return
+    for name in heard or [one for one in interfaces if one == nic.netdev]:
+        if name != nic.netdev and _NETDEV.fullmatch(name):
+            yield "netdev", name, "the server"
+        mac = _mac(interfaces[name].mac)
+        if mac:
+            yield "mac", mac, "the server"
+        for rdma in sorted({one.device for one in state.gids or () if one.interface == name}):
+            if rdma != nic.rdma and _RDMA.fullmatch(rdma):
+                yield "rdma", rdma, "the server"
+
+
+def _hears(state: HostState, name: str, nic: Nic, ends: Ends) -> bool:
+    """Whether an interface of a server has the leaf and the port at its other end that the design gives the NIC."""
+    heard = (state.neighbors or {}).get(name, ())
+    return any(end_of(ends, one)[1] == (nic.leaf, nic.leaf_port) for one in heard if one.system is not None)
+
+
+def _of_another(server: Server, nic: Nic, name: str) -> bool:
+    """Whether a name is that of another NIC of the server: its cables may be in each other's ports."""
+    return any(name in {one.name, one.netdev} for one in server.nics if one.name != nic.name)
+
+
+def _elsewhere(here: str, there: str, wanted: str) -> str:
+    return f"{here} hears {there} in place of {wanted}: nothing was taken; `railweave check` says which cable to move"
+
+
+def _netdev(said: LldpNeighbor) -> str:
+    """The Linux name of a server's port, as its own daemon has it; empty where that is none."""
+    name = said.port_description if _mac(said.port) else said.port
+    return name if name and _NETDEV.fullmatch(name) and not name.isdigit() else ""
+
+
+def _by_neighbors(nic: Nic, state: DeviceState) -> Iterable[tuple[str, str, str]]:
+    """MAC address from the leaf's neighbor cache: by a static address, or as the only one on a routed port."""
+    static = {one.address for one in nic.addresses if one.origin != "slaac"}
+    entries = [one for one in state.ipv6_neighbors or () if one.mac is not None]
+    alone = {
+        _mac(one.mac) for one in entries if one.interface is not None and without_unit(one.interface) == nic.leaf_port
+    }
+    found = {_mac(one.mac) for one in entries if one.address in static} or (alone if len(alone) == 1 else set[str]())
+    for mac in sorted(found - {""}):
+        yield "mac", mac, "its neighbor cache entry"
+
+
+def _mac(said: str | None) -> str:
+    """A MAC address in the inventory's form; empty for what is none, or a group's (IEEE 802)."""
+    if said is None or not _MAC.fullmatch(said.lower()):
+        return ""
+    digits = re.sub("[:.-]", "", said.lower())
+    if int(digits[:2], 16) & 1 or not int(digits, 16):
+        return ""
+    return ":".join(digits[place : place + 2] for place in range(0, 12, 2))
+
+
+_NONE = {"", "n/a", "none", "unknown"}
+"""What devices write where there is no module, or one that does not say."""
+
+
+def modules(network: Network, states: Mapping[str, DeviceState]) -> Iterator[tuple[End, str, str]]:
+    """A switch's port, a column of the inventory and its value; the first cabled port of several that share a module has it."""
+    done: set[tuple[str, str | int]] = set()
+    for cable in network.cables:
+        for end in (cable.a, cable.b):
+            optic = _optic(end, states)
+            if end.module in done or optic is None or optic.present is False:
+                continue
+            done.add(end.module)
+            for column, value in (("part", optic.part), ("serial", optic.serial)):
+                if value is not None and value.strip().lower() not in _NONE:
+                    yield end, column, value.strip()
+
+
+def lengths(network: Network, states: Mapping[str, DeviceState], notes: list[str]) -> Iterator[tuple[End, End, float]]:
+    """Cables of which a module says how long they are: the port that says so, the other, and metres. Two that disagree are a note."""
+    for cable in network.cables:
+        said = [
+            (end, optic.cable_m)
+            for end in (cable.a, cable.b)
+            if (optic := _optic(end, states)) is not None and optic.cable_m is not None
+        ]
+        if len({metres for _, metres in said}) > 1:
+            told = " and ".join(f"{metres:g} m by {end.device} {end.port}" for end, metres in said)
+            notes.append(f"the cable {cable.name} is said to have {told}: none was taken")
+        elif said:
+            here, metres = said[0]
+            yield here, cable.b if here is cable.a else cable.a, metres
+
+
+def _optic(end: End, states: Mapping[str, DeviceState]) -> Optic | None:
+    """The module in a port: devices name it by the port, or by the cage that its channels share."""
+    state = states.get(end.device)
+    if state is None or not state.optics:
+        return None
+    names = (end.port, end.port.partition(":")[0], end.port.rpartition("/")[0])
+    return next((found for name in names if (found := of_port(state.optics, name)) is not None), None)
+
 
 Key = tuple[str, str]
 """A device and its interface; the interface is empty for the device itself."""
@@ -115,3 +267,88 @@ def filled(text: str, cells: Mapping[Key, Mapping[str, str]]) -> str:
     out = io.StringIO(newline="")
     csv.writer(out, lineterminator="\n").writerows([head, *body])
     return out.getvalue()
+
+
+_ROUNDED_M = 1.0
+"""Modules give lengths in whole metres, people measure more exactly."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """An inventory before and after; ``cells`` are those that differ, ``notes`` what was heard and not taken."""
+
+    file: Path
+    before: str
+    after: str
+    cells: dict[Key, dict[str, str]]
+    notes: list[str]
+
+    @property
+    def differs(self) -> bool:
+        """Whether there is anything to write."""
+        return bool(self.cells)
+
+    def difference(self) -> list[str]:
+        """What changes in the file, as ``diff -u`` shows it."""
+        sides = (self.before.splitlines(), self.after.splitlines())
+        return list(difflib.unified_diff(*sides, str(self.file), str(self.file), lineterm="")) if self.differs else []
+
+    def to_json(self) -> dict[str, object]:
+        """The whole as the documented JSON object."""
+        rows = [{"device": device, "interface": interface, **row} for (device, interface), row in self.cells.items()]
+        return {"file": str(self.file), "rows": rows, "notes": self.notes}
+
+
+def fill(fabric: Path, network: Network, capture: Capture) -> Filled:
+    """What a capture says beside the inventory of a fabric file. Nothing is written.
+
+    Raises ``InputError`` for a build folder, which has no inventory of its own, for a capture of a lab, whose hardware is none,
+    and for a capture that has nothing of the network.
+    """
+    if fabric.is_dir():
+        fix = "name the fabric file; its inventory is beside it"
+        raise InputError([Problem(FileLine(str(fabric)), "a build folder has no inventory", fix)])
+    if capture.meta.lab is not None:
+        fix = "collect from the devices themselves: `railweave collect FABRIC -o CAPTURE --servers`"
+        raise InputError(
+            [Problem(FileLine(str(capture.folder)), "it is a capture of a lab, which has no hardware", fix)]
+        )
+    file = companion(fabric, "inventory.csv")
+    items = read_inventory(file).items
+    states = read(network, capture)
+    found = learnt(network, states, read_hosts(capture, [one.name for one in network.servers]))
+    add_lengths(network, states, items, found)
+    macs = {one.mac: key for key, one in items.items() if one.mac}
+    cells: dict[Key, dict[str, str]] = {}
+    for key, row in found.cells.items():
+        owner = macs.get(row.get("mac", ""), key)
+        if owner != key and "mac" not in found.cells.get(owner, {}):
+            found.notes.append(f"{' '.join(key)}: MAC address {row['mac']} is that of {' '.join(owner)} in {file.name}")
+            continue
+        known = items.get(key)
+        new = {column: value for column, value in row.items() if known is None or _known(known, column) != value}
+        if new:
+            cells[key] = new
+    try:
+        before = read_text(file)
+    except FileNotFoundError:
+        before = ""
+    return Filled(file, before, filled(before, cells) if cells else before, cells, found.notes)
+
+
+def _known(item: Item, column: str) -> str:
+    """A cell of a row as it would be written."""
+    return f"{item.length_m or 0:g}" if column == "length" else getattr(item, column)
+
+
+def add_lengths(network: Network, states: Mapping[str, DeviceState], items: Mapping[Key, Item], found: Learnt) -> None:
+    """Add the lengths of cables that modules know. What the inventory has at either end was measured, and stays."""
+    for here, there, metres in lengths(network, states, found.notes):
+        ends = [(end.device, end.port) for end in (here, there)]
+        measured = next((items[end].length_m for end in ends if end in items and items[end].length_m), None)
+        if measured is None:
+            found.cells.setdefault(ends[0], {})["length"] = f"{metres:g}"
+        elif abs(measured - metres) >= _ROUNDED_M:
+            found.notes.append(
+                f"{' '.join(ends[0])}: its module says that the cable has {metres:g} m, the inventory has {measured:g} m, which stays"
+            )

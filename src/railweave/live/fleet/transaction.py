@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, cast
 from railweave.host import bundle
 from railweave.live.fleet.host_tree import AMISS, FILE, without_amiss
 from railweave.reading import parse_json
-from railweave.systems import machine_timer
-from railweave.systems.machine_timer import FUNCTIONS, put, script
-from railweave.systems.transaction import RefusedError
+from railweave.systems import transaction
+from railweave.systems.transaction import FUNCTIONS, RefusedError, put, script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,7 +151,7 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
         raise
 
 
-pending = machine_timer.pending
+pending = transaction.pending
 """The change whose way back is armed."""
 
 

@@ -7,11 +7,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from railweave.errors import FileLine, InputError, LabError, Problem
 from railweave.live.check import check as live
-from railweave.live.lab import life
+from railweave.live.lab import life, slicing
 from railweave.live.lab.asking import ask
-from railweave.live.lab.captured import plan_of
-from railweave.model.state.capture import read_capture
+from railweave.live.lab.overlay import Overlay
+from railweave.live.lab.plan import make_plan
+from railweave.model.network.status import present
+from railweave.model.state.capture import OfLab, read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -24,6 +27,22 @@ if TYPE_CHECKING:
     from railweave.model.state.capture import Capture
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.host_state import HostState
+
+
+def plan_of(network: Network, capture: Capture) -> Plan:
+    """The plan of the lab that a capture is of: its slice of the network, on the systems and with the timers that it had.
+
+    Raises ``InputError`` where it is no lab of this network.
+    """
+    of = capture.meta.lab or OfLab()
+    try:
+        whole = present(network)
+        part = slicing.sliced(whole, slicing.parse(of.slice)) if of.slice else whole
+        return make_plan(part, None if of.timers is None else Overlay(**of.timers))
+    except (InputError, LabError, TypeError) as error:
+        fix = "check it against the fabric file that the lab was brought up with"
+        what = f"it is of a lab that this network does not have: {error}"
+        raise InputError([Problem(FileLine(str(capture.folder)), what, fix)]) from None
 
 
 def check(

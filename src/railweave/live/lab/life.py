@@ -6,25 +6,174 @@ import os
 import shutil
 import sys
 import time
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from railweave.counting import counted
 from railweave.errors import LabError
-from railweave.live.lab import fits, hosts, lldp, names, slicing, state
-from railweave.live.lab.frr import held_sessions, protection, rootfs, routers
-from railweave.live.lab.kernel import links, neighbor_table, probe, processes, tunnels
+from railweave.live.lab import hosts, lldp, names, slicing, state
+from railweave.live.lab.frr import held_sessions, rootfs, routers
+from railweave.live.lab.frr import routers as protection
+from railweave.live.lab.kernel import links, processes, tunnels
+from railweave.live.lab.kernel import links as neighbor_table
+from railweave.live.lab.kernel import links as probe
 from railweave.live.lab.plan import make_plan
-from railweave.live.lab.running import Running
+from railweave.live.lab.running import Running, machine
 from railweave.live.lab.state import Place, Record
 from railweave.model.network.status import present
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from railweave.live.lab.overlay import Overlay
+    from railweave.live.lab.plan import Plan
+    from railweave.live.lab.running import Machine
     from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.devices import Cable
     from railweave.model.network.model import Network
+
+
+ROUTER_KB = 36_000
+"""Memory of a router without sessions: 30 MB of its daemons, 4 MB of the kernel's for its namespace, and its lldpd."""
+
+SESSION_KB = 700
+"""Memory of a BGP session at each of its ends: bgpd's buffers, which are used up to their whole size in time."""
+
+PATH_KB = 0.35
+"""Memory of a path that a router received for a prefix: as it came, after policy, and its attributes."""
+
+PREFIX_KB = 2.6
+"""Memory of a prefix that a router has a route for, in zebra and in the kernel."""
+
+SERVER_KB = 3_500
+"""Memory of a server's namespace, and of its lldpd."""
+
+ROUTER_TASKS, SERVER_TASKS = 16, 2
+"""Processes with their threads: of a router's daemons and its lldpd, and of a server's lldpd."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """A lab, counted. ``sessions``, ``paths`` and ``prefixes`` are summed over its routers."""
+
+    routers: int
+    servers: int
+    spaces: int
+    sessions: int = 0
+    paths: int = 0
+    prefixes: int = 0
+
+    @property
+    def memory_kb(self) -> int:
+        """The memory that it takes, kB."""
+        routers = ROUTER_KB * self.routers + SESSION_KB * self.sessions
+        return round(routers + PATH_KB * self.paths + PREFIX_KB * self.prefixes + SERVER_KB * self.servers)
+
+    @property
+    def tasks(self) -> int:
+        """The processes and threads that it takes."""
+        return ROUTER_TASKS * self.routers + SERVER_TASKS * self.servers
+
+
+def size_of(network: Network) -> Size:
+    """The lab of a network.
+
+    Prefixes are those of servers. Each switch is taken to have a route for every prefix of the switches that it is joined
+    with; a leaf to receive all of them on each of its uplinks; a switch above to receive from one below what is below it.
+    """
+    routers, servers = len(network.switches), len(network.servers)
+    vrfs = sum(len({one.tenant for one in network.segments_of(leaf.name)} - {""}) for leaf in network.switches)
+    own = {one.name: sum(len(part.subnets) for part in network.segments_of(one.name)) for one in network.switches}
+    between = [cable for cable in network.cables if cable.kind == "fabric"]
+    heard = {name: sum(own[one] for one in part) for part in _parts_joined(own, between) for name in part}
+    # What a switch announces upwards: a leaf its own prefixes, a spine those of its leaves.
+    below = Counter(own)
+    for leaf, spine in {(one.a.device, one.b.device) for one in between if own[one.a.device]}:
+        below[spine] += own[leaf]
+    paths = sum(heard[cable.a.device] + below[cable.a.device] for cable in between)
+    return Size(
+        routers,
+        servers,
+        routers + vrfs + servers,
+        sessions=2 * len(between),
+        paths=paths,
+        prefixes=sum(heard.values()),
+    )
+
+
+def _parts_joined(switches: dict[str, int], cables: list[Cable]) -> Iterator[set[str]]:
+    """The switches in sets, so that cables join those of a set with each other only: a plane of each rail is one."""
+    neighbors: defaultdict[str, set[str]] = defaultdict(set)
+    for cable in cables:
+        neighbors[cable.a.device].add(cable.b.device)
+        neighbors[cable.b.device].add(cable.a.device)
+    left = set(switches)
+    while left:
+        found = new = {left.pop()}
+        while new:
+            new = {other for one in new for other in neighbors[one]} - found
+            found = found | new
+        left -= found
+        yield found
+
+
+FILES_BESIDE = 256
+"""Files that this process has open besides one socket for each namespace."""
+
+
+def check_fits(plan: Plan, whole: Network | None = None, has: Machine | None = None) -> None:
+    """Raise ``LabError`` with what is missing, and the slice of the ``whole`` network that fits, where the lab does not."""
+    has = has or machine()
+    missing = what_is_missing(size_of(plan.network), has)
+    if missing:
+        raise LabError(
+            f"{missing}{'; or' if '`' in missing else ':'} take a part, such as {_part(whole or plan.network, has)}"
+        )
+
+
+def what_is_missing(size: Size, machine: Machine) -> str:
+    """What a machine has too little of for a lab, as a sentence with the way out if there is one; empty where the lab fits."""
+    takes = f"{counted(size.routers, 'router')} and {counted(size.servers, 'server')} would take about"
+    if size.memory_kb > machine.memory_kb:
+        return f"{takes} {size.memory_kb / 1e6:.1f} GB, and {machine.memory_kb / 1e6:.1f} GB are free"
+    if size.spaces + FILES_BESIDE > machine.files:
+        need = size.spaces + FILES_BESIDE
+        return (
+            f"it asks {counted(size.spaces, 'namespace')} at once, and a process may have {machine.files:,} files open: "
+            f"raise the limit (`ulimit -n {need}`)"
+        )
+    if size.tasks > machine.tasks:
+        return f"{takes} {size.tasks:,} processes and threads, and {machine.tasks:,} more may run"
+    return ""
+
+
+def _part(network: Network, has: Machine) -> str:
+    """The largest of the slices tried that fits; the smallest, where none does."""
+    text = ""
+    for text in _parts(network):
+        if not what_is_missing(size_of(slicing.sliced(network, slicing.parse(text))), has):
+            return f"--slice {text}"
+    return f"--slice {text or 'rails=1'}, which does not fit either"
+
+
+def _parts(network: Network) -> Iterator[str]:
+    """Slices of a network, ever smaller: fewer rails, then stripes, then spines, then servers."""
+    leaves = [one for one in network.switches if one.role == "leaf"]
+    counts = {
+        "rails": (len({rail for one in leaves for rail in one.rails}), 1),
+        "stripes": (len({one.stripe for one in leaves}), 2),
+        "spines": (sum(one.role == "spine" for one in network.switches), 2),
+        "servers": (len(network.servers), 2),
+    }
+    taken: dict[str, int] = {}
+    for word, (whole, least) in counts.items():
+        left = whole
+        while left > least:
+            left = taken[word] = max(least, -(-left // 2))
+            yield ",".join(f"{one}={number}" for one, number in taken.items())
+
 
 SETTLE_S = 90
 ADDRESSES_S = 60
@@ -86,7 +235,7 @@ def up(
         place = Place(lab)
         if place.folder.exists():
             raise LabError(f"the lab of {fabric} is there already: run `railweave lab down {fabric}` first")
-        fits.check_fits(machines, whole)
+        check_fits(machines, whole)
         neighbor_table.make_room(len(machines.wires))
         need = rootfs.need(machines.configs.values())
         frr = rootfs.find(frr_root, need, announce)

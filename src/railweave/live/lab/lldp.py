@@ -17,7 +17,7 @@ from railweave.live.lab.frr.rootfs import BUILD
 from railweave.live.lab.kernel.namespace import entered
 from railweave.live.lab.names import MARK, namespace
 from railweave.model.device.bgp import ends_of
-from railweave.model.device.port_names import switch_port_names
+from railweave.model.device.port_model import switch_port_names
 from railweave.writing import write_file
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.errors import LabError
-from railweave.live.lab.kernel.spaces import spaces_of, vrf_by_interface, vrf_space
+from railweave.live.lab.kernel.namespace import spaces_of, vrf_by_interface, vrf_space
 from railweave.model.config.addresses import Address
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config

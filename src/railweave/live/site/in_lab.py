@@ -9,7 +9,7 @@ import numpy as np
 
 from railweave.counting import counted
 from railweave.live.lab.faults.kinds import effect
-from railweave.live.lab.faults.prober import Prober
+from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import queue_pairs, spread
 from railweave.live.lab.frr import held_sessions
 from railweave.live.site.packets import Seen

@@ -256,7 +256,8 @@ class System(Model):
     queues: int
     lossless_classes: int
     modules: tuple[str, ...] = Field(
-        default=(), description="modules of its folder beside the parts that every system can have (systems/parts.py)"
+        default=(),
+        description="modules of its folder beside the parts that every system can have (systems/protocol.py)",
     )
     without: dict[str, str] = Field(
         default_factory=dict[str, str], description="parts that its folder lacks on purpose, and why"

@@ -3,12 +3,102 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator, Mapping
 
+    from railweave.errors import FileLine
+    from railweave.model.catalog.hardware import NicModel, Optic, ServerModel, SwitchModel
     from railweave.model.catalog.models import Catalog
+
+
+SECTIONS = ("switches", "nics", "servers", "optics")
+"""Kinds of hardware, in the order in which they are listed."""
+
+ASSUMED = "assumed"
+"""What a source begins with where no document has the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A model in a line. ``origin`` is ``package``, or the file and line that describes it."""
+
+    section: str
+    name: str
+    description: str
+    origin: str
+
+
+def rows(catalog: Catalog, places: Mapping[tuple[str, str], FileLine]) -> list[Row]:
+    """Every model of the catalog."""
+    return [
+        Row(section, name, _in_a_line(catalog, section, model), _origin(section, name, places))
+        for section in SECTIONS
+        for name, model in getattr(catalog, section).items()
+    ]
+
+
+def _origin(section: str, name: str, places: Mapping[tuple[str, str], FileLine]) -> str:
+    place = places.get((section, name))
+    return "package" if place is None else str(place)
+
+
+def _in_a_line(catalog: Catalog, section: str, model: object) -> str:
+    if section == "switches":
+        switch = cast("SwitchModel", model)
+        return f"{switch.vendor} {switch.description}, {switch.asic}; runs {', '.join(switch.systems)}"
+    if section == "nics":
+        nic = cast("NicModel", model)
+        return f"{nic.vendor} {nic.description}; {nic.cage}"
+    if section == "servers":
+        server = cast("ServerModel", model)
+        groups = [
+            f"{group}: {len(one.names)} x {one.nic} ({known.speed_gbps}G)"
+            if known
+            else f"{group}: {len(one.names)} x {one.nic}"
+            for group, one in server.nics.items()
+            for known in [catalog.nics.get(one.nic)]
+        ]
+        return "; ".join([server.description, *groups])
+    return cast("Optic", model).description
+
+
+def found(catalog: Catalog, name: str) -> list[str]:
+    """The sections that have a model of this name."""
+    return [section for section in SECTIONS if name in getattr(catalog, section)]
+
+
+def to_json(catalog: Catalog, section: str, name: str) -> dict[str, Any]:
+    """A model in the form of a hardware file, without what is left at its default."""
+    model = getattr(catalog, section)[name]
+    return cast("dict[str, Any]", model.model_dump(mode="json", exclude_defaults=True))
+
+
+def text(catalog: Catalog, section: str, name: str, places: Mapping[tuple[str, str], FileLine]) -> str:
+    """A model as a hardware file would have it, headed by where it comes from and what of it is assumed."""
+    value = to_json(catalog, section, name)
+    assumed = list(_assumed(value))
+    lines = [f"# {name}: {_origin(section, name, places)}"]
+    lines += [f"# assumed: {one}" for one in assumed] or ["# nothing of it is marked as assumed"]
+    body = yaml.safe_dump({section: {name: value}}, sort_keys=False, allow_unicode=True, width=120)
+    return "\n".join([*lines, body.rstrip()])
+
+
+def _assumed(value: object, at: str = "") -> Iterator[str]:
+    """Places whose source says that something is assumed."""
+    if isinstance(value, dict):
+        for key, one in cast("dict[str, object]", value).items():
+            yield from _assumed(one, f"{at}.{key}" if at else key)
+    elif isinstance(value, list):
+        for place, one in enumerate(cast("list[object]", value)):
+            yield from _assumed(one, f"{at}[{place}]")
+    elif isinstance(value, str) and at.rpartition(".")[2].endswith("source") and ASSUMED in value:
+        yield f"{at.removesuffix('source').rstrip('._') or 'the model'}: {value}"
+
 
 HOW_TO_ADD = (
     "another is described in a hardware file: `railweave hardware show MODEL` prints one to start from, "

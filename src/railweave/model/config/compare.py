@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.model.config.secret import alike
+from railweave.model.config.secret_words import alike
 from railweave.model.config.tree import Disruption, Node, Step, disrupted, path
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.model.config.secret import HIDDEN
-from railweave.model.config.secret_words import INSIDE, SHAPE, STEMS, secret_words
+from railweave.model.config.secret_words import HIDDEN, INSIDE, SHAPE, STEMS, secret_words
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:

@@ -8,10 +8,8 @@ from railweave.model.config.addresses import Address, Family, Prefix
 from railweave.model.config.naming import named
 from railweave.model.device.access import Authentication
 from railweave.model.device.bgp_model import by_family
-from railweave.model.device.communities import in_form
 from railweave.model.device.model import Bgp, BgpGroup, Session
-from railweave.model.device.overlay import underlay_prefixes
-from railweave.model.device.own import own_type
+from railweave.model.device.overlay import in_form, underlay_prefixes
 from railweave.model.device.policy import (
     dci_policy,
     leaf_policy,
@@ -21,6 +19,7 @@ from railweave.model.device.policy import (
     with_sites,
     with_super_spines,
 )
+from railweave.model.device.reading import own_type
 from railweave.model.device.timers import Bfd
 
 if TYPE_CHECKING:

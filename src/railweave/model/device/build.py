@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -11,28 +12,102 @@ from railweave.model.catalog.hardware import Platform
 from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.model.device.balancing import BalancingConfig, Dlb, Hash
 from railweave.model.device.bgp import bgp_config, ends_of, maximum_ecmp, routed_families, server_families
-from railweave.model.device.color_form import path_color_form
-from railweave.model.device.communities import all_large
-from railweave.model.device.draining import drained
-from railweave.model.device.isis import isis_config
 from railweave.model.device.management import Management
-from railweave.model.device.model import DeviceConfig, Gateway, Interface, Macsec, Split
-from railweave.model.device.overlay import edge_interfaces, external_ports, mac_vrf, overlay_config, vrfs
-from railweave.model.device.own import own_type
-from railweave.model.device.platform import lowered_balancing, lowered_qos
-from railweave.model.device.port_names import described
+from railweave.model.device.model import DeviceConfig, Gateway, Interface, Isis, IsisPort, Macsec, Split
+from railweave.model.device.overlay import all_large, edge_interfaces, external_ports, mac_vrf, overlay_config, vrfs
+from railweave.model.device.policy import drained, path_color_form
+from railweave.model.device.port_model import described
 from railweave.model.device.protection import control_plane
 from railweave.model.device.qos import qos_config
-from railweave.model.device.timers import RouterAdvertisements
+from railweave.model.device.reading import own_type
+from railweave.model.device.timers import Bfd, RouterAdvertisements
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from railweave.model.catalog.hardware import PortGroup
     from railweave.model.catalog.systems import System
+    from railweave.model.config.addresses import Family
+    from railweave.model.device.model import QosConfig
     from railweave.model.network.devices import Cable, End, PortQos, Segment, Switch
     from railweave.model.network.fabric import Fabric
     from railweave.model.network.model import Network
+
+
+def system_id(router_id: str) -> str:
+    """The system id that a router id gives, digit by digit: 10.255.0.1 is 0102.5500.0001."""
+    digits = "".join(f"{octet:03d}" for octet in ipaddress.IPv4Address(router_id).packed)
+    return ".".join(digits[place : place + 4] for place in (0, 4, 8))
+
+
+def isis_config(
+    fabric: Fabric,
+    switch: Switch,
+    interfaces: Sequence[Interface],
+    gateways: Sequence[Gateway],
+    families: tuple[Family, ...],
+    maximum_ecmp: int,
+) -> Isis | None:
+    """The IS-IS configuration of a switch; None where its fabric runs BGP."""
+    underlay = fabric.underlay
+    if underlay.protocol != "isis":
+        return None
+    wanted = underlay.isis
+    return Isis(
+        net=f"{wanted.area}.{system_id(switch.router_id)}.00",
+        router_id=Address(switch.router_id),
+        ports=tuple(
+            IsisPort(one.name, one.link, one.peer, wanted.metric) for one in interfaces if one.kind == "fabric"
+        ),
+        passive=tuple(one.port or one.name for one in gateways if not one.vrf),
+        families=families,
+        maximum_ecmp=maximum_ecmp,
+        key=wanted.key,
+        bfd=own_type(Bfd, underlay.bfd) if underlay.bfd.enabled else None,
+    )
+
+
+def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list[str]]:
+    """QoS without what the platform lacks, and what was left out."""
+    out: list[str] = []
+    if "shared-buffer" in lacks:
+        out.append("shared-buffer partitions and dedicated buffers")
+        out += ["thresholds of queues"] if any(c.dynamic_threshold is not None for c in qos.classes.values()) else []
+        out += ["record of peak buffer occupancy"] if qos.buffer_monitor else []
+        plain = {name: replace(one, dynamic_threshold=None) for name, one in qos.classes.items()}
+        qos = replace(qos, classes=plain, shared_buffer=False, buffer_monitor=False)
+    if "pfc-watchdog" in lacks and qos.watchdog is not None and qos.profiles:
+        out.append("PFC watchdog")
+    if "pfc-watchdog" in lacks:
+        qos = replace(qos, watchdog=None)
+    if "dscp-ipv6" in lacks:
+        qos = replace(qos, ipv6_classifiers=False)
+    if "pfc-headroom" in lacks and qos.profiles:
+        out.append("PFC headroom by cable length and MRU (PFC accounts pause by time instead)")
+    if "pfc-xon" in lacks and qos.xon_offset_cells is not None:
+        out.append("XON offset")
+        qos = replace(qos, xon_offset_cells=None)
+    return qos, out
+
+
+def lowered_balancing(
+    balancing: BalancingConfig, platform: Platform, entering: Sequence[str]
+) -> tuple[BalancingConfig, list[str]]:
+    """Load balancing as the platform can do it, and what was left out. ``entering``: ports by which traffic comes in.
+
+    A platform that sprays but cannot look into packets sprays none where only some opcodes are to be.
+    """
+    lacks = platform.lacks
+    if balancing.group_mode == "spray" and "random-spray" in platform.has:
+        opcodes = balancing.spray_opcodes
+        if opcodes and "payload-filter" not in platform.has:
+            return replace(balancing, group_mode="ecmp"), ["match on RDMA opcodes (nothing is sprayed)"]
+        return replace(balancing, random=True, opcodes=opcodes, filtered_ports=tuple(entering) if opcodes else ()), []
+    if "dlb" not in lacks or not balancing.group_mode.startswith("dlb"):
+        return balancing, []
+    return replace(balancing, group_mode="ecmp", selective=(), global_role=""), [
+        f"{balancing.group_mode} (next-hop groups share by static hash)"
+    ]
 
 
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:

@@ -15,13 +15,65 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
-from railweave.model.device.config_file import to_document
-from railweave.model.device.unprinted_names import rename
+from railweave.model.device.config_file import from_document, to_document
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from railweave.model.device.model import DeviceConfig
+
+
+CLASS_NAMES, VLAN_NAMES = NAMES = ("qos.classes.name", "gateways.vlan_name")
+"""How a system's ``unsaid`` names them."""
+
+
+def rename(document: dict[str, Any], like: dict[str, Any], unsaid: Collection[str]) -> None:
+    """Give classes and VLANs of a configuration's document the names that another has for their queues and numbers."""
+    if CLASS_NAMES in unsaid and document["qos"] and like["qos"]:
+        _rename_classes(document["qos"], like["qos"])
+    if VLAN_NAMES in unsaid:
+        _rename_vlans(document, like)
+
+
+def _rename_classes(qos: dict[str, Any], like: dict[str, Any]) -> None:
+    names = {one["queue"]: name for name, one in like["classes"].items()}
+    taken = set(names.values())
+    new = _unique(
+        {
+            name: names.get(one["queue"], f"queue-{one['queue']}" if name in taken else name)
+            for name, one in qos["classes"].items()
+        }
+    )
+    for field in ("classes", "marking"):
+        renamed = {new.get(name, name): value for name, value in qos[field].items()}
+        ordered = {name: renamed[name] for name in like[field] if name in renamed}
+        qos[field] = {**ordered, **renamed}
+    qos["default_class"] = new.get(qos["default_class"], qos["default_class"])
+
+
+def _rename_vlans(document: dict[str, Any], like: dict[str, Any]) -> None:
+    names = dict(_vlans(like))
+    new = _unique({name: names.get(number, name) for number, name in _vlans(document)})
+    bridged: list[dict[str, Any]] = document["mac_vrf"]["vlans"] if document["mac_vrf"] else []
+    entries: list[tuple[str, dict[str, Any]]] = [
+        *(("vlan", one) for one in document["interfaces"]),
+        *(("vlan_name", one) for one in document["gateways"]),
+        *(("name", one) for one in bridged),
+    ]
+    for field, one in entries:
+        one[field] = new.get(one[field], one[field])
+
+
+def _vlans(document: dict[str, Any]) -> Iterable[tuple[int, str]]:
+    """VLANs by number and name."""
+    yield from ((one["vlan"], one["vlan_name"]) for one in document["gateways"] if one["vlan"])
+    yield from ((one["vlan"], one["name"]) for one in (document["mac_vrf"] or {"vlans": ()})["vlans"])
+
+
+def _unique(new: dict[str, str]) -> dict[str, str]:
+    """New names by old ones; none where two would have the same."""
+    return new if len(set(new.values())) == len(new) else {}
+
 
 _NAMES = ("name", "interface", "port", "peer_address", "prefix", "address", "router", "vlan", "host", "dscp")
 """Fields that name an entry of a list, the first that all have and that tells them apart."""
@@ -191,3 +243,66 @@ def _keyed(old: object, new: object) -> tuple[dict[str, Any], dict[str, Any]] | 
         return None
     found = by_name(cast("list[Any]", old), cast("list[Any]", new))
     return None if found is None else (found[0], found[1])
+
+
+def amended(
+    designed: DeviceConfig, before: DeviceConfig, after: DeviceConfig, unsaid: Collection[str] = ()
+) -> DeviceConfig:
+    """``designed`` with what ``after`` has otherwise than ``before``, which are readings of the text found and of the designed one.
+
+    ``unsaid`` are fields that texts of the system have no words for; names among them are taken from the design.
+    """
+    wanted, one, other = to_document(designed), to_document(before), to_document(after)
+    rename(one, wanted, unsaid)
+    rename(other, wanted, unsaid)
+    return from_document(_amended(wanted, one, other))
+
+
+def _amended(designed: Any, before: Any, after: Any) -> Any:  # noqa: ANN401 - values of documents
+    if before == after:
+        return designed
+    three = (designed, before, after)
+    if all(isinstance(one, dict) for one in three):
+        return _mapping(designed, before, after)
+    if all(isinstance(one, list) for one in three):
+        named = by_name(designed, before, after)
+        if named is not None:
+            found = _mapping(*named)
+            return [found[name] for name in _order(list(found), *map(list, named))]
+        if all(isinstance(one, str | int) for values in three for one in values):
+            kept = [one for one in designed if one in after or one not in before]
+            made = [*kept, *(one for one in after if one not in before and one not in kept)]
+            return _order(made, designed, before, after)
+    return after
+
+
+def _mapping(designed: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Entries by name: those that are gone from the text are gone, those that it has more are there."""
+    made: dict[str, Any] = {}
+    for name in dict.fromkeys([*designed, *after]):
+        if name not in after:
+            if name not in before:
+                made[name] = designed[name]
+        elif name in designed:
+            made[name] = _amended(designed[name], before.get(name), after[name])
+        elif name not in before:
+            made[name] = after[name]
+    return made
+
+
+def _order(names: list[Any], designed: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
+    """What there is in the order of the text where that is not the designed one; what only the text has stands behind what it follows there."""
+    both = [one for one in before if one in after]
+    if both != [one for one in after if one in before]:
+        places = {one: at for at, one in enumerate(after)}
+        moved = iter(sorted((one for one in names if one in places), key=lambda one: places[one]))
+        return [next(moved) if one in places else one for one in names]
+    known, there = set(designed), set(names)
+    ordered = [one for one in names if one in known]
+    at = 0
+    for one in after:
+        if one in there:
+            if one not in known:
+                ordered.insert(at, one)
+            at = ordered.index(one) + 1
+    return ordered

@@ -7,9 +7,9 @@ renderer: path colors are already in the form that the device's operating system
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
 from railweave.model.device.balancing import BalancingConfig
 from railweave.model.device.bgp_model import (
     Action,
@@ -24,11 +24,152 @@ from railweave.model.device.bgp_model import (
     Term,
 )
 from railweave.model.device.control_plane import ControlPlane
-from railweave.model.device.link_state_model import Isis, IsisPort, Ospf, OspfPort
 from railweave.model.device.management import Management
 from railweave.model.device.port_model import Gateway, Interface, Macsec, Split
 from railweave.model.device.qos_model import Marking, PfcProfile, QosConfig
-from railweave.model.device.tenant_model import BridgedVlan, ExternalPeer, MacVrf, OverlayConfig, TunnelEndpoint, Vrf
+from railweave.model.device.timers import Bfd
+from railweave.model.network.overlay import Rare
+
+
+@dataclass(frozen=True, slots=True)
+class IsisPort:
+    """A link that IS-IS runs on, point to point."""
+
+    interface: str
+    link: str
+    peer: str
+    metric: int
+
+
+@dataclass(frozen=True, slots=True)
+class Isis:
+    """The IS-IS configuration of a device: level 2, wide metrics. ``passive`` are interfaces whose prefixes are advertised.
+
+    ``key`` refers to the secret that authenticates (``secret:NAME``).
+    """
+
+    net: str
+    router_id: Address
+    ports: tuple[IsisPort, ...]
+    passive: tuple[str, ...]
+    families: tuple[Family, ...]
+    maximum_ecmp: int
+    key: str | None
+    bfd: Bfd | None
+
+
+@dataclass(frozen=True, slots=True)
+class OspfPort:
+    """A link that OSPF has a neighbor on, in an area."""
+
+    interface: str
+    link: str
+    peer: str
+    area: str
+    metric: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ospf:
+    """OSPF version 2 of the default VRF (RFC 2328), as it is read: no design has it, and nothing renders it.
+
+    ``passive`` are interfaces whose prefixes are advertised.
+    """
+
+    router_id: Address
+    ports: tuple[OspfPort, ...]
+    passive: tuple[str, ...]
+    maximum_ecmp: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalPeer:
+    """A BGP session of a VRF with a router outside: ``accept`` is taken exactly, ``advertise`` sent with what is inside."""
+
+    router: str
+    session: NumberedSession
+    accept: tuple[Prefix, ...]
+    advertise: tuple[Prefix, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Vrf:
+    """An IP-VRF of a tenant on a leaf; ``prefixes`` are those of its gateways (``Gateway.vrf`` is its name).
+
+    ``external`` are its sessions with routers outside the fabric. ``loopbacks`` are the addresses of its loopback interface, whose
+    number is ``unit``; None: it has none.
+    """
+
+    name: str
+    vni: int
+    route_distinguisher: str
+    import_targets: tuple[str, ...]
+    export_targets: tuple[str, ...]
+    prefixes: tuple[Prefix, ...]
+    external: tuple[ExternalPeer, ...] = ()
+    loopbacks: Annotated[tuple[Prefix, ...], Rare] = ()
+    unit: Annotated[int | None, Rare] = None
+
+    def families(self) -> tuple[Family, ...]:
+        """The address families it routes, IPv4 first."""
+        outside = (one.session.local_address for one in self.external)
+        return tuple(sorted({one.family for one in (*self.own(), *outside)}))
+
+    def own(self) -> tuple[Prefix, ...]:
+        """What it has connected and tells other leaves: the prefixes of its gateways, and its loopbacks."""
+        return (*self.prefixes, *self.loopbacks)
+
+
+@dataclass(frozen=True, slots=True)
+class BridgedVlan:
+    """A VLAN that EVPN joins with the same on other leaves: MAC and IP routes with its VNI and route target (type 2)."""
+
+    vlan: int
+    name: str
+    vni: int
+    route_target: str
+
+
+@dataclass(frozen=True, slots=True)
+class MacVrf:
+    """The bridging instance of a leaf (RFC 7432, section 6.3: VLAN-aware bundle); ``ports`` are those on its VLANs."""
+
+    name: str
+    route_distinguisher: str
+    route_target: str
+    vlans: tuple[BridgedVlan, ...]
+    ports: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TunnelEndpoint:
+    """An address that VXLAN tunnels end on; ``color`` is the name of its path color."""
+
+    address: Address
+    color: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OverlayConfig:
+    """The EVPN overlay as a device sees it: sessions from ``loopback`` to the loopbacks of ``neighbors``.
+
+    Leaves have ``endpoints``; spines pass routes on with the next hop unchanged (``reflects``), and with the
+    community ``from_spine``, by which leaves know what not to send back. ``tunnel_dscp``: the model needs statements by which a
+    tunnel's header has the DSCP of the packet in it.
+    """
+
+    loopback: Address
+    neighbors: tuple[NumberedSession, ...]
+    endpoints: tuple[TunnelEndpoint, ...]
+    reflects: bool
+    from_spine: str
+    bfd: Bfd | None
+    tunnel_dscp: bool = False
+
+    def prefixes(self) -> tuple[Prefix, ...]:
+        """The addresses that the overlay stands on as prefixes: of its sessions, and of its tunnels."""
+        return tuple(dict.fromkeys(one.prefix for one in (self.loopback, *(end.address for end in self.endpoints))))
+
 
 __all__ = [
     "Action",

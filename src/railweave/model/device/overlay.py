@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
-from railweave.model.device.communities import standard
 from railweave.model.device.model import (
     BridgedVlan,
     ExternalPeer,
@@ -18,21 +17,48 @@ from railweave.model.device.model import (
     TunnelEndpoint,
     Vrf,
 )
-from railweave.model.device.own import own_type
 from railweave.model.device.port_model import with_parts
+from railweave.model.device.reading import own_type
 from railweave.model.device.timers import Bfd
 from railweave.model.network.overlay import EDGE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from railweave.model.catalog.hardware import SwitchModel
     from railweave.model.catalog.systems import System
-    from railweave.model.device.model import DeviceConfig, Gateway
+    from railweave.model.device.model import Community, DeviceConfig, Gateway
     from railweave.model.network.devices import Switch
     from railweave.model.network.fabric import Fabric
     from railweave.model.network.model import Network
     from railweave.model.network.overlay import EdgePort, ExternalLink, ExternalRouter, Tenant
+
+
+MOST_STANDARD_AS = 65535
+PRIVATE_AS = 64512
+"""Stands for an AS number that has no place in 16 bits; these communities stay in the fabric (RFC 6996)."""
+
+
+def all_large(fabric: Fabric) -> bool:
+    """Whether every switch of a fabric has large communities."""
+    roles = (fabric.leaf, fabric.spine, *([fabric.super_spine] if fabric.super_spine else []))
+    return all(catalog().systems[role.nos].large_communities for role in roles)
+
+
+def in_form(communities: Iterable[Community], *, large: bool) -> tuple[Community, ...]:
+    """Communities as they are, or large ones as standard ones (RFC 1997)."""
+    if large:
+        return tuple(communities)
+    return tuple(
+        replace(one, kind="standard", value=standard(one.value)) if one.kind == "large" else one for one in communities
+    )
+
+
+def standard(value: str) -> str:
+    """A large community ``A:B:C`` of ours in 32 bits: ``A:1000*B+C``, ``A`` a private number where it has more than 16."""
+    administrator, kind, number = (int(part) for part in value.split(":"))
+    return f"{administrator if administrator <= MOST_STANDARD_AS else PRIVATE_AS}:{1000 * kind + number}"
+
 
 MAC_VRF = "evpn-1"
 MAC_VRF_NUMBER = 65534

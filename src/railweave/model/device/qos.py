@@ -10,8 +10,8 @@ from railweave.model.catalog import catalog
 from railweave.model.catalog.headroom import port_headroom
 from railweave.model.device.classes import Buffers, TrafficClass, Watchdog
 from railweave.model.device.model import Marking, QosConfig
-from railweave.model.device.own import own_type
 from railweave.model.device.qos_model import pfc_profiles
+from railweave.model.device.reading import own_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

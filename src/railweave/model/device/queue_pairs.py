@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog.posting import QUEUE_PAIRS, SPLIT
-from railweave.model.device.long_haul import environment, long_haul
+from railweave.model.device.host_scope import environment, long_haul
 
 if TYPE_CHECKING:
-    from railweave.model.device.long_haul import LongHaul
+    from railweave.model.device.host_scope import LongHaul
     from railweave.model.network.model import Job, Network
 
 

@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+import re
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, field_validator
 
+from railweave.model.intent.addresses import Pools
 from railweave.model.intent.addressing import Addressing
 from railweave.model.intent.balancing import LoadBalancing
 from railweave.model.intent.base import Line, Model, WrongValueError
-from railweave.model.intent.colors import ColorName
-from railweave.model.intent.edge import EdgePort
 from railweave.model.intent.hosts import HostRouting, Hosts
 from railweave.model.intent.management import Management
 from railweave.model.intent.names import Name, check_most, count_of, expand_all, repeated_name
-from railweave.model.intent.overrides import Overrides
-from railweave.model.intent.pools import Pools
+from railweave.model.intent.overrides import Overrides, Racks
 from railweave.model.intent.qos import Qos
-from railweave.model.intent.racks import Racks
 from railweave.model.intent.status import Pattern, Status
-from railweave.model.intent.tenants import Overlay, Tenant, TenantSlices
+from railweave.model.intent.tenants import EdgePort, Overlay, Tenant, TenantSlices
 from railweave.model.intent.topology import Cabling, Mtu, Naming, Role, Topology
 from railweave.model.intent.underlay import RouterAdvertisements, Underlay
+
+
+def _color_name(value: str) -> str:
+    if re.fullmatch(COLOR_NAME, value) is None:
+        raise WrongValueError(
+            f"{value!r} is not a name of a color",
+            "use letters, digits, dashes and underscores, at most 32, the first a letter",
+        )
+    return value
+
+
+COLOR_NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,31}$"
+
+
+class ColorName(Model):
+    """A path color: its name, and its number in the color community ``color:0:N``."""
+
+    name: Annotated[str, AfterValidator(_color_name), WithJsonSchema({"type": "string", "pattern": COLOR_NAME})] = (
+        Field(description="used in community and group names")
+    )
+    number: int | None = Field(
+        default=None, ge=1, le=4_294_967_295, description="N of color:0:N; empty: its place in the list"
+    )
+
 
 MOST_FABRICS = 64
 """Of one file."""

@@ -11,7 +11,85 @@ from railweave.model.intent.addresses import ManagementAddress, Prefix
 from railweave.model.intent.base import Line, Model, WrongValueError
 from railweave.model.intent.names import Name, check_name
 from railweave.model.intent.secrets import secret_reference
-from railweave.model.intent.security import Security
+
+
+class LoginServer(Model):
+    """A server that knows logins."""
+
+    host: ManagementAddress = Field(description="its address")
+    port: int | None = Field(
+        default=None, ge=1, le=65535, description="empty: 49 of TACACS+, 1812 of RADIUS (authentication)"
+    )
+    key: str = Field(description="secret:NAME of the key that it shares with switches")
+    timeout: int = Field(default=5, ge=1, le=60, description="seconds until the next server is asked")
+
+    _key = field_validator("key")(secret_reference)
+
+
+def _each_once(value: tuple[LoginServer, ...]) -> tuple[LoginServer, ...]:
+    hosts = [one.host for one in value]
+    twice = next((one for one in hosts if hosts.count(one) > 1), None)
+    if twice is not None:
+        raise WrongValueError(f"server {twice} is there twice", "name each server once")
+    return value
+
+
+LoginServers = Annotated[tuple[LoginServer, ...], AfterValidator(_each_once)]
+
+
+class Aaa(Model):
+    """Servers that know logins, in the order in which they are asked: TACACS+ (RFC 8907), then RADIUS (RFC 2865).
+
+    The file's own users log in where no server answers; whom a server refuses stays out.
+    """
+
+    tacacs: LoginServers = Field(default=(), description="TACACS+ servers")
+    radius: LoginServers = Field(default=(), description="RADIUS servers")
+    role: Literal["super-user", "operator", "read-only"] = Field(
+        default="read-only", description="what users may do whom servers know and this file does not"
+    )
+
+
+class Login(Model):
+    """Limits of logins."""
+
+    attempts: int = Field(default=3, ge=2, le=10, description="wrong passwords until the session ends")
+    lockout: int = Field(default=5, ge=1, le=60, description="minutes that the account is locked then")
+    idle: int = Field(default=15, ge=1, le=60, description="minutes without a key until a session ends")
+
+
+class EdgePorts(Model):
+    """Protection of the switch and of other servers from what a layer-2 server port sends."""
+
+    bpdu_guard: bool = Field(default=True, description="a port that hears a bridge (BPDU) is shut: a cable is wrong")
+    storm_control: int | None = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="percent of a port's speed that broadcast, multicast and unknown unicast may take; empty: no limit",
+    )
+
+
+class ControlPlane(Model):
+    """What may reach a switch itself: its own sessions and neighbor discovery; the rest is counted and dropped."""
+
+    management_prefixes: tuple[Prefix, ...] = Field(
+        default=(),
+        description="prefixes that SSH, NETCONF, gNMI and SNMP are reached from, and that replies of NTP, DNS, TACACS+ and "
+        "RADIUS servers come from; empty: `management.pool`",
+    )
+
+
+class Security(Model):
+    """Protection of every switch of the file."""
+
+    control_plane: ControlPlane | None = Field(
+        default=ControlPlane(),
+        description="filter what may reach a switch itself (docs/switch-security.md); empty: no filter",
+    )
+    login: Login | None = Field(default=Login(), description="limits of logins; empty: those of the system")
+    aaa: Aaa | None = Field(default=None, description="servers that know logins; empty: `users` alone")
+    edge_ports: EdgePorts | None = Field(default=EdgePorts(), description="layer-2 server ports; empty: no protection")
 
 
 def _host(value: str) -> str:

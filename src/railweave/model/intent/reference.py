@@ -10,8 +10,7 @@ from pydantic import BaseModel, WithJsonSchema
 from pydantic_core import PydanticUndefined
 
 from railweave.model.intent.fabric import FabricFile
-from railweave.model.intent.faults import KINDS
-from railweave.model.intent.scenario import Scenario
+from railweave.model.intent.scenario import KINDS, Scenario
 
 if typing.TYPE_CHECKING:
     from collections.abc import Iterator

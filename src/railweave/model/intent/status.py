@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
+import yaml
 from pydantic import AfterValidator, WithJsonSchema
 
 from railweave.model.intent.base import WrongValueError
 from railweave.model.intent.names import count_of, expand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
+
 
 Status = Literal["planned", "active", "drained", "failed"]
 """``planned``: not delivered or not cabled yet. ``drained``: taken out of use on purpose. ``failed``: broken."""
@@ -53,3 +56,102 @@ def matcher(pattern: str) -> Callable[[str], bool]:
         return frozenset(parts).__contains__
     found = re.compile("|".join(".*".join(map(re.escape, part.split("*"))) for part in parts))
     return lambda name: found.fullmatch(name) is not None
+
+
+_KEY = "status"
+
+
+def with_drained(text: str, patterns: Collection[str]) -> str:
+    """A fabric file with lines of ``status:`` that say ``drained`` of each pattern, behind the others: of two lines the later one holds."""
+    for pattern in patterns:
+        text = _without(text, pattern)
+        text = _with(text, pattern, "drained")
+    return text
+
+
+def without_drained(text: str, patterns: Collection[str]) -> str:
+    """A fabric file without the lines of ``status:`` for some patterns, and without ``status:`` where no line is left."""
+    for pattern in patterns:
+        text = _without(text, pattern)
+    return text
+
+
+def with_active(text: str, patterns: Collection[str]) -> str:
+    """A fabric file with lines that say ``active`` of what other lines, for several, say otherwise."""
+    for pattern in patterns:
+        text = _with(text, pattern, "active")
+    return text
+
+
+def _status(text: str) -> tuple[yaml.ScalarNode, yaml.Node] | None:
+    """The key and the value of ``status:``."""
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    pairs = cast("list[tuple[yaml.ScalarNode, yaml.Node]]", root.value if isinstance(root, yaml.MappingNode) else [])
+    return next((pair for pair in pairs if pair[0].value == _KEY), None)
+
+
+def _lines_of(node: yaml.Node) -> list[tuple[yaml.ScalarNode, yaml.ScalarNode]]:
+    return (
+        cast("list[tuple[yaml.ScalarNode, yaml.ScalarNode]]", node.value) if isinstance(node, yaml.MappingNode) else []
+    )
+
+
+def _key(pattern: str) -> str:
+    """A pattern as a YAML key, quoted where it must be."""
+    try:
+        plain: Any = yaml.safe_load(f"{pattern}: x")
+    except yaml.YAMLError:
+        plain = None
+    return pattern if plain == {pattern: "x"} else json.dumps(pattern, ensure_ascii=False)
+
+
+def _as_block(text: str) -> str:
+    """The same with ``status:`` over several lines, where it stands in one."""
+    found = _status(text)
+    if found is None or not (isinstance(found[1], yaml.MappingNode) and found[1].flow_style):
+        return text
+    key, value = found
+    rows = "".join(f"\n  {_key(name.value)}: {status.value}" for name, status in _lines_of(value))
+    before, after = text[: key.end_mark.index], text[value.end_mark.index :]
+    comment, newline, rest = after.partition("\n")
+    comment = f"  {comment.strip()}" if comment.strip() else ""
+    return f"{before}:{comment}{rows}{newline or ''}{rest}"
+
+
+def _with(text: str, pattern: str, status: Status) -> str:
+    text = _as_block(text)
+    found = _status(text)
+    line = f"{_key(pattern)}: {status}"
+    if found is None:
+        return f"{text.rstrip(chr(10))}\n\n{_KEY}:\n  {line}\n"
+    rows = text.splitlines(keepends=True)
+    entries = _lines_of(found[1])
+    at = entries[-1][1].end_mark.line if entries else found[0].start_mark.line
+    column = entries[-1][0].start_mark.column if entries else 2
+    rows[at] = rows[at] if rows[at].endswith("\n") else f"{rows[at]}\n"
+    rows.insert(at + 1, f"{' ' * column}{line}\n")
+    return "".join(rows)
+
+
+def _without(text: str, pattern: str) -> str:
+    found = _status(text)
+    if found is None or all(name.value != pattern for name, _ in _lines_of(found[1])):
+        return text
+    text = _as_block(text)
+    found = _status(text)
+    assert found is not None  # noqa: S101 - it was there, and has a line
+    key, value = found
+    rows = text.splitlines(keepends=True)
+    entries = _lines_of(value)
+    gone = {line for name, end in entries if name.value == pattern for line in _span(name, end)}
+    if all(name.value == pattern for name, _ in entries):
+        gone.add(key.start_mark.line)
+    kept = [row for line, row in enumerate(rows) if line not in gone]
+    if key.start_mark.line in gone and kept and not "".join(kept[key.start_mark.line - 1 :]).strip():
+        while kept and not kept[-1].strip():  # the empty line before it, at the end of the file
+            kept.pop()
+    return "".join(kept)
+
+
+def _span(name: yaml.ScalarNode, value: yaml.ScalarNode) -> range:
+    return range(name.start_mark.line, value.end_mark.line + 1)

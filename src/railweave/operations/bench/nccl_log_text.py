@@ -3,20 +3,207 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.operations.bench import nccl_log as log
-from railweave.operations.bench.gids import raw_gid
+from railweave.operations.bench.errno_words import errno_of
+from railweave.operations.bench.gids import address, raw_gid
 from railweave.operations.bench.lines import Notes, number
-from railweave.operations.bench.nccl_failures import failed_call, failed_completion, is_completion
-from railweave.operations.bench.nccl_log_parts import Parts
+from railweave.operations.bench.nccl_log import FailedCall, FailedCompletion
 from railweave.operations.bench.nccl_tests import kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from railweave.operations.bench.lines import Line
+    from railweave.operations.bench.nccl_log import RankSeen
 
+
+@dataclass
+class Parts:
+    """What was read so far, with the names of ``NcclLog``; ``line`` and ``host`` are those of the message at hand."""
+
+    line: int = 0
+    host: str = ""
+    library: Literal["NCCL", "RCCL", ""] = ""
+    messages: int = 0
+    versions: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+    bootstrap: list[log.Interface] = field(default_factory=list[log.Interface])
+    networks: list[log.Said] = field(default_factory=list[log.Said])
+    plugins: list[log.Plugin] = field(default_factory=list[log.Plugin])
+    devices: list[log.RdmaDevice] = field(default_factory=list[log.RdmaDevice])
+    gpu_direct: list[log.GpuDirect] = field(default_factory=list[log.GpuDirect])
+    channels: list[log.Channel] = field(default_factory=list[log.Channel])
+    rings: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
+    ring_links: list[log.RingLink] = field(default_factory=list[log.RingLink])
+    tree_links: list[log.TreeLink] = field(default_factory=list[log.TreeLink])
+    ranks: dict[tuple[str, str, int], log.RankSeen] = field(default_factory=dict[tuple[str, str, int], log.RankSeen])
+    counts: list[log.ChannelCounts] = field(default_factory=list[log.ChannelCounts])
+    searches: list[log.Search] = field(default_factory=list[log.Search])
+    choices: list[log.Choice] = field(default_factory=list[log.Choice])
+    queue_pairs: list[log.QueuePair] = field(default_factory=list[log.QueuePair])
+    plugin_paths: list[log.PluginPath] = field(default_factory=list[log.PluginPath])
+    affinities: list[log.Affinity] = field(default_factory=list[log.Affinity])
+    failed: list[log.FailedCompletion] = field(default_factory=list[log.FailedCompletion])
+    calls: list[log.FailedCall] = field(default_factory=list[log.FailedCall])
+    events: list[log.Said] = field(default_factory=list[log.Said])
+    warnings: list[log.Said] = field(default_factory=list[log.Said])
+    init_seconds: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
+
+    def rank(self, seen: RankSeen) -> None:
+        """Keep a rank of a communicator, joined with what an earlier line said of it."""
+        key = seen.host, seen.communicator, seen.rank
+        had = self.ranks.get(key)
+        self.ranks[key] = (
+            seen
+            if had is None
+            else replace(
+                had,
+                nodes=had.nodes if seen.nodes is None else seen.nodes,
+                local_ranks=had.local_ranks if seen.local_ranks is None else seen.local_ranks,
+                gpu=had.gpu if seen.gpu is None else seen.gpu,
+            )
+        )
+
+    def whole(self, file: str) -> log.NcclLog:
+        """The log as a value."""
+        return log.NcclLog(
+            file=file,
+            library=self.library or ("NCCL" if self.messages else ""),
+            versions=tuple(self.versions),
+            variables=tuple(self.variables.items()),
+            bootstrap=tuple(self.bootstrap),
+            networks=tuple(self.networks),
+            plugins=tuple(self.plugins),
+            devices=tuple(self.devices),
+            gpu_direct=tuple(self.gpu_direct),
+            channels=tuple(self.channels),
+            rings=tuple(sorted(self.rings.items())),
+            ring_links=tuple(self.ring_links),
+            tree_links=tuple(self.tree_links),
+            ranks=tuple(self.ranks.values()),
+            counts=tuple(self.counts),
+            searches=tuple(self.searches),
+            choices=tuple(self.choices),
+            queue_pairs=tuple(self.queue_pairs),
+            plugin_paths=tuple(self.plugin_paths),
+            affinities=tuple(self.affinities),
+            failed=tuple(self.failed),
+            calls=tuple(self.calls),
+            events=tuple(self.events),
+            warnings=tuple(self.warnings),
+            init_seconds=tuple(self.init_seconds),
+            messages=self.messages,
+        )
+
+
+STATUSES = (
+    "IBV_WC_SUCCESS",
+    "IBV_WC_LOC_LEN_ERR",
+    "IBV_WC_LOC_QP_OP_ERR",
+    "IBV_WC_LOC_EEC_OP_ERR",
+    "IBV_WC_LOC_PROT_ERR",
+    "IBV_WC_WR_FLUSH_ERR",
+    "IBV_WC_MW_BIND_ERR",
+    "IBV_WC_BAD_RESP_ERR",
+    "IBV_WC_LOC_ACCESS_ERR",
+    "IBV_WC_REM_INV_REQ_ERR",
+    "IBV_WC_REM_ACCESS_ERR",
+    "IBV_WC_REM_OP_ERR",
+    "IBV_WC_RETRY_EXC_ERR",
+    "IBV_WC_RNR_RETRY_EXC_ERR",
+    "IBV_WC_LOC_RDD_VIOL_ERR",
+    "IBV_WC_REM_INV_RD_REQ_ERR",
+    "IBV_WC_REM_ABORT_ERR",
+    "IBV_WC_INV_EECN_ERR",
+    "IBV_WC_INV_EEC_STATE_ERR",
+    "IBV_WC_FATAL_ERR",
+    "IBV_WC_RESP_TIMEOUT_ERR",
+    "IBV_WC_GENERAL_ERR",
+    "IBV_WC_TM_ERR",
+    "IBV_WC_TM_RNDV_INCOMPLETE",
+)
+"""``enum ibv_wc_status`` by number (rdma-core, ``libibverbs/verbs.h``)."""
+
+_VERBS = re.compile(r"Got completion (?:from peer (?P<peer>\S*) *)?with\b")
+_STATUS = re.compile(
+    r"\b(?:status ?[=:]? ?|error[ =:]{1,2})"
+    r"(?:\(?(?P<name>[A-Z][A-Z0-9_]{2,40})\b\)? ?(?:\(?(?P<beside>[0-9]{1,9})\b)?|\(?(?P<number>[0-9]{1,9})\b)"
+)
+_VENDOR = re.compile(r"\bvendor[_ ]err(?:or)?[ =:]{1,2}(0[xX][0-9a-fA-F]{1,8}|-?[0-9]{1,10})\b")
+_GIDS = re.compile(r"localGid +(\S+?)(?: +remoteGids? *(\S+?))?(?: |$)")
+_HCA = re.compile(r" hca (\S+)")
+_OFI = re.compile(
+    r"\b(?:Request|Remote write|Operation)\b.* completed with error"
+    r"(?:(?:\. RC|: err): ?-?(?P<error>[0-9]{1,9})\b)?"
+    r"(?:.*?(?:Error|prov_errno): ?(?P<vendor>-?[0-9]{1,10})\b)?"
+)
+_OFI_TEXT = re.compile(r"(?:Error: (?:-?[0-9]+ \()?|strerror: )(.*?)\)?(?:\. Completed length|, len: |$)")
+_CALL = re.compile(r"\bCall to .*\bfailed\b|\w\(\) failed\b")
+
+
+def is_completion(text: str) -> bool:
+    """Return whether a message of NCCL is about a completion: of verbs, or of the OFI plugin."""
+    return "completed with error" in text or ("completion" in text and _VERBS.search(text) is not None)
+
+
+def failed_completion(line: int, host: str, text: str) -> FailedCompletion | None:
+    """Return the failed completion that a message is about; None if it succeeded, as messages of ``NCCL_DEBUG=TRACE`` say of each."""
+    if "completed with error" in text:
+        return _of_ofi(line, host, text)
+    begin, found = _VERBS.search(text), _STATUS.search(text)
+    status = _number(found) if found else None
+    if status == 0:
+        return None
+    vendor, gids, hca = _VENDOR.search(text), _GIDS.search(text), _HCA.search(text)
+    return FailedCompletion(
+        line,
+        host,
+        (begin["peer"] or "") if begin else "",
+        status,
+        int(vendor[1], 0) % (1 << 32) if vendor else None,  # unsigned, and printed as signed up to NCCL 2.26
+        address(gids[1]) if gids else "",
+        address(gids[2]) if gids else "",
+        hca[1] if hca else "",
+    )
+
+
+def _number(found: re.Match[str]) -> int | None:
+    """Return the number; of a name without one, its place in the enumeration."""
+    digits = found["beside"] or found["number"]
+    if digits:
+        return int(digits)
+    return STATUSES.index(found["name"]) if found["name"] in STATUSES else None
+
+
+def _of_ofi(line: int, host: str, text: str) -> FailedCompletion:
+    found, said = _OFI.search(text), _OFI_TEXT.search(text)
+    error, vendor = (found["error"], found["vendor"]) if found else (None, None)
+    return FailedCompletion(
+        line,
+        host,
+        "",
+        None,
+        int(vendor) if vendor else None,
+        "",
+        "",
+        "",
+        error=int(error) if error else None,
+        text=said[1][:200] if said else "",
+    )
+
+
+def failed_call(line: int, host: str, text: str) -> FailedCall | None:
+    """Return the call that a warning says has failed; None if the warning is about something else."""
+    error = errno_of(text)
+    if error is None and not _CALL.search(text):
+        return None
+    return FailedCall(line, host, error, text[:300])
+
+
+if TYPE_CHECKING:
     Take = Callable[[Parts, re.Match[str]], None]
 
 MESSAGE = re.compile(r"\bNCCL (INFO|WARN|TRACE|CALL|VERSION) ?(.*)$")

@@ -6,13 +6,16 @@ Rates are in 10^9 bit/s whatever was printed. Sources: linux-rdma/perftest, ``pe
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from railweave.operations.bench.lines import Line, Notes, counted, measured
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.operations.bench.lines import Note
+
 
 GBPS_OF_MIBPS = (1 << 20) * 8 / 1e9
 """10^9 bit/s of one 2^20 byte/s, which perftest calls ``MB/sec``, since 2024 ``MiB/sec``."""
@@ -160,3 +163,150 @@ def verb_of(name: str) -> Verb:
         if verb in name.lower():
             return verb
     return ""
+
+
+_TOKEN = re.compile(r'"?([A-Za-z][\w.*]*)"?\s*:\s*("[^"]*"|\{|[^\s,{}"]+)|([{}])')
+_KEYS = {
+    "MsgSize": "size_bytes",
+    "n_iterations": "iterations",
+    "sl": "service_level",
+    "BW_peak": "bandwidth_peak_gbps",
+    "BW_average": "bandwidth_gbps",
+    "bw_avg": "bandwidth_gbps",
+    "MsgRate": "message_rate_mpps",
+    "msgRate_avg": "message_rate_mpps",
+    "t_min": "latency_min_us",
+    "t_max": "latency_max_us",
+    "t_typical": "latency_typical_us",
+    "t_avg": "latency_avg_us",
+    "avg_lat": "latency_avg_us",
+    "percentile_99": "latency_p99_us",
+    "percentile_99.9": "latency_p999_us",
+    "tps_average": "transactions_per_s",
+    "CPU_util": "cpu_percent",
+}
+_WHOLE = {"size_bytes", "iterations", "service_level"}
+_UNREAD = {"t_stdev", "stdev", "test_info", "results"}
+"""The deviation is worked out from whole microseconds (``print_report_lat``): it is often 0, and wrong."""
+_HALVES: dict[str, Half | None] = {"results": None, "results_local": "local", "results_remote": "remote"}
+"""Objects with results, and which end's they are (``--report-both``)."""
+
+
+@dataclass
+class _Document:
+    """One test: its pairs by the object they stand in. Pairs outside of all objects are its results too."""
+
+    settings: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
+    results: dict[str, list[tuple[int, str, str]]] = field(default_factory=dict[str, list[tuple[int, str, str]]])
+
+    @property
+    def has_info(self) -> bool:
+        """Return whether it has its ``test_info``."""
+        return any(name == "test" for _, name, _ in self.settings)
+
+
+def read_perftest_json(lines: Sequence[Line], notes: Notes, *, gbits: bool | None = None) -> list[Perftest]:
+    """The test of such a file, or of several one after another. Never raises.
+
+    ``gbits``: whether the test ran with ``--report_gbits``; where it is None the message rate decides, and where there is none the
+    bandwidth is left out with a note.
+    """
+    documents = [one for one in _documents(lines, notes) if one.results]
+    if not documents and lines:
+        notes.add(lines[0].number, "no results of perftest")
+    found = (_test(one, notes, gbits) for one in documents)
+    return [one for one in found if one.rows]
+
+
+def _documents(lines: Sequence[Line], notes: Notes) -> list[_Document]:
+    """Tests in order. One that is repeated, or whose results are repeated, is another."""
+    found = [_Document()]
+    inside: list[str] = []  # names of the objects that are open, the innermost last
+    for line in lines:
+        for name, text, brace in _TOKEN.findall(line.text):
+            if brace == "}":
+                inside = inside[:-1]
+            elif brace:
+                inside.append("")
+            elif text == "{":
+                inside.append(name)
+                if name in found[-1].results or (name == "test_info" and (found[-1].has_info or found[-1].results)):
+                    found.append(_Document())
+                if name.startswith("results") and name not in _HALVES:
+                    notes.add(line.number, f"results are left out: what {name!r} has is not known")
+            else:
+                if name == "test" and found[-1].has_info:
+                    found.append(_Document())
+                where = next((one for one in reversed(inside) if one), "")
+                pair = line.number, name, text.strip('"')
+                if name not in _KEYS:
+                    found[-1].settings.append(pair)
+                elif where in _HALVES or not where.startswith("results"):
+                    found[-1].results.setdefault(where if where in _HALVES else "results", []).append(pair)
+    return found
+
+
+def _test(document: _Document, notes: Notes, gbits: bool | None) -> Perftest:
+    settings: dict[str, str] = {}
+    for _, name, text in document.settings:
+        if name not in _UNREAD:
+            settings.setdefault(name, text)
+    title = settings.pop("test", "")
+    rows = [_row(_HALVES[name], pairs, notes, gbits) for name, pairs in document.results.items()]
+    first = min(line for pairs in (document.settings, *document.results.values()) for line, *_ in pairs)
+    keys = {_KEYS[name] for pairs in document.results.values() for _, name, _ in pairs}
+    latency = any(key.startswith(("latency", "transactions")) for key in keys)
+    return Perftest(
+        file=notes.file,
+        line=first,
+        verb=verb_of(title),
+        kind="latency" if latency or title.upper().endswith("LAT") else "bandwidth",
+        bidirectional="bidirectional" in title.lower(),
+        memory="gpu" if _on_gpu(settings.items()) else "host",
+        settings=tuple(settings.items()),
+        local_gid="",
+        remote_gid="",
+        command="",
+        rows=tuple(row for row in rows if row is not None),
+        failures=(),
+    )
+
+
+def _row(
+    half: Half | None, pairs: Sequence[tuple[int, str, str]], notes: Notes, gbits: bool | None
+) -> PerftestRow | None:
+    found: dict[str, float | int | None] = {}
+    for line, name, text in pairs:
+        key = _KEYS[name]
+        found[key] = (counted if key in _WHOLE else measured)(text, name, line, notes)
+    last = pairs[-1][0]
+    if found.get("size_bytes") is None:
+        notes.add(last, "a result without MsgSize")
+        return None
+    _in_gbps(found, notes, last, gbits)
+    return row_of(last, found, half)
+
+
+def _on_gpu(settings: Iterable[tuple[str, str]]) -> bool:
+    return any(
+        name in {"cuda_device", "musa_device"}
+        or (name.startswith("Use_") and name.endswith("_memory") and text == "ON")
+        for name, text in settings
+    )
+
+
+def _in_gbps(found: dict[str, float | int | None], notes: Notes, line: int, gbits: bool | None) -> None:
+    """Turn bandwidths into 10^9 bit/s."""
+    bandwidth, size, rate = found.get("bandwidth_gbps"), found.get("size_bytes"), found.get("message_rate_mpps")
+    if not bandwidth:
+        return
+    if gbits is None and size and size >= 1 and rate and rate >= 1e-7:
+        in_gbps, in_mibps = rate * size * 8 / 1e3, rate * 1e6 * size / (1 << 20)
+        gbits = abs(bandwidth / in_gbps - 1) < abs(bandwidth / in_mibps - 1)
+    for key in ("bandwidth_gbps", "bandwidth_peak_gbps"):
+        given = found.get(key)
+        if given and gbits is None:
+            notes.add(line, "a bandwidth whose unit nothing tells: say whether --report_gbits was given", str(given))
+            found[key] = None
+        elif given and not gbits:
+            found[key] = given * GBPS_OF_MIBPS

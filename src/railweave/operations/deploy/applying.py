@@ -4,31 +4,104 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.errors import Argument, InputError, Option, Problem
-from railweave.operations.deploy import file_change
+from railweave.errors import Argument, FileLine, InputError, Option, Problem
 from railweave.operations.deploy.device import Device
-from railweave.operations.deploy.filling import given
 from railweave.operations.deploy.gate import Check
 from railweave.operations.deploy.making import make_plan
 from railweave.operations.deploy.recovery import unfinished
 from railweave.operations.deploy.rollout import Rollout, StoppedError
 from railweave.operations.deploy.traffic import Quiet, still
 from railweave.operations.deploy.upgrading import Patience, Upgrading
+from railweave.outputs.folder.rendering import with_secrets
+from railweave.systems.transaction import Given
+from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
     from typing import Any
 
     from railweave.live.site.site import Site
+    from railweave.model.config.tree import Command
     from railweave.model.network.model import Network
-    from railweave.operations.deploy.draining import WaitFor
+    from railweave.operations.deploy.changes import DeviceChange
+    from railweave.operations.deploy.drain import WaitFor
     from railweave.operations.deploy.journal import Journal, Revision
     from railweave.operations.deploy.plan import Plan
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """A file with its text before and after; an empty one stands for no file. ``called`` is what it is for people."""
+
+    path: Path
+    before: str
+    after: str
+    called: str
+
+
+def change_of(plan: Plan) -> FileChange | None:
+    """The file that a plan changes: the fabric file by a drain, the inventory by a replacement."""
+    if plan.drain is not None:
+        return FileChange(Path(plan.fabric), plan.drain.before, plan.drain.after, "the fabric file")
+    if plan.replacement is not None:
+        one = plan.replacement
+        return FileChange(Path(one.file), one.before, one.after, "the inventory")
+    return None
+
+
+def check(change: FileChange) -> None:
+    """Raise ``InputError`` where the file is neither what it was nor what it will be."""
+    if _text(change.path) not in {change.before, change.after}:
+        what = f"{change.called} has changed since the plan was made"
+        raise InputError([Problem(FileLine(str(change.path)), what, "make another plan")])
+
+
+def write(change: FileChange) -> None:
+    """Write what it will be. Raises ``InputError`` as ``check`` does, ``OutputError`` where it cannot be written."""
+    _written(change, change.after)
+
+
+def put_back(change: FileChange) -> None:
+    """Write what it was. Raises as ``write`` does."""
+    _written(change, change.before)
+
+
+def _written(change: FileChange, text: str) -> None:
+    check(change)
+    if _text(change.path) == text:
+        return
+    if text:
+        write_file(change.path, text)
+    else:
+        change.path.unlink()
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def given(change: DeviceChange, label: str, secrets: Mapping[str, str], before: Mapping[str, str]) -> Given:
+    """What a device is given. Raises ``InputError`` for a secret that its configuration cannot hold."""
+
+    def filled(file: str, text: str) -> str:
+        return with_secrets(f"devices/{change.device}/{file}", text, secrets, change.system)
+
+    def command(file: str, one: Command) -> Command:
+        return filled(file, one) if isinstance(one, str) else json.loads(filled("patch.json", json.dumps(one)))
+
+    return Given(
+        label,
+        {file: [command(file, one) for one in lines] for file, lines in change.commands.items()},
+        {file: filled(file, text) for file, text in change.target.items()},
+        before,
+    )
+
 
 FAULT_LABEL = "railweave-_fault-{number}-{digest}"
 """How a turn of a campaign is called: as no revision of a network is, whose name begins with a letter."""
@@ -184,12 +257,12 @@ def rollout_of(rows: Journal, revision: Revision, site: Site, how: How, secrets:
 
 async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: How) -> None:
     """The whole of a plan: the fabric file's ``status:`` or the inventory, the waves, and the end of traffic. Raises ``StoppedError``."""
-    change = file_change.change_of(rollout.plan)
+    change = change_of(rollout.plan)
     if change is None:
         await rollout.run()
         return
     await rollout.rehearse()
-    file_change.write(change)
+    write(change)
     try:
         await rollout.waves()
     except StoppedError as stopped:
@@ -200,9 +273,9 @@ async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: How) ->
 
 async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: How, *, again: bool) -> None:
     """The rest of a plan that was interrupted. Raises ``StoppedError``."""
-    change = file_change.change_of(rollout.plan)
+    change = change_of(rollout.plan)
     if change is not None and again:
-        file_change.write(change)
+        write(change)
     try:
         await unfinished(rollout, rows.steps(rollout.revision), again=again)
     except StoppedError as stopped:
@@ -216,10 +289,10 @@ async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: How, *, aga
 
 def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
     """The file that a plan changes as it was, where every device is as it was, too."""
-    change = file_change.change_of(rollout.plan)
+    change = change_of(rollout.plan)
     kept = any(one.verb == "confirm" for one in rows.steps(rollout.revision))
     if change is not None and back and not kept:
-        file_change.put_back(change)
+        put_back(change)
 
 
 async def _quiet(rollout: Rollout, site: Site, how: How) -> None:

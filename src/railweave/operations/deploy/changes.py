@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from railweave.analysis.checks.causes import is_by_itself, statement
-from railweave.analysis.checks.differ_rules import EXTRA
-from railweave.errors import RenderError
+from railweave.analysis.checks.differs import EXTRA
+from railweave.errors import NetworkPart, Problem, RenderError, SpecError
+from railweave.live.fleet import host_tree
+from railweave.live.fleet import transaction as of_server
 from railweave.live.fleet.host_tree import TABLES
 from railweave.model.catalog import catalog
 from railweave.model.config.apply import apply
@@ -16,7 +18,6 @@ from railweave.model.config.compare import Change, compare
 from railweave.model.config.gate import hidden
 from railweave.model.config.tree import ports_of
 from railweave.model.device.fields import differences
-from railweave.operations.deploy.kinds import SERVER, tree
 from railweave.systems import system
 
 if TYPE_CHECKING:
@@ -26,6 +27,31 @@ if TYPE_CHECKING:
     from railweave.model.config.tree import Command, ConfigTree, Disruption, Node, Step
     from railweave.model.device.model import DeviceConfig
     from railweave.systems.protocol import Reader
+    from railweave.systems.transaction import Transaction
+
+
+SERVER = "server"
+"""The kind of a device that is a server."""
+
+
+def transaction(kind: str) -> Transaction | None:
+    """How devices of a kind are changed; None: nothing here changes one."""
+    return cast("Transaction", of_server) if kind == SERVER else system(kind).transaction
+
+
+def tree(kind: str, device: str, file: str, text: str) -> ConfigTree:
+    """A text of a device as a tree. Raises ``SpecError``."""
+    try:
+        if kind == SERVER:
+            return host_tree.parsed(text)
+        reader = system(kind).reader
+        assert reader is not None  # noqa: S101 - a plan has no device of such a system
+        return reader.parsed(file, text)
+    except RenderError as error:
+        what = f"{file} cannot be read: {error.what}"
+        raise SpecError(
+            [Problem(NetworkPart(device), what, "see what the device shows for its configuration")]
+        ) from None
 
 
 @dataclass(frozen=True)

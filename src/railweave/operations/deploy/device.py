@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from railweave.live.reach.failure import ReachError
 from railweave.model.config.compare import compare
-from railweave.operations.deploy import kinds
+from railweave.operations.deploy import changes
 from railweave.operations.deploy.changes import digest
 from railweave.systems.transaction import RefusedError
 
@@ -40,7 +40,7 @@ class Device:
     @property
     def transaction(self) -> Transaction:
         """How its system is changed. A plan has no device without."""
-        found = kinds.transaction(self.change.system)
+        found = changes.transaction(self.change.system)
         assert found is not None  # noqa: S101 - a plan with such a device is refused, and never comes here
         return found
 
@@ -146,7 +146,7 @@ class Device:
         return digest(self._tree(file, text).nodes)
 
     def _tree(self, file: str, text: str) -> ConfigTree:
-        return kinds.tree(self.change.system, self.change.device, file, text)
+        return changes.tree(self.change.system, self.change.device, file, text)
 
     def from_now(self, before: Mapping[str, str]) -> Device:
         """The same, with what it runs now as the way back."""

@@ -3,29 +3,175 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from railweave.analysis.checks.devices import saved
 from railweave.analysis.checks.subject import Subject
+from railweave.analysis.drift.running import running_configs
 from railweave.counting import counted
 from railweave.errors import unknown_switches
 from railweave.live.fleet.host_tree import without_amiss
 from railweave.operations.deploy.changes import change, server_change
-from railweave.operations.deploy.isolation import Moments
 from railweave.operations.deploy.plan import Plan
-from railweave.operations.deploy.waves import waves
+from railweave.operations.deploy.waves import UNDISTURBED, waves
 from railweave.systems import system
 from railweave.workers import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
     from railweave.operations.deploy.changes import DeviceChange
     from railweave.operations.deploy.waves import Wave
+
+
+Configs = dict[str, "DeviceConfig"]
+Tenants = dict[str, dict[str, str]]
+"""By server, the VRF of each of its NICs that is in one."""
+
+
+class Moments:
+    """The configurations of switches before a plan (``before``) and where all of it is done (``after``)."""
+
+    def __init__(
+        self,
+        network: Network,
+        running: Mapping[str, Mapping[str, str]],
+        changes: Mapping[str, DeviceChange],
+        designed: Configs,
+    ) -> None:
+        self.network = network
+        here = {name: dict(texts) for name, texts in running.items() if name in designed}
+        self.unknown = {name for name, one in designed.items() if one.vrfs and name not in here}
+        """Leaves with tenants of which it is not known what they run."""
+        there = {name: {**texts, **changes[name].target} for name, texts in here.items() if name in changes}
+        self.before = running_configs(network, here, designed)
+        self.after = running_configs(network, {**here, **there}, designed)
+
+    def _stated(self) -> list[str]:
+        """What tenants take of each other by a statement of the fabric file, as lines."""
+        return [
+            _line(tenant.name, leaf.name, other.name, other.route_target)
+            for fabric in self.network.fabrics
+            for tenant in fabric.tenants
+            for other in fabric.tenants
+            for leaf in self.network.switches
+            if other.name in tenant.leaks and leaf.fabric == fabric.name
+        ]
+
+    @property
+    def together(self) -> list[frozenset[str]]:
+        """Leaves that must change in one wave, because a server moves on each of them."""
+        old, new = tenants(self.network, self.before), tenants(self.network, self.after)
+        found = [frozenset(self._leaves(server, old, new)) for server in sorted(old.keys() & new.keys())]
+        return [one for one in found if len(one) > 1]
+
+    def _leaves(self, server: str, old: Tenants, new: Tenants) -> set[str]:
+        """The leaves on which a server moves from one VRF to another."""
+        was, will = old.get(server, {}), new.get(server, {})
+        return {
+            cable.b.device
+            for cable in self.network.cables_of(server)
+            if cable.a.port in was and cable.a.port in will and was[cable.a.port] != will[cable.a.port]
+        }
+
+    def told(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
+        """Waves with what isolation means in each; one that leaves a server between tenants, or tenants open to each other, is refused."""
+        old, new = tenants(self.network, self.before), tenants(self.network, self.after)
+        moving = {
+            server: leaves for server in sorted(old.keys() & new.keys()) if (leaves := self._leaves(server, old, new))
+        }
+        known = [*leaks(self.before.values()), *self._stated()]
+        done: set[str] = set()
+        found: list[Wave] = []
+        for wave in waves:
+            done |= set(wave.devices)
+            configs = {name: (self.after if name in done else self.before)[name] for name in self.before}
+            now = tenants(self.network, configs)
+            here = [server for server, leaves in moving.items() if leaves & set(wave.devices)]
+            lines = [
+                f"{server} moves from {_named(old, server)} to {_named(new, server)}"
+                + (
+                    "; until the last of its leaves has committed it is in both: drain it first"
+                    if len(moving[server]) > 1
+                    else ""
+                )
+                for server in here
+            ]
+            wrong = [
+                f"{server} would be in {_named(now, server)}: between {_named(old, server)} and {_named(new, server)}"
+                for server in here
+                if _between(now.get(server, {}), old[server], new[server])
+            ]
+            wrong += [
+                f"{server} moves, and it is not known what {leaf} runs, to which it is cabled too: take that into the plan"
+                for server in here
+                for leaf in sorted(self.unknown.intersection(one.b.device for one in self.network.cables_of(server)))
+            ]
+            wrong += [one for one in leaks(configs.values()) if one not in known]
+            if here and not wrong:
+                lines.append("by the texts before and after this wave no tenant takes routes of another")
+            servers = tuple(dict.fromkeys((*wave.servers, *here)))
+            risks = (one for one in wave.risks if not here or one != UNDISTURBED)
+            found.append(replace(wave, risks=(*risks, *lines), refused=(*wave.refused, *wrong), servers=servers))
+        return tuple(found)
+
+
+def _line(vrf: str, leaf: str, other: str, target: str) -> str:
+    return f"VRF {vrf} of {leaf} would take routes of {other}, by route target {target}"
+
+
+def tenants(network: Network, configs: Mapping[str, DeviceConfig]) -> Tenants:
+    """The VRF that each NIC of each server is in, by the configuration of its leaf."""
+    found: Tenants = {}
+    ports = {name: _vrfs_of_ports(config) for name, config in configs.items() if config.vrfs}
+    for cable in network.cables:
+        link = ports.get(cable.b.device, {}).get(cable.name) if cable.kind == "server" else None
+        if link:
+            found.setdefault(cable.a.device, {})[cable.a.port] = link
+    return found
+
+
+def _vrfs_of_ports(config: DeviceConfig) -> dict[str, str]:
+    """By cable, the VRF of a leaf's port to a server."""
+    by_vlan = {one.vlan_name: one.vrf for one in config.gateways if one.vlan is not None}
+    by_port = {one.port: one.vrf for one in config.gateways if one.port}
+    return {
+        one.link: vrf
+        for one in config.interfaces
+        if one.enabled and (vrf := by_port.get(one.name) or by_vlan.get(one.vlan or "") or one.vrf)
+    }
+
+
+def leaks(configs: Iterable[DeviceConfig]) -> list[str]:
+    """Where a VRF takes routes that a VRF of another name gives, as lines."""
+    every = [(config.name, vrf) for config in configs for vrf in config.vrfs]
+    givers: dict[str, set[str]] = {}
+    for _, vrf in every:
+        for target in vrf.export_targets:
+            givers.setdefault(target, set()).add(vrf.name)
+    return sorted(
+        {
+            _line(vrf.name, leaf, other, target)
+            for leaf, vrf in every
+            for target in vrf.import_targets
+            for other in givers.get(target, set()) - {vrf.name}
+        }
+    )
+
+
+def _between(now: Mapping[str, str], old: Mapping[str, str], new: Mapping[str, str]) -> bool:
+    """Whether a server is in a VRF that it only had before, and in one that it only gets."""
+    vrfs = set(now.values())
+    return bool(vrfs - set(new.values())) and bool(vrfs - set(old.values()))
+
+
+def _named(of: Tenants, server: str) -> str:
+    return " and ".join(sorted(set(of.get(server, {}).values()))) or "no tenant"
 
 
 def make_plan(

@@ -3,20 +3,336 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from railweave.live.check.counters import COLORS, DROPS, ERRORS, FLAPS, RESOURCE, SERVER, STORM, UNEQUAL
+from railweave.live.check.identity import SILENT
+from railweave.live.check.ports import DOWN
+from railweave.live.check.sessions import DOWN as SESSION_DOWN
 from railweave.model.device.build import device_config
-from railweave.operations.exports.gnmic import gnmic
-from railweave.operations.exports.grafana import dashboards
-from railweave.operations.exports.rules import rules
-from railweave.operations.exports.scrape import scrape
+from railweave.operations.watch.exposition import LOSSLESS, SESSIONS, SPEED
+from railweave.operations.watch.storms import HEAD, LEAST_PER_S
+from railweave.operations.watch.validator import BEHIND_S, CLOCK
+from railweave.systems import system
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
 
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings.registry import Rule
     from railweave.model.network.model import Network
+
+
+_PORT = "device, port"
+_ON_PORT = f"on ({_PORT}) group_left (kind, peer, color)"
+INTERVAL_S = 10
+"""Of samples, as ``railweave watch`` takes them by default; rates are over six of them."""
+_OVER = f"{6 * INTERVAL_S}s"
+
+
+def _rate(metric: str) -> str:
+    return f"rate({metric}[{_OVER}])"
+
+
+_LOSSLESS_QUEUE = f"max by (device, queue) ({LOSSLESS})"
+RECORDED = {
+    "railweave:port_transmit:ratio": f"8 * {_rate('railweave_port_transmit_bytes_total')} / {_ON_PORT} {SPEED}",
+    "railweave:port_receive:ratio": f"8 * {_rate('railweave_port_receive_bytes_total')} / {_ON_PORT} {SPEED}",
+    "railweave:color_transmit:bits_per_second": (
+        f"sum by (device, color) (8 * {_rate('railweave_port_transmit_bytes_total')} * {_ON_PORT} ({SPEED}{{color!=''}} > bool 0))"
+    ),
+    "railweave:pfc_receive:frames_per_second": f"sum by ({_PORT}, priority) ({_rate('railweave_pfc_receive_frames_total')})",
+    "railweave:queue_marked:ratio": (
+        f"{_rate('railweave_queue_ecn_marked_packets_total')} / ({_rate('railweave_queue_transmit_packets_total')} > 0)"
+    ),
+    "railweave:bgp_established:count": "count by (device) (railweave_bgp_session_state == 6)",
+}
+
+
+def _alert(name: str, expression: str, rule: Rule, summary: str, *, wait: str = "0s") -> dict[str, Any]:
+    """An alert that a check of railweave has too: its words, and its id as a label, by which Alertmanager can join the two."""
+    return {
+        "alert": name,
+        "expr": expression,
+        "for": wait,
+        "labels": {"severity": rule.severity, "rule": rule.id},
+        "annotations": {
+            "summary": summary,
+            "description": f"{rule.says} {rule.why.capitalize()}. {rule.fix.capitalize()}.",
+        },
+    }
+
+
+def rules(configs: Mapping[str, DeviceConfig]) -> dict[str, Any]:
+    """The rule file as a value. ``configs`` are what the design gives its switches."""
+    at = "{{ $labels.device }} {{ $labels.port }}"
+    alerts = [
+        _alert(
+            "RailweaveWatchDown",
+            'absent(up{job="railweave"} == 1)',
+            SILENT,
+            "railweave watch does not answer: nothing of this network is watched",
+            wait="30s",
+        ),
+        _alert(
+            "RailweaveTargetDown",
+            "railweave_target_up == 0",
+            SILENT,
+            "{{ $labels.device }} does not answer",
+            wait="15s",
+        ),
+        _alert(
+            "RailweavePortDown",
+            f"({SPEED} > 0) and on ({_PORT}) (railweave_port_up == 0)",
+            DOWN,
+            at + " to {{ $labels.peer }} is down",
+        ),
+        _alert(
+            "RailweaveSessionsMissing",
+            f"({SESSIONS} - on (device) group_left () railweave:bgp_established:count) > 0",
+            SESSION_DOWN,
+            "{{ $labels.device }} lacks {{ $value }} of its BGP sessions",
+            wait="30s",
+        ),
+        _alert(
+            "RailweaveLosslessDrops",
+            f"increase(railweave_queue_dropped_packets_total[{_OVER}]) * on (device, queue) group_left () {_LOSSLESS_QUEUE} > 0",
+            DROPS,
+            at + " queue {{ $labels.queue }} dropped {{ $value }} packets",
+        ),
+        _alert(
+            "RailweaveResourceErrors",
+            f"increase(railweave_port_receive_resource_errors_total[{_OVER}]) > 0",
+            RESOURCE,
+            at + " found no buffer for {{ $value }} packets",
+        ),
+        _alert(
+            "RailweaveBitErrors",
+            f"increase(railweave_port_fec_uncorrected_codewords_total[{_OVER}]) > 0 or increase(railweave_port_receive_crc_errors_total[{_OVER}]) > 0",
+            ERRORS,
+            at + " has {{ $value }} errors",
+        ),
+        _alert(
+            "RailweaveLinkFlaps",
+            f"increase(railweave_port_carrier_transitions_total[{30 * INTERVAL_S}s]) > 1",
+            FLAPS,
+            at + " flaps",
+        ),
+        _alert(
+            "RailweaveServerPauses",
+            f"(railweave:pfc_receive:frames_per_second > {LEAST_PER_S:g}) * on ({_PORT}) group_left (peer) ({SPEED}{{kind='server'}} > bool 0)",
+            SERVER,
+            "{{ $labels.peer }} pauses " + at,
+            wait=f"{2 * INTERVAL_S}s",
+        ),
+        _alert(
+            "RailweavePfcSpreads",
+            f"count by (priority) (railweave:pfc_receive:frames_per_second > {LEAST_PER_S:g}) > 4",
+            HEAD,
+            "{{ $value }} ports are paused in priority {{ $labels.priority }}: railweave_anomalies names the head",
+            wait=f"{2 * INTERVAL_S}s",
+        ),
+        _alert(
+            "RailweaveColorsUnequal",
+            f"max by (device) (railweave:color_transmit:bits_per_second) > {UNEQUAL:g} * min by (device) (railweave:color_transmit:bits_per_second) > 1e9",
+            COLORS,
+            "path colors of {{ $labels.device }} carry unequal load",
+            wait="5m",
+        ),
+        _alert(
+            "RailweaveClockDiffers",
+            f"abs(railweave_target_clock_behind_seconds) > {BEHIND_S:g}",
+            CLOCK,
+            "the clock of {{ $labels.device }} is {{ $value }} s behind",
+            wait="60s",
+        ),
+    ]
+    if (detection_ms := _detection_ms(configs)) is not None:
+        alerts.append(
+            _alert(
+                "RailweaveWatchdogStorm",
+                f"increase(railweave_queue_pfc_watchdog_storms_total[{_OVER}]) > 0",
+                STORM,
+                at + " queue {{ $labels.queue }} was paused for longer than the " + f"{detection_ms} ms of the design",
+            )
+        )
+    groups = [
+        {"name": "railweave-recorded", "interval": f"{INTERVAL_S}s", "rules": [{"record": name, "expr": expression} for name, expression in RECORDED.items()]},
+        {"name": "railweave-alerts", "interval": f"{INTERVAL_S}s", "rules": alerts},
+    ]  # fmt: skip
+    return {"groups": groups}
+
+
+def _detection_ms(configs: Mapping[str, DeviceConfig]) -> int | None:
+    """The longest time that a queue may be paused by the design; None: it has no watchdog."""
+    dogs = [one.qos.watchdog for one in configs.values() if one.qos is not None and one.qos.watchdog is not None]
+    return max((one.poll_interval * one.detection for one in dogs), default=None)
+
+
+NODE_EXPORTER = 9100
+
+
+def scrape(network: Network, watch: str, alertmanager: str | None, rules: str) -> dict[str, Any]:
+    """``prometheus.yml`` as a value. ``watch`` is where railweave watch listens, ``rules`` the rule file's name."""
+    found: dict[str, Any] = {
+        "global": {"scrape_interval": f"{INTERVAL_S}s", "evaluation_interval": f"{INTERVAL_S}s"},
+        "rule_files": [rules],
+        "scrape_configs": [
+            {"job_name": "railweave", "honor_timestamps": False, "static_configs": [{"targets": [watch]}]}
+        ],
+    }
+    servers = [one.name for one in network.servers if one.name not in network.absent]
+    if servers:
+        targets = [f"{name}:{NODE_EXPORTER}" for name in servers]
+        labels = {"network": network.name, "role": "server"}
+        found["scrape_configs"].append(
+            {"job_name": "servers", "static_configs": [{"targets": targets, "labels": labels}]}
+        )
+    if alertmanager:
+        found["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]}
+    return found
+
+
+def gnmic(network: Network, *, ca: str = "ca.pem") -> dict[str, Any]:
+    """``gnmic.yaml`` as a value; ``ca`` is the file of the authority that signed the switches' certificates."""
+    targets: dict[str, Any] = {}
+    subscriptions: dict[str, Any] = {}
+    for one in network.switches:
+        telemetry = system(one.nos).telemetry
+        if one.name in network.absent or telemetry is None or not telemetry.SUBSCRIPTIONS:
+            continue
+        names: list[str] = []
+        for number, path in enumerate(telemetry.SUBSCRIPTIONS):
+            name = f"{one.nos}-{number}"
+            names.append(name)
+            own: dict[str, Any] = {"paths": [path.path], "mode": "stream", "stream-mode": path.by.replace("_", "-")}
+            if path.by == "sample":
+                own["sample-interval"] = f"{max(INTERVAL_S, path.least_s):g}s"
+            if path.target:
+                own["prefix"] = ""
+                own["set-target"] = False
+                own["target"] = path.target
+            subscriptions[name] = {**own, "encoding": telemetry.ENCODING}
+        address = one.management_address.partition("/")[0]
+        host = f"[{address}]" if ":" in address else address
+        targets[f"{host}:{telemetry.PORT}"] = {
+            "name": one.name,
+            "subscriptions": names,
+            "tls-ca": ca,
+            "event-tags": {"device": one.name, "role": one.role},
+        }
+    return {
+        "targets": targets,
+        "subscriptions": subscriptions,
+        "outputs": {
+            "prometheus": {"type": "prometheus", "listen": "127.0.0.1:9804", "path": "/metrics", "expiration": "60s"}
+        },
+    }
+
+
+_SOURCE = {"type": "prometheus", "uid": "${source}"}
+_WIDTH = 24
+
+
+def _panel(
+    title: str, expression: str, legend: str, unit: str, *, kind: str = "timeseries", width: int = 12
+) -> dict[str, Any]:
+    panel: dict[str, Any] = {
+        "type": kind,
+        "title": title,
+        "datasource": _SOURCE,
+        "fieldConfig": {"defaults": {"unit": unit, "min": 0}, "overrides": []},
+        "targets": [{"refId": "A", "datasource": _SOURCE, "expr": expression, "legendFormat": legend}],
+        "gridPos": {"w": width, "h": 8},
+    }
+    if kind == "table":
+        panel["targets"][0] |= {"instant": True, "format": "table"}
+    return panel
+
+
+def _dashboard(uid: str, title: str, panels: list[dict[str, Any]], variables: tuple[str, ...] = ()) -> dict[str, Any]:
+    column = row = 0
+    for number, panel in enumerate(panels, 1):
+        place = panel["gridPos"]
+        if column + place["w"] > _WIDTH:
+            column, row = 0, row + place["h"]
+        panel["id"] = number
+        place |= {"x": column, "y": row}
+        column += place["w"]
+    listed: list[dict[str, Any]] = [
+        {"name": "source", "type": "datasource", "query": "prometheus", "label": "Prometheus"}
+    ]
+    for one in variables:
+        query = f"label_values(railweave_design_port_speed_bits_per_second, {one})"
+        listed.append(
+            {
+                "name": one,
+                "type": "query",
+                "datasource": _SOURCE,
+                "query": query,
+                "refresh": 1,
+                "multi": False,
+                "sort": 1,
+            }
+        )
+    return {
+        "uid": uid,
+        "title": title,
+        "tags": ["railweave"],
+        "schemaVersion": 39,
+        "refresh": "10s",
+        "time": {"from": "now-1h", "to": "now"},
+        "templating": {"list": listed},
+        "panels": panels,
+    }
+
+
+def dashboards() -> dict[str, dict[str, Any]]:
+    """The dashboards by their files' names."""
+    own = 'device="$device"'
+    return {
+        "network.json": _dashboard(
+            "railweave-network",
+            "railweave: network",
+            [
+                _panel("Switches that answer", "sum(railweave_target_up)", "up", "none", kind="stat", width=6),
+                _panel("Switches that do not", "count(railweave_target_up == 0) or vector(0)", "down", "none", kind="stat", width=6),
+                _panel("Anomalies", "sum by (severity) (railweave_anomalies)", "{{severity}}", "none", kind="stat", width=12),
+                _panel("Load by path color", "sum by (color) (railweave:color_transmit:bits_per_second)", "{{color}}", "bps"),
+                _panel("Busiest ports", "topk(10, railweave:port_transmit:ratio)", "{{device}} {{port}} to {{peer}}", "percentunit"),
+                _panel("Anomalies by rule", "sum by (rule) (railweave_anomalies)", "{{rule}}", "none"),
+                _panel("Ports that are down", "(railweave_design_port_speed_bits_per_second > 0) and on (device, port) (railweave_port_up == 0)", "", "bps", kind="table"),
+            ],
+        ),
+        "switch.json": _dashboard(
+            "railweave-switch",
+            "railweave: switch",
+            [
+                _panel("Sent, share of speed", f"railweave:port_transmit:ratio{{{own}}}", "{{port}} to {{peer}}", "percentunit"),
+                _panel("Received, share of speed", f"railweave:port_receive:ratio{{{own}}}", "{{port}} from {{peer}}", "percentunit"),
+                _panel("Queues", f"8 * rate(railweave_queue_transmit_bytes_total{{{own}}}[60s])", "{{port}} queue {{queue}}", "bps"),
+                _panel("Drops", f"rate(railweave_queue_dropped_packets_total{{{own}}}[60s])", "{{port}} queue {{queue}}", "pps"),
+                _panel("BGP sessions", f"railweave:bgp_established:count{{{own}}}", "established", "none"),
+                _panel("Light received", f"railweave_optic_receive_power_dbm{{{own}}}", "{{port}} lane {{lane}}", "dBm"),
+            ],
+            ("device",),
+        ),
+        "congestion.json": _dashboard(
+            "railweave-congestion",
+            "railweave: congestion",
+            [
+                _panel("PFC frames received", "topk(20, railweave:pfc_receive:frames_per_second)", "{{device}} {{port}} priority {{priority}}", "pps"),
+                _panel("Packets marked, share of those sent", "topk(20, railweave:queue_marked:ratio)", "{{device}} {{port}} queue {{queue}}", "percentunit"),
+                _panel("Peaks of queues", "topk(20, railweave_queue_peak_bytes)", "{{device}} {{port}} queue {{queue}}", "bytes"),
+                _panel("Drops", "topk(20, rate(railweave_queue_dropped_packets_total[60s]))", "{{device}} {{port}} queue {{queue}}", "pps"),
+                _panel("Storms that the watchdog found", "topk(20, increase(railweave_queue_pfc_watchdog_storms_total[60s]))", "{{device}} {{port}} queue {{queue}}", "none"),
+                _panel("Resource errors", "topk(20, rate(railweave_port_receive_resource_errors_total[60s]))", "{{device}} {{port}}", "pps"),
+            ],
+        ),
+    }  # fmt: skip
+
 
 RULES = "railweave.rules.yml"
 

@@ -7,40 +7,275 @@ from its first commit on and which is never confirmed (``operations.deploy.trial
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import re
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
+from railweave.analysis.expect import expected
+from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.counting import counted
-from railweave.errors import InputError, OutputError
-from railweave.live.check.rises import total
+from railweave.errors import InputError, OutputError, RailweaveError
+from railweave.live.check.counters import rises, total, worst
+from railweave.live.collect.collect import captured
 from railweave.live.fleet.host_tree import FILE, only_environment
 from railweave.model.catalog import in_force
-from railweave.operations.bench.running.collective import START_S
+from railweave.model.catalog.posting import QUEUE_PAIRS
+from railweave.model.device.host import host_config
+from railweave.model.state.capture import read_capture
+from railweave.model.state.question import asked_about
+from railweave.operations.bench.plan import NcclTests, PlannedRun
+from railweave.operations.bench.plan import Plan as BenchPlan
+from railweave.operations.bench.planning.jobs import jobs
+from railweave.operations.bench.running.carrying import PLANNED
+from railweave.operations.bench.running.pair import RANKS_START_S
 from railweave.operations.deploy.applying import How, resume
 from railweave.operations.deploy.host_files import host_files
 from railweave.operations.deploy.journal import at_work
 from railweave.operations.deploy.making import make_plan
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.operations.deploy.trial import held
-from railweave.operations.tune.benchmarks import bandwidths, label_of, plan_of
 from railweave.operations.tune.designing import designed
-from railweave.operations.tune.guarding import Counters, GuardrailError
 from railweave.operations.tune.measuring import Failed, Refused, Sample, Wanted, mean
 from railweave.operations.tune.space import shown
+from railweave.prediction.collectives.chunks import written
+from railweave.prediction.simulation.job import job_network, ordered
+from railweave.systems.reading import read_states
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from railweave.live.check.rises import Kind
+    from railweave.analysis.expect import Expected
+    from railweave.live.check.counters import Kind, Rise
     from railweave.live.site.site import Site
     from railweave.model.intent.scenario import Setting
+    from railweave.model.intent.study import Guardrails, StudyFile, TunedCollective
     from railweave.model.network.model import Network
-    from railweave.operations.bench.plan import Plan as BenchPlan
+    from railweave.model.state.device_state import DeviceState
+    from railweave.operations.bench.planning.jobs import Job
     from railweave.operations.deploy.plan import Plan
     from railweave.operations.store.records import Run
-    from railweave.operations.tune.guarding import Reading
     from railweave.operations.tune.simulated import Task
+
+
+TITLES: dict[Kind, str] = {
+    "drops": "packets of lossless classes dropped",
+    "pauses": "PFC frames",
+    "errors": "errors of links",
+}
+"""What guardrails are about."""
+
+
+class GuardrailError(RailweaveError):
+    """A counter rose further than its guardrail; the text has the counter."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What switches said at a time, and those that did not answer, with the reason."""
+
+    states: Mapping[str, DeviceState]
+    silent: Mapping[str, str]
+
+
+class Counters:
+    """The counters of a site's switches, and the guardrails of a study on them."""
+
+    def __init__(self, site: Site, rails: Guardrails) -> None:
+        self._site, self._rails = site, rails
+        network = site.network
+        routes = ControlPlane(site.configs.values(), network.absent).routes()
+        self._expected: dict[str, Expected] = {
+            name: expected(network, site.configs[name], routes) for name in site.asked if name not in network.absent
+        }
+
+    async def read(self) -> Reading:
+        """Ask every switch. Nothing is changed on any."""
+        chosen = [
+            replace(
+                one,
+                questions=tuple(
+                    each for each in one.questions if not each.of_configuration and asked_about(each.name) is None
+                ),
+            )
+            for name, one in self._site.asked.items()
+            if name in self._expected
+        ]
+        with TemporaryDirectory() as place:
+            folder = Path(place) / "capture"
+            site = self._site
+            outcomes = await captured(
+                chosen, folder, {}, at_once=site.at_once, attempts=site.attempts, open_by=site.ask_by
+            )
+            silent = {one.device: one.error or "no answer" for one in outcomes if not one.answered}
+            systems = {one.target.name: one.system for one in chosen if one.target.name not in silent}
+            states = read_states(read_capture(folder), systems) if systems else {}
+        missing = {name: "no answer that is understood" for name in systems if name not in states}
+        return Reading(states, {**silent, **missing})
+
+    def rises(self, then: Reading, now: Reading) -> list[Rise]:
+        """By how much counters of switches rose that answered both times."""
+        return [
+            rise
+            for name, one in self._expected.items()
+            if name in then.states and name in now.states
+            for rise in rises(one, then.states[name], now.states[name])
+        ]
+
+    def broken(self, then: Reading, now: Reading) -> str:
+        """Which guardrail is broken, with the counter that is the evidence; empty where none is. A switch that fell silent breaks them all."""
+        if now.silent:
+            name, why = next(iter(now.silent.items()))
+            return f"{name} does not say its counters any more: {why}"
+        found = self.rises(then, now)
+        for kind, most in self._limits().items():
+            count, evidence = total(found, kind), worst(found, kind)
+            if count is not None and evidence is not None and count > most:
+                return f"{count:,} {TITLES[kind]}, at most {most:,}: {evidence}"
+        return ""
+
+    async def watch(self, then: Reading) -> None:
+        """Read on and on. Raises ``GuardrailError`` when a guardrail is broken."""
+        while True:
+            await asyncio.sleep(self._rails.every)
+            if why := self.broken(then, await self.read()):
+                raise GuardrailError(why)
+
+    def check(self, file: StudyFile, reading: Reading) -> None:
+        """Raise ``InputError`` at the line of the study where a guardrail is on a counter that a switch does not say."""
+        at = ("bench", "guardrails")
+        if reading.silent:
+            name, why = next(iter(reading.silent.items()))
+            raise InputError([file.document.problem(at, f"{name} does not say its counters: {why}", "mend that first")])
+        own = self.rises(reading, reading)
+        for kind in self._limits():
+            whole = {one.device for one in own if one.kind == kind}
+            known = {one.device for one in own if one.kind == kind and one.count is not None}
+            if blind := sorted(whole - known) or ([] if whole else ["no switch"]):
+                what = f"{', '.join(blind[:5])} {'says' if not whole else 'do not say'} {TITLES[kind]}: a guardrail on them would watch nothing"
+                fix = f"write `{kind}: null` below `guardrails:` to go without"
+                raise InputError([file.document.problem((*at, kind), what, fix)])
+
+    def _limits(self) -> dict[Kind, int]:
+        rails = self._rails
+        found: dict[Kind, int | None] = {"drops": rails.drops, "errors": rails.errors, "pauses": rails.pauses}
+        return {kind: most for kind, most in found.items() if most is not None}
+
+
+PART = "tune"
+"""The part of the plan that these runs are of."""
+BUSBW = "busbw_gbytes_per_s"
+OUT_OF_PLACE = "out-of-place"
+
+
+def plan_of(
+    file: StudyFile, fabric: str, own: Network, network: Network, label: str, seeds: Sequence[int]
+) -> BenchPlan:
+    """Every collective of a study once for each seed, one after another, on a network that is in force.
+
+    ``own`` is the design without a trial's values: what these change of a job's environment the runs set themselves. Names of runs begin
+    with ``label``. Raises ``InputError`` at the line of a collective that cannot be run.
+    """
+    runs: list[PlannedRun] = []
+    asked = file.study.goal.collectives
+    with in_force(network.catalog):
+        tests = [_test(file, number, one, own, network) for number, one in enumerate(asked)]
+    for seed in seeds:
+        for number, test in enumerate(tests):
+            limit = file.study.bench.timeout
+            name = f"{PART}/{label}/{seed:03}/{number:02}-{test.collective}-{written(test.first_bytes)}"
+            why = f"{test.collective} with the values of a trial, run {seed}"
+            runs.append(PlannedRun(name, PART, why, test, len(runs), limit, limit, 0.05))
+    digest = hashlib.sha256(network.to_json()).hexdigest()
+    return BenchPlan(PART, fabric, digest, tuple(runs))
+
+
+def label_of(words: str) -> str:
+    """Words as part of a run's name, fit for a file name; long ones end in a digest of the whole."""
+    plain = re.sub(r"[^A-Za-z0-9=._-]+", "-", words).strip("-.") or "own"
+    return plain if len(plain) <= 80 else f"{plain[:60]}-{hashlib.sha256(words.encode()).hexdigest()[:12]}"
+
+
+def _test(file: StudyFile, number: int, asked: TunedCollective, own: Network, network: Network) -> NcclTests:
+    place = ("goal", "collectives", number)
+    try:
+        job = _job(file, asked, job_network(network, file.study.on))
+    except InputError as error:
+        raise InputError([file.document.problem(place, one.what, one.fix) for one in error.problems]) from None
+    if job is None:
+        what = "its servers are not alike, or have no GPUs: nccl-tests cannot run on all of them"
+        raise InputError([file.document.problem(place, what, "name servers of one kind: `hosts:`")])
+    variables = _changed(own, network, job.hosts[0], asked.tenant or "")
+    if asked.qps is not None:
+        variables[QUEUE_PAIRS] = str(asked.qps)
+    variables |= {name: _text(value) for name, value in asked.nccl.items()}
+    return NcclTests(
+        asked.collective,
+        job.hosts,
+        per_host=job.gpus,
+        gpus=1,
+        first_bytes=asked.size,
+        last_bytes=asked.size,
+        variables=tuple(variables.items()),
+        tenant=job.tenant,
+    )
+
+
+def _job(file: StudyFile, asked: TunedCollective, network: Network) -> Job | None:
+    """The servers of a collective; None where there is no one job of them."""
+    tenants = {tenant.name for fabric in network.fabrics for tenant in fabric.tenants}
+    if tenants and asked.tenant not in tenants:
+        what = f"there is no tenant {asked.tenant!r}" if asked.tenant else "it is not said which tenant's job it is"
+        raise InputError([file.document.problem(("goal",), what, f"tenants are {', '.join(sorted(tenants))}")])
+    if not tenants and asked.tenant:
+        raise InputError(
+            [file.document.problem(("goal",), f"there is no tenant {asked.tenant!r}", "leave `tenant:` out")]
+        )
+    here = [one.name for one in network.servers if one.name not in network.absent]
+    of_tenant = [one for one in jobs(network, here) if one.tenant == (asked.tenant or "")]
+    if asked.hosts is not None:
+        known = {host: stripe for one in of_tenant for host, stripe in one.stripe_of.items() if host in one.hosts}
+        of_tenant = [one for one in jobs(network, ordered(known, asked.hosts)) if one.tenant == (asked.tenant or "")]
+    return of_tenant[0] if len(of_tenant) == 1 else None
+
+
+def _changed(own: Network, network: Network, server: str, tenant: str) -> dict[str, str]:
+    """What a trial's values change of the environment of a server's job."""
+    before, after = (_environment(one, server, tenant) for one in (own, network))
+    return {name: value for name, value in after.items() if before.get(name) != value}
+
+
+def _environment(network: Network, server: str, tenant: str) -> dict[str, str]:
+    config = host_config(network, server)
+    variables = dict(config.tenant_jobs).get(tenant, config.job)
+    return {one.name: one.value for one in variables if not one.resolve}
+
+
+def _text(value: object) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def bandwidths(plan: BenchPlan, runs: Sequence[Run]) -> tuple[dict[str, float], str]:
+    """The bus bandwidth of each run by its name, GB/s, and why one failed, or nothing."""
+    found: dict[str, float] = {}
+    kept = {dict(one.settings).get(PLANNED, ""): one for one in runs}
+    for planned in plan.runs:
+        run = kept.get(planned.name)
+        if run is None:
+            return found, f"{planned.name} was not run"
+        if run.failures:
+            return found, f"{planned.name}: {run.failures[0]}"
+        rows = [one for one in run.samples if one.quantity == BUSBW]
+        rows = [one for one in rows if one.place == OUT_OF_PLACE] or rows
+        if not rows:
+            return found, f"{planned.name} printed no bus bandwidth"
+        found[planned.name] = fmean(one.value for one in rows)
+    return found, ""
+
 
 DEPLOY_S = 120
 """What a wave may take beyond the time to settle, for the timers: devices are asked, change and are asked again."""
@@ -154,7 +389,7 @@ class Measured:
         self._way.say(f"trial {words}: {devices} in {waves}")
         how = self._study.bench
         deploying = (len(change.waves) + 1) * (how.settle + DEPLOY_S)
-        lasts = int(len(plan.runs) * (how.timeout + START_S) + deploying)
+        lasts = int(len(plan.runs) * (how.timeout + RANKS_START_S) + deploying)
         given = How(lasts, how.settle, self._way.say)
         return held(self._rows, change, site, given, self._way.secrets, lambda: self._runs(network, plan, seeds))
 

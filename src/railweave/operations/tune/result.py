@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 from railweave.operations.tune.patch import amended, unified
 from railweave.operations.tune.scoring import aims_of, over_seeds
 from railweave.operations.tune.space import short_names, shown
-from railweave.prediction.collectives.sizes import written
+from railweave.prediction.collectives.chunks import written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from railweave.model.intent.scenario import Setting
-    from railweave.operations.tune.importance import Importance
     from railweave.operations.tune.measuring import Sample
     from railweave.operations.tune.run import Outcome
     from railweave.operations.tune.scoring import Aim
+    from railweave.operations.tune.search import Importance
 
 MEANING = {
     "better": "the proposed values are better than the fabric file's own, on {fresh} that the search has not seen",

@@ -12,7 +12,7 @@ from railweave.model.intent.scenario import RunOverrides, Scenario, Step
 from railweave.operations.tune.designing import designed
 from railweave.operations.tune.measuring import Refused, Sample, Wanted, jain, mean
 from railweave.prediction.simulation.conditions import bed_of, conditions_of
-from railweave.prediction.simulation.job_fabric import job_network
+from railweave.prediction.simulation.job import job_network
 from railweave.prediction.simulation.job_run import run_job
 from railweave.prediction.simulation.settings import texts
 from railweave.prediction.simulation.training.question import predict_training

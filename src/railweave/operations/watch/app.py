@@ -6,26 +6,201 @@ Beyond loopback a password is asked for (RFC 7617), which Prometheus and browser
 from __future__ import annotations
 
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+from urllib.parse import unquote, urlsplit
 
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.datastructures import QueryParams
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from railweave.model.state.telemetry import METRICS
+from railweave.operations.watch.console import device
+from railweave.operations.watch.console.anomaly_list import anomalies
+from railweave.operations.watch.console.device import device_list
+from railweave.operations.watch.console.frame import STATIC, STREAM_S, address, events, kind, page
 from railweave.operations.watch.console.guard import Guard, guarded
-from railweave.operations.watch.console.routes import routes
+from railweave.operations.watch.console.history import chart_data, history, span_of
 from railweave.operations.watch.console.state import Console
+from railweave.operations.watch.console.topology import path, rails, topology
+from railweave.operations.watch.console.view import Shown, Values
 from railweave.operations.watch.descriptors import MOST
-from railweave.operations.watch.exposition import CONTENT_TYPE, exposed, received, whole
-from railweave.operations.watch.intended import intended
+from railweave.operations.watch.exposition import CONTENT_TYPE, exposed, intended, received, whole
+from railweave.pages.markup import element, text
+from railweave.pages.shell import section
 
 if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import AsyncGenerator, Mapping
+
     from starlette.requests import Request
+    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
     from railweave.operations.watch.collector import Watched
     from railweave.operations.watch.console.guard import Proxy
+    from railweave.operations.watch.console.view import Live
     from railweave.operations.watch.watching import Watching
+
+
+HEADERS_S = 10.0
+"""For the first line and the headers of a request, from the connection's first moment or the request's first byte on."""
+ANSWER_S = 120.0
+"""For an answer to be taken."""
+STREAMS = "/events"
+
+
+class Limited(H11Protocol):
+    """A connection of the console. ``most`` and ``opened``, oldest first, are those of its listener (``limited``)."""
+
+    most: ClassVar[int] = MOST
+    opened: ClassVar[dict[Limited, None]] = {}
+    _timer: asyncio.TimerHandle | None = None
+    busy = False
+    """True while a request is being answered."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take the connection, in the place of the one that has waited longest where there are too many."""
+        super().connection_made(transport)
+        self.opened[self] = None
+        if len(self.opened) > self.most:
+            next(one for one in self.opened if not one.busy).cut_off()
+        if self in self.opened:
+            self._within(HEADERS_S)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self.opened.pop(self, None)
+        self._stop()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came, within the time that a request may take."""
+        super().data_received(data)
+        self._look()
+
+    def on_response_complete(self) -> None:
+        """End an answer. The next request has its own time, from its first byte on."""
+        self.busy = False
+        self._stop()
+        super().on_response_complete()
+        if self._answers():  # another request was waiting
+            self._look()
+
+    def cut_off(self) -> None:
+        """End the connection now, whatever was to be sent."""
+        self.opened.pop(self, None)
+        self._stop()
+        self.transport.abort()
+
+    def _look(self) -> None:
+        busy = self._answers()
+        if busy and not self.busy:
+            self._stop()
+            self._within(STREAM_S + ANSWER_S if self.scope["path"] == STREAMS else ANSWER_S)
+        elif not busy and self._timer is None and not self.transport.is_closing():
+            self._within(HEADERS_S)
+        self.busy = busy
+
+    def _answers(self) -> bool:
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        return cycle is not None and not cycle.response_complete
+
+    def _within(self, seconds: float) -> None:
+        self._timer = self.loop.call_later(seconds, self.cut_off)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def limited(most: int) -> type[Limited]:
+    """Connections of a listener that has at most so many."""
+
+    class Own(Limited):
+        opened: ClassVar[dict[Limited, None]] = {}
+
+    Own.most = most
+    return Own
+
+
+_KEPT = {"Cache-Control": "private, max-age=31536000, immutable"}
+_STREAM = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+DEVICE = "/devices/"
+
+
+def shown(console: Console, where: str, query: Mapping[str, str], *, markup: bool = True) -> Shown | None:
+    """The page at a path; None where there is none. Without ``markup`` only its live values are to be used."""
+    values = Values(markup=markup)
+    if where == "/":
+        return topology(console, values)
+    if where == "/anomalies":
+        return anomalies(console, values)
+    if where in {"/devices", "/path", "/rails", "/history"}:
+        made = {"/devices": device_list, "/path": path, "/rails": rails, "/history": history}
+        return made[where](console, query, values)
+    name = where.removeprefix(DEVICE)
+    if not where.startswith(DEVICE):
+        return None
+    if name in console.expected and name in console.devices:
+        return device.switch(console, name, values)
+    own = next((one for one in console.network.servers if one.name == name), None)
+    return None if own is None else device.server(console, own, values)
+
+
+def routes(console: Console) -> list[Route]:
+    """The routes of all pages, what they load, and what keeps them up to date."""
+
+    async def get_page(request: Request) -> Response:
+        where = request.url.path
+        found = shown(console, unquote(where), request.query_params)
+        if found is None:
+            said = section(
+                "missing", "There is no such page", "", element("p", text(f"Nothing is at {where}."), class_="wrong")
+            )
+            return HTMLResponse(page(console, Shown("Not found", [said], {}), ""), 404)
+        return HTMLResponse(page(console, found, "/devices" if where.startswith(DEVICE) else where))
+
+    async def get_static(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in STATIC or request.url.path != address(name):
+            return JSONResponse({"error": "there is no such file"}, 404)
+        return Response(STATIC[name], media_type=kind(name), headers=_KEPT)
+
+    streams: set[object] = set()
+
+    async def get_events(request: Request) -> Response:
+        if len(streams) >= console.most_streams:
+            return JSONResponse({"error": "too many pages are open"}, 503, {"Retry-After": "30"})
+        parts = urlsplit(request.query_params.get("page", "/"))
+        query = QueryParams(parts.query)
+
+        def live() -> Live | None:
+            found = shown(console, unquote(parts.path), query, markup=False)
+            return None if found is None else found.live
+
+        async def stream() -> AsyncGenerator[bytes]:
+            streams.add(own := object())
+            try:
+                async for one in events(console, live):
+                    yield one
+            finally:
+                streams.discard(own)
+
+        return StreamingResponse(stream(), media_type="text/event-stream", headers=_STREAM)
+
+    def get_history(request: Request) -> Response:
+        return JSONResponse(chart_data(console, span_of(request.query_params)))
+
+    pages = ("/", "/anomalies", "/devices", "/devices/{name:path}", "/path", "/rails", "/history")
+    return [
+        *(Route(one, get_page) for one in pages),
+        Route("/events", get_events),
+        Route("/api/history", get_history),
+        Route("/static/{digest}/{name:path}", get_static),
+    ]
+
 
 MOST_SAMPLES = 200_000
 """Of one answer."""

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.host_state import HostState
     from railweave.operations.watch.layout import Layout
+    from railweave.operations.watch.setting_up import Reached
     from railweave.operations.watch.store import Store
     from railweave.operations.watch.stream import Round, Stream
-    from railweave.operations.watch.subscriber import Reached
 
 
 class Source(Protocol):

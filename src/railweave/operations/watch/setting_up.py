@@ -3,31 +3,318 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
+from dataclasses import dataclass, field
 from functools import partial
+from time import monotonic, time
 from typing import TYPE_CHECKING
 
 from railweave.errors import RailweaveError
+from railweave.live.collect.asking import ask
+from railweave.live.collect.plan import Asked
+from railweave.live.reach.failure import ReachError
+from railweave.live.reach.opening import opened
 from railweave.model.state.host_metrics import host_numbers
 from railweave.model.state.host_state import read_host
-from railweave.model.state.telemetry import PORTS_BY_SNMP
+from railweave.model.state.question import CONFIGURATION
+from railweave.model.state.telemetry import PORT_NAMES, PORTS_BY_SNMP, Series
 from railweave.operations.watch.collector import Watched
 from railweave.operations.watch.layout import Layout
 from railweave.operations.watch.measured import said
-from railweave.operations.watch.poller import Poller
-from railweave.operations.watch.snmp import SnmpSource
 from railweave.operations.watch.stream import Stream
-from railweave.operations.watch.subscriber import Subscriber
 from railweave.systems import system
 from railweave.systems.reading import read_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from railweave.live.collect.asking import Open
-    from railweave.live.collect.plan import Asked
     from railweave.live.reach.target import Target
-    from railweave.model.state.telemetry import Series
+    from railweave.model.state.question import Question
+    from railweave.model.state.telemetry import Column, Subscription
+    from railweave.systems.protocol import Telemetry
+
+
+LONGEST_WAIT_S = 8.0
+"""Between two tries to reach a device: it counts as silent after one interval, and is back within this time of coming back."""
+
+
+@dataclass
+class Reached:
+    """The state of the subscription to one device. ``since`` is when it last came up or went down, ``heard`` when a number last came (monotonic).
+
+    ``known`` says whether it was ever up.
+    """
+
+    up: bool = False
+    known: bool = False
+    since: float = field(default_factory=time)
+    heard: float = 0.0
+    why: str = "not reached yet"
+    tries: int = 0
+    refused: dict[str, str] = field(default_factory=dict[str, str])
+    """Paths that the device does not take, with its words."""
+
+    def turn(self, *, up: bool, why: str = "") -> None:
+        """Say that it is up or down."""
+        if up != self.up:
+            self.up, self.since = up, time()
+            self.known = self.known or up
+        self.why = why
+
+    @property
+    def age_s(self) -> float | None:
+        """Seconds since a number last came; None: none ever did."""
+        return None if not self.heard else monotonic() - self.heard
+
+
+def silent_after(every_s: float, least_s: float) -> float:
+    """After how many seconds without a number a device counts as down: 13 with an interval of 10."""
+    interval = max(every_s, least_s)
+    return interval + max(1.0, 0.3 * interval)
+
+
+class Subscriber:
+    """``open_`` connects to the device; it is called again after each failure."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        telemetry: Telemetry,
+        open_: Callable[[], Any],
+        *,
+        every_s: float,
+        begin_after_s: float = 0,
+    ) -> None:
+        self.stream = stream
+        self.reached = Reached()
+        self._open = open_
+        self._encoding = telemetry.ENCODING
+        self._every_s = every_s
+        self._begin_after_s = begin_after_s
+        self._paths: Sequence[Subscription] = tuple(telemetry.SUBSCRIPTIONS)
+        self._one_by_one = False
+        sampled = [one.least_s for one in self._paths if one.by == "sample"]
+        self._silent_s = silent_after(every_s, min(sampled, default=every_s))
+
+    async def run(self) -> None:
+        """Go on until cancelled."""
+        wait = 1.0
+        await asyncio.sleep(self._begin_after_s)
+        while True:
+            heard = self.reached.heard
+            try:
+                await self._connected()
+            except ReachError as error:
+                self.reached.turn(up=False, why=str(error))
+                self.stream.forget()
+            self.reached.tries += 1
+            wait = 1.0 if self.reached.heard > heard else min(wait * 2, LONGEST_WAIT_S)
+            await asyncio.sleep(wait)
+
+    def _calls(self) -> list[tuple[Subscription, ...]]:
+        """The paths of each call: all that share origin and target together, or each by itself where one of them was refused."""
+        left = [one for one in self._paths if one.path not in self.reached.refused]
+        if self._one_by_one:
+            return [(one,) for one in left]
+        groups: dict[tuple[str, str], list[Subscription]] = {}
+        for one in left:
+            groups.setdefault((one.origin, one.target), []).append(one)
+        return [tuple(one) for one in groups.values()]
+
+    async def _connected(self) -> None:
+        """Be connected until that ends. Raises ``ReachError``."""
+        connection = await self._open()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for paths in self._calls():
+                    group.create_task(self._told(connection, paths))
+                group.create_task(self._listening())
+        except* ReachError as errors:
+            raise next(one for one in _leaves(errors)) from None
+        finally:
+            await connection.close()
+
+    async def _told(self, connection: Any, paths: tuple[Subscription, ...]) -> None:  # noqa: ANN401 - a Gnmi
+        heard = False
+        notifications: AsyncGenerator[Any] = connection.subscribed(paths, self._encoding, self._every_s)
+        try:
+            async with aclosing(notifications):
+                async for one in notifications:
+                    if one is not None:
+                        heard = True
+                        self.reached.heard = monotonic()
+                        self.stream.take(one, time())
+                        if not self.reached.up:
+                            self.reached.turn(up=True)
+        except ReachError as error:
+            if error.kind != "refused" or heard:
+                raise
+            if len(paths) == 1:
+                self.reached.refused[paths[0].path] = str(error)
+            else:
+                self._one_by_one = True
+                raise
+
+    async def _listening(self) -> None:
+        """End the connection of a device that says nothing. Raises ``ReachError``."""
+        begun = monotonic()
+        while True:
+            quiet = monotonic() - max(begun, self.reached.heard)
+            if quiet >= self._silent_s:
+                raise ReachError("late", f"nothing came for {quiet:.0f} s")
+            await asyncio.sleep(self._silent_s - quiet + 0.01)
+
+
+def _leaves(errors: BaseExceptionGroup[ReachError]) -> list[ReachError]:
+    found: list[ReachError] = []
+    for one in errors.exceptions:
+        found += _leaves(one) if isinstance(one, BaseExceptionGroup) else [one]
+    return found
+
+
+class Poller:
+    """``quick`` are the names of questions that are asked at every interval, of which there may be none.
+
+    ``take`` reads the answers by the names of their questions, and gives the numbers that they have.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        stream: Stream,
+        take: Callable[[Mapping[str, str]], Iterable[tuple[Series, float]]],
+        *,
+        quick: frozenset[str],
+        every_s: float,
+        rarely_s: float,
+        begin_after_s: float = 0,
+        open_by: Open = opened,
+        gate: asyncio.Semaphore | None = None,
+        measure: bool = True,
+    ) -> None:
+        self.reached = Reached()
+        self._asked = asked
+        self._stream = stream
+        self._take = take
+        self._quick = quick
+        self._every_s = every_s if quick else rarely_s
+        self._rarely_s = rarely_s
+        self._begin_after_s = begin_after_s
+        self._open = open_by
+        self._gate = gate or asyncio.Semaphore(1)
+        self._measure = measure
+        self._texts: dict[str, str] = {}
+        self._questions = tuple(one for one in asked.questions if not one.name.startswith(CONFIGURATION))
+
+    async def run(self) -> None:
+        """Go on until cancelled."""
+        await asyncio.sleep(self._begin_after_s)
+        due = monotonic()
+        whole = due
+        while True:
+            every = due >= whole
+            if every:
+                whole = due + self._rarely_s
+            await self._once(tuple(one for one in self._questions if every or one.name in self._quick))
+            due = max(due + self._every_s, monotonic())
+            await asyncio.sleep(due - monotonic())
+
+    async def _once(self, questions: tuple[Question, ...]) -> None:
+        def kept(_: str, question: Question, answer: str) -> None:
+            self._texts[question.name] = answer
+
+        for one in questions:  # what is not answered now is not known now
+            self._texts.pop(one.name, None)
+        async with self._gate:
+            begun = time()
+            outcome = await ask(
+                Asked(self._asked.target, self._asked.system, questions), kept, attempts=1, open_by=self._open
+            )
+        if not outcome.answered:
+            self.reached.turn(up=False, why=outcome.error or next(iter(outcome.failed.values()), "it answered nothing"))
+            self.reached.tries += 1
+            if self._measure:
+                self._stream.forget()
+            return
+        self.reached.refused = dict(outcome.failed)
+        self.reached.heard = monotonic()
+        self.reached.turn(up=True, why=outcome.error)
+        said = self._take(self._texts)
+        self._stream.offer(said if self._measure else (), int(begun * 1e9), time())
+
+
+if TYPE_CHECKING:
+    Table = Mapping[tuple[int, ...], int | str]
+    Walk = Callable[[Target, str], Awaitable[Table]]
+
+NAMES_S = 600.0
+"""How often the names of ports are asked for: their numbers may change where a device restarts."""
+
+
+class SnmpSource:
+    """``columns`` are asked every ``every_s`` seconds by ``walk``, which is ``live.reach.snmp.column``."""
+
+    def __init__(
+        self,
+        target: Target,
+        stream: Stream,
+        columns: Sequence[Column],
+        walk: Walk,
+        *,
+        every_s: float,
+        begin_after_s: float = 0,
+    ) -> None:
+        self.reached = Reached()
+        self._target = target
+        self._stream = stream
+        self._columns = columns
+        self._walk = walk
+        self._every_s = every_s
+        self._begin_after_s = begin_after_s
+        self._names: Mapping[int, str] = {}
+        self._named = float("-inf")
+
+    async def run(self) -> None:
+        """Go on until cancelled."""
+        await asyncio.sleep(self._begin_after_s)
+        due = monotonic()
+        while True:
+            try:
+                await self._once()
+            except ReachError as error:
+                self.reached.turn(up=False, why=str(error))
+                self.reached.tries += 1
+                self._named = float("-inf")
+            due = max(due + self._every_s, monotonic())
+            await asyncio.sleep(due - monotonic())
+
+    async def _once(self) -> None:
+        if monotonic() >= self._named + NAMES_S:
+            table = await self._walk(self._target, PORT_NAMES)
+            self._names = {row[0]: str(name) for row, name in table.items() if len(row) == 1}
+            self._named = monotonic()
+        for column in self._columns:
+            begun = time()
+            table = await self._walk(self._target, column.oid)
+            self._stream.offer(said_by_snmp(column, table, self._names), int(begun * 1e9), time())
+        self.reached.heard = monotonic()
+        self.reached.turn(up=True)
+
+
+def said_by_snmp(column: Column, table: Table, names: Mapping[int, str]) -> list[tuple[Series, float]]:
+    """The numbers of a column; rows of ports without a name, and words that are no numbers, are left out."""
+    found: list[tuple[Series, float]] = []
+    for row, value in table.items():
+        name = names.get(row[0]) if row else None
+        if name is None or isinstance(value, str):
+            continue
+        number = column.words.get(value) if column.words is not None else value
+        if number is not None:
+            found.append((Series(column.metric, name, ".".join(map(str, row[1:]))), number))
+    return found
+
 
 AT_ONCE = 16
 """Devices that are asked at the same time."""

@@ -142,8 +142,7 @@ async def _served(watching: Watching, at: Serving | None) -> None:
     if at is not None:
         import uvicorn
 
-        from railweave.operations.watch.app import app
-        from railweave.operations.watch.listening import limited
+        from railweave.operations.watch.app import app, limited
 
         most = connections(len(watching.collector.devices))
         config = uvicorn.Config(

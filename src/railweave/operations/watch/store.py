@@ -10,6 +10,8 @@ import contextlib
 import os
 import sqlite3
 import threading
+import zlib
+from dataclasses import dataclass
 from time import time
 from typing import TYPE_CHECKING
 
@@ -17,8 +19,6 @@ import numpy as np
 
 from railweave.errors import OutputError
 from railweave.model.state.telemetry import METRICS, Sample, Series
-from railweave.operations.watch.blocks import packed, unpacked
-from railweave.operations.watch.tiers import FOLDS, TIERS, folded
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -28,6 +28,57 @@ if TYPE_CHECKING:
 
     from railweave.operations.watch.layout import Layout
     from railweave.operations.watch.stream import Round
+
+
+def packed(series: NDArray[np.uint32], numbers: NDArray[np.float32]) -> bytes:
+    """Series by their numbers in the store, each once, in rising order; and what they were."""
+    steps = np.diff(series, prepend=np.uint32(0)).astype("<u4")
+    columns = [one.view(np.uint8).reshape(-1, 4).T.tobytes() for one in (steps, numbers.astype("<f4"))]
+    return zlib.compress(b"".join(columns), 1)
+
+
+def unpacked(data: bytes) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+    """The way back."""
+    raw = np.frombuffer(zlib.decompress(data), np.uint8)
+    steps, numbers = (
+        np.ascontiguousarray(one.reshape(4, -1).T) for one in (raw[: len(raw) // 2], raw[len(raw) // 2 :])
+    )
+    return np.cumsum(steps.view("<u4").ravel(), dtype=np.uint32), numbers.view("<f4").ravel()
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """Numbers of so many seconds each (0: as they came), kept for so many seconds."""
+
+    step_s: int
+    kept_s: int
+
+
+TIERS = (Tier(0, 15 * 60), Tier(60, 6 * 3600), Tier(300, 48 * 3600))
+
+MEAN, MOST, LEAST = 0, 1, 2
+FOLDS = {"mean": MEAN, "max": MOST, "min": LEAST}
+
+
+def folded(
+    blocks: Iterable[bytes], folds: NDArray[np.int8], sparse: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+    """Several blocks of one device as one: of each series the mean, the most or the least, as ``folds`` has it by the series' number.
+
+    A series that is left out where it is zero is counted as zero in the blocks that do not have it.
+    """
+    read = [unpacked(one) for one in blocks]
+    series, place = np.unique(np.concatenate([one for one, _ in read]), return_inverse=True)
+    values = np.concatenate([one for _, one in read]).astype(np.float64)
+    times = np.bincount(place)
+    of = folds[series]
+    mean = np.bincount(place, values) / np.where(sparse[series], len(read), times)
+    most = np.full(len(series), -np.inf)
+    np.maximum.at(most, place, values)
+    least = np.full(len(series), np.inf)
+    np.minimum.at(least, place, values)
+    return series, np.select([of == MEAN, of == MOST], [mean, most], least).astype(np.float32)
+
 
 APPLICATION = 0x72775741
 """What marks the file (``application_id`` in its header): ``rwWA``."""

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import railweave
 from railweave.errors import InputError, Option, Problem, RenderError
-from railweave.model.config.secret import REFERENCE
+from railweave.model.config.secret_words import REFERENCE
 from railweave.model.device.host import config_of
 from railweave.model.device.host_scope import host_scope
-from railweave.outputs.folder.earlier import OPEN
 from railweave.outputs.folder.secrets_file import Secrets
+from railweave.outputs.folder.write import OPEN
 from railweave.outputs.rendering.network import (
     config_file,
     server_files,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
     from railweave.model.network.model import Network
-    from railweave.outputs.folder.earlier import Earlier
+    from railweave.outputs.folder.write import Earlier
 
 
 _USED = re.compile(r"(?<=\bsecret:)[\w./:@-]+")

@@ -3,40 +3,276 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
+import json
+import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from railweave.analysis.checks.checks import run_checks
+from railweave.analysis.checks.checks import checks, run_checks
 from railweave.analysis.checks.subject import Subject
 from railweave.counting import counted
 from railweave.design import design
 from railweave.design.retarget import retargeted
-from railweave.errors import OutputError
+from railweave.errors import FileLine, OutputError, Problem, RailweaveError, RenderError, SpecError
 from railweave.garbage import uncollected
+from railweave.manifest import digest
 from railweave.model.catalog import in_force, packaged
 from railweave.model.catalog.hardware_files import own_hardware
 from railweave.model.catalog.server_shapes import shaped
+from railweave.model.findings import by_severity, summed
+from railweave.model.findings.registry import Rule
+from railweave.model.intent.lock import read_lock
 from railweave.model.intent.reading.source import companion, read_source
-from railweave.outputs.folder.contents import files_of, outputs
-from railweave.outputs.folder.earlier import reading_earlier
-from railweave.outputs.folder.extra import check_extra
-from railweave.outputs.folder.held import held
-from railweave.outputs.folder.pages import pages
-from railweave.outputs.folder.rendering import rendering_servers, rendering_switches
-from railweave.outputs.folder.reserved import check_reserved
+from railweave.nearest import nearest
+from railweave.outputs.folder.rendering import joined, rendering_servers, rendering_switches
 from railweave.outputs.folder.secrets_file import read_secrets
-from railweave.outputs.folder.unlocked import LOCK, earlier_lock, lock_missing
-from railweave.outputs.folder.write import making, write_folder
-from railweave.outputs.report.prices import read_prices
+from railweave.outputs.folder.write import held, making, reading_earlier, write_folder
+from railweave.outputs.rendering.host.cluster import is_cluster_file
+from railweave.outputs.rendering.tables import tables_of
+from railweave.outputs.report.body import Body, body_of
+from railweave.outputs.report.bom import read_prices
+from railweave.outputs.report.page import report_html
+from railweave.outputs.report.topology.picture import topology_svg
+from railweave.outputs.runbook.network import runbook
+from railweave.systems import system, systems
+from railweave.workers import spreading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from railweave.analysis.routing.table import Routes
+    from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
     from railweave.model.intent.lock import Lock
     from railweave.model.intent.reading.source import Source
     from railweave.model.network.model import Network
+    from railweave.outputs.folder.rendering import Rendered
+    from railweave.outputs.folder.secrets_file import Secrets
+    from railweave.outputs.report.bom import Prices
+
+
+SECRET_OPEN = Rule(
+    id="secret-open",
+    severity="info",
+    applies="build",
+    says="device files hold references in place of secrets",
+    why="the files can be shared and committed, but not loaded as they are",
+    fix="build with --secrets FILE (NAME: value, one a line) for files to load",
+)
+SECRET_MISSING = Rule(
+    id="secret-missing",
+    severity="error",
+    applies="build",
+    says="the file of --secrets has no value for a secret that device files hold",
+    why="the files hold <secret:NAME> in its place: loaded as they are, switches take that text for the value",
+)
+SECRET_UNUSED = Rule(
+    id="secret-unused",
+    severity="warning",
+    applies="build",
+    says="the file of --secrets has a value that no device file holds",
+    why="a name that is written otherwise than in the fabric file gives its secret no value",
+)
+
+
+def secret_findings(network: Network, made: Rendered, secrets: Secrets | None, fabric: Path) -> list[Finding]:
+    """The findings of a build; ``secrets`` is None where it was given no file of them."""
+    if secrets is not None:
+        return [*_missing(made.open_names, secrets, fabric), *_unused(made.used_names, secrets)]
+    if not made.open_secrets:
+        return []
+    what = f"{made.open_secrets} device files hold references such as <secret:NAME> in place of secrets"
+    return [SECRET_OPEN.finding(network.name, what)]
+
+
+def _missing(names: Collection[str], secrets: Secrets, fabric: Path) -> Iterator[Finding]:
+    text = fabric.read_text(encoding="utf-8")
+    for name in sorted(names):
+        found = re.search(rf"secret:{re.escape(name)}(?![\w./:@-])", text)
+        line = text.count("\n", 0, found.start()) + 1 if found else 0
+        fix = f"write `{name}: VALUE` into the file of secrets{_nearest(name, secrets.keys() - names)}"
+        what = f"the file of secrets has no {name!r}"
+        yield SECRET_MISSING.finding(f"secret {name}", what, file=str(fabric), line=line, fix=fix)
+
+
+def _unused(names: Collection[str], secrets: Secrets) -> Iterator[Finding]:
+    for name in sorted(secrets.keys() - names):
+        place = secrets.lines[name]
+        fix = f"take it out, or correct its name{_nearest(name, names)}"
+        what = f"no device file holds the secret {name!r}"
+        yield SECRET_UNUSED.finding(f"secret {name}", what, file=place.file, line=place.line, fix=fix)
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    close = nearest(name, sorted(known))
+    return f" ({close!r} is the nearest name)" if close else ""
+
+
+def files_of(network: Network) -> dict[str, Callable[[Network], bytes]]:
+    """Return what writes the files that follow from this network only, by file name."""
+
+    def encoded(write: Callable[[Network], str]) -> Callable[[Network], bytes]:
+        return lambda network: write(network).encode()
+
+    texts = {**tables_of(network), "topology.svg": topology_svg}
+    return {"design.json": lambda network: network.to_json(), **{name: encoded(one) for name, one in texts.items()}}
+
+
+def outputs(
+    network: Network,
+    written: Callable[[], tuple[dict[str, str], Body]],
+    rendered: Sequence[Callable[[], Rendered]],
+    progress: Callable[[str], None],
+    checked: Sequence[Finding],
+    secrets: Secrets | None,
+    fabric: Path,
+) -> tuple[dict[str, bytes], Rendered, list[Finding]]:
+    """Content by path below the output folder, what was rendered, and every finding: of design, checks, and rendering.
+
+    ``written`` (runbooks and the body of the report) and what is ``rendered`` are waited for: they are worked on meanwhile.
+    ``secrets`` is None where no file of them was given; ``fabric`` is the fabric file.
+    """
+    progress("finishing the files of switches and servers")
+    made = joined([one() for one in rendered])
+    found = summed([*network.findings, *checked, *made.gaps])
+    found += secret_findings(network, made, secrets, fabric)
+    progress("finishing runbooks and the report")
+    runbooks, body = written()
+    files = {name: text.encode() for name, text in runbooks.items()}
+    ran = [name for name, rule in checks().items() if not rule.slow]
+    files["report.html"] = report_html(network, found, body, digest(made.files["design.json"])[:12], ran).encode()
+    files["findings.json"] = (json.dumps([one.to_json() for one in by_severity(found)], indent=1) + "\n").encode()
+    return {**files, **made.files}, made, found
+
+
+def check_reserved(source: Source) -> None:
+    """Raise ``SpecError`` with file and line of every server that is called as a file beside the servers' folders."""
+    problems = [
+        Problem(
+            FileLine(str(source.path), source.document.line(("servers", index, "names"))),
+            f"a server cannot be called {name!r}: a file that all servers share is called so, beside their folders",
+            "rename the server",
+        )
+        for index, group in enumerate(source.spec.servers)
+        for name in group.names
+        if is_cluster_file(name)
+    ]
+    if problems:
+        raise SpecError(problems)
+
+
+def check_extra(source: Source) -> None:
+    """Raise ``SpecError`` with file and line of every ``extra:`` that cannot be read."""
+    problems = [
+        problem
+        for where, texts in _given(source)
+        for nos, text in texts.items()
+        for problem in _wrong(source, where, nos, text)
+    ]
+    if problems:
+        raise SpecError(problems)
+
+
+def _given(source: Source) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
+    """Every ``extra:`` of the file, with the keys that lead to it."""
+    for name, fabric in source.spec.fabrics.items():
+        roles = {"leaf": fabric.leaf, "spine": fabric.spine, "super_spine": fabric.super_spine, "dci": fabric.dci}
+        for key, role in roles.items():
+            if role is not None:
+                yield ("fabrics", name, key, "extra"), role.extra
+    for name, device in source.spec.overrides.devices.items():
+        yield ("overrides", "devices", name, "extra"), device.extra
+
+
+def _wrong(source: Source, where: tuple[str, ...], nos: str, text: str) -> Iterator[Problem]:
+    at = source.document.line((*where, nos))
+    place = FileLine(str(source.path), at)
+    if nos not in systems():
+        near = difflib.get_close_matches(nos, systems(), 1)
+        fix = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(systems())}"
+        yield Problem(place, f"extra: there is no operating system {nos!r}", fix)
+        return
+    try:
+        system(nos).check_extra(text)
+    except RecursionError:
+        yield Problem(place, f"extra {nos}: nested too deeply", "")
+    except RenderError as error:
+        line = at + (error.line if "\n" in text else 0)
+        fix = f"write it as {nos} itself would print it"
+        yield Problem(FileLine(str(source.path), line), f"extra {nos} statement: {error.what}", fix)
+
+
+LOCK = "fabric.lock"
+"""The lock's name in an output folder: a copy, so that `diff` can design a changed file with its allocations."""
+
+LOCK_MISSING = Rule(
+    id="lock-missing",
+    severity="warning",
+    applies="build",
+    says="the fabric file has no lock beside it, and the folder that it replaces had other allocations",
+    why="servers, ports, addresses and cables that the replaced folder described may have moved",
+    fix="where the new file is a change of the old one: put it in the place of the old file, whose lock then counts, and build again; "
+    "`railweave diff OLD NEW` shows what changes",
+)
+
+
+def earlier_lock(fabric: Path, out: Path) -> Lock | None:
+    """The lock of the build that stands in ``out``, where the fabric file has none of its own; else None."""
+    try:
+        if companion(fabric, "lock").exists() or not (out / LOCK).is_file():
+            return None
+        return read_lock(out / LOCK)
+    except (RailweaveError, OSError):
+        return None  # a folder that is replaced need not be whole; what is wrong with a name is said where it is read
+
+
+def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> list[Finding]:
+    """That names which both have were allotted anew."""
+    if before is None:
+        return []
+    moved = [
+        name for pool, slots in now.pools.items() for name, slot in slots.items() if _moved(before, pool, name, slot)
+    ]
+    if not moved:
+        return []
+    what = (
+        f"{companion(fabric, 'lock').name} is not there, so all is allotted anew: "
+        f"{len(moved)} of the names in the {LOCK} that {out} had before have another place now, {moved[0]} among them"
+    )
+    return [LOCK_MISSING.finding(str(fabric), what, file=str(fabric))]
+
+
+def _moved(before: Lock, pool: str, name: str, slot: int) -> bool:
+    """Whether a name that had a place before has another now."""
+    had = before.pools.get(pool, {}).get(name)
+    return had != slot if had is not None else any(name in slots for slots in _siblings(before, pool))
+
+
+def _siblings(lock: Lock, pool: str) -> list[dict[str, int]]:
+    """Pools of the same family, such as those of servers of other stripes."""
+    family = pool.rpartition("/")[0]
+    return [slots for one, slots in lock.pools.items() if family and one != pool and one.rpartition("/")[0] == family]
+
+
+@contextlib.contextmanager
+def pages(
+    network: Network, configs: Mapping[str, DeviceConfig], routes: Routes, prices: Prices | None = None
+) -> Generator[Callable[[], tuple[dict[str, str], Body]]]:
+    """Start writing; what is given waits for the runbooks, by path, and the body of the report."""
+
+    def write(device: str) -> str | Body:
+        return runbook(network, configs[device], routes) if device else body_of(network, routes, prices)
+
+    with spreading(write, ["", *configs]) as results:
+
+        def found() -> tuple[dict[str, str], Body]:
+            body, *texts = results()
+            runbooks = {f"runbook/{name}.md": cast("str", text) for name, text in zip(configs, texts, strict=True)}
+            return {path: text for path, text in runbooks.items() if text}, cast("Body", body)
+
+        yield found
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,78 @@ files renamed into place, which needs no more space. Whatever stops the first pa
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import getpass
 import hashlib
 import json
+import os
+import platform
 import shutil
 import signal
 import tempfile
+import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import FileLine, InputError, OutputError, Problem
 from railweave.manifest import HELD, MANIFEST, STAGING, VERSION, digest, is_below, read_manifest
+from railweave.outputs.rendering.network import CONFIG_FILE
+from railweave.workers import spreading
 from railweave.writing import Folder, beside
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence, Set
+    from collections.abc import Callable, Generator, Mapping, Sequence, Set
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Generator[None]:
+    """Hold a folder that is there. Raises ``OutputError`` with owner and age where another build holds it.
+
+    The kernel lets go of the lock when the process ends, however it ends (flock(2)); a file that a killed build left is taken over.
+    """
+    path = folder / HELD
+    while True:
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise OutputError(f"cannot write {folder}: {error.strerror}; what was there is unchanged") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = _owner(file)
+            os.close(file)
+            raise OutputError(
+                f"another build is writing {folder}: {owner}; wait for it, or give another folder"
+            ) from None
+        if os.fstat(file).st_nlink:
+            break
+        os.close(file)  # its owner had just removed it: what is locked is not what the next one finds
+    try:
+        owner = {"process": os.getpid(), "user": _user(), "machine": platform.node(), "since": int(time.time())}
+        os.truncate(file, 0)
+        os.write(file, (json.dumps(owner) + "\n").encode())
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+        os.close(file)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user id without a name
+        return str(os.getuid())
+
+
+def _owner(file: int) -> str:
+    try:
+        found = cast("dict[str, Any]", json.loads(os.pread(file, 4096, 0)))
+        age = max(0, int(time.time()) - int(found["since"]))
+        return f"process {found['process']} of {found['user']} on {found['machine']}, for {age} s"
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return "a process that has just begun"
 
 
 def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -165,3 +223,49 @@ def _uninterrupted() -> Generator[None]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """Digests by file of every device's folder and its stamp; ``whole`` are folders as written, with their open secrets."""
+
+    files: dict[str, dict[str, str]]
+    stamps: dict[str, str]
+    whole: dict[str, int]
+
+    def has(self, folder: str, key: str) -> bool:
+        """Whether the files of a folder are there as rendering by this key gives them."""
+        return folder in self.whole and self.stamps.get(folder) == stamp(key, self.files[folder])
+
+
+@contextlib.contextmanager
+def reading_earlier(out: Path) -> Generator[Callable[[], Earlier]]:
+    """Read what an earlier build left, beside what the caller does meanwhile: what is given waits for the result."""
+    manifest = read_manifest(out)
+    files = by_folder(manifest.files)
+
+    def open_secrets(folder: str) -> int | None:
+        """How many files hold references to secrets; None where not every file is as it was written."""
+        count = 0
+        for name, value in files[folder].items():
+            try:
+                with open(f"{out}/{name}", "rb") as stream:  # noqa: PTH123 - pathlib takes a second more for 18,000
+                    content = stream.read()
+            except OSError:
+                return None
+            if digest(content) != value:
+                return None
+            count += OPEN in content and not name.endswith(f"/{CONFIG_FILE}")  # which never holds a secret
+        return count
+
+    folders = [one for one in files if one in manifest.rendered]
+    with spreading(open_secrets, folders) as counts:
+        yield lambda: Earlier(
+            files,
+            manifest.rendered,
+            {one: count for one, count in zip(folders, counts(), strict=True) if count is not None},
+        )
+
+
+OPEN = b"<secret:"
+"""What stands in a file for a secret that was not given."""

@@ -10,10 +10,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.model.catalog import catalog
 from railweave.model.findings import SEVERITIES
-from railweave.outputs.report.checked import applies
+from railweave.model.findings.registry import Rule
+from railweave.outputs.rendering.network import EMULATION
 from railweave.outputs.report.figures import figures, subscription_word
-from railweave.outputs.report.lab_notes import lab_notes_joined
 from railweave.outputs.report.tables import findings_table
 from railweave.pages.markup import asset, element, json_for_script, text
 from railweave.pages.palette import network_strokes, stroke_rules
@@ -21,11 +22,59 @@ from railweave.pages.shell import html_page, section
 from railweave.pages.terms import NETWORK, glossary, linked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from railweave.model.findings import Finding
     from railweave.model.network.model import Network
     from railweave.outputs.report.body import Body
+
+
+def _tenants(network: Network) -> bool:
+    return any(one.tenants for one in network.fabrics)
+
+
+ABOUT: dict[str, Callable[[Network], bool]] = {
+    "path-color": lambda network: any(one.colors for one in network.fabrics),
+    "leaf-transit": lambda network: any(one.underlay.protocol == "bgp" for one in network.fabrics),
+    "tenant-isolation": _tenants,
+    "tenant-missing": _tenants,
+    "network-reach": _tenants,
+    "no-vtep": lambda network: any(one.overlay for one in network.fabrics),
+    "no-login": lambda network: any(catalog().systems[one.nos].login for one in network.switches),
+}
+"""What a network needs for a check to say anything; a check that is not here looks at every network."""
+
+
+def applies(check: str, network: Network) -> bool:
+    """Whether a check has anything to look at; a lint has where its system runs."""
+    lints = {one.lint.id: nos for nos, one in catalog().systems.items() if one.lint is not None}
+    if check in lints:
+        return any(one.nos == lints[check] for one in network.switches)
+    return check not in ABOUT or ABOUT[check](network)
+
+
+CANNOT = "frr.conf cannot express "
+
+LAB_NOTES = Rule(
+    id="frr-*",
+    severity="info",
+    applies="report",
+    says="what `frr.conf` cannot express, in one row: all `frr-no-KEY` and `frr-peer-as` of a network without FRR switches",
+    why="the switches of this design do not load frr.conf; findings.json has each note",
+)
+
+
+def lab_notes_joined(network: Network, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, with the notes about ``frr.conf`` as one where no switch runs FRR."""
+    notes = [one for one in findings if one.severity == "info" and one.id.startswith(f"{EMULATION}-")]
+    if len(notes) < 2 or any(switch.nos == EMULATION for switch in network.switches):
+        return list(findings)
+    what = "; ".join(dict.fromkeys(one.what.removeprefix(CANNOT) for one in notes))
+    places = ", ".join(dict.fromkeys(one.where for one in notes))
+    joined = LAB_NOTES.finding(places, f"lab file only: {CANNOT}{what}")
+    rest = [one for one in findings if one not in notes]
+    return [*rest, joined]
+
 
 TABLES = (
     (

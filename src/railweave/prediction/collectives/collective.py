@@ -8,24 +8,166 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.errors import Argument, InputError, Problem
-from railweave.prediction.collectives.broadcast import broadcast
 from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES, Collective, bus_factor
-from railweave.prediction.collectives.channels import channel_count, ring_hops, rings
-from railweave.prediction.collectives.draft import Draft, empty, finished
+from railweave.prediction.collectives.channels import channel_count, ring_hops, ring_order, rings
+from railweave.prediction.collectives.chunks import GRAIN, cut, on_the_wire, over_channels, sliced
 from railweave.prediction.collectives.nccl import Parameters, parameters
 from railweave.prediction.collectives.pace import Pace
-from railweave.prediction.collectives.pat import pat
 from railweave.prediction.collectives.point_to_point import everyone, neighbors, transfers
-from railweave.prediction.collectives.program import Program
-from railweave.prediction.collectives.ring import inside_one_server, ring, ring_loads
+from railweave.prediction.collectives.program import Draft, Program, empty, finished, refuse_beyond
 from railweave.prediction.collectives.schedule import p2p_channels, rounds
-from railweave.prediction.collectives.tree import TREES, tree
+from railweave.prediction.collectives.tree import TREES, pat, tree
 from railweave.prediction.collectives.tuning import SWITCH_EFFICIENCY, Choice, choose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from railweave.prediction.collectives.channels import Rings
     from railweave.prediction.collectives.job import Job
+
+
+def broadcast(
+    job: Job,
+    nccl: Parameters,
+    size_bytes: int,
+    choice: Choice,
+    rings: Rings,
+    pace: Pace,
+    root: int,
+    *,
+    whole: bool = False,
+) -> Draft:
+    """The messages of a broadcast from rank ``root``; ``whole``: one for all the bytes of a connection."""
+    how = cut(nccl, choice.protocol, ring=False)
+    servers, nics, gpus = len(job.servers), job.nics_per_server, job.gpus_per_server
+    at, gpu = divmod(root, gpus)
+    share = over_channels(size_bytes, rings.channels)
+    chunk = int(share.max()) if whole else how.chunk
+    count = max(1, -(-int(share.max()) // chunk))
+    refuse_beyond(rings.channels * servers * count)
+    sizes = on_the_wire(np.clip(share[:, None] - np.arange(count) * chunk, 0, chunk), choice.protocol)
+
+    rows: list[tuple[int, int, int]] = []
+    hops: list[int] = []  # inside the server, before the message
+    for channel in range(rings.channels):
+        order = ring_order(job, int(rings.enter[channel, at]), int(rings.leave[channel, at]))
+        before_root = order.index(gpu)
+        for step in range(servers if before_root else servers - 1):
+            here, there = (at + step) % servers, (at + step + 1) % servers
+            rows.append(
+                (
+                    here * nics + int(rings.leave[channel, here]),
+                    there * nics + int(rings.enter[channel, there]),
+                    channel,
+                )
+            )
+            hops.append(rings.hops - (0 if step else before_root))
+    connections = np.array(rows, np.int64).reshape(-1, 3)
+    full = sizes[connections[:, 2]]  # connection, chunk
+    number = np.arange(full.size).reshape(full.shape)
+    first = np.r_[True, connections[1:, 2] != connections[:-1, 2]]
+    since = np.where(first, pace.launch_ps, pace.network_hop_ps)[:, None]
+    largest = int(sizes.max())
+    return Draft(
+        connections=connections,
+        connection=np.repeat(np.arange(len(connections)), count),
+        bytes=full.ravel(),
+        delay_ps=(since + pace.hops(np.array(hops)[:, None], full)).ravel(),
+        waiting=number[~first].ravel(),
+        awaited=number[np.flatnonzero(~first) - 1].ravel(),
+        window=how.window,
+        consume_ps=pace.hops(1, largest),
+        tail_ps=pace.hops(gpus - 1, largest) + pace.network_hop_ps,
+    )
+
+
+def ring(
+    job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice, rings: Rings, pace: Pace
+) -> Draft:
+    """The messages of a ring collective. ``size_bytes`` as nccl-tests has it."""
+    how = cut(nccl, choice.protocol, ring=True)
+    ranks, gpus, servers = job.ranks, job.gpus_per_server, len(job.servers)
+    share = _shares(collective, size_bytes, choice.channels, ranks)
+    if collective == "all-reduce":
+        steps = 2 * (ranks - 1)
+        chunks = _chunks_of_all_reduce(share, how.chunk, ranks, gpus, servers)
+    else:
+        steps = ranks - 1
+        chunks = _chunks_of_gather(share, how.chunk, servers, steps)
+    sizes = on_the_wire(sliced(chunks, how), choice.protocol)  # channel, server, loop, step, slice
+    number = np.arange(sizes.size).reshape(sizes.shape)
+    before = np.roll(number, 1, axis=1)  # what came in from the server before
+
+    delay = pace.network_hop_ps + pace.hops(rings.hops, sizes)
+    # In the first loop the first chunks come from GPUs of the same server.
+    delay[:, :, 0, :gpus] = pace.launch_ps + pace.hops(np.arange(gpus)[:, None], sizes[:, :, 0, :gpus])
+    # Later it is the end of the loop before that came in G steps before; a GPU begins a loop when it has all of that.
+    begins = number[:, :, 1:, :gpus]
+    ended = np.broadcast_to(before[:, :, :-1, steps - gpus :, -1:], begins.shape)
+    waiting, awaited = number[..., gpus:, :], before[..., : steps - gpus, :]
+    return Draft(
+        connections=_connections(job, rings),
+        connection=np.repeat(np.arange(rings.channels * servers), sizes[0, 0].size),
+        bytes=sizes.ravel(),
+        delay_ps=delay.ravel(),
+        waiting=np.concatenate([waiting.ravel(), begins.ravel()]),
+        awaited=np.concatenate([awaited.ravel(), ended.ravel()]),
+        window=how.window,
+        consume_ps=pace.hops(1, int(sizes.max())),
+        tail_ps=pace.network_hop_ps,  # what comes in last is not handed on
+    )
+
+
+def ring_loads(
+    job: Job, collective: Collective, size_bytes: int, choice: Choice, rings: Rings
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The connections of a ring collective, and what each carries in all: the mean of its ranks' chunks, to a byte."""
+    share = _shares(collective, size_bytes, choice.channels, job.ranks)
+    data = share * 2 * (job.ranks - 1) // job.ranks if collective == "all-reduce" else share * (job.ranks - 1)
+    return _connections(job, rings), np.repeat(on_the_wire(data, choice.protocol), len(job.servers))
+
+
+def _shares(collective: Collective, size_bytes: int, channels: int, ranks: int) -> NDArray[np.int64]:
+    """By channel: its bytes of the whole (all-reduce), or of what one rank gives or gets."""
+    return over_channels(size_bytes if collective == "all-reduce" else -(-size_bytes // ranks), channels)
+
+
+def inside_one_server(choice: Choice, steps: int) -> int:
+    """How long the steps of a ring of GPUs take beyond what their links need for the bytes: latency, in ps."""
+    return choice.launch_ps + steps * choice.gpu_hop_ps
+
+
+def _connections(job: Job, rings: Rings) -> NDArray[np.int64]:
+    """Rows of sending NIC, receiving NIC, channel: channel by channel, server by server."""
+    servers, nics = len(job.servers), job.nics_per_server
+    server = np.arange(servers)
+    sending = server * nics + rings.leave
+    receiving = np.roll(server * nics + rings.enter, -1, axis=1)
+    channel = np.repeat(np.arange(rings.channels), servers)
+    return np.stack([sending.ravel(), receiving.ravel(), channel], axis=1)
+
+
+def _chunks_of_all_reduce(
+    share: NDArray[np.int64], chunk: int, ranks: int, gpus: int, servers: int
+) -> NDArray[np.int64]:
+    """Bytes by channel, server, loop and step of what the last GPU of the server sends."""
+    loops = max(1, -(-int(share.max()) // (ranks * chunk)))
+    refuse_beyond(len(share) * servers * loops * 2 * (ranks - 1))
+    left = np.clip(share[:, None] - np.arange(loops) * ranks * chunk, 0, None)  # channel, loop
+    each = np.minimum(chunk, -(-left // (ranks * GRAIN)) * GRAIN)
+    sender = np.arange(servers) * gpus + gpus - 1
+    place = (sender[:, None] - 1 - np.arange(2 * (ranks - 1))) % ranks  # server, step
+    begin = place[None, :, None, :] * each[:, None, :, None]
+    return np.clip(left[:, None, :, None] - begin, 0, each[:, None, :, None])
+
+
+def _chunks_of_gather(share: NDArray[np.int64], chunk: int, servers: int, steps: int) -> NDArray[np.int64]:
+    """The same for what each rank gives or gets: every step of a loop is as large."""
+    loops = max(1, -(-int(share.max()) // chunk))
+    refuse_beyond(len(share) * servers * loops * steps)
+    each = np.clip(share[:, None] - np.arange(loops) * chunk, 0, chunk)
+    return np.broadcast_to(each[:, None, :, None], (len(share), servers, loops, steps)).copy()
+
 
 RINGS: tuple[Collective, ...] = ("all-reduce", "all-gather", "reduce-scatter")
 

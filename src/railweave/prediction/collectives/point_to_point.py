@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.prediction.collectives.draft import Draft, empty, refuse_beyond
+from railweave.prediction.collectives.program import Draft, empty, refuse_beyond
 from railweave.prediction.collectives.schedule import BATCH, P2pChannels, Rounds, batches, parts_of, rounds
 from railweave.prediction.collectives.tuning import launch_of_others_us
 

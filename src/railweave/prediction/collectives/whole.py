@@ -16,10 +16,9 @@ from railweave.prediction.collectives.channels import channel_count, ring_hops
 from railweave.prediction.collectives.chunks import cut
 from railweave.prediction.collectives.collective import RINGS, loads
 from railweave.prediction.collectives.pace import Pace
-from railweave.prediction.collectives.pat import latency_us
 from railweave.prediction.collectives.program import Program
 from railweave.prediction.collectives.queue_pairs import parts_of
-from railweave.prediction.collectives.tree import TREES, steps_inside
+from railweave.prediction.collectives.tree import TREES, latency_us, steps_inside
 from railweave.prediction.collectives.tuning import choose
 
 if TYPE_CHECKING:

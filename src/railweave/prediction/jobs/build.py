@@ -6,18 +6,368 @@ the computing that waits for it; between servers it is an operation of its own o
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.prediction.jobs.graph import Communication, Graph
-from railweave.prediction.jobs.layers import Layers
-from railweave.prediction.jobs.pipeline import Turn, turns
-from railweave.prediction.jobs.replicas import Replicas
-from railweave.prediction.jobs.stage import Chunk, Stage
+from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from railweave.prediction.collectives.bus_bandwidth import Collective
     from railweave.prediction.jobs.plan import Planned
+
+
+WIDTH = 2
+"""Bytes of an activation or a parameter as it is sent: bf16."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a layer sends: ``kind`` and size are as of ``graph.Communication``."""
+
+    kind: str
+    collective: Collective
+    size_bytes: int
+
+
+Piece = float | Sent
+"""Computing, ps, or what is sent."""
+
+
+class Layers:
+    """The layers of a job."""
+
+    def __init__(self, plan: Planned) -> None:
+        self._plan = plan
+        self._known: dict[tuple[int, bool], list[Piece]] = {}
+
+    def pieces(self, layer: int, *, forward: bool) -> list[Piece]:
+        """What a layer computes and sends one way, in order. Layers with experts are alike, and those without."""
+        key = layer if self._plan.model.experts else -1, forward
+        if key not in self._known:
+            self._known[key] = self._forward(layer) if forward else self._backward(layer)
+        return self._known[key]
+
+    def parameters(self, layer: int) -> tuple[int, int]:
+        """What a rank has of a layer: what all replicas share, and its experts."""
+        model, layout = self._plan.model, self._plan.layout
+        experts = model.experts // layout.expert * model.of_expert // layout.tensor if model.sparse(layer) else 0
+        return model.shared_parameters(layer) // layout.tensor, experts
+
+    def embedding(self, stage: int) -> int:
+        """What a rank of a stage has of the embeddings."""
+        model, layout = self._plan.model, self._plan.layout
+        last = stage == layout.pipeline - 1 and (layout.pipeline > 1 or not model.tied)
+        return ((stage == 0) + last) * model.embedding // layout.tensor
+
+    def boundary_bytes(self) -> int:
+        """What a rank sends to the next stage: the ranks of a tensor send a part each, and gather it inside the server (SC21, section 4.1)."""
+        return self._activations() // self._plan.layout.tensor
+
+    def _activations(self) -> int:
+        return int(self._plan.kernels.tokens * self._plan.model.hidden * WIDTH)
+
+    def _forward(self, layer: int) -> list[Piece]:
+        attention, block, experts = self._measured(0) or self._plan.kernels.forward(layer)
+        context = self._context("all-gather")
+        return [*context, *self._tensor(attention), *self._tensor(block), *self._experts(layer, experts)]
+
+    def _backward(self, layer: int) -> list[Piece]:
+        found = self._measured(1) or self._plan.kernels.backward(layer, self._plan.job.recompute)
+        attention, block, experts = found
+        own = [*self._experts(layer, experts), *self._tensor(block), *self._tensor(attention)]
+        return own + self._context("reduce-scatter")
+
+    def _measured(self, place: int) -> tuple[float, float, float] | None:
+        given = self._plan.job.layer
+        return None if given is None else (given[place] / 2, given[place] / 2, 0.0)
+
+    def _tensor(self, compute: float) -> list[Piece]:
+        """A block that the ranks of a tensor share: gathered before and scattered after, or added up."""
+        if self._plan.layout.tensor == 1:
+            return [compute]
+        size = self._activations()
+        if not self._plan.job.parallel.sequence:
+            return [compute, Sent("TP", "all-reduce", size)]
+        return [Sent("TP", "all-gather", size), compute, Sent("TP", "reduce-scatter", size)]
+
+    def _context(self, collective: Collective) -> list[Piece]:
+        """Keys and values of the whole sequence, or their gradients (The Llama 3 Herd of Models, section 3.3.2)."""
+        model, layout = self._plan.model, self._plan.layout
+        if layout.context == 1:
+            return []
+        values = 2 * self._plan.kernels.tokens * layout.context * model.kv_heads * model.head_dim
+        return [Sent("CP", collective, int(values * WIDTH / layout.tensor))]
+
+    def _experts(self, layer: int, compute: float) -> list[Piece]:
+        """Tokens to their experts and back. A rank sends those it has once a tensor's ranks share the sequence."""
+        model, layout = self._plan.model, self._plan.layout
+        if not model.sparse(layer):
+            return []
+        if layout.expert == 1:
+            return [compute]
+        share = layout.tensor if self._plan.job.parallel.sequence else 1
+        sent = Sent("EP", "all-to-all", self._activations() * model.top_k // share)
+        return [sent, compute, sent]
+
+
+class Stage:
+    """A stage. ``inside_ps``: how long a communication takes whose groups are each inside a server; None of others."""
+
+    def __init__(
+        self, plan: Planned, layers: Layers, graph: Graph, number: int, inside_ps: Callable[[Communication], int | None]
+    ) -> None:
+        self.plan, self.layers, self.number = plan, layers, number
+        self._graph, self._inside_ps = graph, inside_ps
+        self._groups: dict[str, tuple[tuple[int, ...], ...]] = {}
+        self._timed: dict[Sent, tuple[Communication, int | None]] = {}
+        self._to: dict[int, Communication] = {}
+        self._bytes: dict[Communication, int] = {}
+
+    @property
+    def all_layers(self) -> list[int]:
+        """The layers of the stage, part by part."""
+        return [layer for part in self.plan.layers[self.number] for layer in part]
+
+    def compute(
+        self,
+        label: str,
+        time_ps: float,
+        after: Sequence[int],
+        inside: Sequence[tuple[str, int]] = (),
+        inside_bytes: int = 0,
+    ) -> int:
+        """Add computing; gives its number."""
+        op = Op(self.number, COMPUTE, label, round(time_ps), tuple(after), None, tuple(inside), inside_bytes)
+        return self._graph.add(op)
+
+    def communication(self, kind: str, collective: Collective, size_bytes: int) -> Communication:
+        """A communication of the stage's groups."""
+        if kind not in self._groups:
+            self._groups[kind] = tuple(tuple(one) for one in self.plan.layout.groups(kind, self.number))
+        return Communication(kind, self.number, collective, max(size_bytes, 1), self._groups[kind])
+
+    def in_layer(self, sent: Sent) -> tuple[Communication, int | None]:
+        """What a layer sends, and how long it takes where that is inside a server."""
+        if sent not in self._timed:
+            communication = self.communication(sent.kind, sent.collective, sent.size_bytes)
+            self._timed[sent] = communication, self._inside_ps(communication)
+        return self._timed[sent]
+
+    def send(self, one: Communication, label: str, after: Sequence[int], stream: str) -> int:
+        """Add a communication; inside a server with the time that it takes there."""
+        time = self._inside_ps(one)
+        number = self._graph.communication(one) if time is None else None
+        sent = one.sent_bytes if number is None else 0
+        return self._graph.add(Op(self.number, stream, label, time or 0, tuple(after), number, inside_bytes=sent))
+
+    def send_to(self, stage: int, label: str, after: int) -> int:
+        """Add what goes to another stage, from each rank to the one in its place there."""
+        if stage not in self._to:
+            here, there = (self.plan.layout.groups("TP", one) for one in (self.number, stage))
+            pairs = [tuple(zip(a, b, strict=True)) for a, b in zip(here, there, strict=True)]
+            joined = tuple(pair for some in pairs for pair in some)
+            size = max(self.layers.boundary_bytes(), 1)
+            self._to[stage] = Communication("PP", self.number, "send-recv", size, joined, place=stage)
+        return self.send(self._to[stage], label, (after,), f"PP to {stage}")
+
+    def bytes_of(self, one: Communication) -> int:
+        """What a communication sends, over all groups of the stage."""
+        if one not in self._bytes:
+            self._bytes[one] = one.sent_bytes
+        return self._bytes[one]
+
+    def hides(self, kind: str) -> bool:
+        """Whether computing goes on while this is sent within a layer."""
+        return {"TP": self.plan.job.overlap.tensor, "EP": self.plan.job.overlap.expert}.get(kind, False)
+
+
+@dataclass
+class Chunk:
+    """A turn while it is made: computing is gathered until something is sent between servers.
+
+    ``waits``: what the next computing waits for; ``first``: what the turn does; ``ended``: its computing so far, operation by operation.
+    """
+
+    stage: Stage
+    name: str
+    first: tuple[int, ...]
+    waits: list[int] = field(init=False)
+    ended: list[int] = field(default_factory=list[int])
+    _time: float = 0.0
+    _inside: dict[str, int] = field(default_factory=dict[str, int])
+    _bytes: int = 0
+    _hidden: list[int] = field(default_factory=list[int])
+
+    def __post_init__(self) -> None:
+        self.waits = list(self.first)
+
+    def add(self, pieces: Sequence[Piece]) -> None:
+        """Add computing, and what is sent."""
+        for one in pieces:
+            if not isinstance(one, Sent):
+                self._time += one
+                continue
+            communication, time = self.stage.in_layer(one)
+            hides = self.stage.hides(one.kind)
+            if time is None:
+                self.cut()
+                sent = self.stage.send(communication, self.name, [*self.ended[-1:], *self.waits], one.kind)
+                (self._hidden if hides else self.waits).append(sent)
+                continue
+            self._bytes += self.stage.bytes_of(communication)
+            if not hides:
+                self._time += time
+                self._inside[one.kind] = self._inside.get(one.kind, 0) + time
+
+    def cut(self) -> None:
+        """End the computing so far with an operation."""
+        if round(self._time):
+            inside = list(self._inside.items())
+            self.ended.append(self.stage.compute(self.name, self._time, self.waits, inside, self._bytes))
+            self.waits, self._time, self._inside, self._bytes = [], 0.0, {}, 0
+
+    def end(self) -> int:
+        """End the turn; gives its last operation."""
+        self.cut()
+        if not self.ended or self.waits or self._hidden:
+            self.ended.append(self.stage.compute(self.name, 0, list(dict.fromkeys([*self.waits, *self._hidden]))))
+        return self.ended[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A micro-batch going forward or backward through one part of the model that a stage holds."""
+
+    forward: bool
+    microbatch: int
+    part: int
+
+
+def turns(stage: int, stages: int, microbatches: int, parts: int) -> list[Turn]:
+    """What a stage does, in order. With several parts, micro-batches must be a multiple of the stages (Megatron-LM)."""
+    total = microbatches * parts
+    if parts == 1:
+        ahead = min(stages - stage - 1, total)
+    else:
+        ahead = min((stages - stage - 1) * 2 + (parts - 1) * stages, total)
+        ahead = total if microbatches == stages else ahead
+    forward = [Turn(True, *_place(number, stages, parts, forward=True)) for number in range(total)]
+    backward = [Turn(False, *_place(number, stages, parts, forward=False)) for number in range(total)]
+    found = forward[:ahead]
+    for one, back in zip(forward[ahead:], backward, strict=False):
+        found += [one, back]
+    return found + backward[total - ahead :]
+
+
+def _place(number: int, stages: int, parts: int, *, forward: bool) -> tuple[int, int]:
+    """Micro-batch and part of a turn: ``stages`` micro-batches through a part, then through the next (Megatron-LM, ``schedules.py``)."""
+    if parts == 1:
+        return number, 0
+    round_, place = divmod(number, stages * parts)
+    part, microbatch = divmod(place, stages)
+    return round_ * stages + microbatch, part if forward else parts - 1 - part
+
+
+LEAST_BUCKET, EACH_REPLICA = 40_000_000, 1_000_000
+"""Parameters of a bucket: the larger of the first and the second for each replica (Megatron-LM, ``distributed_data_parallel_config.py``)."""
+
+
+class Replicas:
+    """The parameters of a stage among its replicas."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        plan = stage.plan
+        self._zero, self._overlap = plan.job.parallel.zero, plan.job.overlap
+        self._count = plan.layout.data * plan.layout.context
+        self._bucket = self._overlap.bucket or max(LEAST_BUCKET, EACH_REPLICA * self._count)
+        self._gathered: dict[int, int] = {}
+        self._pending: list[int] = []
+        self._reduced: list[int] = []
+
+    def begin(self) -> None:
+        """What is gathered at the beginning of a step, while the first micro-batch goes forward."""
+        if self._zero in {1, 2} and self._overlap.parameters:
+            for bucket in self._buckets(self._stage.all_layers):
+                gathered = self._send("all-gather", bucket, WIDTH, (), "parameters")
+                self._gathered |= dict.fromkeys(bucket, gathered) if gathered is not None else {}
+
+    def gather(self, chunk: Chunk, layer: int, *, again: bool) -> None:
+        """Have a layer wait for its parameters; with ``zero: 3`` they are gathered each time, while the layer before it is computed."""
+        if self._zero == 3:
+            chunk.cut()
+            gathered = self._send(
+                "all-gather", [layer], WIDTH, chunk.ended[-2:-1] or chunk.first, "again" if again else "parameters"
+            )
+            chunk.waits += [] if gathered is None else [gathered]
+        elif not again and layer in self._gathered:
+            chunk.cut()
+            chunk.waits.append(self._gathered.pop(layer))
+
+    def ready(self, chunk: Chunk, layer: int) -> None:
+        """A layer has gone backward: send its gradients with those before, once they make a bucket."""
+        self._pending.append(layer)
+        full = sum(sum(self._stage.layers.parameters(one)) for one in self._pending) >= self._bucket
+        if self._zero == 3 or (self._overlap.gradients and full):
+            chunk.cut()
+            self._reduce(self._pending, chunk.ended[-1])
+            self._pending = []
+
+    def finish(self, ended: int) -> None:
+        """All layers have gone backward: send the gradients that are left, and those of embeddings."""
+        buckets = self._buckets(self._pending) or [[]]
+        for bucket in buckets:
+            self._reduce(
+                bucket, ended, self._stage.layers.embedding(self._stage.number) if bucket is buckets[-1] else 0
+            )
+
+    def update(self) -> None:
+        """The optimizer, and the parameters that are gathered after it."""
+        stage, layers = self._stage, self._stage.layers
+        each = [layers.parameters(layer) for layer in stage.all_layers]
+        shared = sum(own for own, _ in each) + layers.embedding(stage.number)
+        experts = sum(own for _, own in each)
+        if self._zero:
+            shared, experts = shared / self._count, experts / (self._count // stage.plan.layout.expert)
+        ended = stage.compute("optimizer", stage.plan.kernels.optimizer(shared + experts), self._reduced)
+        if self._zero in {1, 2} and not self._overlap.parameters:
+            for bucket in self._buckets(stage.all_layers):
+                self._send("all-gather", bucket, WIDTH, (ended,), "parameters")
+
+    def _buckets(self, layers: Sequence[int]) -> list[list[int]]:
+        """Layers in their order, as many together as make a bucket."""
+        found: list[list[int]] = [[]]
+        held = 0
+        for layer in layers:
+            found[-1].append(layer)
+            held += sum(self._stage.layers.parameters(layer))
+            if held >= self._bucket:
+                found.append([])
+                held = 0
+        return [one for one in found if one]
+
+    def _reduce(self, layers: Sequence[int], after: int, more: int = 0) -> None:
+        width = 4 if self._stage.plan.job.gradients == "fp32" else 2
+        found = self._send("reduce-scatter" if self._zero else "all-reduce", layers, width, (after,), "gradients", more)
+        self._reduced += [] if found is None else [found]
+
+    def _send(
+        self, collective: Collective, layers: Sequence[int], width: int, after: Sequence[int], what: str, more: int = 0
+    ) -> int | None:
+        """A collective over parameters of layers, of experts in groups of their own; gives the last operation, None where nothing is sent."""
+        each = [self._stage.layers.parameters(layer) for layer in layers]
+        experts = self._count // self._stage.plan.layout.expert
+        found: list[int] = []
+        for kind, count, members in (
+            ("DP", sum(shared for shared, _ in each) + more, self._count),
+            ("EDP", sum(own for _, own in each), experts),
+        ):
+            if count and members > 1:
+                one = self._stage.communication(kind, collective, count * width)
+                found = [self._stage.send(one, what, [*after, *found], "DP")]
+        return found[0] if found else None
 
 
 def build(plan: Planned, inside_ps: Callable[[Communication], int | None]) -> Graph:

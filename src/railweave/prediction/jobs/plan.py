@@ -3,19 +3,66 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import yaml
 
-from railweave.prediction.jobs.kernels import Kernels, gpus
-from railweave.prediction.jobs.layout import Layout
-from railweave.prediction.jobs.transformer import Transformer
+from railweave.prediction.jobs.kernels import Kernels, Transformer, gpus
 
 if TYPE_CHECKING:
     from railweave.errors import Problem
     from railweave.model.intent.job_file import ReadJobs, TrainingJob
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a job is divided: ``tensor`` x ``context`` x ``data`` x ``pipeline`` ranks; ``expert`` divides ``context`` x ``data``; ``virtual`` parts of the model on each pipeline stage."""
+
+    tensor: int
+    context: int
+    data: int
+    pipeline: int
+    expert: int = 1
+    virtual: int = 1
+
+    @property
+    def ranks(self) -> int:
+        """GPUs."""
+        return self.tensor * self.context * self.data * self.pipeline
+
+    @cached_property
+    def _grid(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+        """Ranks by pipeline stage, data, context, tensor."""
+        return np.arange(self.ranks).reshape(self.pipeline, self.data, self.context, self.tensor)
+
+    def groups(self, kind: str, stage: int) -> list[list[int]]:
+        """The groups of a pipeline stage, ranks in order.
+
+        ``TP``, ``CP``, ``EP``; ``DP``: those that hold the same parameters, which are those of data and context; ``EDP``: the same of experts;
+        ``PP``: of pairs, a rank and the one of the next stage (of the last stage: the first).
+        """
+        here = self._grid[stage]
+        alike = here.reshape(self.data * self.context, self.tensor)  # rows: data and context, columns: tensor
+        if kind == "TP":
+            found = alike
+        elif kind == "CP":
+            found = here.transpose(0, 2, 1).reshape(-1, self.context)
+        elif kind == "DP":
+            found = alike.T
+        elif kind in {"EP", "EDP"}:
+            parted = alike.T.reshape(self.tensor, -1, self.expert)
+            found = (
+                parted.reshape(-1, self.expert)
+                if kind == "EP"
+                else parted.transpose(0, 2, 1).reshape(-1, parted.shape[1])
+            )
+        else:
+            following = self._grid[(stage + 1) % self.pipeline]
+            found = np.stack([here.ravel(), following.ravel()], axis=1)
+        return [[int(rank) for rank in group] for group in found]
 
 
 @dataclass(frozen=True)

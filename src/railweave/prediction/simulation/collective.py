@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
+import numpy as np
+
 from railweave.model.catalog.posting import POST_COST_PS
 from railweave.model.device.queue_pairs import designed_variables
 from railweave.prediction.collectives.collective import program
@@ -18,20 +20,17 @@ from railweave.prediction.collectives.queue_pairs import split
 from railweave.prediction.collectives.whole import messages, whole
 from railweave.prediction.simulation.background import NOTE as BACKGROUND_NOTE
 from railweave.prediction.simulation.background import with_background
-from railweave.prediction.simulation.bottleneck import Load, bottleneck
+from railweave.prediction.simulation.bottleneck import Ideal, Load, bottleneck
 from railweave.prediction.simulation.conditions import Bed, Conditions, bed_of
 from railweave.prediction.simulation.engines.choice import MOST_PACKET_HOPS, choose, forecast, whole_flows
-from railweave.prediction.simulation.engines.flows import FLOW_NOTE, run_flows
 from railweave.prediction.simulation.engines.measured import Measured, interval_ps
-from railweave.prediction.simulation.engines.packets import run_packets
+from railweave.prediction.simulation.engines.packets import repeated_rounds, run_packets
 from railweave.prediction.simulation.engines.report import lossless_drops
-from railweave.prediction.simulation.engines.rounds import repeated_rounds
-from railweave.prediction.simulation.engines.traffic import traffic_of
+from railweave.prediction.simulation.engines.run import FLOW_NOTE, run_flows
+from railweave.prediction.simulation.engines.traffic import at_once, traffic_of
 from railweave.prediction.simulation.errors import Band, band
-from railweave.prediction.simulation.ideal import Ideal
-from railweave.prediction.simulation.job import stripes
-from railweave.prediction.simulation.job_links import job_links
-from railweave.prediction.simulation.model.faults import slowed
+from railweave.prediction.simulation.job import order_text, stripes
+from railweave.prediction.simulation.model.outages import Timeline, slowed
 from railweave.prediction.simulation.model.ports import (
     FAILOVER_NOTE,
     UNDER_WAY_NOTE,
@@ -42,14 +41,12 @@ from railweave.prediction.simulation.model.ports import (
 )
 from railweave.prediction.simulation.model.retries import after_retries, retry_parameters
 from railweave.prediction.simulation.prediction import Prediction
-from railweave.prediction.simulation.ranks import order_text
 from railweave.prediction.simulation.rotation import Rotation, rotation, run_rotation
 from railweave.prediction.simulation.settings import post_cost_ps, timeout_ps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from railweave.model.network.model import Network
@@ -61,8 +58,28 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.engines.run import Run
     from railweave.prediction.simulation.engines.traffic import Traffic
     from railweave.prediction.simulation.model.addresses import Addresses
-    from railweave.prediction.simulation.model.fabric import Arguments, FlowArguments
-    from railweave.prediction.simulation.model.outages import Timeline
+    from railweave.prediction.simulation.model.fabric import Arguments, FlowArguments, PacketFabric
+
+
+def job_links(
+    fabric: PacketFabric,
+    pairs: NDArray[np.uint32],
+    timeline: Timeline,
+    until_ps: int,
+    set_parameters: Callable[[FlowArguments], FlowArguments],
+) -> NDArray[np.bool_]:
+    """Return by port whether a message of these queue pairs is sent by it, as tables forward from the beginning to ``until_ps``.
+
+    The flow engine hashes as the packet engine does, so a byte of each queue pair finds its links. ``set_parameters`` adds
+    the run's own parameters: the seed decides hashes.
+    """
+    used = np.zeros(len(fabric.wiring.port_cable), np.bool_)
+    traffic = at_once(pairs, 1)
+    later = [Timeline(tables=(replace(one, at_ps=0),)) for one in timeline.tables if one.at_ps <= until_ps]
+    for tables in (Timeline(), *later):
+        used |= run_flows(set_parameters(fabric.flow_arguments(pairs, tables)), traffic).sent_bytes > 0
+    return used
+
 
 A = TypeVar("A", "Arguments", "FlowArguments")
 

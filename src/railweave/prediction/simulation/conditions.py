@@ -12,8 +12,7 @@ from railweave.model.device.build import device_config
 from railweave.model.network.status import absent_sentence, lost_nics, present
 from railweave.prediction.simulation.job import job_of
 from railweave.prediction.simulation.model.fabric import packet_fabric
-from railweave.prediction.simulation.model.faults import REROUTE_PS, fault_timeline
-from railweave.prediction.simulation.model.outages import Timeline
+from railweave.prediction.simulation.model.outages import REROUTE_PS, Timeline, fault_timeline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

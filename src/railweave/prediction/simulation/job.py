@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.errors import Argument, InputError, Option, Problem
+from railweave.model.intent.names import expand
+from railweave.model.network.fabric import alternating, crossings, fewest_crossings
 from railweave.prediction.collectives.job import Job, JobError, Nic, Server, gpu_link
 from railweave.prediction.simulation.model.addresses import NONE, ports_of_hosts
-from railweave.prediction.simulation.model.wiring import servers
-from railweave.prediction.simulation.ranks import ordered
+from railweave.prediction.simulation.model.wiring import fabrics, servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,107 @@ if TYPE_CHECKING:
 
     from railweave.model.network.model import Network
     from railweave.prediction.simulation.model.wiring import Wiring
+
+
+ALTERNATE = "stripes-alternate"
+"""One server of each stripe in turn: every hop of a ring between servers of two stripes then crosses the spines."""
+
+MOST_SHOWN = 16
+"""Servers that a text names; of more, the first and the last."""
+
+
+def ordered(stripes: Mapping[str, str], asked: str | None) -> list[str]:
+    """The servers that take part, in order of their ranks.
+
+    ``stripes`` has the stripe of each server there is, in the network's order, which stands where nothing is ``asked``. What is asked is
+    ``stripes-alternate``, how many of the first take part, or names and lists of names with commas between:
+    ``H100-01,H100-[03-04],H100-02``. Raises ``InputError`` for a name that is not there or is there twice, and for more
+    servers than there are.
+    """
+    if asked is None:
+        return list(stripes)
+    if asked.strip().isdecimal():
+        return _first(list(stripes), int(asked))
+    if asked.strip() == ALTERNATE:
+        return alternating(stripes)
+    fix = f"servers are {shown(list(stripes))}; write names, lists as H100-[01-04], or {ALTERNATE}"
+    found: list[str] = []
+    for word in lists(asked):
+        try:
+            names = expand(word)
+        except ValueError as error:
+            raise InputError([Problem(Option("--hosts"), str(error), fix)]) from None
+        for name in names:
+            if name not in stripes or name in found:
+                what = f"{name} is named twice" if name in found else f"there is no server {name!r} in this job"
+                raise InputError([Problem(Option("--hosts"), what, fix)])
+            found.append(name)
+    return found
+
+
+def _first(names: list[str], count: int) -> list[str]:
+    if not 1 <= count <= len(names):
+        raise InputError([Problem(Option("--hosts"), f"{count} servers", f"give 1 to {len(names)}, or names")])
+    return names[:count]
+
+
+def order_text(order: Sequence[str], stripes: Mapping[str, str], processes: int) -> str:
+    """The order of ranks for people, with what it makes of a ring where servers are on several stripes."""
+    text = f"{shown(order)}; {processes} process{'' if processes == 1 else 'es'} each"
+    crossing, least = crossings(order, stripes), fewest_crossings(order, stripes)
+    if not least:
+        return text
+    return f"{text}; {crossing} of {len(order)} hops of a ring cross the spines" + (
+        "" if crossing == least else f", {least} would do with the servers of a stripe together"
+    )
+
+
+def shown(names: Sequence[str]) -> str:
+    """Servers in order."""
+    if len(names) <= MOST_SHOWN:
+        return ", ".join(names)
+    return f"{', '.join(names[: MOST_SHOWN - 1])}, … {names[-1]} ({len(names)})"
+
+
+def lists(text: str) -> list[str]:
+    """What stands between commas that are not in brackets: names and lists of names."""
+    found, depth = [""], 0
+    for letter in text:
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += letter
+    return [word.strip() for word in found]
+
+
+def job_network(network: Network, fabric: str | None = None) -> Network:
+    """The network with one fabric and the servers on it: the one named, else that of the GPUs' own NICs.
+
+    Raises ``InputError`` where there is no such fabric, or several connect GPUs and none is named: GPUs of one do not
+    reach those of another.
+    """
+    known = [one.name for one in network.fabrics]
+    beside_gpus = fabrics(network)
+    if fabric is not None and fabric not in known:
+        raise InputError(
+            [Problem(Option("--fabric"), f"there is no fabric {fabric!r}", f"fabrics are {', '.join(known)}")]
+        )
+    if fabric is None and len(beside_gpus) > 1:
+        what = f"{len(beside_gpus)} fabrics connect GPUs, which do not reach each other"
+        raise InputError([Problem(Option("--fabric"), what, f"say which the job runs on: {', '.join(beside_gpus)}")])
+    taken = fabric or next(iter(beside_gpus), known[0])
+    if known == [taken]:
+        return network
+    own = [replace(one, nics=tuple(nic for nic in one.nics if nic.fabric == taken)) for one in network.servers]
+    return replace(
+        network,
+        fabrics=tuple(one for one in network.fabrics if one.name == taken),
+        switches=tuple(one for one in network.switches if one.fabric == taken),
+        segments=tuple(one for one in network.segments if one.fabric == taken),
+        cables=tuple(one for one in network.cables if one.fabric == taken),
+        servers=tuple(one for one in own if one.nics),
+    )
 
 
 def job_of(

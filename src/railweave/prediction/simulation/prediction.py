@@ -17,11 +17,11 @@ from railweave.prediction.simulation.engines.report import (
 
 if TYPE_CHECKING:
     from railweave.prediction.collectives.program import Program
+    from railweave.prediction.simulation.bottleneck import Ideal
     from railweave.prediction.simulation.engines.choice import Choice
     from railweave.prediction.simulation.engines.measured import Measured
     from railweave.prediction.simulation.engines.run import Steady
     from railweave.prediction.simulation.errors import Band
-    from railweave.prediction.simulation.ideal import Ideal
 
 NO_END = "some messages never arrive"
 """Why a collective never completes."""

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.errors import InputError, Option, Problem
 from railweave.model.network.status import lost_nics, present
-from railweave.prediction.collectives.sizes import sizes
-from railweave.prediction.simulation.job import job_of
+from railweave.prediction.collectives.chunks import sizes
+from railweave.prediction.simulation.job import job_of, lists
 from railweave.prediction.simulation.model.wiring import wire
 from railweave.prediction.simulation.question import questions
-from railweave.prediction.simulation.ranks import lists
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.state import openconfig
-from railweave.model.state.openconfig import LEAVES, schema
-from railweave.model.state.telemetry import Column, Series, Subscription
+from railweave.model.state import telemetry
+from railweave.model.state.telemetry import LEAVES, Column, Series, Subscription, schema
 
 if TYPE_CHECKING:
     from railweave.model.state.telemetry import Elements
@@ -45,5 +44,5 @@ _OWN = {
 def series(elements: Elements) -> Series | None:
     """The series of a leaf; None where it is not read."""
     if schema(elements)[0] in _OWN:
-        return openconfig.series(elements, _OWN)
-    return openconfig.series(elements, LEAVES)
+        return telemetry.series(elements, _OWN)
+    return telemetry.series(elements, LEAVES)

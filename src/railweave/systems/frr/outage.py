@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.systems.frr.transaction import START
-from railweave.systems.machine_timer import put, script
+from railweave.systems.transaction import put, script
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.systems import machine_timer
-from railweave.systems.machine_timer import FUNCTIONS, put, script
-from railweave.systems.transaction import RefusedError
+from railweave.systems import transaction
+from railweave.systems.transaction import FUNCTIONS, RefusedError, put, script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -122,7 +121,7 @@ def _raise_complaints(said: str) -> None:
 
 async def pending(session: Session) -> Pending | None:
     """The change whose way back is armed."""
-    return await machine_timer.pending(session, START)
+    return await transaction.pending(session, START)
 
 
 async def confirm(session: Session, label: str) -> None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.tree import Disruption, Node, Step
-from railweave.systems.junos import lists
 from railweave.systems.junos.tree import quoted
 
 if TYPE_CHECKING:
@@ -14,6 +13,107 @@ if TYPE_CHECKING:
 
     from railweave.model.config.tree import Command, Name, Refusal
     from railweave.systems.junos.tree import Statement
+
+
+ANYWHERE = frozenset(
+    {
+        "as-path-group",
+        "code-points",
+        "drop-probability",
+        "export",
+        "fill-level",
+        "flow-control-queue",
+        "import",
+        "input-list",
+        "instance-export",
+        "instance-import",
+        "members",
+        "output-list",
+        "vlan-id-list",
+        "vrf-export",
+        "vrf-import",
+    }
+)
+"""Words of leaves that are lists wherever they stand, but for ``ONE_VALUE``."""
+
+ONE_VALUE = frozenset(
+    {
+        ("vrf-target", "import"),
+        ("vrf-target", "export"),
+        ("dscp", "import"),
+        ("dscp-ipv6", "import"),
+        ("exp", "import"),
+        ("ieee-802.1", "import"),
+        ("ieee-802.1ad", "import"),
+        ("inet-precedence", "import"),
+        ("fill-level", "drop-probability"),
+    }
+)
+"""Places in which a word of ``ANYWHERE`` has one value."""
+
+BELOW = frozenset(
+    {
+        *((where, word) for where in ("from", "to") for word in ("as-path", "community", "interface", "neighbor")),
+        *((where, word) for where in ("from", "to") for word in ("next-hop", "protocol")),
+        ("from", "destination-port"),
+        ("pfc-account", "pfc-priority"),
+        ("from", "dscp"),
+        ("from", "source-port"),
+        ("evpn", "extended-vni-list"),
+        ("rib-groups", "import-rib"),
+        ("route", "community"),
+        ("route", "next-hop"),
+        ("ssl", "local-certificate"),
+        ("system", "authentication-order"),
+    }
+)
+"""Places of lists whose words have one value elsewhere."""
+
+NOT_IN_MODELS = frozenset({"backup-color", "first-byte-of-payload", "rdma-opcode"})
+"""Lists of later releases, which Juniper's documentation shows with values in brackets."""
+
+NAMED_BELOW = frozenset(
+    {
+        "interfaces",
+        "vlans",
+        "routing-instances",
+        "schedulers",
+        "scheduler-maps",
+        "drop-profiles",
+        "congestion-notification-profile",
+    }
+)
+"""Hierarchies in which each statement begins with a name of the user's choosing."""
+
+WITHOUT_HIERARCHY = frozenset(
+    {"name-server", "schedulers", "scheduler-maps", "drop-profiles", "congestion-notification-profile"}
+)
+"""Those, and others printed like them, that are a list with no hierarchy around it: ``delete`` wants the names."""
+
+ORDERED = frozenset(
+    {"import", "export", "vrf-import", "vrf-export", "instance-import", "instance-export", "input-list", "output-list"}
+)
+"""Lists that are asked or applied one after another: policies and filters."""
+
+POSITIONAL = frozenset({"fill-level", "drop-probability"})
+"""Lists of values whose places correspond: a changed one is given anew as a whole."""
+
+ORDERED_STATEMENTS = frozenset({"term"})
+"""Statements whose order decides what they do, and which ``insert`` moves."""
+
+ORDERED_ACTIONS = frozenset({("then", "community"), ("then", "as-path-prepend")})
+"""Actions of a policy that are done one after another: where their order changes, ``then`` is given anew as a whole."""
+
+KEYED_BY_ALL = frozenset({"route-filter", "prefix-list-filter"})
+"""Entries that all of their words name, the kind of match included: ``delete`` needs the whole line."""
+
+
+def is_list(parent: str, word: str) -> bool:
+    """Whether the leaf ``word`` in the hierarchy ``parent`` holds a list."""
+    if word in ANYWHERE:
+        return (parent, word) not in ONE_VALUE
+    return (parent, word) in BELOW or word in NOT_IN_MODELS
+
 
 _OPEN = "RFC 4271, section 4.2: AS number and identifier are said when a session opens"
 _PFC = "Juniper documentation, congestion-notification-profile"
@@ -158,14 +258,14 @@ def _nodes(statements: Iterable[Statement], parent: str = "", names: bool = Fals
 
 def _node(one: Statement, parent: str, names: bool) -> Node:
     word = one.words[0]
-    ordered = word in lists.ORDERED_STATEMENTS or (parent, word) in lists.ORDERED_ACTIONS
+    ordered = word in ORDERED_STATEMENTS or (parent, word) in ORDERED_ACTIONS
     if one.children is not None:
         below = parent if names else word
-        inner = _nodes(one.children, below, not names and len(one.words) == 1 and word in lists.NAMED_BELOW)
+        inner = _nodes(one.children, below, not names and len(one.words) == 1 and word in NAMED_BELOW)
         return Node(one.words, children=inner, ordered=ordered, anew=word == "then", at=one.at)
-    if word in lists.KEYED_BY_ALL:
+    if word in KEYED_BY_ALL:
         return Node((*one.words, *one.values), ordered=ordered, at=one.at)
-    if not names and lists.is_list(parent, word):
+    if not names and is_list(parent, word):
         return _list((word,), (*one.words[1:], *one.values), one.at)  # as read, the value may be one of the words
     if one.several or len(one.values) > 1:
         return _list(one.words, one.values, one.at)
@@ -174,11 +274,11 @@ def _node(one: Statement, parent: str, names: bool) -> Node:
 
 
 def _list(name: Name, values: tuple[str, ...], at: int) -> Node:
-    if name[0] in lists.POSITIONAL:
+    if name[0] in POSITIONAL:
         return Node(name, values, listed=True, anew=True, at=at)
     if not values:
         return Node(name, at=at)
-    ordered = name[0] in lists.ORDERED
+    ordered = name[0] in ORDERED
     members = tuple(Node((value,), ordered=ordered, at=at) for value in dict.fromkeys(values))
     return Node(name, children=members, anew=ordered, at=at)
 
@@ -196,7 +296,7 @@ def _lines(step: Step) -> Iterator[str]:
     here = f"{above}{_words([step.node.name])}".rstrip()
     if step.kind == "remove":
         names = [f" {_words([one.name])}".rstrip() for one in step.node.children or ()]
-        apart = len(step.node.name) == 1 and step.node.name[0] in lists.WITHOUT_HIERARCHY
+        apart = len(step.node.name) == 1 and step.node.name[0] in WITHOUT_HIERARCHY
         yield from (f"delete {here}{name}" for name in (names if apart and names else [""]))
     elif step.kind == "move":
         yield f"insert {here} before {_words([step.before])}".rstrip()

@@ -15,12 +15,10 @@ from xml.etree.ElementTree import Element, tostring
 
 from railweave.errors import RenderError
 from railweave.model.findings.registry import Rule
-from railweave.model.findings.sample import MOST_VALIDATED, said, sample
-from railweave.model.findings.validators import Validator, ValidatorReport
+from railweave.model.findings.validators import MOST_VALIDATED, Validator, ValidatorReport, said, sample
 from railweave.systems.junos.parse import parse
 from railweave.systems.junos.tree import set_paths, to_curly
-from railweave.systems.junos.yang_models import ModelsError, load
-from railweave.systems.junos.yang_xml import Conversion, Unknown
+from railweave.systems.junos.yang_models import Conversion, ModelsError, Unknown, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.sonic.render.extra import parts
+from railweave.systems.sonic.render.frr import parts
 from railweave.systems.sonic.render.system import metadata
 from railweave.systems.sonic.tables import merge
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.machine_timer import script
+from railweave.systems.transaction import script
 
 if TYPE_CHECKING:
     from railweave.systems.transaction import Session

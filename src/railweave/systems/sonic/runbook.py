@@ -14,10 +14,9 @@ from railweave.model.catalog import catalog
 from railweave.systems.frr.runbook import routing_checks
 from railweave.systems.runbook import CLASS_HEADER, Check, class_rows, modules_check
 from railweave.systems.sonic.daemons import started
-from railweave.systems.sonic.render.buffers import lossless_profile, profile_name
 from railweave.systems.sonic.render.names import vrf_names
 from railweave.systems.sonic.render.ports import ETHERNET_HEADER
-from railweave.systems.sonic.render.qos import lossless
+from railweave.systems.sonic.render.qos import lossless, lossless_profile, profile_name
 from railweave.systems.sonic.render.system import ecmp_fields
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from railweave.model.config.compare import compare
-from railweave.systems import machine_timer
-from railweave.systems.machine_timer import FUNCTIONS, put, script
-from railweave.systems.transaction import RefusedError
+from railweave.systems import transaction
+from railweave.systems.transaction import FUNCTIONS, RefusedError, put, script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -227,7 +226,7 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
         raise
 
 
-pending = machine_timer.pending
+pending = transaction.pending
 """The change whose way back is armed."""
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from railweave.systems.machine_timer import ROOT
-from railweave.systems.transaction import RefusedError
+from railweave.systems.transaction import ROOT, RefusedError
 
 if TYPE_CHECKING:
     from railweave.systems.installation import Image

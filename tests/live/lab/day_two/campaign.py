@@ -14,8 +14,7 @@ from railweave.api.campaign import campaign_plan, campaign_run, rehearsed
 from railweave.api.deploying import deploy_history, deploy_plan, deploy_status
 from railweave.live.lab import fib, life
 from railweave.live.lab.overlay import Overlay
-from railweave.operations.deploy.campaign.carrying import Limits
-from railweave.operations.deploy.campaign.table import HEAD, rows
+from railweave.operations.deploy.campaign.carrying import HEAD, Limits, rows
 from tests.conftest import frr_root
 
 FABRIC = """\

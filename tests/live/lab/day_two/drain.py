@@ -12,7 +12,7 @@ from railweave import api
 from railweave.api.deploying import deploy_apply, deploy_plan
 from railweave.api.draining import deploy_drain, deploy_undrain
 from railweave.live.lab import assertions, fib, life, logins
-from railweave.live.lab.faults.prober import Prober
+from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import QueuePair, queue_pairs, spread
 from railweave.live.lab.overlay import Overlay
 from railweave.operations.deploy.drain import named

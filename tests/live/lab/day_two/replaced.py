@@ -8,10 +8,9 @@ from tempfile import TemporaryDirectory
 
 from railweave import api
 from railweave.api.deploying import deploy_apply
-from railweave.api.draining import deploy_drain, deploy_undrain
-from railweave.api.replacing import deploy_replace
+from railweave.api.draining import deploy_drain, deploy_replace, deploy_undrain
 from railweave.live.lab import life, logins
-from railweave.live.lab.faults.prober import Prober
+from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import queue_pairs, spread
 from railweave.live.lab.kernel.namespace import ip_batch
 from railweave.live.lab.names import namespace

@@ -15,7 +15,7 @@ from railweave import api
 from railweave.api.deploying import deploy_apply
 from railweave.api.draining import deploy_drain, deploy_undrain
 from railweave.live.lab import life, logins
-from railweave.live.lab.faults.prober import Prober
+from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import QueuePair
 from railweave.live.lab.kernel.namespace import RUN
 from railweave.live.lab.names import namespace

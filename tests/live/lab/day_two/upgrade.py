@@ -11,12 +11,11 @@ from railweave import api
 from railweave.api.deploying import deploy_apply, deploy_log
 from railweave.api.upgrading import deploy_upgrade
 from railweave.live.lab import life, logins
-from railweave.live.lab.faults.prober import Prober
+from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import queue_pairs, spread
 from railweave.live.lab.frr import rootfs
-from railweave.operations.deploy.as_before import Stood
 from railweave.operations.deploy.journal import folder_of
-from railweave.operations.deploy.upgrading import Patience
+from railweave.operations.deploy.upgrading import Patience, Stood
 from railweave.tool_roots import project_root
 from tests.conftest import EXAMPLES, frr_root
 from tests.live.lab.day_two import drain

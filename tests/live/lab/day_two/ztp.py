@@ -13,8 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from railweave import api
-from railweave.api.deploying import deploy_apply, deploy_plan
-from railweave.api.first_boot import deploy_ztp
+from railweave.api.deploying import deploy_apply, deploy_plan, deploy_ztp
 from railweave.live.lab import fib, life, logins
 from railweave.live.lab.frr.routers import daemon_pid
 from railweave.live.lab.names import namespace

@@ -19,12 +19,9 @@ from railweave.cli.app import app
 from railweave.model.network.model import Network
 from railweave.operations.bench.plan import NcclTests, Plan
 from railweave.operations.bench.running import shells
-from railweave.operations.bench.running.carrying import rounds_of, waiting
-from railweave.operations.bench.running.collective import Launch, launched
-from railweave.operations.bench.running.keeping import Keeper, made
-from railweave.operations.bench.running.pair import Came
+from railweave.operations.bench.running.carrying import Keeper, made, rounds_of, waiting
+from railweave.operations.bench.running.pair import Came, Launch, launched, nccl_tests_words, perftest_words
 from railweave.operations.bench.running.shells import Shells
-from railweave.operations.bench.running.words import nccl_tests_words, perftest_words
 from railweave.operations.store.records import Environment
 from railweave.operations.store.store import opened
 from tests.operations.bench.running.cluster import FABRIC

@@ -16,11 +16,11 @@ from typing import Any
 from railweave.live.reach.gnmi import Gnmi
 from railweave.live.reach.gnmi_messages import elements
 from railweave.live.reach.target import Password, Target, Way
-from railweave.model.state import openconfig
+from railweave.model.state import telemetry as openconfig
 from railweave.model.state.telemetry import METRICS, Series, Subscription
 from railweave.operations.watch.layout import Layout
+from railweave.operations.watch.setting_up import Subscriber
 from railweave.operations.watch.stream import Stream
-from railweave.operations.watch.subscriber import Subscriber
 from tests.conftest import ROOT
 from tests.operations.watch.gnmi_target import PASSWORD, USER, certificates
 from tests.operations.watch.trial.other_client import PATHS

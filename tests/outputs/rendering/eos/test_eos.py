@@ -14,11 +14,10 @@ from railweave.model.config.sections import flat, parse
 from railweave.model.device.build import device_config
 from railweave.model.device.classes import TrafficClass
 from railweave.model.device.model import DeviceConfig
-from railweave.model.device.own import own_type
 from railweave.model.device.qos import on_queues
+from railweave.model.device.reading import own_type
 from railweave.model.intent.qos import Qos
-from railweave.outputs.runbook.first_switch import first_switch
-from railweave.outputs.runbook.network import runbook
+from railweave.outputs.runbook.network import first_switch, runbook
 from railweave.systems.eos import read as read_eos
 from railweave.systems.eos import render as eos
 from tests.conftest import SMALL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from railweave.outputs.rendering.host.bios import bios
+from railweave.outputs.rendering.host.boot import bios
 from tests.outputs.rendering.host.stand_ins import server
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from railweave.errors import InputError
 from railweave.model.device.host_model import HostConfig
+from railweave.outputs.rendering.host import nccl_env_files
 from railweave.outputs.rendering.host.host_json import document
-from railweave.outputs.rendering.host.job import nccl_env_files
 from tests.outputs.rendering.host.stand_ins import config_of, server
 
 H100_DEVICES = "mlx5_0:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_9:1,mlx5_10:1,mlx5_11:1"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from railweave.outputs.rendering.host import files
-from railweave.outputs.rendering.host.kernel_mode import SCRIPT
+from railweave.outputs.rendering.host.netplan import SCRIPT
 from tests.outputs.rendering.host.servers import config, every
 
 ONLY_KERNEL = {"05-railweave-unmanaged.network", "networkd.conf", "railweave-net.service"}

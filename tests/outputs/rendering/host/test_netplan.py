@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from railweave.analysis.checks import netplan
+from railweave.analysis.checks import validators
 from railweave.outputs.rendering.host.netplan import document, netplan_yaml
 from tests.outputs.rendering.host.servers import config, every
 
@@ -95,7 +95,7 @@ def test_printed_as_meant() -> None:
 
 
 def test_netplan_accepts_every_server(tmp_path: Path) -> None:
-    tool = netplan.find(None)
+    tool = validators.find(None)
     if isinstance(tool, str):
         pytest.skip(tool)
     for number, server in enumerate(every()):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from railweave.model.device.host_model import HostConfig
-from railweave.outputs.rendering.host import network_manager
+from railweave.outputs.rendering.host import netplan
 from tests.docs.installed_server import BUS
 from tests.netns import Namespace, Server, needs_root, server, until
 from tests.outputs.rendering.host.servers import addresses, config, routes, rules
@@ -95,7 +95,7 @@ def test_a_flap_takes_nothing(tmp_path: Path) -> None:
     """The second NIC, which the file does not name, is the proof that NetworkManager would have taken it."""
     one = two_nics()
     kept, control = one.nics
-    (text,) = network_manager.files(replace(one, nics=(kept,))).values()
+    (text,) = netplan.network_manager_files(replace(one, nics=(kept,))).values()
     with server([kept.netdev, control.netdev]) as host, running(host, tmp_path, one, text):
         until(lambda: len(rules(host)) == len(routes(host)) == 2, "NetworkManager has set up both NICs", 20)
         for nic in (kept, control):
@@ -112,7 +112,7 @@ def test_the_kernels_nics_are_left_alone(tmp_path: Path) -> None:
     one = two_nics()
     first, other = one.nics
     kernel = replace(one, nics=(replace(first, slaac=True),), advertisements_by="kernel")
-    (text,) = network_manager.files(kernel).values()
+    (text,) = netplan.network_manager_files(kernel).values()
     with server([first.netdev, other.netdev]) as host, running(host, tmp_path, one, text):
         until(lambda: up(host, other.netdev), "NetworkManager has set up the other NIC", 20)
         assert not up(host, first.netdev)
@@ -121,7 +121,7 @@ def test_the_kernels_nics_are_left_alone(tmp_path: Path) -> None:
 def test_every_fabric_nic_is_named_and_only_the_kernels_are_unmanaged() -> None:
     for by, unmanaged in (("networkd", False), ("kernel", True)):
         one = config("h100-rlb", "H100-01", by)
-        (text,) = network_manager.files(one).values()
+        (text,) = netplan.network_manager_files(one).values()
         names = ";".join(f"interface-name:={nic.netdev}" for nic in one.nics)
         assert f"[device-railweave]\nmatch-device={names}\nignore-carrier=yes\n" in text
         assert (f"[device-railweave-unmanaged]\nmatch-device={names}\nmanaged=no\n" in text) is unmanaged

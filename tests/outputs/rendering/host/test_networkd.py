@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.analysis.checks import netplan
+from railweave.analysis.checks import validators
 from railweave.model.device.host_model import HostConfig
 from railweave.outputs.rendering.host import files
 from tests.netns import Server, needs_root, server, until, usable
@@ -31,7 +31,7 @@ pytestmark = [needs_root, needs_networkd]
 
 def generated(one: HostConfig, root: Path) -> Path:
     """The folder of netplan's output. The file of the last NIC does not ignore the carrier: see ``flap``."""
-    tool = netplan.find(None)
+    tool = validators.find(None)
     if isinstance(tool, str):
         pytest.skip(tool)
     assert tool.generate(files(one)["netplan.yaml"], root) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from railweave.model.device.host_model import HostConfig
-from railweave.outputs.rendering.host.nic_nvm import nic_nvm
+from railweave.outputs.rendering.host.nic_qos import nic_nvm
 from tests.outputs.rendering.host.stand_ins import Machine, config_of, server
 
 # mlxconfig's answer, from values in a file: "query" prints them, "set A=1 B=2" stores them.

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from railweave.model.device.host import host_config
-from railweave.outputs.rendering.host import boot, nic_qos
-from railweave.outputs.rendering.host.bios import bios
+from railweave.outputs.rendering.host import boot, nccl_env_files, nic_qos
+from railweave.outputs.rendering.host.boot import bios
 from railweave.outputs.rendering.host.cluster import cluster_files
-from railweave.outputs.rendering.host.job import nccl_env_files
-from railweave.outputs.rendering.host.nic_nvm import nic_nvm
+from railweave.outputs.rendering.host.nic_qos import nic_nvm
 from tests.conftest import example
 
 SHELLCHECK = Path(sys.executable).with_name("shellcheck")

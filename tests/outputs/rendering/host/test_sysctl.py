@@ -10,10 +10,10 @@ import pytest
 
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import Address, Prefix
+from railweave.model.device.host import parameter, sysctl
 from railweave.model.device.host_model import HostAddress, HostNic
 from railweave.model.device.host_scope import host_scope
-from railweave.model.device.host_sysctl import parameter, sysctl
-from railweave.outputs.rendering.host.sysctl_conf import sysctl_conf
+from railweave.outputs.rendering.host.boot import sysctl_conf
 from tests.netns import Server, needs_root, server, until
 from tests.outputs.rendering.host.servers import addresses, config, every, network
 

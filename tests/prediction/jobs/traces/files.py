@@ -10,10 +10,8 @@ from typing import Any
 from railweave.prediction.jobs.graph import Communication, Graph
 from railweave.prediction.jobs.kernels import gpus
 from railweave.prediction.jobs.run import Times, run
-from railweave.prediction.jobs.traces.chakra_messages import COLLECTIVES, NODE_TYPES, messages
-from railweave.prediction.jobs.traces.frames import framed
-from railweave.prediction.jobs.traces.graph import trace_graph
-from railweave.prediction.jobs.traces.read import read_trace
+from railweave.prediction.jobs.traces.chakra_read import COLLECTIVES, NODE_TYPES, framed, messages
+from railweave.prediction.jobs.traces.traced import read_trace, trace_graph
 from tests.prediction.jobs.plans import Given
 
 TYPES = {name: number for number, name in NODE_TYPES.items()}

@@ -11,11 +11,8 @@ import pytest
 
 from railweave.errors import InputError, OutputError, SpecError
 from railweave.prediction.jobs.run import exposed
-from railweave.prediction.jobs.traces.alike import classes_of
-from railweave.prediction.jobs.traces.chakra_messages import messages
-from railweave.prediction.jobs.traces.frames import framed
-from railweave.prediction.jobs.traces.matching import slots_of
-from railweave.prediction.jobs.traces.read import read_trace
+from railweave.prediction.jobs.traces.chakra_read import framed, messages
+from railweave.prediction.jobs.traces.traced import classes_of, read_trace, slots_of
 from tests.prediction.jobs.traces.files import node, stepped, write
 
 MS = 10**9

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from railweave.errors import InputError, SpecError
-from railweave.prediction.jobs.traces.read import read_trace
+from railweave.prediction.jobs.traces.traced import read_trace
 from tests.prediction.jobs.traces.files import stepped
 
 MS = 10**9

@@ -3,26 +3,379 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
-from railweave.analysis.checks.servers import environment, host_document, lines, netplan_file, script, udev, units
-from railweave.analysis.checks.servers.entries import Difference, Entry, differences, in_sequence, placed
+from railweave.analysis.checks.located import Located, read_json, read_yaml
+from railweave.analysis.checks.servers import script
+from railweave.analysis.checks.servers.entries import (
+    ADDRESS,
+    FIRMWARE,
+    KERNEL,
+    MTU,
+    NCCL,
+    NIC,
+    QOS,
+    ROUTE,
+    RULE,
+    SERVICE,
+    Difference,
+    Entry,
+    Kind,
+    differences,
+    in_sequence,
+    placed,
+)
+from railweave.analysis.checks.servers.script import code_lines
+from railweave.errors import RenderError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from railweave.model.findings.registry import Rule
+
+
+NETWORK = Kind("network", SERVICE)
+INTERFACE = Kind("interface", ADDRESS, {"mtu": MTU, "ignore-carrier": SERVICE}, {"mtu": "MTU"})
+ADDRESS_OF = Kind("address", ADDRESS, names={"length": "prefix length"})
+ROUTE_OF = Kind("route", ROUTE, {"mtu": MTU}, {"via": "next hop (via)", "to": "destination (to)"})
+RULE_OF = Kind("rule", RULE, names={"from": "source (from)", "to": "destination (to)"})
+
+_KEPT = ("addresses", "routes", "routing-policy")
+
+
+def read_netplan(text: str) -> list[Entry]:
+    """What the file states. Raises ``RenderError`` with the line of what cannot be read."""
+    whole = read_yaml(text)
+    network = whole.named().get("network")
+    if network is None:
+        raise RenderError("there is no `network:` in it", 1)
+    beside = Entry(NETWORK, whole.fields(["network"]), whole.line, "file", lines=whole.lines())
+    return [beside, *_entries(network)]
+
+
+def _entries(network: Located) -> Iterator[Entry]:
+    own = network.fields(["ethernets"])
+    yield Entry(NETWORK, own, network.line, "settings", lines=network.lines())
+    ethernets = network.named().get("ethernets")
+    for name, one in ethernets.named().items() if ethernets else ():
+        yield Entry(INTERFACE, one.fields(_KEPT), one.line, name, lines=one.lines())
+        inner = one.named()
+        for address in inner["addresses"].items() if "addresses" in inner else ():
+            yield _address(name, address)
+        for kind, key in ((ROUTE_OF, "routes"), (RULE_OF, "routing-policy")):
+            for entry in inner[key].items() if key in inner else ():
+                yield Entry(kind, entry.fields() or {"value": entry.text}, entry.line, whose=name, lines=entry.lines())
+
+
+def _address(interface: str, one: Located) -> Entry:
+    address, _, length = one.text.partition("/")
+    return Entry(ADDRESS_OF, {"address": address, "length": length}, one.line, whose=interface)
+
+
+NAME = Kind("name", NIC)
+DEVICE = Kind("RDMA device name", NIC)
+OTHER = Kind("udev rule", NIC, ordered=True)
+
+_WORD = re.compile(r'\s*([A-Za-z_]+(?:\{[^}]*\})?)\s*(==|!=|\+=|-=|:=|=)\s*(e?"(?:[^"\\]|\\.)*")\s*(?:,|$)')
+_MAC = re.compile(r"[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}|MAC")
+_RENAME = re.compile(r"rdma_rename\s.*\s(\S+)")
+_DEVICE = re.compile(r"(?<=^rdma_rename %k NAME_FIXED )\S+$")
+
+
+def rules(text: str) -> list[Entry]:
+    """The names that are given, with the condition of each; other rules in their order."""
+    made: list[Entry] = []
+    for number, line in _udev_lines(text):
+        words = [(name + operator, value.strip('"')) for name, operator, value in _WORD.findall(line)]
+        whole = " ".join(line.split()) if _WORD.sub("", line).strip() else ""
+        name = next((value for key, value in words if key == "NAME="), None)
+        device = next((match[1] for _, value in words if (match := _RENAME.fullmatch(value))), None)
+        if not words or whole or (name is None and device is None):
+            made.append(Entry(OTHER, {"rule": line}, number, line))
+            continue
+        macs = [match[0].lower() for _, value in words if (match := _MAC.search(value))]
+        others = [key + _MAC.sub("MAC", _DEVICE.sub("NAME", value)) for key, value in words if key != "NAME="]
+        fields = {"MAC": " ".join(macs), "conditions": " ".join(others)}
+        made.append(Entry(NAME if device is None else DEVICE, fields, number, device or name))
+    return made
+
+
+def _udev_lines(text: str) -> Iterator[tuple[int, str]]:
+    before, first = "", 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if not before and (not line.strip() or line.lstrip().startswith("#")):
+            continue
+        first = first or number
+        if line.endswith("\\"):
+            before += line[:-1]
+            continue
+        yield first, (before + line).strip()
+        before, first = "", 0
+    if before:
+        yield first, before.strip()
+
+
+SETTING = Kind("setting", SERVICE)
+MTU_SETTING = Kind("setting", MTU)
+_SAID_ONLY = frozenset({"Description", "Documentation"})
+"""What people read and systemd does nothing with."""
+_SECTION = re.compile(r"\[(.+)\]")
+
+
+def unit(text: str) -> list[Entry]:
+    """What the file sets. A name that is given several times is a list, which an empty value clears (systemd.syntax(7))."""
+    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    section = ""
+    for number, line in _unit_lines(text):
+        match = _SECTION.fullmatch(line)
+        if match:
+            section = match[1]
+            continue
+        name, equals, value = (part.strip() for part in line.partition("="))
+        values = found.setdefault((section, name), [])
+        if equals and not value:
+            values.clear()
+        values.append((number, value if equals else "(no value)"))
+    return [
+        Entry(
+            MTU_SETTING if name == "MTUBytes" else SETTING,
+            {"value": " ".join(value for _, value in values)},
+            values[-1][0],
+            name,
+            f"[{section}]",
+        )
+        for (section, name), values in found.items()
+        if name not in _SAID_ONLY
+    ]
+
+
+def _unit_lines(text: str) -> list[tuple[int, str]]:
+    """Lines without comments; one that ends in a backslash goes on in the next."""
+    made: list[tuple[int, str]] = []
+    goes_on = False
+    for number, line in enumerate(text.splitlines(), 1):
+        inner = line.strip()
+        if inner[:1] in {"#", ";"} or (not inner and not goes_on):
+            continue
+        whole = inner.removesuffix("\\").strip()
+        if goes_on:
+            first, before = made[-1]
+            made[-1] = (first, f"{before} {whole}".strip())
+        else:
+            made.append((number, whole))
+        goes_on = inner.endswith("\\")
+    return made
+
+
+PARAMETER = Kind("kernel parameter", KERNEL)
+LIMIT = Kind("limit", KERNEL)
+TABLE = Kind("name of routing table", ROUTE)
+MEMBER = Kind("server", NCCL, ordered=True)
+KERNEL_SETTING = Kind("setting", QOS)
+
+
+def sysctl(text: str) -> list[Entry]:
+    """``sysctl.conf``: ``name = value``; a dash before the name lets it fail, and says nothing else (sysctl.conf(5))."""
+    found: dict[str, Entry] = {}
+    for number, line in _lines(text, "#;"):
+        name, equals, value = line.partition("=")
+        key = name.strip().removeprefix("-").strip()
+        found.pop(key, None)
+        found[key] = Entry(PARAMETER, {"value": " ".join(value.split()) if equals else "(no value)"}, number, key)
+    return list(found.values())
+
+
+def limits(text: str) -> list[Entry]:
+    """``limits.conf``: whom it is for, soft or hard, what, how much (limits.conf(5))."""
+    found: dict[str, Entry] = {}
+    for number, line in _lines(text, "#"):
+        *words, value = line.split()
+        key = " ".join(words) or value
+        found[key] = Entry(LIMIT, {"value": value}, number, key)
+    return list(found.values())
+
+
+def rt_tables(text: str) -> list[Entry]:
+    """``rt_tables.conf``: a number and a name a line."""
+    found: list[Entry] = []
+    for number, line in _lines(text, "#"):
+        table, _, name = line.partition("#")[0].strip().replace("\t", " ").partition(" ")
+        found.append(Entry(TABLE, {"value": name.strip()}, number, table))
+    return found
+
+
+def hostfile(text: str) -> list[Entry]:
+    """``hostfile``: a server a line, with its slots; ranks follow from the order."""
+    found: list[Entry] = []
+    for number, line in _lines(text, "#"):
+        name, *words = line.split()
+        fields = {key: value for key, _, value in (word.partition("=") for word in words)}
+        found.append(Entry(MEMBER, fields, number, name))
+    return found
+
+
+def settings(text: str) -> list[Entry]:
+    """``NAME=value`` a line, the last of a name holds: what a NIC's driver reads beside ``nic-qos.sh``."""
+    found: dict[str, Entry] = {}
+    for number, line in _lines(text, "#"):
+        name, equals, value = line.partition("=")
+        found[name.strip()] = Entry(
+            KERNEL_SETTING, {"value": value.strip() if equals else "(no value)"}, number, name.strip()
+        )
+    return list(found.values())
+
+
+def _lines(text: str, comment: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        inner = line.strip()
+        if inner and inner[0] not in comment:
+            yield number, inner
+
+
+SERVER = Kind("server", NIC, {"kernel_command_line": KERNEL, "router_advertisements": ADDRESS})
+FABRIC = Kind("QoS of fabric", QOS)
+NIC_ = Kind("NIC", NIC, {"mtu": MTU, "slaac": ADDRESS}, {"mtu": "MTU"})
+FIRMWARE_ = Kind("setting", FIRMWARE)
+ADDRESS_ = Kind(
+    "address", ADDRESS, {"traffic_class": QOS, "service_level": QOS, "table": ROUTE, "table_name": ROUTE, "gateway": ROUTE}
+)  # fmt: skip
+ROUTE_ = Kind("route", ROUTE, names={"via": "next hop (via)", "to": "destination (to)"})
+RULE_ = Kind("rule", RULE, names={"from": "source (from)", "to": "destination (to)"})
+VARIABLE = Kind("variable", NCCL)
+JOB = Kind("job", NCCL)
+TUNER_TABLE = Kind("tuner table", NCCL)
+ROW = Kind("row of the tuner table for", NCCL, ordered=True)
+
+_ROW_KEYS = ("collective", "ranks", "nodes", "max_bytes")
+_OWN = ("fabrics", "nics", "routes", "rules", "sysctl", "job")
+
+
+def read_host_document(text: str) -> list[Entry]:
+    """What either file states. Raises ``RenderError`` with the line of what cannot be read."""
+    document = read_json(text)
+    return list(_tuner(document) if "rows" in document.named() else _host(document))
+
+
+def _tuner(document: Located) -> Iterator[Entry]:
+    yield Entry(TUNER_TABLE, document.fields(["rows"]), document.line, "settings", lines=document.lines())
+    for row in document.named()["rows"].items():
+        key = " ".join(row.named()[name].text for name in _ROW_KEYS if name in row.named())
+        yield Entry(ROW, row.fields(), row.line, key or row.text, lines=row.lines())
+
+
+def _host(document: Located) -> Iterator[Entry]:
+    named = {name: Located("", document.line) for name in _OWN} | document.named()
+    own = {name: one for name, one in document.named().items() if name not in _OWN}
+    flat = dict(_flat(Located(own, document.line)))
+    yield Entry(
+        SERVER, {name: one.text for name, one in flat.items()}, 1, "", lines={n: one.line for n, one in flat.items()}
+    )
+    for name, fabric in named["fabrics"].named().items():
+        inner = dict(_flat(fabric))
+        lines = {key: one.line for key, one in inner.items()}
+        yield Entry(FABRIC, {key: one.text for key, one in inner.items()}, fabric.line, name, lines=lines)
+    for nic in named["nics"].items():
+        yield from _nic(nic)
+    for kind, key in ((ROUTE_, "routes"), (RULE_, "rules")):
+        for one in named[key].items() if isinstance(named[key].data, list) else ():
+            dev = one.named().get("dev")
+            whose = dev.text if dev else ""
+            yield Entry(kind, one.fields(["dev"]) or {"value": one.text}, one.line, whose=whose, lines=one.lines())
+    yield from _values(PARAMETER, named["sysctl"])
+    yield from _job(named["job"], "")
+
+
+def _nic(nic: Located) -> Iterator[Entry]:
+    fields = nic.fields(["firmware", "addresses"])
+    name = fields.get("netdev", nic.text)
+    yield Entry(NIC_, fields, nic.line, name, lines=nic.lines())
+    inner = nic.named()
+    if "firmware" in inner:
+        yield from _values(FIRMWARE_, inner["firmware"], name)
+    for one in inner["addresses"].items() if "addresses" in inner else ():
+        own = one.fields()
+        yield Entry(ADDRESS_, own, one.line, f"of path {own.get('path', '')}", name, one.lines())
+
+
+def _job(job: Located, tenant: str) -> Iterator[Entry]:
+    inner = job.named()
+    whose = f"tenant {tenant}" if tenant else ""
+    fields = job.fields(["environment", "tenants"])
+    if fields:
+        yield Entry(JOB, fields, job.line, "settings", whose, job.lines())
+    if "environment" in inner:
+        yield from _values(VARIABLE, inner["environment"], whose)
+    for name, one in inner["tenants"].named().items() if "tenants" in inner else ():
+        yield from _job(one, name)
+
+
+def _values(kind: Kind, one: Located, whose: str = "") -> Iterator[Entry]:
+    for name, value in one.named().items():
+        yield Entry(kind, {"value": value.text}, value.line, name, whose)
+
+
+def _flat(one: Located, above: str = "") -> Iterator[tuple[str, Located]]:
+    """Named values inside named values, by their names with dots between."""
+    for name, value in one.named().items():
+        if isinstance(value.data, dict):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
+COMMAND_LINE = Kind("variable", KERNEL)
+COMMAND: dict[Rule, Kind] = {rule: Kind("command", rule) for rule in (NCCL, KERNEL)}
+
+_ASSIGNED = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
+
+
+def nccl_env(text: str) -> list[Entry]:
+    """The variables of jobs."""
+    return _variables(text, VARIABLE)
+
+
+def grub(text: str) -> list[Entry]:
+    """The variables that ``update-grub`` reads."""
+    return _variables(text, COMMAND_LINE)
+
+
+def _variables(text: str, kind: Kind) -> list[Entry]:
+    """Each variable with the value it has at the end; a line that is no assignment is a command."""
+    found: dict[str, Entry] = {}
+    for number, line in code_lines(text):
+        match = _ASSIGNED.fullmatch(line)
+        value = _value(match[2]) if match else None
+        if match and value is not None:
+            found[match[1]] = Entry(kind, {"value": value}, number, match[1])
+        else:
+            found[f"line {number}"] = Entry(COMMAND[kind.rule], {"command": line}, number)
+    return list(found.values())
+
+
+def _value(text: str) -> str | None:
+    """What a shell makes of a value; as it is written where it refers to others; None where more than a value stands there."""
+    try:
+        words = shlex.split(text, comments=False)
+    except ValueError:
+        return None
+    if len(words) > 1 or re.search(r"[;&|<>`]|\$\(", text):
+        return None
+    return text if "$" in text else "".join(words)
+
 
 FORMS: tuple[tuple[str, Callable[[str], list[Entry]]], ...] = (
-    (r"netplan\.yaml", netplan_file.read),
-    (r"(host|tuner(-.*)?)\.json", host_document.read),
-    (r"nccl\.env", environment.nccl_env),
-    (r"grub-.*\.cfg", environment.grub),
-    (r"sysctl\.conf", lines.sysctl),
-    (r"limits\.conf", lines.limits),
-    (r"rt_tables\.conf", lines.rt_tables),
-    (r"hostfile(\..*)?", lines.hostfile),
-    (r".*\.(service|network)|(networkd|networkmanager)\.conf", units.unit),
-    (r".*\.rules", udev.rules),
-    (r".*\.conf", lines.settings),  # those of NIC vendors
+    (r"netplan\.yaml", read_netplan),
+    (r"(host|tuner(-.*)?)\.json", read_host_document),
+    (r"nccl\.env", nccl_env),
+    (r"grub-.*\.cfg", grub),
+    (r"sysctl\.conf", sysctl),
+    (r"limits\.conf", limits),
+    (r"rt_tables\.conf", rt_tables),
+    (r"hostfile(\..*)?", hostfile),
+    (r".*\.(service|network)|(networkd|networkmanager)\.conf", unit),
+    (r".*\.rules", rules),
+    (r".*\.conf", settings),  # those of NIC vendors
 )
 """Readers by the names of files; of several that fit, the first."""
 

@@ -70,14 +70,14 @@ class Registered:
 
 def every() -> list[Registered]:
     """All assertions, in the order in which one helps to understand the next."""
-    from railweave.live.lab.assertions import routing, servers, sessions, tenants, traffic
+    from railweave.live.lab.assertions import routing, sessions, tenants, traffic
 
     return [
         Registered("bgp-sessions", "every BGP session is established", sessions.bgp_sessions),
         Registered("isis-adjacencies", "every adjacency of IS-IS is up", routing.isis_adjacencies),
         Registered("bfd-sessions", "every BFD session is up, with the lab's timers", sessions.bfd_sessions),
-        Registered("slaac-addresses", "every NIC has exactly the designed addresses", servers.addresses),
-        Registered("host-tables", "every server has exactly the planned tables and rules", servers.tables),
+        Registered("slaac-addresses", "every NIC has exactly the designed addresses", sessions.addresses),
+        Registered("host-tables", "every server has exactly the planned tables and rules", sessions.tables),
         Registered("fib-equals-routes", "every kernel forwards as `routes` has it, backups too", routing.fib),
         Registered("path-colors", "every prefix leaves by the links of its path color", routing.path_colors),
         Registered("no-leaf-transit", "leaves advertise their own prefixes and nothing else", routing.leaf_transit),

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from railweave.counting import counted
 from railweave.live.lab.assertions import Seen
 from railweave.live.lab.faults.traffic import Traffic, forbidden_pairs, queue_pairs, reached
+from railweave.live.lab.fib import vrf_routes
 from railweave.live.lab.kernel import tunnels
+from railweave.live.lab.kernel.namespace import vrf_space
 from railweave.live.lab.kernel.netlink import BGP
-from railweave.live.lab.kernel.spaces import vrf_space
-from railweave.live.lab.overlay_fib import vrf_routes
 from railweave.model.config.addresses import Address
 
 if TYPE_CHECKING:

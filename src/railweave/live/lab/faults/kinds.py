@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from railweave.errors import LabError
 from railweave.live.lab.frr import routers
 from railweave.live.lab.kernel import processes, shaping, tunnels
-from railweave.live.lab.kernel.namespace import ip, ip_batch
-from railweave.live.lab.kernel.outages import links_of, set_links
-from railweave.live.lab.kernel.spaces import spaces_of, vrf_space
+from railweave.live.lab.kernel.namespace import ip, ip_batch, spaces_of, vrf_space
+from railweave.live.lab.kernel.shaping import links_of, set_links
 from railweave.live.lab.names import namespace
 
 if TYPE_CHECKING:

@@ -2,17 +2,95 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from railweave.design.fault_targets import fault_targets
+from railweave.errors import InputError, Option, Problem, SpecError
 from railweave.live.lab import fib
 from railweave.live.lab.frr import held_sessions
-from railweave.live.lab.kernel.outages import set_links
+from railweave.live.lab.frr.routers import daemons_of
+from railweave.live.lab.kernel.shaping import set_links
+from railweave.model.intent.reading.document import Document, validate
+from railweave.model.intent.scenario import Scenario, ScenarioFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from railweave.design.fault_targets import FaultTarget
     from railweave.live.lab.running import Running
+
+
+Words = dict[str, object]
+
+SLOW = "100M"
+"""What is left of a slow link: enough for what is measured, so that nothing should be lost."""
+
+
+def written(text: str) -> Words:
+    """A fault as one writes it on a command line, ``link-down link=A--B for=2s``. Raises ``InputError``."""
+    kind, *rest = text.split()
+    words: Words = {"at": "0s", "kind": kind}
+    for part in rest:
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise InputError(
+                [Problem(Option("--fault"), f"{part!r} is no KEY=VALUE", 'write "link-down link=A--B for=2s"')]
+            )
+        words[key] = int(value) if value.isdecimal() else value
+    return words
+
+
+def targets(lab: Running, faults: Iterable[Words]) -> list[FaultTarget]:
+    """Faults as the network has them. Raises ``SpecError`` for what is no fault, or not on the network."""
+    document = Document("--fault", {"faults": list(faults)})
+    try:
+        return fault_targets(lab.plan.network, ScenarioFile(validate(Scenario, document), document))
+    except SpecError as error:  # an option has no lines
+        raise SpecError([replace(one, place=Option("--fault")) for one in error.problems]) from None
+
+
+def of_words(lab: Running, texts: Iterable[str], *, every: bool) -> list[FaultTarget]:
+    """Faults as one writes them on a command line, or every single one. Raises ``InputError`` and ``SpecError``."""
+    return targets(lab, every_single(lab) if every else map(written, texts))
+
+
+def every_single(lab: Running) -> list[Words]:
+    """Each link, NIC, switch and plane down; and at one leaf and one spine, or a link between them, each of the other kinds."""
+    return [{"at": "0s", **words} for words in _all(lab)]
+
+
+def _all(lab: Running) -> Iterator[Words]:
+    network, configs = lab.plan.network, lab.plan.configs
+    fabric_links = [cable for cable in network.cables if cable.kind == "fabric"]
+    for cable in fabric_links:
+        yield {"kind": "link-down", "link": cable.name}
+    for cable in network.cables:
+        if cable.kind == "server":
+            yield {"kind": "nic-down", "nic": f"{cable.a.device}:{cable.a.port}"}
+    for name in configs:
+        yield {"kind": "device-down", "device": name}
+    for plane in dict.fromkeys(f"{one.fabric}/{one.plane}" for one in network.switches if one.plane):
+        yield {"kind": "plane-down", "plane": plane}
+    one_each = [next((name for name, one in configs.items() if one.role == role), "") for role in ("leaf", "spine")]
+    for name in filter(None, one_each):
+        for kind in ("blackhole", "device-reboot", "bgp-down"):
+            yield {"kind": kind, "device": name}
+        for daemon in daemons_of(lab.frr, configs[name]):
+            yield {"kind": "daemon-kill", "device": name, "daemon": daemon}
+    if fabric_links:
+        cable = fabric_links[0]
+        yield {"kind": "bgp-session-down", "device": cable.a.device, "neighbor": cable.b.device}
+        yield {"kind": "link-lossy", "link": cable.name, "loss": "100%"}
+        yield {"kind": "link-slow", "link": cable.name, "rate": SLOW}
+        yield {"kind": "link-flap", "link": cable.name, "period": "1s", "count": 3}
+    slaac = next(
+        (c for c in network.cables if c.kind == "server" and network.fabric(c.fabric).server_mode == "slaac"), None
+    )
+    if slaac is not None and lab.plan.overlay is not None:  # with the design's lifetimes it would take a month
+        lifetime = lab.plan.overlay.ra_valid_lifetime_s + lab.plan.overlay.ra_interval_s
+        yield {"kind": "ra-stopped", "device": slaac.b.device, "port": slaac.b.port, "for": f"{lifetime}s"}
+
 
 LIMIT_S = 20
 """How long routers are given to settle on what is left, and on the whole again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import socket
 import struct
 import subprocess
@@ -14,10 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
-from railweave.live.lab.frr import protection, rootfs
-from railweave.live.lab.kernel.namespace import entered
+from railweave.live.lab.frr import rootfs
+from railweave.live.lab.kernel.namespace import entered, spaces_of, vrf_space
 from railweave.live.lab.kernel.processes import alive
-from railweave.live.lab.kernel.spaces import vrf_space
 from railweave.live.lab.names import MARK, namespace
 from railweave.systems import system
 from railweave.writing import write_file
@@ -28,6 +28,32 @@ if TYPE_CHECKING:
     from railweave.live.lab.frr.rootfs import Frr
     from railweave.live.lab.state import Place
     from railweave.model.device.model import DeviceConfig
+
+
+FILE = "nftables.conf"
+
+WITHOUT = "routers are not protected here (`management.security.control_plane`): the nft command is not there; install nftables"
+
+
+def load(place: Place, configs: Iterable[DeviceConfig], progress: Callable[[str], None]) -> None:
+    """Load the file of every router that has one; where nft is missing, say so and go on without.
+
+    Raises ``LabError`` with the words of nft where it takes no file of ours.
+    """
+    for config in configs:
+        path = place.router(config.name) / "etc/frr" / FILE
+        if not path.exists():
+            continue
+        nft = shutil.which("nft")
+        if nft is None:
+            progress(WITHOUT)
+            return
+        for space in spaces_of(config):
+            with entered(namespace(place.lab, space)):
+                done = subprocess.run([nft, "-f", str(path)], capture_output=True, text=True, check=False)  # noqa: S603
+            if done.returncode:
+                raise LabError(f"{config.name}: nft does not take {FILE}: {done.stderr.strip()[:300]}")
+
 
 FOLDERS = ("etc/frr", "run/frr", "var/lib/frr", "var/tmp/frr")
 """What daemons write to. Each router has its own, mounted over the root's where only its processes see it."""
@@ -89,7 +115,7 @@ def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig], bare: C
         files = {
             "frr.conf": f"hostname {config.name}\n" if config.name in bare else made["frr.conf"],
             "vtysh.conf": "service integrated-vtysh-config\n",
-            **{name: made[name] for name in (protection.FILE,) if name in made and config.name not in bare},
+            **{name: made[name] for name in (FILE,) if name in made and config.name not in bare},
         }
         for name, text in files.items():
             path = folder / "etc/frr" / name

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.live.lab.kernel.namespace import entered, existing, ip_batch, set_parameters
-from railweave.live.lab.kernel.spaces import vrf_by_interface, vrf_space
+from railweave.errors import LabError
+from railweave.live.lab.kernel.namespace import (
+    entered,
+    existing,
+    ip,
+    ip_batch,
+    set_parameters,
+    vrf_by_interface,
+    vrf_space,
+)
 from railweave.live.lab.names import namespace
 from railweave.outputs.rendering.network import EMULATION
 
@@ -14,6 +23,66 @@ if TYPE_CHECKING:
 
     from railweave.live.lab.plan import Plan, Plug
     from railweave.model.device.model import DeviceConfig, Gateway
+
+
+NEEDED = {
+    "pairs of virtual Ethernet interfaces (veth)": ["link add name one mtu 9216 type veth peer name two mtu 9216"],
+    "bridges": ["link add name irb.2 type bridge mcast_snooping 0 stp_state 0"],
+    "IPv6": ["link set two up", "addr add fd00::1/64 dev two"],
+    "routing tables and rules of IPv6": [
+        "link set one up",
+        "-6 route add fd01::/64 dev two table 4000",
+        "-6 rule add from fd00::1 table 4000",
+    ],
+}
+"""What a lab cannot do without, and commands of ``ip`` that try it, each in the namespace of those before."""
+
+
+def probe(lab: str) -> None:
+    """Try what every lab needs. Raises ``LabError`` that names what this kernel has not."""
+    name = f"{lab}-probe"
+    if name in existing(name):  # of a run that was killed
+        ip(["netns", "del", name])
+    try:
+        ip(["netns", "add", name])
+    except LabError as error:
+        raise LabError(f"this system gives no network namespaces: {error}") from None
+    try:
+        for what, lines in NEEDED.items():
+            try:
+                for line in lines:
+                    ip(line.split(), inside=name)
+            except LabError as error:
+                raise LabError(f"this kernel has no {what}: {error}") from None
+    finally:
+        ip(["netns", "del", name])
+
+
+ROOM = 65_536
+"""Entries of IPv6 and of IPv4 that every lab finds. The default is 1,024 (Linux, Documentation/networking/ip-sysctl:
+neigh/default/gc_thresh3): a full table drops packets of queue pairs and of BFD."""
+
+OF_A_LINK = 10
+"""Entries of IPv6 that a link takes, about, multicast groups and both ends counted."""
+
+
+def make_room(links: int) -> None:
+    """Raise the limits of the tables to what so many links take, or ``ROOM``, where they are lower; they stay so.
+
+    A machine that does not show its limits, as a container, is left as it is. Raises ``LabError`` where setting them fails.
+    """
+    room = max(ROOM, OF_A_LINK * links)
+    for family in ("ipv6", "ipv4"):
+        for limit in (
+            "gc_thresh3",
+            "gc_thresh2",
+            "gc_thresh1",
+        ):  # the highest first: the kernel collects from the second on
+            name = f"net/{family}/neigh/default/{limit}"
+            file = Path("/proc/sys", name)
+            if file.exists() and int(file.read_text(encoding="ascii")) < room:
+                set_parameters({name: room})
+
 
 ROUTER = {
     "net/ipv6/conf/all/forwarding": 1,

@@ -6,6 +6,7 @@ import ctypes
 import os
 import subprocess
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,60 @@ from railweave.errors import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
+
+    from railweave.live.lab.running import Running
+    from railweave.model.device.model import DeviceConfig, Gateway
+
+
+Direction = tuple[str, str]
+"""A link, and the device that a packet on it goes to."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Bytes received from each link so far, by where they went."""
+
+    received: dict[Direction, int]
+
+    def since(self, before: Snapshot) -> dict[Direction, int]:
+        """Bytes that came since another snapshot."""
+        return {key: value - before.received[key] for key, value in self.received.items()}
+
+
+def snapshot(lab: Running) -> Snapshot:
+    """The counters of all links now."""
+    received: dict[Direction, int] = {}
+    for space in lab.plan.spaces():
+        device = space.partition("@")[0]
+        for name, counters in lab.kernel(space).interfaces().values():
+            link = lab.plan.link(device, name)
+            if link is not None:
+                received[link, device] = counters.rx_bytes
+    return Snapshot(received)
+
+
+def vrf_space(device: str, vrf: str) -> str:
+    """The space of a device's VRF; the device's own where ``vrf`` is empty."""
+    return f"{device}@{vrf}" if vrf else device
+
+
+def spaces_of(config: DeviceConfig) -> list[str]:
+    """The spaces of a switch: its own, and one for each VRF."""
+    return [config.name, *(vrf_space(config.name, vrf.name) for vrf in config.vrfs)]
+
+
+def gateway_interface(gateway: Gateway) -> str:
+    """The interface of a server-facing gateway."""
+    return gateway.name
+
+
+def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:
+    """The VRF of each interface of a switch that is in one: gateways, and the ports of their VLANs."""
+    found = {gateway_interface(one): one.vrf for one in config.gateways if one.vrf}
+    by_vlan = {one.vlan_name: one.vrf for one in config.gateways if one.vlan is not None and one.vrf}
+    found.update({port.name: by_vlan[port.vlan] for port in config.interfaces if port.vlan in by_vlan})
+    return found
+
 
 RUN = Path("/run/netns")
 """Where iproute2 keeps the names of network namespaces (ip-netns(8))."""

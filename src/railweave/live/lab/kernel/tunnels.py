@@ -12,8 +12,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.errors import LabError
-from railweave.live.lab.kernel.namespace import ip_batch
-from railweave.live.lab.kernel.spaces import vrf_space
+from railweave.live.lab.kernel.namespace import ip_batch, vrf_space
 from railweave.live.lab.names import namespace
 
 if TYPE_CHECKING:

@@ -7,22 +7,244 @@ number.
 from __future__ import annotations
 
 import re
+import typing
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from railweave.errors import FileLine, Problem, SpecError
+from railweave.model.intent.base import WrongValueError
 from railweave.model.intent.names import count_of
-from railweave.model.intent.reading.wording import Mistake, mistakes
 from railweave.nearest import nearest
 from railweave.reading import CONTROL, MOST_VALUES, compose_yaml, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from pydantic_core import ErrorDetails
+
+
+_KINDS = {
+    "model_type": "a map",
+    "dict_type": "a map",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+}
+"""What was expected, by the type of pydantic error that says a value is of another kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One mistake in a document: the part it is in, what is wrong and what would be right.
+
+    ``places`` are parts to point at rather than ``at``, the first that stands in the document; ``earlier`` is the part
+    that this one repeats.
+    """
+
+    at: Location
+    what: str
+    fix: str = ""
+    places: tuple[Location, ...] = ()
+    earlier: Location | None = None
+
+
+def mistakes(model: type[BaseModel], value: Any, errors: Iterable[ErrorDetails]) -> list[Mistake]:  # noqa: ANN401 - plain YAML
+    """The errors of validating ``value`` as ``model``, told for its author.
+
+    Where a value could be of several kinds and is of none, pydantic gives an error for each: they become one, and are
+    left out where one of the kinds fits and the mistake is further inside.
+    """
+    found = [(_present(value, detail["loc"]), detail) for detail in errors]
+    inside = {path[:depth] for path, _ in found for depth in range(len(path))}
+    kinds: dict[Location, list[str]] = {}
+    result: list[Mistake] = []
+    for path, detail in found:
+        if detail["type"] == "too_short" and path in inside:
+            continue  # pydantic counts good entries alone: what is wrong with the others is said of each
+        kind = _KINDS.get(detail["type"])
+        if kind is None:
+            result.append(_mistake(model, value, path, detail))
+        elif path in kinds:
+            kinds[path].append(kind)
+        elif path not in inside:
+            kinds[path] = [kind]
+    return result + [_wrong_kind(model, path, _at(value, path), wanted) for path, wanted in kinds.items()]
+
+
+def _mistake(model: type[BaseModel], value: Any, path: Location, detail: ErrorDetails) -> Mistake:  # noqa: ANN401
+    name = _name(path)
+    context = detail.get("ctx", {})
+    kind, message = detail["type"], detail["msg"]
+    if kind in {"extra_forbidden", "invalid_key"}:
+        return _unknown_key(model, value, path)
+    if kind == "missing":
+        last = detail["loc"][-1]
+        if isinstance(last, int):
+            return Mistake(path, f"{name}: an entry is missing", "give one more")
+        return Mistake(path, f"{last!r} is missing from {name}", f"add `{last}:`")
+    if kind == "too_short":
+        return Mistake(path, f"{name}: there is none", "give at least one")
+    if kind == "too_long":
+        return Mistake(path, f"{name}: more than {context['max_length']} entries", "leave some out")
+    if kind == "value_error":
+        error = wrong_value(detail)
+        places = tuple((*path, *inner) for inner in error.parts)
+        earlier = None if error.earlier is None else (*path, *error.earlier)
+        return Mistake(path, f"{name}: {error.what}", error.fix, places, earlier)
+    if plain := _plain_words(detail):
+        return Mistake(path, f"{name}: {plain}")
+    fix = _meant(detail["input"], str(context["expected"])) if kind == "literal_error" else ""
+    return Mistake(path, f"{name}: {message[0].lower()}{message[1:]}, got {_shown(detail['input'])}", fix)
+
+
+def _meant(value: object, expected: str) -> str:
+    """The word that was meant, of those that are allowed, ``'all', 'server' or 'fabric'``; empty where none is near."""
+    close = nearest(str(value), re.findall(r"'([^']*)'", expected))
+    return f"did you mean {close!r}?" if close else ""
+
+
+_BOUNDS = {
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+}
+"""Errors of a number that is too small or too large: the name of the bound, and its words."""
+
+
+def _plain_words(detail: ErrorDetails) -> str:
+    """A value of another kind, or a number beyond its bounds, in plain words; empty for other errors."""
+    kind, given = detail["type"], _shown(detail["input"])
+    if kind in _KINDS:
+        return f"{given} is not {_KINDS[kind]}"
+    if kind in _BOUNDS:
+        key, said = _BOUNDS[kind]
+        return f"{given} is not allowed: it must be {said} {float(detail.get('ctx', {}).get(key, 0)):g}"
+    return ""
+
+
+def wrong_value(detail: ErrorDetails) -> WrongValueError:
+    """What a validator raised; another error of pydantic's in its own words."""
+    error = detail.get("ctx", {}).get("error")
+    if isinstance(error, WrongValueError):
+        return error
+    if plain := _plain_words(detail):
+        return WrongValueError(plain)
+    return WrongValueError(detail["msg"] if error is None else str(error))
+
+
+def _unknown_key(model: type[BaseModel], value: Any, path: Location) -> Mistake:  # noqa: ANN401
+    given = cast("dict[Key, Any]", _at(value, path[:-1]))
+    fields = [item for one in _models_at(model, path[:-1]) for item in one.model_fields.items()]
+    known = sorted({info.alias or name for name, info in fields})
+    close = nearest(str(path[-1]), [name for name in known if name not in given])
+    fix = f"did you mean {close!r}?" if close else f"known keys here: {', '.join(known)}"
+    return Mistake(path, f"unknown key {_name(path)!r}", fix)
+
+
+def _wrong_kind(model: type[BaseModel], path: Location, value: Any, wanted: Sequence[str]) -> Mistake:  # noqa: ANN401
+    """A value of another kind than wanted: a list for a map, a number for text."""
+    name = _name(path)
+    not_wanted = f"neither {' nor '.join(wanted)}" if len(wanted) > 1 else f"not {wanted[0]}"
+    if not path:
+        return Mistake(path, f"the file is {_kind_of(value)}, {not_wanted}", "start from `railweave init`")
+    if value is None:
+        part = "value" if wanted[0] not in {"a map", "a list"} else "section"
+        return Mistake(path, f"{name}: the {part} is empty", "fill it in, or remove it to have its default")
+    if isinstance(value, list | dict):
+        value = cast("object", value)
+        return Mistake(path, f"{name} is {_kind_of(value)}, {not_wanted}", _remedy(model, path, value, wanted[0]))
+    shown = _shown(value)
+    if isinstance(value, int | float) and wanted[0] == "text":
+        return Mistake(path, f"{name}: {shown} is {_kind_of(value)}, {not_wanted}", f'put it in quotes: "{shown}"')
+    return Mistake(path, f"{name}: {shown} is {not_wanted}", _remedy(model, path, value, wanted[0]))
+
+
+def _remedy(model: type[BaseModel], path: Location, value: Any, wanted: str) -> str:  # noqa: ANN401
+    """How to write a value as the kind that is wanted."""
+    if wanted == "a list":
+        return "begin each entry with a dash" if isinstance(value, dict) else f"write it as [{value}]"
+    if wanted != "a map":
+        return ""
+    if isinstance(value, list):
+        return "write its entries as `key: value`, without dashes"
+    required = {
+        name for one in _models_at(model, path) for name, info in one.model_fields.items() if info.is_required()
+    }
+    return f"write it as {{{required.pop()}: {value}}}" if len(required) == 1 else "write it as `key: value`"
+
+
+def _kind_of(value: object) -> str:
+    kinds: dict[type, str] = {list: "a list", dict: "a map", bool: "a truth value", str: "text"}
+    return kinds.get(type(value), "a number")
+
+
+def _shown(value: object) -> str:
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) < 60 else f"{text[:57]}..."
+
+
+def _name(path: Location) -> str:
+    return ".".join(str(part) for part in path) or "the file"
+
+
+def _at(value: Any, path: Location) -> Any:  # noqa: ANN401 - walks plain YAML
+    for part in path:
+        value = value[part]
+    return value
+
+
+def _present(value: Any, location: Location) -> Location:  # noqa: ANN401 - walks plain YAML
+    """The part of a pydantic location that stands in the file (union branch names and defaults do not)."""
+    path: list[Key] = []
+    for part in location:
+        if isinstance(value, dict) and part in value:
+            value = cast("dict[Key, Any]", value)[part]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(cast("list[Any]", value)):
+            value = cast("list[Any]", value)[part]
+        else:
+            continue
+        path.append(part)
+    return tuple(path)
+
+
+def _models_at(model: type[BaseModel], path: Location) -> list[type[BaseModel]]:
+    """The models that may stand at a path, following fields, lists, maps and unions."""
+    frontier: list[Any] = [model]
+    for part in path:
+        step: list[Any] = []
+        for kind in frontier:
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                known = kind.model_fields.get(str(part))
+                step += _branches(known.annotation) if known else []
+            else:
+                step += [inner for arg in typing.get_args(kind) for inner in _branches(arg)]
+        frontier = step
+    return [kind for kind in frontier if isinstance(kind, type) and issubclass(kind, BaseModel)]
+
+
+def _branches(annotation: Any) -> list[Any]:  # noqa: ANN401 - typing objects
+    origin = getattr(annotation, "__origin__", None)
+    if hasattr(annotation, "__metadata__"):
+        return _branches(annotation.__origin__)
+    if type(annotation).__name__ in {"UnionType", "Union"} or str(origin) == "typing.Union":
+        return [inner for arg in annotation.__args__ for inner in _branches(arg)]
+    return [annotation]
+
 
 Key = str | int
 Location = tuple[Key, ...]

@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from railweave.model.intent.fabric import FabricFile
 from railweave.model.intent.inventory import Inventory, read_inventory
 from railweave.model.intent.lock import Lock, read_lock
-from railweave.model.intent.reading.changes import changed
-from railweave.model.intent.reading.document import Document, read_document, validate
+from railweave.model.intent.reading.document import Document, plain, read_document, validate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from railweave.model.intent.topology import Role
+
+
+def changed(value: Any, changes: Mapping[str, str]) -> None:  # noqa: ANN401 - what a file holds
+    """Put values into what a file holds, by path: ``topology.spines``, ``servers.0.stripe``; texts are read as YAML has them.
+
+    What is not there is made, of maps alone. Where a path leads through something that has no such part nothing is changed: the model says what is wrong.
+    """
+    for path, text in changes.items():
+        *names, last = path.split(".")
+        at = value
+        for name in names:
+            at = _part(at, name)
+        if isinstance(at, dict):
+            cast("dict[str, Any]", at)[last] = plain(text)
+        elif isinstance(at, list) and last.isdecimal() and int(last) < len(cast("list[Any]", at)):
+            at[int(last)] = plain(text)
+
+
+def _part(at: Any, name: str) -> Any:  # noqa: ANN401 - what a file holds
+    if isinstance(at, dict):
+        return cast("dict[str, Any]", at).setdefault(name, {})
+    if isinstance(at, list) and name.isdecimal() and int(name) < len(cast("list[Any]", at)):
+        return cast("list[Any]", at)[int(name)]
+    return None
 
 
 @dataclass(frozen=True)

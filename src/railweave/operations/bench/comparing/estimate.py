@@ -10,21 +10,169 @@ same leaf as a slow pair of a part may be slow by it too, as a group of their ow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log, pi, sqrt
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from railweave.operations.bench.comparing.parts import Part, Parts, crossings
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from railweave.operations.bench.comparing.pairs import Pair
+    from railweave.operations.bench.comparing.predicting import Foretold
+    from railweave.operations.bench.comparing.rows import Pair, Row
 
+
+KINDS = ("NIC", "link", "cables", "server", "leaf", "switch", "color", "rail")
+"""Kinds of parts; of those that the same pairs cross the first names them. ``cables`` are parallel ones between two switches, of which a
+hash takes one; a ``rail`` is all NICs of one name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part; ``also`` are others that the same pairs cross, so that these pairs cannot tell which it is."""
+
+    kind: str
+    name: str
+    also: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {"kind": self.kind, "name": self.name, "also": list(self.also)}
+
+    def to_text(self) -> str:
+        """``NIC h100-01:gpu0_eth``, and what else it may be."""
+        others = f" (or {', '.join(self.also[:3])}{', …' if len(self.also) > 3 else ''})" if self.also else ""
+        return f"{self.kind} {self.name}{others}"
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """All parts. ``part`` and ``pair`` have an entry for each crossing: the places of the two.
+
+    ``meeting`` has a row for each pair: a number for each leaf that it crosses in its round, -1 where that is not known.
+    """
+
+    parts: tuple[Part, ...]
+    part: NDArray[np.int64]
+    pair: NDArray[np.int64]
+    meeting: NDArray[np.int64]
+
+    def of(self, place: int) -> NDArray[np.int64]:
+        """The pairs that cross a part."""
+        return self.pair[self.part == place]
+
+
+def leaves_of(pair: Pair) -> set[str]:
+    """The leaves of a pair, as far as they are known."""
+    servers = {end.partition(":")[0] for end in (pair.src, pair.dst)}
+    found = set(pair.leaves)
+    for link in pair.links:
+        devices = {end.partition(":")[0] for end in link.split("--")}
+        if devices & servers:
+            found |= devices - servers
+    return found
+
+
+def crossed(pair: Pair) -> Iterator[tuple[str, str]]:
+    """Kind and name of everything that a pair crosses, as far as it is known; a part may come twice."""
+    ends = (pair.src, pair.dst)
+    servers = {one.partition(":")[0] for one in ends}
+    for end in ends:
+        yield "NIC", end
+        yield "server", end.partition(":")[0]
+    names = {one.partition(":")[2] for one in ends}
+    if len(names) == 1:
+        yield "rail", names.pop()
+    if pair.color:
+        yield "color", pair.color
+    leaves = leaves_of(pair)
+    for leaf in leaves:
+        yield "leaf", leaf
+    for link in pair.links:
+        yield ("link" if ":" in link else "cables"), link
+        for end in link.split("--"):
+            device = end.partition(":")[0]
+            if device not in leaves and device not in servers:
+                yield "switch", device
+
+
+def crossings(pairs: Sequence[Pair]) -> Parts:
+    """The parts of pairs. Parts that every pair crosses are left out: no pair says anything of them."""
+    by_part: dict[tuple[str, str], list[int]] = {}
+    meetings: dict[tuple[str, str], int] = {}
+    meeting = np.full((len(pairs), 2), -1, np.int64)
+    for place, pair in enumerate(pairs):
+        for one in dict.fromkeys(crossed(pair)):
+            by_part.setdefault(one, []).append(place)
+        if pair.round:
+            for side, leaf in enumerate(sorted(leaves_of(pair))[:2]):
+                meeting[place, side] = meetings.setdefault((pair.round, leaf), len(meetings))
+    alike: dict[tuple[int, ...], list[tuple[str, str]]] = {}
+    for one, places in by_part.items():
+        if len(places) < len(pairs):
+            alike.setdefault(tuple(places), []).append(one)
+    parts: list[Part] = []
+    for names in alike.values():
+        (kind, name), *others = sorted(names, key=lambda one: (KINDS.index(one[0]), one[1]))
+        parts.append(Part(kind, name, tuple(f"{kind} {name}" for kind, name in others)))
+    return Parts(
+        tuple(parts),
+        np.repeat(np.arange(len(parts)), [len(places) for places in alike]),
+        np.array([place for places in alike for place in places], np.int64),
+        meeting,
+    )
+
+
+FEWEST = 2
+"""Pairs of which a median is taken."""
+MOST_PARTS = 3
+"""Parts of a kind that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slowest:
+    """A part: the median of its pairs, and of all others of its kind, each as a part of what pairs should have."""
+
+    kind: str
+    name: str
+    level: float
+    others: float
+    pairs: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "level": round(self.level, 4),
+            "others": round(self.others, 4),
+            "pairs": self.pairs,
+        }
+
+
+def slowest(pairs: Sequence[Pair], most: int = MOST_PARTS) -> list[Slowest]:
+    """So many of each kind that has several, the slowest first. A median: one bad peer does not make a NIC slow."""
+    levels: dict[str, dict[str, list[float]]] = {}
+    for pair in pairs:
+        if pair.relative is not None:
+            for kind, name in dict.fromkeys(crossed(pair)):
+                levels.setdefault(kind, {}).setdefault(name, []).append(pair.relative)
+    found: list[Slowest] = []
+    for kind in KINDS:
+        of = {name: values for name, values in levels.get(kind, {}).items() if len(values) >= FEWEST}
+        if len(of) > 1:
+            medians = {name: median(values) for name, values in of.items()}
+            usual = median(medians.values())
+            names = sorted(of, key=lambda one: (medians[one], one))[:most]
+            found += [Slowest(kind, name, medians[name], usual, len(of[name])) for name in names]
+    return found
+
+
+if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 SLOWEST = 0.02
@@ -213,3 +361,57 @@ def _normal(x: Numbers, mean: Numbers | float, deviation: Numbers | float) -> Nu
     # a floor, so that what is far from everything does not divide 0 by 0
     found = np.exp(-0.5 * ((x - mean) / deviation) ** 2) / (deviation * sqrt(2 * pi))
     return np.maximum(found, 1e-300)
+
+
+WORDS = {2: "half", 3: "a third", 4: "a quarter"}
+NEAR_FRACTION = 0.08
+"""How near a fraction is to be taken for one of these, as a part of it."""
+MOST_SENTENCES = 4
+"""Sentences about a row."""
+
+
+def with_causes(
+    rows: Iterable[Row], pairs: Sequence[Pair], estimate: Estimate, accounts: Mapping[str, Foretold]
+) -> list[Row]:
+    """Rows with what is likely to hold them back. ``accounts``: what was predicted now, by the id of a run."""
+    by_run = {pair.run: pair for pair in pairs}
+    found: list[Row] = []
+    for row in rows:
+        said = list(row.likely)
+        if row.bad or row.verdict == "too few repeats":
+            of = [by_run[run] for run in row.runs if run in by_run]
+            said += _suspects(of, estimate) + _fraction(row, of)
+        said += [
+            sentence
+            for run in row.runs[-1:]
+            if run in accounts and row.key in accounts[run].rows
+            for sentence in accounts[run].rows[row.key][1]
+        ]
+        found.append(replace(row, likely=tuple(dict.fromkeys(said))[:MOST_SENTENCES]))
+    return found
+
+
+def _suspects(pairs: Sequence[Pair], estimate: Estimate) -> list[str]:
+    """The parts that stand out among all pairs, and that this one crosses."""
+    here = {one for pair in pairs for one in crossed(pair)}
+    return [
+        f"It crosses {one.part.to_text()}: {one.to_text()}."
+        for one in estimate.suspects
+        if (one.part.kind, one.part.name) in here
+    ]
+
+
+def _fraction(row: Row, pairs: Sequence[Pair]) -> list[str]:
+    """What half, a third or a quarter of what it should be looks like."""
+    if row.ratio is None:
+        return []
+    for count, word in WORDS.items():
+        if abs(row.ratio * count - 1) <= NEAR_FRACTION:
+            if any(":" in link for pair in pairs for link in pair.links):
+                return [
+                    f"It gets {word} of what it should: as if a link of its way ran at {word} of its rate, or {count} runs took it at once."
+                ]
+            return [
+                f"It gets {word} of what it should: as where {count} queue pairs share an uplink and others are idle, or a link runs at {word} of its rate."
+            ]
+    return []

@@ -5,13 +5,16 @@ What a run says of itself stays; this adds what it does not say.
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.analysis.routing.paths import by_ends, queue_pair_paths
-from railweave.errors import InputError
+from railweave.errors import Argument, InputError, Problem
 from railweave.model.device.build import device_config
 from railweave.operations.bench.gids import address
+from railweave.operations.store.store import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +24,30 @@ if TYPE_CHECKING:
     from railweave.model.network.devices import Nic
     from railweave.model.network.model import Network
     from railweave.operations.store.records import Run
+
+
+def runs_of(word: str, beside: str = "") -> list[Run]:
+    """The runs that a word names. ``beside``: the word of a store in which it may be a run.
+
+    Raises ``InputError`` where a store has no run of that id, and as ``opened`` does.
+    """
+    store, hashed, run = word.rpartition("#")
+    if not hashed or Path(word).exists():
+        store, run = word, ""
+    if not run and beside and not Path(word).exists() and re.fullmatch("[0-9a-f]{1,16}", word):
+        store, run = store_of(beside), word
+    with opened(store) as found:
+        runs = found.runs(ids=[run] if run else [])
+    if run and not runs:
+        fix = f"`railweave bench show {store}` lists them"
+        raise InputError([Problem(Argument(word), f"no run of {store} has an id that begins with {run!r}", fix)])
+    return runs
+
+
+def store_of(word: str) -> str:
+    """The store of a word."""
+    store, hashed, _ = word.rpartition("#")
+    return store if hashed and not Path(word).exists() else word
 
 
 def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:

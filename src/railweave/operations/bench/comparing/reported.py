@@ -2,23 +2,107 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from railweave.operations.bench.comparing.compared import Compared, compare_predicted
 from railweave.operations.bench.comparing.completion import CompletionTable, completion_tables
-from railweave.operations.bench.comparing.curves import Curve, curves
-from railweave.operations.bench.comparing.pairs import Pair, pairs_of
+from railweave.operations.bench.comparing.curves import Curve, against_prediction, curves, failed
+from railweave.operations.bench.comparing.estimate import Estimate, Slowest, estimate, slowest, with_causes
 from railweave.operations.bench.comparing.regressions import regressions
-from railweave.operations.bench.comparing.rows import numbers
-from railweave.operations.bench.comparing.slowest import Slowest, slowest
-from railweave.operations.bench.comparing.verdicts import TOLERANCE, Row
+from railweave.operations.bench.comparing.rows import TOLERANCE, Pair, Row, numbers, pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.operations.bench.comparing.predicting import Foretold
     from railweave.operations.store.records import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The result. ``of``: ``runs`` or ``prediction``, what they were laid beside; ``notes``: what could not be compared, and why."""
+
+    of: str
+    tolerance: float
+    rows: tuple[Row, ...]
+    estimate: Estimate
+    notes: tuple[str, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        """Whether no row is worse than allowed."""
+        return not any(row.bad for row in self.rows)
+
+    def verdict(self) -> str:
+        """A sentence with how many rows are what."""
+        counts = Counter(row.verdict for row in self.rows)
+        if not counts:
+            return "There is nothing to compare."
+        return f"{len(self.rows)} rows: {', '.join(f'{count} {word}' for word, count in counts.most_common())}."
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object (docs/bench.md)."""
+        return {
+            "beside": self.of,
+            "tolerance": self.tolerance,
+            "good": self.good,
+            "verdict": self.verdict(),
+            "rows": [row.to_json() for row in self.rows],
+            "pairs": self.estimate.to_json(),
+            "notes": list(self.notes),
+        }
+
+
+def compare_runs(
+    before: Sequence[Run],
+    now: Sequence[Run],
+    tolerance: float | None = None,
+    more: Mapping[str, Mapping[str, str]] | None = None,
+    accounts: Mapping[str, Foretold] | None = None,
+) -> Compared:
+    """Runs beside earlier ones. ``more``: settings that follow from the network (``located``); ``accounts``: what was predicted now."""
+    allowed = TOLERANCE if tolerance is None else tolerance
+    rows = [*regressions(numbers(before, more), numbers(now, more), allowed, fewest=1), *failed(now)]
+    notes = () if any(row.before is not None and row.now is not None for row in rows) else (NOTHING_IN_COMMON,)
+    return _compared("runs", rows, now, allowed, more, accounts, notes)
+
+
+def compare_predicted(
+    runs: Sequence[Run],
+    tolerance: float | None = None,
+    more: Mapping[str, Mapping[str, str]] | None = None,
+    accounts: Mapping[str, Foretold] | None = None,
+    notes: Sequence[str] = (),
+) -> Compared:
+    """Runs beside what was predicted of them: when they were kept, else now (``accounts``)."""
+    given = accounts or {}
+    rows = against_prediction(runs, tolerance, more, given)
+    without = sum(not run.predictions and run.id not in given for run in runs)
+    said = list(notes)
+    if without:
+        said.append(f"of {without} of {len(runs)} runs nothing was predicted")
+    return _compared("prediction", rows, runs, tolerance, more, accounts, said)
+
+
+NOTHING_IN_COMMON = (
+    "the two have nothing in common that was measured: operation, size, place and number of GPUs must be the same"
+)
+
+
+def _compared(
+    of: str,
+    rows: Sequence[Row],
+    runs: Sequence[Run],
+    tolerance: float | None,
+    more: Mapping[str, Mapping[str, str]] | None,
+    accounts: Mapping[str, Foretold] | None,
+    notes: Sequence[str],
+) -> Compared:
+    pairs = pairs_of(runs, more)
+    found = estimate(pairs)
+    allowed = TOLERANCE if tolerance is None else tolerance
+    return Compared(of, allowed, tuple(with_causes(rows, pairs, found, accounts or {})), found, tuple(notes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from dataclasses import dataclass
+from statistics import fmean, linear_regression
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
@@ -11,22 +15,344 @@ from railweave.model.network.status import absent_sentence, present
 from railweave.operations.bench.plan import NcclTests, Perftest, Plan, PlannedRun
 from railweave.operations.bench.planning.jobs import jobs
 from railweave.operations.bench.planning.pairs import Pairs
-from railweave.operations.bench.planning.places import check_memory, places
-from railweave.operations.bench.planning.predictions import RATE_FREE_BYTES, predictions
+from railweave.operations.bench.planning.places import Routed, check_memory, places
 from railweave.operations.bench.planning.suites import suite_of
-from railweave.operations.bench.planning.times import estimate_s, timeout_s
-from railweave.operations.bench.planning.ways import Routed
-from railweave.prediction.simulation.job import stripes
-from railweave.prediction.simulation.ranks import ordered
+from railweave.operations.store.records import Prediction
+from railweave.prediction.collectives.chunks import written
+from railweave.prediction.simulation.compare import comparison, longest_run
+from railweave.prediction.simulation.job import ordered, stripes
+from railweave.prediction.simulation.model.fabric import packet_fabric
+from railweave.prediction.simulation.perftest import write_bandwidth_gbps
+from railweave.prediction.simulation.varied import Variant, one_question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from railweave.model.network.model import Network
     from railweave.operations.bench.plan import Memory
     from railweave.operations.bench.planning.places import Place
     from railweave.operations.bench.planning.wanted import Wanted
-    from railweave.operations.store.records import Prediction
+    from railweave.prediction.simulation.prediction import Prediction as Predicted
+
+
+BYTES_A_NUMBER = 4
+"""nccl-tests measures ``float`` where nothing else is asked for."""
+
+MOST_PACKET_HOPS = 60_000_000
+"""Beyond, by the estimate of ``sim``, flows are run: packets would take more than about ten seconds for a number of a plan, which has hundreds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A number that is asked for: of a run (any of those that are alike), at a size."""
+
+    run: Wanted
+    size_bytes: int
+
+    @property
+    def key(self) -> Hashable:
+        """Equal questions have equal keys."""
+        test = self.run.test
+        if isinstance(test, Perftest):
+            own: Hashable = (test.program, test.qps, test.both_ways)
+        else:
+            own = (test.collective, test.per_host, test.gpus, test.variables, test.tenant)
+        return (own, self.size_bytes, self.run.alike, self.run.lb)
+
+
+def sizes_of(test: Perftest | NcclTests) -> Iterator[int]:
+    """The sizes that a test measures, as it prints them; one that comes to nothing is left out."""
+    if isinstance(test, Perftest):
+        yield from (test.size_bytes,) if test.size_bytes is not None else (1 << power for power in range(1, 24))
+        return
+    size = test.first_bytes
+    while size <= test.last_bytes:
+        if printed := printed_size(test.collective, size, len(test.hosts) * test.per_host * test.gpus):
+            yield printed
+        size *= test.factor
+
+
+def printed_size(collective: str, size_bytes: int, ranks: int) -> int:
+    """The size that nccl-tests makes of one that is asked for (its ``all_gather.cu``, ``reduce_scatter.cu``, ``alltoall.cu``).
+
+    Where ranks have parts of the data, each has as many whole 16 bytes.
+    """
+    if collective in {"all-gather", "reduce-scatter", "all-to-all"}:
+        return size_bytes // ranks // 16 * 16 * ranks
+    return size_bytes // BYTES_A_NUMBER * BYTES_A_NUMBER
+
+
+def options(question: Question) -> Mapping[str, Any]:
+    """The question of a collective as ``railweave sim`` is asked it."""
+    run, test = question.run, question.run.test
+    if not isinstance(test, NcclTests):
+        raise TypeError("perftest is no collective")
+    return {
+        "collective": test.collective,
+        "size": str(question.size_bytes),
+        "nccl": dict(test.variables),
+        "lb": run.lb,
+        "hosts": ",".join(test.hosts),
+        "per_host": test.per_host,
+        "tenant": test.tenant or None,
+        "engine": "auto",
+        "most_hops": MOST_PACKET_HOPS,
+    }
+
+
+LARGE_ERROR, OTHER_ERROR = 0.012, 0.103
+"""How far off a prediction of perftest may be: of large messages over one path, and of others.
+
+Of the published rows with large messages (``pt-8388608``, docs/validation.md) it was off by 0.1 %, and repeated runs of the reports differ by
+1.2 %. Of all rows it was off by 10.3 % at most (``pt-16384``); over a long link by 9 %, and where a hash chooses links one draw of it is run.
+"""
+LARGE = "packet engine, seed 1; the published row of large messages was as near, and repeated runs of reports are"
+OTHER = "packet engine, seed 1; five published rows of ib_write_bw were as near"
+RATE_FREE_BYTES = 64 << 10
+"""From here on the number of messages a second does not bind a NIC: sizes below are predicted of NICs alone whose message rate is known."""
+
+PLACES = ("out-of-place", "in-place")
+BANDWIDTH = "bandwidth_gbps"
+BUS, AVERAGE, SLOPE = "busbw_gbytes_per_s", "average_busbw_gbytes_per_s", "slope_busbw_gbytes_per_s"
+
+
+def predictions(
+    routed: Routed, places: Sequence[Place], runs: Sequence[Wanted], progress: Callable[[str], None] | None = None
+) -> list[tuple[Prediction, ...]]:
+    """The predictions of each run. ``progress`` is told how far it is. Raises ``InputError`` where a question cannot be asked."""
+    asked = {one.key: one for run in runs for size in sizes_of(run.test) for one in [Question(run, size)]}
+    known = _of_perftest(routed, places, asked, progress)
+    found = _of_collectives(routed.network, asked, progress)
+    return [_of_pair(run, known) if isinstance(run.test, Perftest) else _of_job(run, run.test, found) for run in runs]
+
+
+def _of_perftest(
+    routed: Routed,
+    places: Sequence[Place],
+    asked: Mapping[Hashable, Question],
+    progress: Callable[[str], None] | None,
+) -> dict[Hashable, float]:
+    """10^9 bit/s by the key of the question. A NIC with itself is not asked about: the simulator has no way for it."""
+    rates = {one.name: one.messages_per_us for one in places}
+    wanted: dict[Hashable, tuple[Question, Perftest, int]] = {}
+    for key, one in asked.items():
+        test = one.run.test
+        if isinstance(test, Perftest) and test.server != test.client:
+            rate = rates[f"{test.client.host}:{test.client.nic}"]
+            if rate is not None or one.size_bytes >= RATE_FREE_BYTES:
+                wanted[key] = one, test, 0 if rate is None else round(1e6 / rate)
+    if not wanted:
+        return {}
+    fabric = packet_fabric(routed.network, routed.plane.configs, routed.routes)
+    found: dict[Hashable, float] = {}
+    for key, (one, test, post_cost_ps) in wanted.items():
+        found[key] = write_bandwidth_gbps(
+            fabric,
+            f"{test.client.host}:{test.client.nic}",
+            f"{test.server.host}:{test.server.nic}",
+            one.size_bytes,
+            qps=test.qps,
+            post_cost_ps=post_cost_ps,
+            both_ways=test.both_ways,
+            places=one.run.places,
+        )
+        if progress is not None:
+            progress(f"predicting: {len(found)} of {len(wanted)} kinds of pairs and sizes")
+    return found
+
+
+def _of_collectives(
+    network: Network, asked: Mapping[Hashable, Question], progress: Callable[[str], None] | None
+) -> dict[Hashable, Predicted]:
+    wanted = [(key, one) for key, one in asked.items() if isinstance(one.run.test, NcclTests)]
+    if not wanted:
+        return {}
+
+    def say(text: str) -> None:
+        if progress is not None:
+            progress(f"predicting: {text.replace('variants', 'collectives')}")
+
+    variants = [Variant(str(place), one_question(network, options(one))) for place, (_, one) in enumerate(wanted)]
+    outcomes = comparison(network, variants, "", progress=say).outcomes
+    return {key: longest_run(one.answer) for (key, _), one in zip(wanted, outcomes, strict=True)}
+
+
+def _of_pair(run: Wanted, known: Mapping[Hashable, float]) -> tuple[Prediction, ...]:
+    test = run.test
+    operation = f"write {'bidirectional ' if isinstance(test, Perftest) and test.both_ways else ''}bandwidth"
+    found: list[Prediction] = []
+    for size in sizes_of(test):
+        rate = known.get(Question(run, size).key)
+        if rate is not None:
+            large = bool(run.links) and size >= RATE_FREE_BYTES
+            off = 1 + (LARGE_ERROR if large else OTHER_ERROR)
+            method = LARGE if large else OTHER
+            found.append(Prediction(operation, size, "", BANDWIDTH, rate, rate / off, rate * off, method))
+    return tuple(found)
+
+
+def _of_job(run: Wanted, test: NcclTests, known: Mapping[Hashable, Predicted]) -> tuple[Prediction, ...]:
+    """Bus bandwidth of every size in both places, their mean as nccl-tests prints it, and the rate of the slope."""
+    all_of = [known[Question(run, size).key] for size in sizes_of(test)]
+    if not all(one.complete for one in all_of):
+        return ()
+    values = [_bus(one) for one in all_of]
+    found = [
+        Prediction(test.collective, one.size_bytes, place, BUS, *value, _method(one))
+        for one, value in zip(all_of, values, strict=True)
+        for place in PLACES
+    ]
+    if not found:
+        return ()
+    mean = tuple(fmean(value[part] for value in values) for part in range(3))
+    found.append(
+        Prediction(test.collective, None, "", AVERAGE, mean[0], mean[1], mean[2], "the mean over sizes and places")
+    )
+    if run.slope and len(all_of) > 1:
+        factor = all_of[0].program.bus_factor
+        times = [(one.time_ps, *_between(one)) for one in all_of]
+        value, high, low = (
+            slope_gbytes([(one.size_bytes, time[part] / 1e6) for one, time in zip(all_of, times, strict=True)], factor)
+            for part in range(3)
+        )
+        found.append(Prediction(test.collective, None, "", SLOPE, value, low, high, "the slope of times over sizes"))
+    return tuple(found)
+
+
+def slope_gbytes(points: Sequence[tuple[float, float]], factor: float) -> float:
+    """The rate that times tend to, as bus bandwidth in 10^9 byte/s: the slope of the straight line through sizes (bytes) and times (us).
+
+    ``factor``: of bus bandwidth (``bus_factor``). What starting takes does not count (50 km article, Figure 4).
+    """
+    slope = linear_regression([size for size, _ in points], [time for _, time in points]).slope
+    return factor / slope / 1e3
+
+
+def _between(one: Predicted) -> tuple[int, int]:
+    return (one.time_ps, one.time_ps) if one.band is None else (one.band.low_ps, one.band.high_ps)
+
+
+def _bus(one: Predicted) -> tuple[float, float, float]:
+    """Bus bandwidth with its band: a long time is a low rate."""
+    low, high = _between(one)
+    rate = one.program.bus_bandwidth_gbytes
+    return rate(one.time_ps), rate(high), rate(low)
+
+
+def _method(one: Predicted) -> str:
+    engine = f"{one.choice.engine} engine, seed 1"
+    return engine if one.band is None else f"{engine}; {one.band.compared}"
+
+
+HEAD: tuple[str, ...] = ("part", "runs", "rounds", "time", "test", "expected of the largest size")
+
+
+def plan_text(plan: Plan) -> str:
+    """The table, what has to be set before, and notes."""
+    groups: dict[tuple[str, str], list[PlannedRun]] = {}
+    for one in plan.runs:
+        groups.setdefault((one.part, _test(one)), []).append(one)
+    rows = [HEAD]
+    for (part, test), runs in groups.items():
+        rounds: dict[int, float] = {}
+        for one in runs:
+            rounds[one.round] = max(rounds.get(one.round, 0), one.estimate_s)
+        rows.append((part, f"{len(runs):,}", f"{len(rounds):,}", duration(sum(rounds.values())), test, _expected(runs)))
+    widths = [max(len(row[place]) for row in rows) for place in range(len(HEAD))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if place in {1, 2, 3} else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    lines.append(f"{counted(len(plan.runs), 'run')} in about {duration(plan.estimate_s)}")
+    needs = Counter(one.needs for one in plan.runs if one.needs)
+    lines += [f"before {counted(number, 'run')}: {what}" for what, number in needs.items()]
+    lines += [f"note: {note}" for note in plan.notes]
+    return "\n".join(lines)
+
+
+def duration(seconds: float) -> str:
+    """``1 h 12 min``, ``3 min 20 s``, ``8 s``."""
+    whole = round(seconds)
+    hours, minutes = whole // 3600, whole % 3600 // 60
+    if hours:
+        return f"{hours:,} h {minutes} min"
+    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
+
+
+def _test(run: PlannedRun) -> str:
+    test = run.test
+    return test.collective if isinstance(test, NcclTests) else test.program
+
+
+def _expected(runs: Sequence[PlannedRun]) -> str:
+    """The least and the most that runs should give of the largest size they have a prediction of, or by their slopes."""
+    slopes = [own.value for one in runs for own in one.predictions if own.quantity == SLOPE]
+    if slopes:
+        return f"{_range(slopes)} GB/s by the slope"
+    known: list[Prediction] = []
+    for one in runs:
+        sized = [own for own in one.predictions if own.size_bytes is not None]
+        if sized:
+            known.append(max(sized, key=lambda own: own.size_bytes or 0))
+    if not known:
+        return "-"
+    sizes = sorted({one.size_bytes or 0 for one in known})
+    unit = "Gb/s" if known[0].quantity == BANDWIDTH else "GB/s"
+    return f"{_range([one.value for one in known])} {unit} at {written(sizes[-1])}"
+
+
+def _range(values: Sequence[float]) -> str:
+    least, most = f"{min(values):.1f}", f"{max(values):.1f}"
+    return least if least == most else f"{least} to {most}"
+
+
+PERFTEST_START_S, NCCL_START_S = 3.0, 15.0
+"""Assumed: to log in, start programs, exchange addresses, and for nccl-tests to set up communicators."""
+ITERATIONS = 5_000
+"""Of ``ib_write_bw`` for each size and queue pair."""
+MESSAGES_PER_S = 4e6
+"""Of small messages, where their rate is not predicted; assumed, about a Thor2's."""
+NCCL_RUNS = 5 + 20
+"""Of nccl-tests for each size and place: to warm up, and measured."""
+CHECKED = 2.0
+"""With its check of the result (``-c 1``), nccl-tests takes about twice as long; assumed."""
+LEAST_US = 50.0
+"""Of a collective that is not predicted; assumed."""
+LEAST_TIMEOUT_S, PATIENCE = 60, 5
+"""A run is ended after so many times what it should take."""
+
+
+def estimate_s(run: Wanted, predictions: Sequence[Prediction]) -> float:
+    """Seconds that a run should take: by what is predicted, else by the speed of its NICs."""
+    test = run.test
+    if isinstance(test, Perftest):
+        if test.seconds is not None:
+            return PERFTEST_START_S + test.seconds
+        rate = {one.size_bytes: one.value for one in predictions}
+        ways = 2 if test.both_ways else 1
+        total = 0.0
+        for size in sizes_of(test):
+            messages = ITERATIONS * test.qps
+            line_s = messages * size * 8 * ways / (rate.get(size, run.gbps * ways) * 1e9)
+            total += max(line_s, messages / MESSAGES_PER_S)
+        return round(PERFTEST_START_S + total, 1)
+    known = {one.size_bytes: one.value for one in predictions if one.place}
+    total = 0.0
+    for size in sizes_of(test):
+        # Bus bandwidth counts bytes as often as they move, at most twice.
+        each_s = 2 * size / ((known.get(size) or run.gbps / 8) * 1e9)
+        total += 2 * NCCL_RUNS * CHECKED * (each_s + (0 if size in known else LEAST_US / 1e6))
+    return round(NCCL_START_S + total, 1)
+
+
+def timeout_s(estimate: float) -> int:
+    """When a run is ended."""
+    return max(LEAST_TIMEOUT_S, math.ceil(PATIENCE * estimate))
+
 
 TOLERANCE = 0.05
 """How far below its band a number may be: repeated runs of the reports differ by up to 1.2 %, and tests of operators fail at 5 %."""

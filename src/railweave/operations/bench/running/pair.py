@@ -4,16 +4,71 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from railweave.live.reach.failure import ReachError, told
-from railweave.operations.bench.running.scripts import LISTENING, NO_GID, NO_PORT, SAYS, asking, serving
-from railweave.operations.bench.running.words import perftest_words
+from railweave.operations.bench.running.scripts import LISTENING, NO_GID, NO_PORT, SAYS, asking, guarded, serving
+from railweave.operations.bench.running.shells import HERE
 
 if TYPE_CHECKING:
-    from railweave.operations.bench.plan import Perftest
+    from collections.abc import Mapping
+
+    from railweave.operations.bench.plan import NcclTests, Perftest
     from railweave.operations.bench.running.shells import Said, Shells
+
+
+PROGRAMS = {
+    "all-reduce": "all_reduce_perf",
+    "all-gather": "all_gather_perf",
+    "reduce-scatter": "reduce_scatter_perf",
+    "all-to-all": "alltoall_perf",
+    "send-recv": "sendrecv_perf",
+    "broadcast": "broadcast_perf",
+    "reduce": "reduce_perf",
+    "gather": "gather_perf",
+    "scatter": "scatter_perf",
+}
+"""Of nccl-tests and rccl-tests, by the collective."""
+
+
+def perftest_words(test: Perftest, gpu: int | None, folder: str = "") -> list[str]:
+    """One end of a run, without device, GID and port, which are found on the server. ``gpu``: of this end; ``folder``: where the program is.
+
+    CUDA counts GPUs as the slots are only where it is asked to; HIP does so anyway.
+    """
+    words = ["env", "CUDA_DEVICE_ORDER=PCI_BUS_ID"] if test.memory == "cuda" and gpu is not None else []
+    words += [_in(folder, test.program), "-F", "--report_gbits", "-q", str(test.qps)]
+    if test.size_bytes is None:
+        words.append("-a")
+    else:
+        words += ["-s", str(test.size_bytes)]
+    if test.seconds is not None:
+        words += ["-D", str(test.seconds)]
+    if test.both_ways:
+        words.append("-b")
+    if test.memory != "host" and gpu is not None:
+        words.append(f"--use_{test.memory}={gpu}")
+    return words
+
+
+def nccl_tests_words(test: NcclTests, folder: str = "") -> list[str]:
+    """The program of a collective with its sizes; with the variables that the run sets before it.
+
+    The result is checked (``-c 1``), which is outside of what is timed.
+    """
+    words = ["env", *(f"{name}={text}" for name, text in test.variables)] if test.variables else []
+    words.append(_in(folder, PROGRAMS.get(test.collective, f"{test.collective.replace('-', '_')}_perf")))
+    words += ["-b", str(test.first_bytes), "-e", str(test.last_bytes)]
+    if test.last_bytes > test.first_bytes:
+        words += ["-f", str(test.factor)]
+    return [*words, "-g", str(test.gpus), "-c", "1"]
+
+
+def _in(folder: str, program: str) -> str:
+    return f"{folder.rstrip('/')}/{program}" if folder else program
+
 
 FIRST_PORT = 18600
 """The first TCP port that servers listen on; perftest's own is 18515."""
@@ -152,3 +207,77 @@ def wrong(said: Said, limit_s: float) -> str:
     if said.status == 127:
         return last or "there is no such program"
     return f"exit status {said.status}{f': {last}' if last else ''}"
+
+
+Launcher = Literal["mpirun", "srun"]
+
+RANKS = "railweave host env"
+"""What starts each rank, before ``-- PROGRAM``: it sets what only a server knows, as ``mpirun.sh`` of a build folder has it."""
+RANKS_START_S = 60
+"""For MPI or Slurm to start ranks, beyond what the run may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How collectives are started.
+
+    - ``launcher``; ``on``: the server that it is started on; empty: this machine; None: the first server of the run.
+    - ``scripts``: text of ``mpirun.sh`` of the build folder, by server; ``ranks``: what starts each rank; ``folder``: where nccl-tests is.
+    - ``options``: more words for ``srun``.
+    """
+
+    launcher: Launcher = "mpirun"
+    on: str | None = None
+    scripts: Mapping[str, str] = field(default_factory=dict[str, str])
+    ranks: str = RANKS
+    folder: str = ""
+    options: tuple[str, ...] = ()
+
+    def place(self, test: NcclTests) -> str:
+        """Where a run is started."""
+        return test.hosts[0] if self.on is None else self.on
+
+
+def started(test: NcclTests, launch: Launch, limit_s: float) -> str:
+    """The script that starts the ranks, in the order of the plan: what it needs is in a temporary folder, which goes with it."""
+    if launch.launcher == "mpirun":
+        files = {"hostfile": "".join(f"{host} slots={test.per_host * test.gpus}\n" for host in test.hosts)}
+        files["mpirun.sh"] = launch.scripts.get(test.hosts[0], "")
+    else:
+        files = {"hosts": "".join(f"{host}\n" * test.per_host for host in test.hosts)}
+    made = "f=$(mktemp -d -t railweave.XXXXXXXXXX) || exit\ntrap 'rm -rf \"$f\"' EXIT\n"
+    for name, text in files.items():
+        made += f'printf %s {shlex.quote(text)} > "$f/{name}"\n'
+    return guarded(_line(test, launch), limit_s, made)
+
+
+def _line(test: NcclTests, launch: Launch) -> str:
+    program = nccl_tests_words(test, launch.folder)
+    if launch.launcher == "mpirun":
+        words = ["--per-host", str(test.per_host), "--launcher", launch.ranks, "--", *program]
+        return f'bash "$f/mpirun.sh" --hostfile "$f/hostfile" {shlex.join(words)}'
+    count = len(test.hosts)
+    words = ["srun", f"--nodes={count}", f"--ntasks={count * test.per_host}", "--distribution=arbitrary"]
+    words += ["--kill-on-bad-exit=1", *launch.options, *shlex.split(launch.ranks), "--", *program]
+    return f'env SLURM_HOSTFILE="$f/hosts" {shlex.join(words)}'
+
+
+async def launched(test: NcclTests, launch: Launch, shells: Shells, limit_s: float) -> Came:
+    """Run a collective. Never raises but when it is cancelled, and then the launcher is ended, which ends its ranks."""
+    came, place = Came(), launch.place(test)
+    try:
+        said = await shells.ran(place, started(test, launch, limit_s), limit_s + RANKS_START_S)
+    except ReachError as error:
+        came.failures.append(f"{place}: {error.what}")
+        return came
+    came.text = said.text
+    came.facts["started on"] = place or "this machine"
+    if why := wrong(said, limit_s):
+        came.failures.append(f"{launch.launcher}{f' on {place}' if place != HERE else ''}: {why}")
+    return came
+
+
+def shown(test: NcclTests, launch: Launch) -> str:
+    """The command for people, as ``--dry-run`` prints it."""
+    found = _line(test, launch).replace('"$f/hosts"', "HOSTS")
+    return found.replace('"$f/mpirun.sh"', "mpirun.sh").replace('"$f/hostfile"', "HOSTFILE")

@@ -2,41 +2,350 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.model.findings import SEVERITIES
+from railweave.model.findings.registry import Found, check
 from railweave.operations.bench.lines import lines_of
 from railweave.operations.bench.read import read
-from railweave.operations.bench.triage import host, network, process, wire
-from railweave.operations.bench.triage.case import Case
+from railweave.operations.bench.triage import wire
+from railweave.operations.bench.triage.wire import Case, of_memory, once, times
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from railweave.model.findings import Finding
+    from railweave.operations.bench.nccl_log import NcclLog
     from railweave.operations.bench.read import Read
-    from railweave.operations.bench.triage.case import Network
+    from railweave.operations.bench.triage.wire import Network
+
+
+MEMORY = r"ibv_(?:reg_mr|create_cq|create_qp)\w* failed with error Cannot allocate memory|Couldn't allocate MR|memlock\b.*limit"
+
+
+def _said(case: Case, pattern: str) -> Iterator[Found]:
+    compiled = re.compile(pattern)
+    for what, line, often in once(
+        (found[0][:200], one.number) for one in case.lines if (found := compiled.search(one.text))
+    ):
+        yield case.found(line, what + times(often))
+
+
+@check(
+    "run-verbs-abi",
+    "error",
+    applies="run",
+    why="the user library of the NIC is older than its kernel driver: the inbox libbnxt_re, libmlx5 is picked, and the device is not there",
+    fix="`strace -e openat ibv_devinfo 2>&1 | grep -v ENOENT` shows which library is loaded: remove it, or install the one of the driver's bundle",
+)
+def abi(case: Case) -> Iterator[Found]:
+    """The user library of the NIC knows the kernel driver's interface."""
+    yield from _said(case, r"Driver \S+ does not support the kernel ABI of \d+ \(supports \d+ to \d+\)")
+
+
+@check(
+    "run-driver-symbols",
+    "error",
+    applies="run",
+    why="the driver was built against other RDMA core modules than run: a vendor's OFED took the place of the kernel's",
+    fix="uninstall the OFED (/usr/sbin/ofed_uninstall.sh), rebuild the driver, reboot",
+)
+def symbols(case: Case) -> Iterator[Found]:
+    """Driver modules fit the RDMA core that runs."""
+    yield from _said(case, r"\b\w{1,64}: (?:disagrees about version of symbol|Unknown symbol) ib_\w+")
+
+
+@check(
+    "run-qos-not-set",
+    "error",
+    applies="run",
+    why="the NIC's firmware keeps priorities to itself (DCBX or LLDP agent): the driver cannot make the class lossless, and packets are dropped under load",
+    fix="NVM options dcbx_mode, lldp_nearest_bridge and lldp_nearest_non_tpmr_bridge to 0, then reboot",
+)
+def qos(case: Case) -> Iterator[Found]:
+    """The driver sets priorities of the NIC."""
+    yield from _said(case, r"(?:bnxt_re\d+: )?(?:Fail to setets rc:-\d+|Fail to initialize Flow control)")
+
+
+@check(
+    "run-memory-locked",
+    "error",
+    applies="run",
+    why="RDMA memory is locked: with the usual limit of 64 KB to 8 MB registration fails, or NCCL falls back to sockets",
+    fix="`ulimit -l unlimited` for the job: limits.conf for logins, LimitMEMLOCK=infinity for slurmd and containers",
+)
+def memlock(case: Case) -> Iterator[Found]:
+    """A job may lock as much memory as it wants."""
+    yield from _said(case, MEMORY)
+    refused = [
+        one for one in (case.log.calls if case.log else ()) if of_memory(one) and not re.search(MEMORY, one.text)
+    ]
+    for key, line, often in once((f"{one.host}\n{one.text}", one.line) for one in refused):
+        host, _, text = key.partition("\n")
+        yield case.found(line, text[:200] + times(often), host)
+
+
+FEW = 2
+"""Processors below which NCCL's proxy threads take time from each other and from the program."""
+
+
+@check(
+    "run-affinity",
+    "warning",
+    applies="run",
+    why="a launcher or Slurm bound the rank to processors far from its GPU, or to too few: NCCL's proxy threads then run across sockets or share a core",
+    fix="mpirun --bind-to numa (or --bind-to none), srun --cpu-bind=none or --gpus-per-task with --cpus-per-task of 4 or more; NCCL_IGNORE_CPU_AFFINITY=1 lets NCCL choose",
+)
+def affinity(case: Case) -> Iterator[Found]:
+    """Each rank may use several processors that are near its GPU."""
+    if case.log is None:
+        return
+    seen: list[tuple[str, int]] = []
+    for one in case.log.affinities:
+        if not one.processors and one.near_gpu and one.allowed:
+            what = f"a rank may use processors {one.allowed}, none of which is near its GPU ({one.near_gpu})"
+            seen.append((f"{one.host}\n{what}", one.line))
+        elif one.processors and 0 < (found := processors(one.processors, mask=one.is_mask)) < FEW:
+            seen.append((f"{one.host}\na rank has {found} processor near its GPU", one.line))
+    for key, line, often in once(seen):
+        host, _, what = key.partition("\n")
+        yield case.found(line, what + times(often), host)
+
+
+def processors(text: str, *, mask: bool) -> int:
+    """How many processors a list (``0-3,8``), or a mask in hexadecimal (``ff,ffffffff``), names; 0 where it is neither."""
+    groups = text.strip().split(",")
+    if mask:
+        return sum(int(one, 16).bit_count() for one in groups if re.fullmatch(r"[0-9a-fA-F]{1,8}", one))
+    spans = [re.fullmatch(r"([0-9]{1,5})(?:-([0-9]{1,5}))?", one.strip()) for one in groups]
+    return sum(max(0, int(one[2] or one[1]) - int(one[1])) + 1 for one in spans if one)
+
+
+@check(
+    "run-mixed-versions",
+    "error",
+    applies="run",
+    why="libraries of different versions do not agree on what they send each other: the job fails or hangs at its start",
+    fix="have LD_LIBRARY_PATH lead to one build of NCCL or RCCL on every server: the container's, or the host's",
+)
+def versions(case: Case) -> Iterator[Found]:
+    """Every rank has the same version of the library."""
+    if case.log is not None and len(case.log.versions) > 1:
+        names = ", ".join(text for _, text in case.log.versions)
+        yield case.found(case.log.versions[1][0], f"ranks have different versions: {names}")
+    pattern = re.compile(r"Mismatched NCCL version detected.*")
+    for what, line, often in once((found[0], one.number) for one in case.lines if (found := pattern.search(one.text))):
+        yield case.found(line, what + times(often))
+
+
+@check(
+    "run-no-intranet",
+    "info",
+    applies="run",
+    why="on one server GPUs reach each other without a NIC: such a run says nothing of the network",
+    fix="with RCCL set RCCL_ENABLE_INTRANET=1, with NCCL NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1, to send over the NICs of one server",
+)
+def intranet(case: Case) -> Iterator[Found]:
+    """A run on one server that is to prove NICs sends over them."""
+    if case.log is None or case.log.nodes != 1 or not case.log.channels:
+        return
+    told = case.log.variable("RCCL_ENABLE_INTRANET")
+    if told in {"", "0"} and not any(one.transport == "NET" for one in case.log.channels):
+        said = f"RCCL_ENABLE_INTRANET is {told or 'not set'}" if case.log.library == "RCCL" else "P2P is on"
+        yield case.found(case.log.channels[0].line, f"no connection of this run on one server goes over a NIC: {said}")
+
+
+@check(
+    "run-mixed-rails",
+    "warning",
+    applies="run",
+    why="NCCL pairs the NICs of servers by their order: where one has fewer, or another order, traffic changes rails and crosses spines",
+    fix="`railweave host check --only nics` on that server; NCCL_IB_HCA with the same names, in the order of rails, on all",
+)
+def rails(case: Case) -> Iterator[Found]:
+    """Servers have as many NICs as each other, paired rail by rail."""
+    pattern = re.compile(
+        r"Detected mixed local Net device counts.*|mismatched physical devices.*|has a different number of devices=.*"
+    )
+    for what, line, often in once(
+        (found[0][:200], one.number) for one in case.lines if (found := pattern.search(one.text))
+    ):
+        yield case.found(line, what + times(often))
+
+
+_VIRTUAL = re.compile(
+    r"docker|virbr|veth|br-|cni|flannel|cali|vxlan|tun|tap|podman|lxc|lxd|kube|usb|idrac", re.IGNORECASE
+)
+
+
+@check(
+    "run-plugin-not-loaded",
+    "error",
+    applies="run",
+    why="without its plugin NCCL takes its own transport, in silence: queue pairs go where the hash of the switches sends them",
+    fix="put the folder of the plugin into LD_LIBRARY_PATH on every server, and NCCL_NET_PLUGIN to its name: the part behind libnccl-net-",
+)
+def plugin(case: Case) -> Iterator[Found]:
+    """The network plugin that was asked for is loaded."""
+    if case.log is None:
+        return
+    asked = case.log.variable("NCCL_NET_PLUGIN")
+    net = [one for one in case.log.plugins if one.kind == "NET"]
+    missing = [(one.name, one.line) for one in net if not one.loaded]
+    if not asked or asked.lower() in {"none", "0"}:
+        return
+    loaded = {one.host for one in net if one.loaded}
+    for name, line, often in once(missing):
+        hosts = {one.host for one in net if not one.loaded} - loaded
+        if hosts or not loaded:
+            yield case.found(
+                line, f"NCCL_NET_PLUGIN asks for {asked}, and {name} is not found{times(often)}", min(hosts, default="")
+            )
+
+
+@check(
+    "run-plugin-failed",
+    "error",
+    applies="run",
+    why="a plugin that is loaded and does not start leaves the built-in transport or none",
+    fix="the warning before it says why: no usable address on a NIC, a host.json of another server; `railweave host check` looks at both",
+)
+def plugin_failed(case: Case) -> Iterator[Found]:
+    """The network plugin starts."""
+    pattern = re.compile(r"Failed to initialize (?:any )?NET plugin ?(\S*)")
+    seen = [(found[0], line.number) for line in case.lines if (found := pattern.search(line.text))]
+    for what, line, often in once(seen):
+        yield case.found(line, f"{what}{times(often)}")
+
+
+@check(
+    "run-over-sockets",
+    "error",
+    applies="run",
+    why="sockets carry a tenth of what RDMA does, over the interface of the bootstrap; NCCL takes them in silence where it finds no RDMA device",
+    fix="see that `ibv_devinfo` lists the NICs inside the job (container: /dev/infiniband, memlock), and that NCCL_IB_DISABLE and NCCL_NET are not set",
+)
+def sockets(case: Case) -> Iterator[Found]:
+    """NCCL uses RDMA."""
+    seen = [(one.text, one.line, one.host) for one in case.log.networks] if case.log else []
+    for text, line, often in once((text, line) for text, line, _ in seen if text == "Socket"):
+        yield case.found(line, f"NCCL uses the network {text}{times(often)}", next(host for *_, host in seen))
+
+
+@check(
+    "run-no-rdma-device",
+    "error",
+    applies="run",
+    why="NCCL_IB_HCA names devices by their beginning: where it fits none, or none has a port that is up, there is no RDMA",
+    fix="compare NCCL_IB_HCA with `rdma link` on the server: names follow udev's rule (bnxt_re0, or rocep… after the PCI slot)",
+)
+def device(case: Case) -> Iterator[Found]:
+    """NCCL finds the RDMA devices that it is told to use."""
+    if case.log is None:
+        return
+    none = ((one.text, one.line) for one in case.log.events if "No device found" in one.text)
+    for _, line, often in once(none):
+        wanted = case.log.variable("NCCL_IB_HCA")
+        yield case.found(
+            line, "no RDMA device is found" + (f" by NCCL_IB_HCA={wanted}" if wanted else "") + times(often)
+        )
+    yield from _left_out(case, case.log)
+
+
+def _left_out(case: Case, log: NcclLog) -> Iterator[Found]:
+    wanted = log.variable("NCCL_IB_HCA").lstrip("=")
+    if not wanted or wanted.startswith("^") or not log.devices:
+        return
+    there = {one.name for one in log.devices}
+    for name in filter(None, (one.partition(":")[0] for one in wanted.split(","))):
+        if not any(one.startswith(name) for one in there):
+            yield case.found(
+                log.devices[0].line,
+                f"NCCL_IB_HCA names {name}, which is not among the devices in use: {', '.join(sorted(there))}",
+            )
+
+
+@check(
+    "run-no-gpudirect",
+    "warning",
+    applies="run",
+    why="data goes through the host's memory: about half the rate, and processor time; NCCL does not fail for it",
+    fix="load the peer memory module or use dma-buf (kernel 5.12, NCCL_DMABUF_ENABLE=1), switch PCIe ACS off, and let NCCL_NET_GDR_LEVEL reach as far as GPU and NIC are apart",
+)
+def gpudirect(case: Case) -> Iterator[Found]:
+    """Data goes between GPU and NIC by GPUDirect RDMA."""
+    if case.log is None:
+        return
+    net = [one for one in case.log.channels if one.transport == "NET" and one.through != "Socket"]
+    without = [one for one in net if not one.gdr]
+    level = case.log.variable("NCCL_NET_GDR_LEVEL")
+    told = f" (NCCL_NET_GDR_LEVEL is {level})" if level else ""
+    by_host: dict[str, list[int]] = {}
+    for one in without:
+        by_host.setdefault(one.host, []).append(one.line)
+    for host, lines in by_host.items():
+        all_of = sum(one.host == host for one in net)
+        yield case.found(
+            lines[0], f"{len(lines)} of {all_of} connections go over the network without GPUDirect RDMA{told}", host
+        )
+    if not net:
+        disabled = ((f"{one.host} {one.device}", one.line) for one in case.log.gpu_direct if not one.enabled)
+        for name, line, _ in once(disabled):
+            yield case.found(line, f"GPUDirect RDMA is off for {name.split()[-1]}", name.split()[0])
+
+
+@check(
+    "run-bootstrap-interface",
+    "warning",
+    applies="run",
+    why="ranks find each other by TCP: over a bridge of containers, or over interfaces of different networks, they wait for each other until a timeout",
+    fix="set NCCL_SOCKET_IFNAME to the management interface, by the same name on every server",
+)
+def bootstrap(case: Case) -> Iterator[Found]:
+    """The interface of the bootstrap is one that other servers reach, and of one name."""
+    if case.log is None:
+        return
+    interfaces = case.log.bootstrap
+    several = len({one.host for one in interfaces}) > 1 or (case.log.nodes or 1) > 1
+    for name, line, often in once((one.name, one.line) for one in interfaces):
+        if _VIRTUAL.match(name):
+            yield case.found(
+                line, f"ranks find each other over {name}, which containers or virtual machines use{times(often)}"
+            )
+        elif name == "lo" and several:
+            yield case.found(line, f"ranks of several servers look for each other over {name}{times(often)}")
+    names = sorted({one.name for one in interfaces})
+    if len(names) > 1:
+        odd = min(names, key=lambda name: sum(one.name == name for one in interfaces))
+        first = next(one for one in interfaces if one.name == odd)
+        yield case.found(
+            first.line, f"servers use different interfaces to find each other: {', '.join(names)}", first.host
+        )
+
 
 RULES = (
-    host.abi,
-    host.symbols,
-    host.qos,
-    host.memlock,
-    network.plugin,
-    network.plugin_failed,
-    network.device,
-    network.sockets,
-    network.bootstrap,
-    process.versions,
+    abi,
+    symbols,
+    qos,
+    memlock,
+    plugin,
+    plugin_failed,
+    device,
+    sockets,
+    bootstrap,
+    versions,
     wire.gids,
     wire.retries,
     wire.completions,
     wire.calls,
     wire.events,
     wire.data,
-    network.gpudirect,
-    process.affinity,
-    process.rails,
-    process.intranet,
+    gpudirect,
+    affinity,
+    rails,
+    intranet,
     wire.ended,
 )
 """In the order in which one looks: what explains others first."""

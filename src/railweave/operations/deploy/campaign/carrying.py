@@ -22,7 +22,7 @@ from railweave.systems import system
 from railweave.systems.transaction import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from railweave.design.fault_targets import FaultTarget
     from railweave.live.site.packets import Packets
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.journal import Journal, Revision
     from railweave.systems.outage import Outage
     from railweave.systems.transaction import Session
+
 
 BEFORE_S = 1.0
 """Packets flow for so long before anything is broken."""
@@ -253,3 +254,29 @@ async def _back(rows: Journal, number: int, devices: Mapping[str, Device]) -> li
         return ""
 
     return [one for one in await asyncio.gather(*(one(name, device) for name, device in devices.items())) if one]
+
+
+HEAD = ("broken", "predicted", "lab", "measured", "whole again")
+
+
+def rows(results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """A row for each turn, under ``HEAD``. ``lab`` are the objects that ``lab fault`` prints, in the same order."""
+    return [
+        (
+            one.planned.turn.name,
+            one.planned.predicted.line(),
+            _lab(lab[place]) if place < len(lab) else "-",
+            one.seen.line() + ("" if one.drops is None else f"; switches dropped {one.drops:,}"),
+            "; ".join(
+                filter(None, ["; ".join(one.wrong[:2]) if one.back_s is None else f"{one.back_s:.0f} s", one.note])
+            ),
+        )
+        for place, one in enumerate(results)
+    ]
+
+
+def _lab(one: Mapping[str, Any]) -> str:
+    """What ``lab fault`` measured, in a cell."""
+    switch = one.get("switch_s")
+    time = "it did not switch" if switch is None else f"{switch:.2f} s to switch"
+    return f"{one['lost']:,} of {one['sent']:,} lost, {time}; {one['kept']:,} of {one['asked']:,} kept a path"

@@ -5,30 +5,231 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
-from ipaddress import ip_address, ip_interface
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Network, ip_address, ip_interface
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from railweave.errors import Argument, FileLine, InputError, Option, Problem, unknown_switches
-from railweave.model.config.secret import REFERENCE
+from railweave.model.config.secret_words import REFERENCE
+from railweave.model.device.balancing import BalancingConfig
 from railweave.model.device.build import device_config
-from railweave.operations.deploy.ztp.device import Device
-from railweave.operations.deploy.ztp.dnsmasq import dnsmasq
-from railweave.operations.deploy.ztp.kea import kea
-from railweave.operations.deploy.ztp.minimal import minimal
+from railweave.model.device.management import Management
 from railweave.outputs.folder.rendering import with_secrets
 from railweave.systems import system, systems
 from railweave.systems.first_boot import Image, Place
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
+    from railweave.systems.first_boot import Options, Says
     from railweave.systems.protocol import FirstBoot
+
+
+def minimal(config: DeviceConfig) -> DeviceConfig:
+    """A configuration without ports, routing, queues, tenants and all else that carries traffic; the rest comes with ``deploy apply``."""
+    old = config.management
+    management = Management(
+        domain=old.domain,
+        time_zone=old.time_zone,
+        root_password=old.root_password,
+        users=old.users,
+        services=old.services,
+        lldp=False,
+    )
+    return replace(
+        config,
+        management=management,
+        splits=(),
+        interfaces=(),
+        gateways=(),
+        bgp=None,
+        qos=None,
+        balancing=BalancingConfig("ecmp", (), fast_reroute=False),
+        extra="",
+        overlay=None,
+        vrfs=(),
+        mac_vrf=None,
+        left_out=(),
+        isis=None,
+        protection=None,
+        ospf=None,
+    )
+
+
+@dataclass(frozen=True)
+class Device:
+    """``address`` is its management address with the length of its prefix, ``gateway`` that network's. ``files`` are what it fetches, by name."""
+
+    name: str
+    serial: str
+    system: str
+    address: str
+    gateway: str
+    says: tuple[Says, ...]
+    headers: tuple[str, ...]
+    options: Options
+    files: Mapping[str, str]
+
+    @property
+    def tag(self) -> str:
+        """What DHCP servers call it: letters, digits and dashes alone."""
+        return "".join(one if one.isalnum() else "-" for one in self.name)
+
+    @property
+    def ip(self) -> str:
+        """Its address without the length."""
+        return str(ip_interface(self.address).ip)
+
+    @property
+    def network(self) -> IPv4Network:
+        """The network of its address: DHCP tells an IPv4 one (RFC 2131)."""
+        found = ip_interface(self.address).network
+        assert isinstance(found, IPv4Network)  # noqa: S101 - `making` takes no other
+        return found
+
+
+LEASE = "1h"
+_VENDOR, _VENDOR_OPTIONS = 60, 43
+
+
+def dnsmasq(devices: Sequence[Device], interface: str) -> str:
+    """``dnsmasq.conf``. ``interface`` is where the server listens, ``*`` for every one."""
+    lines = [
+        "# Written by railweave deploy ztp. Test it: dnsmasq --test --conf-file=FILE",
+        "# No DNS; who has no tag of a serial number gets no address.",
+        "port=0",
+        "dhcp-authoritative",
+        "log-dhcp",
+        *([] if interface == "*" else [f"interface={interface}", "bind-interfaces"]),
+    ]
+    for one in devices:
+        lines += ["", f"# {one.name}: {one.system}, serial number {one.serial}", *_of(one, devices)]
+    return "".join(f"{one}\n" for one in lines)
+
+
+def _of(device: Device, devices: Sequence[Device]) -> Iterator[str]:
+    tag = device.tag
+    for number, one in enumerate(device.says):
+        yield from _match(number, one, device)
+    others = [f"tag:!{one.tag}," for one in devices if one is not device and _within(device, one)]
+    yield f"dhcp-range=tag:{tag},{''.join(others)}{device.ip},{device.ip},{device.network.netmask},{LEASE}"
+    if device.gateway:
+        yield f"dhcp-option=tag:{tag},option:router,{device.gateway}"
+    options = device.options
+    if options.bootfile:
+        yield f'dhcp-option-force=tag:{tag},67,"{options.bootfile}"'
+    if options.server_name:
+        yield f'dhcp-option-force=tag:{tag},66,"{options.server_name}"'
+    if options.tftp_server:
+        yield f"dhcp-option-force=tag:{tag},150,{options.tftp_server}"
+    if options.vendor:
+        yield f"dhcp-option-force=tag:{tag},{_VENDOR_OPTIONS},{encapsulated(options).hex(':')}"
+
+
+def _match(number: int, says: Says, device: Device) -> Iterator[str]:
+    """The tag of a device, for who says its serial number and, where the vendor is known, begins option 60 as it does."""
+    text, tag = says.before + device.serial, device.tag
+    own = f"{tag}-says{number}" if says.vendor else tag
+    yield (
+        f'dhcp-vendorclass=set:{own},"{text}"'
+        if says.option == _VENDOR
+        else f'dhcp-match=set:{own},{says.option},"{text}"'
+    )
+    if says.vendor:
+        yield f'dhcp-vendorclass=set:{tag}-vendor{number},"{says.vendor}"'
+        yield f"tag-if=set:{tag},tag:{own},tag:{tag}-vendor{number}"
+
+
+def _within(device: Device, other: Device) -> bool:
+    """Whether what one device says is also found in what another does."""
+    return other.serial != device.serial and other.serial.startswith(device.serial)
+
+
+LEASE_S = 3600
+_TFTP = {"name": "tftp-server-addresses", "code": 150, "space": "dhcp4", "type": "ipv4-address", "array": True}
+
+
+def kea(devices: Sequence[Device], interface: str) -> str:
+    """``kea-dhcp4.conf``. ``interface`` is where the server listens, ``*`` for every one."""
+    networks = list(dict.fromkeys(one.network for one in devices))
+    subnets = [
+        {
+            "id": number,
+            "subnet": str(network),
+            "option-data": _routers(devices, network),
+            "pools": [{"pool": f"{one.ip}/32", "client-class": one.tag} for one in devices if one.network == network],
+        }
+        for number, network in enumerate(networks, 1)
+    ]
+    found = {
+        "Dhcp4": {
+            "interfaces-config": {"interfaces": [interface]},
+            "lease-database": {"type": "memfile", "persist": True},
+            "valid-lifetime": LEASE_S,
+            "option-def": [_TFTP],
+            "client-classes": [_class(one) for one in devices],
+            "subnet4": subnets,
+        }
+    }
+    return f"// Written by railweave deploy ztp. Test it: kea-dhcp4 -t FILE\n{json.dumps(found, indent=2)}\n"
+
+
+def _routers(devices: Sequence[Device], network: object) -> list[dict[str, Any]]:
+    gateway = next((one.gateway for one in devices if one.network == network and one.gateway), "")
+    return [{"name": "routers", "data": gateway}] if gateway else []
+
+
+def _class(device: Device) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "name": device.tag,
+        "test": " or ".join(f"({_test(one, device.serial)})" for one in device.says),
+    }
+    if device.options.vendor:
+        found["option-def"] = [{"name": "vendor-encapsulated-options", "code": 43, "space": "dhcp4", "type": "binary"}]
+    found["option-data"] = [{"name": "host-name", "data": device.name}, *_options(device.options)]
+    return found
+
+
+def _test(says: Says, serial: str) -> str:
+    """The client's option ends with the serial number; a negative place counts from the end."""
+    end = says.before + serial
+    text = f"option[{says.option}].hex"
+    test = f"{text} == '{end}'" if says.whole else f"substring({text}, -{len(end)}, {len(end)}) == '{end}'"
+    if not says.vendor:
+        return test
+    return f"substring(option[60].hex, 0, {len(says.vendor)}) == '{says.vendor}' and {test}"
+
+
+def _options(options: Options) -> list[dict[str, Any]]:
+    """Each is sent whether the client asks for it or not."""
+    found: list[dict[str, Any]] = []
+    if options.bootfile:
+        found.append({"name": "boot-file-name", "data": options.bootfile, "always-send": True})
+    if options.server_name:
+        found.append({"name": "tftp-server-name", "data": options.server_name, "always-send": True})
+    if options.tftp_server:
+        found.append({"name": "tftp-server-addresses", "data": options.tftp_server, "always-send": True})
+    if options.vendor:
+        found.append(
+            {
+                "name": "vendor-encapsulated-options",
+                "csv-format": False,
+                "data": encapsulated(options).hex(),
+                "always-send": True,
+            }
+        )
+    return found
+
+
+def encapsulated(options: Options) -> bytes:
+    """Option 43: each sub-option as code, length, text (RFC 2132, 8.4)."""
+    return b"".join(bytes((code, len(text.encode()))) + text.encode() for code, text in sorted(options.vendor.items()))
+
 
 RECORD = "first-boot.json"
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

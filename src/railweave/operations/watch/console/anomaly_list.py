@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from railweave.counting import counted
-from railweave.operations.watch.console.view import Shown, Values
-from railweave.operations.watch.console.words import ago, clock
+from railweave.operations.watch.console.view import Shown, Values, ago, clock
 from railweave.pages.markup import element, text
 from railweave.pages.shell import section
 

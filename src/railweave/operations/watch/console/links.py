@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,178 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from railweave.analysis.expect import Expected
+    from railweave.model.device.expected import Port
     from railweave.model.network.model import Network
-    from railweave.operations.watch.console.ports import Ports
+    from railweave.operations.watch.collector import Watched
+    from railweave.operations.watch.layout import Layout
+    from railweave.operations.watch.stream import Stream
+
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "received": ("in_octets",),
+    "sent": ("out_octets",),
+    "paused": ("pfc_received",),
+    "pauses": ("pfc_sent",),
+    "drops": ("queue_dropped", "out_discards", "in_discards", "in_resource", "group_dropped"),
+    "marks": ("ecn_marked", "queue_marked"),
+    "errors": ("in_errors", "in_crc", "out_errors"),
+    "queue": ("queue_peak",),
+    "up": ("port_up",),
+}
+"""By column the metrics that it is of. Of several metrics the greatest is taken: a packet that a queue drops may be counted as the port's too.
+
+Those by queue or priority are added up. ``queue`` and ``up`` are the last numbers, all others rises per second; bytes are bytes here.
+"""
+LAST = frozenset({"queue", "up"})
+
+
+class Ports:
+    """The table. ``rows`` says where a port is by its device and name; ``numbers`` has a number for each row, NaN where none is known."""
+
+    def __init__(self, expected: Mapping[str, Expected], devices: Mapping[str, Watched]) -> None:
+        self.ports: list[Port] = []
+        self.slices: dict[str, slice] = {}
+        self._readers: dict[str, _Reader] = {}
+        shared: dict[int, _Places] = {}
+        for name, one in expected.items():
+            if name not in devices:
+                continue
+            first = len(self.ports)
+            self.ports += one.ports
+            self.slices[name] = slice(first, len(self.ports))
+            stream = devices[name].stream
+            places = shared.setdefault(id(stream.layout), _Places(stream.layout))
+            self._readers[name] = _Reader(stream, places, [port.name for port in one.ports])
+        self.rows = {(port.device, port.name): row for row, port in enumerate(self.ports)}
+        self.numbers: dict[str, NDArray[np.float64]] = {one: np.full(len(self.ports), np.nan) for one in COLUMNS}
+
+    def read(self) -> None:
+        """Take the numbers of all streams as they are now."""
+        for name, reader in self._readers.items():
+            place = self.slices[name]
+            for column, values in reader.read().items():
+                self.numbers[column][place] = values
+
+    def of(self, device: str, port: str) -> dict[str, float]:
+        """The numbers of one port; all NaN where it is not in the table."""
+        row = self.rows.get((device, port))
+        return {one: float("nan") if row is None else float(values[row]) for one, values in self.numbers.items()}
+
+
+class _Places:
+    """Of a layout, the places of the series of each metric that has a column, and the number of the port of each."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.ports: dict[str, int] = {}
+        self.metrics: dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]] = {}
+        self._known = 0
+
+    def learn(self) -> int:
+        """Take up what the layout has learnt. Gives its length, so that it is known whether there is something new."""
+        if self._known < len(self.layout):
+            self._known = len(self.layout)
+            for metric in {one for those in COLUMNS.values() for one in those}:
+                places = self.layout.of_metric(metric)
+                names = [self.layout.series[place].port for place in places]
+                numbers = [self.ports.setdefault(_base(name), len(self.ports)) for name in names]
+                self.metrics[metric] = np.array(places, np.intp), np.array(numbers, np.intp)
+        return self._known
+
+
+class _Part(NamedTuple):
+    """Of a metric, the places of the series of a device's ports and their rows. ``alone``: no row has two; ``last`` is the greatest place."""
+
+    places: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    alone: bool
+    last: int
+
+
+def _part(places: NDArray[np.intp], rows: NDArray[np.intp]) -> _Part:
+    mine = rows >= 0
+    places, rows = places[mine], rows[mine]
+    return _Part(places, rows, len(np.unique(rows)) == len(rows), int(places.max()) if len(places) else 0)
+
+
+class _Reader:
+    """What one stream says of its ports."""
+
+    def __init__(self, stream: Stream, places: _Places, ports: Sequence[str]) -> None:
+        self._stream, self._places = stream, places
+        self._at = {_base(name): row for row, name in enumerate(ports)}
+        self._size = len(ports)
+        self._learnt = 0
+        self._parts: dict[str, _Part] = {}
+        self._counts = np.zeros(0, np.uint64)
+        self._times = np.zeros(0, np.int64)
+        self._rates = np.zeros(0)
+
+    def read(self) -> dict[str, NDArray[np.float64]]:
+        """The columns of its ports."""
+        learnt = self._places.learn()
+        if learnt != self._learnt:
+            self._learnt = learnt
+            rows = np.array([self._at.get(name, -1) for name in self._places.ports], np.intp)
+            self._parts = {
+                metric: _part(places, rows[ports]) for metric, (places, ports) in self._places.metrics.items()
+            }
+        self._measure()
+        return {column: self._column(column, metrics) for column, metrics in COLUMNS.items()}
+
+    def _measure(self) -> None:
+        """Bring the rates up to date: of what has come since the last time, its rise over its time."""
+        stream = self._stream
+        more = len(stream.times) - len(self._times)
+        if more:
+            self._counts = np.append(self._counts, np.zeros(more, np.uint64))
+            self._times = np.append(self._times, np.zeros(more, np.int64))
+            self._rates = np.append(self._rates, np.full(more, np.nan))
+        newer = stream.times > self._times
+        if newer.any():
+            rose = newer & (self._times > 0) & (stream.counts >= self._counts)
+            self._rates[newer] = np.nan
+            elapsed = (stream.times - self._times) / 1e9
+            np.divide((stream.counts - self._counts).astype(np.float64), elapsed, out=self._rates, where=rose)
+            np.copyto(self._counts, stream.counts)
+            np.copyto(self._times, stream.times)
+        self._rates[np.isnan(stream.numbers)] = np.nan
+
+    def _column(self, column: str, metrics: Sequence[str]) -> NDArray[np.float64]:
+        values = self._stream.numbers if column in LAST else self._rates
+        found = np.full(self._size, np.nan)
+        for metric in metrics:
+            part = self._parts.get(metric)
+            if part is None or not len(part.places):
+                continue
+            places, rows = part.places, part.rows
+            if part.last >= len(values):  # the layout has learnt them from another device
+                there = places < len(values)
+                places, rows = places[there], rows[there]
+            own = values[places]
+            if part.alone:
+                found[rows] = np.fmax(found[rows], own)
+            else:
+                found = np.fmax(found, _folded(rows, own, self._size, most=column in LAST))
+        return found
+
+
+def _folded(rows: NDArray[np.intp], values: NDArray[np.float64], size: int, *, most: bool) -> NDArray[np.float64]:
+    """Values by row, added up or the most of them; NaN where a row has none."""
+    known = ~np.isnan(values)
+    if most:
+        found = np.full(size, -np.inf)
+        np.maximum.at(found, rows[known], values[known])
+        return np.where(np.isinf(found), np.nan, found)
+    total = np.bincount(rows, np.where(known, values, 0.0), minlength=size)
+    return np.where(np.bincount(rows[known], minlength=size) > 0, total, np.nan)
+
+
+def _base(name: str) -> str:
+    """A port without the unit that some systems put behind it."""
+    return name.removesuffix(".0")
+
 
 NOWHERE = -1
 LEVELS = (0.01, 0.2, 0.4, 0.6, 0.8)

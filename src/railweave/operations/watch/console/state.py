@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from railweave.operations.watch.console.links import Links
-from railweave.operations.watch.console.past import Past
-from railweave.operations.watch.console.ports import Ports
+from railweave.operations.watch.console.history import Past
+from railweave.operations.watch.console.links import Links, Ports
 from railweave.operations.watch.descriptors import MOST
 from railweave.outputs.report.topology.picture import topology_svg
 from railweave.pages.palette import network_strokes, swatch_class

@@ -2,21 +2,280 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import log10
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import numpy as np
 
-from railweave.operations.watch.console.links import level
-from railweave.operations.watch.console.view import Shown, Values, table
-from railweave.operations.watch.console.words import UNKNOWN, percent, rate
+from railweave.analysis.routing.paths import queue_pair_paths
+from railweave.errors import InputError
+from railweave.operations.watch.console.links import NOWHERE, level
+from railweave.operations.watch.console.view import UNKNOWN, Shown, Values, per_second, percent, rate, size, table
 from railweave.pages.markup import element, text
 from railweave.pages.palette import network_strokes, stroke_rules
 from railweave.pages.shell import section, still_picture
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from railweave.analysis.routing.paths import LinkShare, QueuePairPath
+    from railweave.model.network.devices import Cable, Switch
+    from railweave.model.network.fabric import Fabric
     from railweave.operations.watch.console.links import Group
     from railweave.operations.watch.console.state import Console
     from railweave.operations.watch.console.view import Live
+
+
+HEADS = ("Hop", "Link", "Share", "Carried", "Used", "Queue", "Paused/s", "Marks/s", "Drops/s")
+MOST_PAIRS = 64
+PATH_ABOUT = (
+    "The links that each queue pair crosses with nothing down, from the forwarding tables that follow from the design, and the queue of the port "
+    "that sends into each: how many bytes stood in it at most, and how often the next device pauses it. The queue of the first hop is the NIC's own."
+)
+
+
+def path(console: Console, query: Mapping[str, str], values: Values) -> Shown:
+    """The page. ``src`` and ``dst`` are ``SERVER:NIC``, ``qps`` how many queue pairs; the first two NICs of a rail where they are not given."""
+    ends = _first(console)
+    src, dst = query.get("src") or ends[0], query.get("dst") or ends[1]
+    colors = max((len(one.colors) for one in console.network.fabrics), default=1)
+    asked = query.get("qps", "")
+    qps = int(asked) if asked.isdecimal() and 0 < int(asked) <= MOST_PAIRS else min(max(colors, 1), MOST_PAIRS)
+    form = _form(console, src, dst, qps)
+    try:
+        found = queue_pair_paths(console.network, console.watching.validator.routes, src, dst, qps)
+    except InputError as error:
+        said = [element("p", text(f"{one.what}: {one.fix}"), class_="wrong", role="alert") for one in error.problems]
+        return Shown("Path", [section("path", "Path", PATH_ABOUT, form + "".join(said))], values.live)
+    same = src == dst
+    shown = [element("p", "A NIC needs no path to itself.", class_="wrong")] if same else [
+        _pair(console, values, one, src.partition(":")[0]) for one in found
+    ]  # fmt: skip
+    return Shown(
+        "Path",
+        [section("path", "Path", PATH_ABOUT, form), *shown],
+        values.live,
+        styles=[stroke_rules(network_strokes(console.network))],
+    )
+
+
+def _form(console: Console, src: str, dst: str, qps: int) -> str:
+    nics = console.network.servers[0].nics if console.network.servers else ()
+    hint = element("datalist", *(element("option", value=f"{one.name}:{nics[0].name}") for one in console.network.servers), id="nics") if nics else ""  # fmt: skip
+
+    def field(name: str, label: str, value: str, **more: object) -> str:
+        return element("label", text(f"{label} "), element("input", name=name, value=value, **more))
+
+    return element(
+        "form",
+        field("src", "From", src, list="nics", size=24, autocomplete="off", spellcheck="false"),
+        field("dst", "To", dst, list="nics", size=24, autocomplete="off", spellcheck="false"),
+        field("qps", "Queue pairs", str(qps), type="number", min=1, max=MOST_PAIRS),
+        element("button", "Show", type="submit"),
+        hint,
+        action="/path",
+        method="get",
+        class_="search",
+    )
+
+
+def _first(console: Console) -> tuple[str, str]:
+    """Two NICs of one rail, of the first and the last server that have it."""
+    network = console.network
+    first = next((one for one in network.servers if one.nics), None)
+    if first is None:
+        return "", ""
+    nic = first.nics[0]
+    alike = [
+        (one.name, each.name)
+        for one in network.servers
+        for each in one.nics
+        if (each.fabric, each.rail) == (nic.fabric, nic.rail)
+    ]
+    return ":".join(alike[0]), ":".join(alike[-1])
+
+
+def _pair(console: Console, values: Values, one: QueuePairPath, server: str) -> str:
+    fabric = f"queue pair {one.qp}"
+    held = f"held to its {one.pinned_to}" if one.pinned_to else "spread over all links of a hop"
+    about = f"{one.src_gid} to {one.dst_gid}, {held}."
+    if not one.hops:
+        return section(f"qp{one.qp}", f"{fabric.capitalize()}: no way", about, "")
+    rows: list[str] = []
+    here = {server}
+    for number, hop in enumerate(one.hops, 1):
+        there: set[str] = set()
+        for share in hop:
+            cable = console.network.cable(share.link)
+            sender = cable.a.device if cable.a.device in here else cable.b.device
+            there.add(cable.b.device if sender == cable.a.device else cable.a.device)
+            rows.append(_hop(console, values, number, share, cable, sender))
+        here = there
+    color = f", color {one.color}" if one.color else ""
+    return section(f"qp{one.qp}", f"{fabric.capitalize()}{color}", about, table(HEADS, rows, numbers=7))
+
+
+def _hop(console: Console, values: Values, number: int, share: LinkShare, cable: Cable, sender: str) -> str:
+    """A link of a hop with the numbers of the port that sends into it."""
+    up = sender == cable.a.device
+    place = console.links.places[cable.name]
+    row = int(console.links.rows[place, 0 if up else 1])
+    nan = float("nan")
+    numbers = {column: nan if row == NOWHERE else float(of[row]) for column, of in console.ports.numbers.items()}
+    carried = float((console.links.up if up else console.links.down)[place])
+    used = carried / (cable.speed_gbps * 1e9)
+    here, there = (cable.a, cable.b) if up else (cable.b, cable.a)
+    swatch = console.swatches.get((cable.fabric, cable.color), "")
+    hue = element("i", "", class_=f"swatch {swatch}") if swatch else ""
+    key = f"{cable.name}/{'up' if up else 'down'}"
+    ends = [
+        element("a", text(end.device), href=f"/devices/{quote(end.device, safe='')}") + text(f" {end.port}")
+        for end in (here, there)
+    ]
+    queue = "NIC" if row == NOWHERE and up and cable.kind == "server" else size(numbers["queue"])
+    return element(
+        "tr",
+        element("th", str(number), scope="row"),
+        element("td", hue, ends[0], " → ", ends[1], class_="mono"),
+        element("td", percent(share.share), class_="number"),
+        values.word(f"{key}/carried", rate(carried), "td", class_="number"),
+        values.bar(f"{key}/used", used, percent(used), swatch),
+        values.word(f"{key}/queue", queue, "td", class_="number"),
+        *(
+            values.word(f"{key}/{one}", UNKNOWN if row == NOWHERE else per_second(numbers[one]), "td", class_="number")
+            for one in ("paused", "marks", "drops")
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shade:
+    """What a cell shows. ``kind`` says which cables of the leaf; ``column`` the number of their ports (empty: load)."""
+
+    label: str
+    about: str
+    kind: str
+    column: str = ""
+
+
+SHADES: Mapping[str, Shade] = {
+    "servers": Shade("Load to servers", "Used bandwidth of the busier direction, of the rail's NICs together.", "server"),
+    "uplinks": Shade("Load of uplinks", "Used bandwidth of the busier direction, of the leaf's uplinks together.", "fabric"),
+    "paused": Shade("Pauses received", "PFC frames per second that the leaf's ports receive: from servers, slow NICs.", "", "paused"),
+    "pauses": Shade("Pauses sent", "PFC frames per second that the leaf sends: it cannot pass on what arrives.", "", "pauses"),
+    "marks": Shade("ECN marks", "Packets per second that leave with a mark of congestion.", "", "marks"),
+    "drops": Shade("Drops", "Packets per second that the leaf drops.", "", "drops"),
+}  # fmt: skip
+
+
+def rails(console: Console, query: Mapping[str, str], values: Values) -> Shown:
+    """The page. ``of`` in the query chooses what is shown."""
+    chosen = query.get("of", "servers")
+    chosen = chosen if chosen in SHADES else "servers"
+    shade = SHADES[chosen]
+    choices = "".join(
+        element(
+            "a",
+            text(one.label),
+            href=f"/rails?of={name}",
+            aria_current="true" if name == chosen else None,
+            class_="choice-link",
+        )
+        for name, one in SHADES.items()
+    )
+    maps = [
+        (element("h3", text(one.name)) if len(console.network.fabrics) > 1 else "") + _map(console, values, one, shade)
+        for one in console.network.fabrics
+    ]
+    key = element(
+        "p",
+        "The stronger a shade, the more. A red edge is an error at the leaf, an amber one a warning, a red dashed one a leaf that does not answer any more, a gray one that never did.",
+        class_="about",
+    )
+    return Shown(
+        "Rails",
+        [
+            section(
+                "rails",
+                f"Rails: {shade.label.lower()}",
+                shade.about,
+                element("p", choices, class_="choices-row") + "".join(maps) + key,
+            )
+        ],
+        values.live,
+    )
+
+
+def _map(console: Console, values: Values, fabric: Fabric, shade: Shade) -> str:
+    leaves = [one for one in console.network.switches if one.fabric == fabric.name and one.role == "leaf"]
+    stripes = list(dict.fromkeys(one.stripe for one in leaves))
+    at = {(one.stripe, number): one for one in leaves for number in one.rails}
+    numbers = sorted({number for one in leaves for number in one.rails})
+    worst = console.worst()
+    busy = np.fmax(np.nan_to_num(console.links.up, nan=-1), np.nan_to_num(console.links.down, nan=-1))
+    rows: list[str] = []
+    for number in numbers:
+        cells = [_cell(console, values, at.get((stripe, number)), number, shade, worst, busy) for stripe in stripes]
+        rows.append(element("tr", element("th", f"rail {number}", scope="row"), *cells))
+    heads = [
+        element("th", "", scope="col"),
+        *(element("th", element("span", text(one)), scope="col") for one in stripes),
+    ]
+    inner = element("table", element("thead", element("tr", *heads)), element("tbody", *rows), class_="heat")
+    return element("div", element("div", inner, class_="scroll", tabindex=0), class_="table")
+
+
+def _cell(
+    console: Console,
+    values: Values,
+    leaf: Switch | None,
+    rail: int,
+    shade: Shade,
+    worst: Mapping[str, str],
+    busy: NDArray[np.float64],
+) -> str:
+    if leaf is None:
+        return element("td", "")
+    if shade.column:
+        of = console.ports.numbers[shade.column][console.ports.slices.get(leaf.name, slice(0, 0))]
+        known = of[~np.isnan(of)]
+        amount = float(known.sum()) if len(known) else float("nan")
+        shown, css, full = per_second(amount), *_amount(amount)
+    else:
+        places = console.links.by_leaf.get((leaf.name, shade.kind, rail if shade.kind == "server" else 0), [])
+        own = busy[places]
+        speed = console.links.speed[places][own >= 0].sum()
+        used = float(own[own >= 0].sum() / speed) if speed else float("nan")
+        shown, css, full = percent(used), level(used), used
+    key = f"{leaf.name}/{rail}"
+    classes = f"{css} {worst.get(leaf.name, '')}".strip()
+    values.live[f"{key}/class"] = classes
+    link = element(
+        "a", values.word(key, shown), href=f"/devices/{quote(leaf.name, safe='')}", aria_label=None, title=leaf.name
+    )
+    filled = f"{min(full, 1):.2f}" if full == full else "0"
+    values.live[f"{key}#"] = filled
+    return element(
+        "td",
+        link,
+        class_=classes,
+        data_live_class=f"{key}/class",
+        data_was=classes,
+        data_live_fill=f"{key}#",
+        style=f"--fill:{filled}",
+    )
+
+
+def _amount(number: float) -> tuple[str, float]:
+    """The CSS class of frames or packets per second, each step ten times the one before, and how strong its shade is (0 to 1)."""
+    if number != number:
+        return "unknown", number
+    return f"l{sum(number >= one for one in (1, 10, 100, 1_000, 10_000))}", log10(1 + number) / 5
+
 
 ABOUT = (
     "A link is drawn in the hue of its path color, the wider the more of its bandwidth is used by the busier direction. Red and amber are "

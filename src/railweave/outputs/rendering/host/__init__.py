@@ -4,18 +4,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.outputs.rendering.host import boot, kernel_mode, naming, network_manager, nic_qos, units
-from railweave.outputs.rendering.host.bios import bios
+from railweave.host import names
+from railweave.host.environment import exports
+from railweave.outputs.rendering.host import boot, net_setup, netplan, nic_qos, units
+from railweave.outputs.rendering.host.boot import bios, sysctl_conf
 from railweave.outputs.rendering.host.host_json import host_json
-from railweave.outputs.rendering.host.job import nccl_env_files
 from railweave.outputs.rendering.host.net_setup import net_setup_sh
 from railweave.outputs.rendering.host.netplan import netplan_yaml
-from railweave.outputs.rendering.host.nic_nvm import nic_nvm
-from railweave.outputs.rendering.host.route_tables import rt_tables_conf
-from railweave.outputs.rendering.host.sysctl_conf import sysctl_conf
+from railweave.outputs.rendering.host.nic_qos import nic_nvm
 
 if TYPE_CHECKING:
-    from railweave.model.device.host_model import HostConfig
+    from collections.abc import Sequence
+
+    from railweave.model.device.host_model import HostConfig, Variable
+
+
+def rt_tables_conf(config: HostConfig) -> str:
+    """The file's text, the same that ``railweave host apply`` writes: there it is then no change (RLB document, Table 8)."""
+    return names.text(
+        config.name, config.network, {one.table: one.table_name for nic in config.nics for one in nic.addresses}
+    )
+
+
+def nccl_env_files(config: HostConfig) -> dict[str, str]:
+    """``nccl.env``; where the GPUs belong to several tenants, one for each in a folder of its name; nothing without GPUs."""
+    if not config.gpus:
+        return {}
+    if not config.tenant_jobs:
+        return {"nccl.env": _nccl_env(config, config.job)}
+    return {f"tenants/{tenant}/nccl.env": _nccl_env(config, variables) for tenant, variables in config.tenant_jobs}
+
+
+def _nccl_env(config: HostConfig, job: Sequence[Variable]) -> str:
+    """One variable a line, with why; what is only known when a job starts is named in comments."""
+    lines = [
+        f"# Environment of {config.library} jobs on {config.name}, written by railweave for {config.network}.",
+        "# For a shell: set -a; . nccl.env; set +a",
+    ]
+    late = [one for one in job if one.resolve]
+    if late:
+        lines.append("# `railweave host env -- PROGRAM` sets all of it, and what is only known when a job starts:")
+        lines += [f"#   {one.name}: {one.why}" for one in late]
+    for one in job:
+        if not one.resolve:
+            # Quoted as `railweave host env` does, so that references such as $LD_LIBRARY_PATH mean the same to both.
+            lines += ["", f"# {one.why}", exports({one.name: one.value}).removeprefix("export ").rstrip("\n")]
+    return "\n".join(lines) + "\n"
 
 
 def files(config: HostConfig) -> dict[str, str]:
@@ -26,9 +60,9 @@ def files(config: HostConfig) -> dict[str, str]:
         "net-setup.sh": net_setup_sh(config),
         "rt_tables.conf": rt_tables_conf(config),
         "sysctl.conf": sysctl_conf(config),
-        **naming.files(config),
-        **kernel_mode.files(config),
-        **network_manager.files(config),
+        **net_setup.naming_files(config),
+        **netplan.kernel_mode_files(config),
+        **netplan.network_manager_files(config),
         **nic_qos.files(config),
         "nic-nvm.sh": nic_nvm(config),
         **boot.files(config),

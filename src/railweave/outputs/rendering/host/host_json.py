@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, cast
 
-from railweave.outputs.rendering.host.document import SCHEMA
+from pydantic import ConfigDict, Field, TypeAdapter, with_config
+from typing_extensions import TypedDict  # pydantic cannot take typing's own before Python 3.12
+
 from railweave.outputs.rendering.host.nic_qos import driver_files
 
 if TYPE_CHECKING:
@@ -24,18 +26,314 @@ if TYPE_CHECKING:
         Variable,
     )
     from railweave.model.device.host_model import Versions as AskedVersions
-    from railweave.outputs.rendering.host.document import (
-        Address,
-        Fabric,
-        Host,
-        Job,
-        Nic,
-        Roce,
-        Route,
-        Rule,
-        TenantJob,
-        Versions,
-    )
+
+
+SCHEMA: Literal[1] = 1
+"""Version of ``host.json``; raised when a reader of the old form would misread the new one."""
+
+described = with_config(ConfigDict(use_attribute_docstrings=True))
+
+
+@described
+class Gpus(TypedDict):
+    """The GPUs of a server."""
+
+    count: int
+    """how many"""
+    model: str
+    """which"""
+    vendor: Literal["NVIDIA", "AMD", ""]
+    """of whom; empty: a server without GPUs"""
+
+
+@described
+class Roce(TypedDict):
+    """RDMA data."""
+
+    dscp: int
+    """DSCP"""
+    priority: int
+    """PFC priority"""
+    traffic_class: int
+    """the whole TOS or traffic class byte: DSCP x 4 + ECT(0)"""
+    lossless: bool
+    """whether the switches pause it (PFC)"""
+    ecn: bool
+    """whether the switches mark it, so that senders slow down"""
+    bandwidth_percent: int
+    """its share in the NIC's own scheduler"""
+    adaptive_routing: bool
+    """whether the fabric may deliver packets out of order"""
+    other_dscp: NotRequired[list[int]]
+    """further DSCPs of the same class; absent: none"""
+    clear_to_send_traffic_class: NotRequired[int]
+    """the same byte of clear-to-send messages and acknowledgements; absent: that of data"""
+
+
+@described
+class Cnp(TypedDict):
+    """Congestion notification packets."""
+
+    dscp: int
+    """DSCP"""
+    priority: int
+    """802.1p priority on the NIC"""
+
+
+@described
+class LosslessClass(TypedDict):
+    """A lossless class beside RDMA data."""
+
+    dscp: list[int]
+    """DSCPs"""
+    priority: int
+    """PFC priority"""
+    ecn: bool
+    """whether the switches mark it"""
+    bandwidth_percent: int
+    """its share in the NIC's own scheduler"""
+
+
+@described
+class Fabric(TypedDict):
+    """What the NICs of a fabric must agree on with its switches."""
+
+    bfd_detection_ms: int | None
+    """after how many ms the fabric notices a silent neighbor; null: no BFD"""
+    roce: Roce
+    """RDMA data"""
+    cnp: Cnp
+    """congestion notification packets"""
+    other_lossless: NotRequired[dict[str, LosslessClass]]
+    """lossless classes beside RDMA data, by name; absent: none"""
+
+
+@described
+class Address(TypedDict):
+    """An address of a NIC, and what routes it."""
+
+    path: Annotated[int, Field(ge=1)]
+    """number of the address on its NIC, from 1"""
+    color: int | None
+    """the path color's number N of color:0:N; null: paths are not colored"""
+    color_name: str
+    """the path color's name; `default` where paths are not colored"""
+    prefix: str
+    """the server prefix it is in"""
+    gateway: str
+    """the leaf's address in that prefix"""
+    address: str | None
+    """the address; null: it follows from a MAC that is not known yet"""
+    origin: Literal["slaac", "static"]
+    """how it comes to be"""
+    table: int
+    """number of its routing table"""
+    table_name: str
+    """name of that table"""
+    traffic_class: NotRequired[int]
+    """the whole TOS or traffic class byte of this color's data; absent: as the fabric's"""
+    service_level: NotRequired[int]
+    """its service level; absent: 0"""
+
+
+@described
+class Nic(TypedDict):
+    """A NIC on a fabric."""
+
+    name: str
+    """its name in the design"""
+    netdev: str
+    """its Linux interface"""
+    rdma: str
+    """its RDMA device"""
+    rdma_port: int
+    """port of the RDMA device"""
+    mac: str | None
+    """MAC address; null: not known yet"""
+    model: str
+    """catalog name"""
+    driver: str
+    """Linux driver of the interface"""
+    gpu: int | None
+    """the GPU beside it, from 0; null: none of its own"""
+    fabric: str
+    """the fabric it is on"""
+    stripe: str
+    """the stripe it is in"""
+    rail: int
+    """its rail, from 1"""
+    leaf: str
+    """the leaf it is cabled to"""
+    leaf_port: str
+    """the port there"""
+    leaf_port_names: list[str]
+    """other names by which the leaf may announce that port: its alias, its description"""
+    speed_gbps: int
+    """link speed, 10^9 bit/s"""
+    cable_m: NotRequired[int]
+    """length of its cable, m, rounded up; absent: not known"""
+    mtu: int
+    """MTU, bytes of an IP packet"""
+    slaac: bool
+    """whether its addresses are formed from router advertisements"""
+    firmware: dict[str, str]
+    """settings wanted in its flash, as the vendor's tool names them"""
+    firmware_per_function: NotRequired[list[str]]
+    """those of them that each function of the card has for itself; the tool is asked for the function's own"""
+    addresses: list[Address]
+    """its addresses, one per path"""
+    tenant: NotRequired[str]
+    """the tenant it belongs to; absent: none"""
+
+
+@described
+class Route(TypedDict):
+    """A route of a source-routing table."""
+
+    table: int
+    """routing table"""
+    to: str
+    """`default`, or a prefix"""
+    dev: str
+    """interface"""
+    via: NotRequired[str]
+    """next hop; absent: on the link"""
+
+
+_From = TypedDict("_From", {"from": NotRequired[Annotated[str, Field(description="source address or prefix")]]})
+"""The key that is a word of Python."""
+
+
+@described
+class Rule(_From):
+    """A rule that chooses a table."""
+
+    table: int
+    """the table it chooses"""
+    dev: str
+    """the interface it belongs to"""
+    to: NotRequired[str]
+    """destination prefix"""
+    priority: NotRequired[int]
+    """priority; absent: the kernel's choice"""
+
+
+@described
+class TenantJob(TypedDict):
+    """The environment of a tenant's jobs."""
+
+    environment: dict[str, str]
+    """value by variable"""
+    resolve: list[str]
+    """variables whose value is found on the server at launch"""
+
+
+@described
+class Job(TypedDict):
+    """The environment of a collective job."""
+
+    library: Literal["NCCL", "RCCL"]
+    """whose variables they are"""
+    environment: dict[str, str]
+    """value by variable"""
+    resolve: list[str]
+    """variables whose value is found on the server at launch"""
+    tenants: NotRequired[dict[str, TenantJob]]
+    """where GPUs belong to several tenants: `environment` and `resolve` of each tenant's jobs, by its name"""
+
+
+@described
+class Versions(TypedDict):
+    """Software that the server should run; what is absent is not compared."""
+
+    kernel: NotRequired[str]
+    """release of the Linux kernel"""
+    gpu_driver: NotRequired[str]
+    """version of the GPU driver"""
+    collective_library: NotRequired[str]
+    """version of NCCL or RCCL"""
+    nic_firmware: NotRequired[dict[str, str]]
+    """firmware version by NIC model"""
+    nic_driver: NotRequired[dict[str, str]]
+    """driver version by driver"""
+
+
+@described
+class Host(TypedDict):
+    """What a server is configured with."""
+
+    schema: Literal[1]
+    """version of this file's form"""
+    network: str
+    """name of the network"""
+    host: str
+    """name of the server"""
+    model: str
+    """catalog name of the server model"""
+    gpu: Gpus
+    """its GPUs"""
+    router_advertisements: Literal["networkd", "kernel"]
+    """who forms addresses from router advertisements"""
+    fabrics: dict[str, Fabric]
+    """by name of the fabric"""
+    nics: list[Nic]
+    """its NICs, by fabric and rail"""
+    routes: list[Route]
+    """routes of the source-routing tables"""
+    rules: list[Rule]
+    """rules that choose a table"""
+    sysctl: dict[str, str]
+    """kernel parameters by name"""
+    kernel_command_line: list[str]
+    """parameters of the kernel's command line"""
+    driver_files: NotRequired[dict[str, dict[str, str]]]
+    """files that drivers of NICs read: the settings of each, by its path"""
+    versions: NotRequired[Versions]
+    """software that it should run; absent: the design asks for none"""
+    job: Job
+    """environment of a collective job"""
+
+
+def host_schema() -> dict[str, Any]:
+    """The JSON Schema of ``host.json`` (draft 2020-12)."""
+    schema = TypeAdapter(Host).json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "host.json"}
+
+
+def host_reference() -> str:
+    """The reference as Markdown tables: the file, and after it every object that is below."""
+    schema = host_schema()
+    names, lines = ["host.json"], list[str]()
+    for name in names:
+        one = schema["$defs"].get(name, schema)
+        lines += [f"## {name}", "", one["description"], "", "| key | type | meaning |", "|---|---|---|"]
+        for key, value in one["properties"].items():
+            absent = "" if key in one.get("required", ()) else ", may be absent"
+            lines.append(f"| `{key}` | {_type(value, names)}{absent} | {value['description']} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _type(value: dict[str, Any], names: list[str]) -> str:
+    """A type in words, with a link to the object that it is of; ``names`` has every object that was named so far."""
+    match value:
+        case {"$ref": str(place)}:
+            name = place.rpartition("/")[2]
+            names += [name] if name not in names else []
+            return f"[{name}](#{name.lower()})"
+        case {"const": one}:
+            return str(one)
+        case {"enum": words}:
+            return " or ".join(f"`{word}`" for word in words)
+        case {"anyOf": kinds}:
+            return " or ".join(_type(one, names) for one in kinds)
+        case {"items": one}:
+            return f"list of {_type(one, names)}"
+        case {"additionalProperties": one}:
+            return f"object, each value {_type(one, names)}"
+        case _:
+            return value["type"]
+
 
 LINE = 118
 """Where a value that fits stands on one line, characters."""

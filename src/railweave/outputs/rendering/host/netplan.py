@@ -14,13 +14,111 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from railweave.model.config.addresses import Prefix
-from railweave.outputs.rendering.host.comments import head
-from railweave.outputs.rendering.host.kernel_mode import by_kernel
+from railweave.outputs.rendering.host.shell import comment_head
+from railweave.outputs.rendering.host.units import devices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from railweave.model.device.host_model import HostConfig, HostNic, HostRoute, HostRule
+
+
+SCRIPT = "/usr/local/sbin/railweave-net-setup"
+"""Where ``net-setup.sh`` goes."""
+
+
+def by_kernel(config: HostConfig) -> list[HostNic]:
+    """The NICs whose router advertisements the kernel handles."""
+    return [nic for nic in config.nics if nic.slaac] if config.advertisements_by == "kernel" else []
+
+
+def kernel_mode_files(config: HostConfig) -> dict[str, str]:
+    """Text by name; empty where networkd handles everything."""
+    if not by_kernel(config):
+        return {}
+    return {
+        "05-railweave-unmanaged.network": _unmanaged(config),
+        "networkd.conf": _networkd(config),
+        "railweave-net.service": _service(config),
+    }
+
+
+def _unmanaged(config: HostConfig) -> str:
+    lines = comment_head(
+        config,
+        "/etc/systemd/network/05-railweave-unmanaged.network",
+        "systemd-networkd sets accept_ra to 0 on every interface that any .network file matches, also one that matches all.",
+        "The first file that matches counts, so this one sorts before netplan's 10-netplan-*.network.",
+    )
+    names = " ".join(nic.netdev for nic in by_kernel(config))
+    return "\n".join([*lines, "[Match]", f"Name={names}", "", "[Link]", "Unmanaged=yes"]) + "\n"
+
+
+def _networkd(config: HostConfig) -> str:
+    lines = comment_head(
+        config,
+        "/etc/systemd/networkd.conf.d/railweave.conf",
+        "networkd removes rules and routes that it did not make itself whenever it starts (networkd.conf(5)), an update of the",
+        "package included. It needs to know nothing of those that railweave-net.service makes.",
+    )
+    return "\n".join([*lines, "[Network]", "ManageForeignRoutes=no", "ManageForeignRoutingPolicyRules=no"]) + "\n"
+
+
+def _service(config: HostConfig) -> str:
+    lines = comment_head(
+        config,
+        "/etc/systemd/system/railweave-net.service",
+        "For servers whose kernel handles router advertisements: no systemd-networkd sets up the NICs' routes and rules there.",
+        f"Install net-setup.sh as {SCRIPT}, then: systemctl enable --now railweave-net.service",
+    )
+    # Wants, not Requires: a NIC that is gone leaves the others at work, and the unit then fails and says which.
+    named = devices(config.nics)
+    unit = (
+        "[Unit]",
+        "Description=railweave: links, routes and rules of the fabric NICs (the kernel handles router advertisements)",
+        "ConditionPathExists=" + SCRIPT,
+        "Wants=network-pre.target " + named,
+        "After=network-pre.target systemd-sysctl.service " + named,
+        "Before=network.target network-online.target",
+        "",
+        "[Service]",
+        "Type=oneshot",
+        "RemainAfterExit=yes",
+        "ExecStart=" + SCRIPT,
+        "ExecStop=" + SCRIPT + " --undo",
+        "",
+        "[Install]",
+        "WantedBy=multi-user.target",
+    )
+    return "\n".join([*lines, *unit]) + "\n"
+
+
+def network_manager_files(config: HostConfig) -> dict[str, str]:
+    """Text by name; empty if the server has no NIC."""
+    if not config.nics:
+        return {}
+    kernel = by_kernel(config)
+    lines = comment_head(
+        config,
+        "/etc/NetworkManager/conf.d/railweave.conf",
+        "For servers with NetworkManager, which otherwise takes addresses, routes and rules from a NIC whose link is down for more",
+        "than a few seconds, and with them the GIDs that queue pairs are bound to.",
+    )
+    lines += ["[device-railweave]", _match(config.nics), "ignore-carrier=yes"]
+    if kernel:
+        lines += [
+            "",
+            "# The kernel handles router advertisements of these NICs: NetworkManager would turn that off.",
+            "[device-railweave-unmanaged]",
+            _match(kernel),
+            "managed=no",
+        ]
+    return {"networkmanager.conf": "\n".join(lines) + "\n"}
+
+
+def _match(nics: Iterable[HostNic]) -> str:
+    return "match-device=" + ";".join(f"interface-name:={nic.netdev}" for nic in nics)
+
 
 Value: TypeAlias = "int | bool | str | list[Value] | dict[str, Value]"
 """A value of the YAML subset that netplan files need."""
@@ -31,7 +129,7 @@ _RESERVED = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "nul
 
 def netplan_yaml(config: HostConfig) -> str:
     """The file's text."""
-    lines = head(
+    lines = comment_head(
         config,
         "/etc/netplan/60-railweave.yaml (mode 600: netplan complains of any other)",
         "The servers' management interface is not in it: that is in a file of its own.",

@@ -8,6 +8,17 @@ from __future__ import annotations
 import shlex
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from railweave.model.device.host_model import HostConfig
+
+
+def comment_head(config: HostConfig, goes_to: str, *why: str) -> list[str]:
+    """The lines, with ``#``. ``why`` are lines of text; an empty one parts paragraphs."""
+    lines = [f"{config.name} of {config.network}, written by railweave. Goes to {goes_to}", *why]
+    return [f"# {line}".rstrip() for line in lines]
+
 
 BY_NAME = "disable=SC2034,SC2329  # vendors' functions are called by name, and take what they need of the values"
 """For scripts that hold functions of several vendors."""

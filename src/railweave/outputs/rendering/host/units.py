@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.outputs.rendering.host.comments import head
 from railweave.outputs.rendering.host.nic_qos import vendors_files
+from railweave.outputs.rendering.host.shell import comment_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +51,7 @@ def devices(nics: Iterable[HostNic]) -> str:
 
 
 def _qos(config: HostConfig) -> str:
-    lines = head(
+    lines = comment_head(
         config,
         "/etc/systemd/system/nic-qos.service",
         "Not all of what nic-qos.sh sets outlasts a restart.",
@@ -84,7 +84,7 @@ def _qos(config: HostConfig) -> str:
 
 
 def _qos_of_nic(config: HostConfig) -> str:
-    lines = head(
+    lines = comment_head(
         config,
         "/etc/systemd/system/nic-qos@.service",
         "90-railweave-qos.rules has it started for the PCI address of a card whose RDMA device has come: systemctl enables nothing.",
@@ -107,7 +107,7 @@ def _qos_of_nic(config: HostConfig) -> str:
 
 
 def _qos_rules(config: HostConfig) -> str:
-    lines = head(
+    lines = comment_head(
         config,
         "/etc/udev/rules.d/90-railweave-qos.rules",
         "A NIC has the QoS of its driver again after the driver was loaded, the card was plugged, or firmware has recovered.",
@@ -122,7 +122,7 @@ def _qos_rules(config: HostConfig) -> str:
 
 
 def _qos_resume(config: HostConfig) -> str:
-    lines = head(
+    lines = comment_head(
         config,
         "/etc/systemd/system/nic-qos-resume.service",
         "Sleep may take from NICs what nic-qos.sh has set: systemctl enable nic-qos-resume.service",
@@ -145,7 +145,7 @@ def _qos_resume(config: HostConfig) -> str:
 
 
 def _host(config: HostConfig) -> str:
-    lines = head(
+    lines = comment_head(
         config,
         "/etc/systemd/system/railweave-host.service",
         "For servers on which neither netplan nor railweave-net.service makes the routing tables and rules of the NICs.",

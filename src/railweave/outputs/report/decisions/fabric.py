@@ -2,27 +2,347 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.model.device.color_form import path_color_form
+from railweave.model.catalog import catalog
+from railweave.model.device.build import device_config
+from railweave.model.device.policy import path_color_form
 from railweave.outputs.report.cable_lengths import cable_lengths_decision
 from railweave.outputs.report.decisions.addressing import addressing_decision
-from railweave.outputs.report.decisions.bgp import bgp_decision
-from railweave.outputs.report.decisions.isis import isis_decision
-from railweave.outputs.report.decisions.long_links import long_links_decisions
-from railweave.outputs.report.decisions.qos import qos_decisions
-from railweave.outputs.report.decisions.shape import ports_decision, topology_decision
+from railweave.outputs.report.decisions.qos import long_links_decisions, qos_decisions
 from railweave.outputs.report.decisions.statement import Decision, Grid
-from railweave.outputs.report.decisions.tenants import tenant_decisions
-from railweave.outputs.report.figures import LISTED, span, switches_of
+from railweave.outputs.report.figures import (
+    LISTED,
+    figures,
+    models_of,
+    plural,
+    port_planes,
+    rail_label,
+    roles,
+    span,
+    stripes,
+    switches_of,
+)
 
 if TYPE_CHECKING:
     from railweave.model.device.policy import Form
     from railweave.model.intent.balancing import Mode
     from railweave.model.network.devices import Cable, Switch
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.fabric import Fabric, RoleName
     from railweave.model.network.model import Network
+    from railweave.outputs.report.figures import Figures
+
+
+def isis_decision(network: Network, fabric: Fabric) -> Decision:
+    """IS-IS: area, metric, what is advertised, and how silent neighbors are noticed."""
+    wanted, bfd = fabric.underlay.isis, fabric.underlay.bfd
+    links = sum(cable.fabric == fabric.name and cable.kind == "fabric" for cable in network.cables)
+    facts = [
+        ("Area", f"{wanted.area}, level 2 only, wide metrics; {wanted.metric} on each of {counted(links, 'link')}"),
+        (
+            "Prefixes",
+            "server ports and loopbacks are passive: they are advertised, and no neighbor is looked for there",
+        ),
+        ("Authentication", "of hellos and the database, by a key" if wanted.key else "none"),
+    ]
+    if bfd.enabled:
+        silent = f"a silent neighbor is down after {bfd.detection_ms():,} ms"
+        facts.append(("BFD", f"{bfd.minimum_interval} ms x {bfd.multiplier}: {silent}"))
+    return Decision(
+        "Routing",
+        "IS-IS, an address pair per link",
+        "Every switch knows every link and takes all shortest paths; there are no policies to get wrong, and none that keep a "
+        "switch from carrying others' traffic when links fail.",
+        tuple(facts),
+    )
+
+
+def tenant_decisions(network: Network, fabric: Fabric) -> list[Decision]:
+    """None where the fabric has no overlay."""
+    overlay = fabric.overlay
+    if overlay is None:
+        return []
+    owners = [
+        (nic.tenant, nic.leaf, server.name)
+        for server in network.servers
+        for nic in server.nics
+        if nic.fabric == fabric.name
+    ]
+    nics = Counter(tenant for tenant, _, _ in owners)
+    rows = tuple(
+        (
+            tenant.name,
+            str(tenant.vni),
+            tenant.route_target,
+            str(nics[tenant.name]),
+            span(list(dict.fromkeys(server for name, _, server in owners if name == tenant.name))),
+            span(list(dict.fromkeys(leaf for name, leaf, _ in owners if name == tenant.name))),
+        )
+        for tenant in fabric.tenants
+    )
+    bfd = overlay.bfd
+    facts = [
+        ("Tunnels", f"VXLAN over {'IPv6' if overlay.vtep == 'ipv6' else 'IPv4'}, from leaf to leaf"),
+        (
+            "Overlay sessions",
+            "EBGP from loopback to loopback; spines pass routes on with the next hop unchanged"
+            + (f"; BFD {bfd.minimum_interval} ms x {bfd.multiplier}" if bfd.enabled else ""),
+        ),
+    ]
+    if nics[""]:
+        facts.append(("Waiting", f"{counted(nics[''], 'NIC')} in no tenant: ports shut, no addresses"))
+    return [
+        Decision(
+            "Tenants",
+            f"{counted(len(fabric.tenants), 'tenant')}, each in a VRF of its own on the leaves that have its NICs",
+            "Leaves advertise a VRF's prefixes as EVPN type-5 routes with the tenant's route target and take in "
+            f"{_taken_in(fabric)}; spines know loopbacks only.",
+            tuple(facts),
+            (Grid(("Tenant", "VNI", "Route target", "NICs", "Servers", "Leaves"), rows),),
+        )
+    ]
+
+
+def _taken_in(fabric: Fabric) -> str:
+    """What VRFs take in beside their own prefixes, as the file's ``leaks`` let them."""
+    leaks = [f"{one.name} and {', '.join(one.leaks)}" for one in fabric.tenants if one.leaks]
+    if not leaks:
+        return "no others, so no tenant has a route to another's NICs"
+    return f"no others but where the file lets tenants reach each other (`leaks`): {'; '.join(leaks)}"
+
+
+def bgp_decision(network: Network, fabric: Fabric) -> Decision:
+    """BGP: AS numbers, what keeps leaves from transit, how wide next-hop groups are, and how silent neighbors are noticed."""
+    underlay, bfd = fabric.underlay, fabric.underlay.bfd
+    facts: list[tuple[str, str]] = []
+    pools: dict[str, tuple[int, int]] = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns}
+    for role in roles(network, fabric):
+        used = [switch.asn for switch in switches_of(network, fabric, role)]
+        pool = f", from the pool {pools[role][0]} to {pools[role][1]}" if role in pools else ""
+        facts.append((f"AS numbers, {role}", f"{min(used)} to {max(used)}{pool}"))
+    if bfd.enabled:
+        facts.append(
+            (
+                "BFD",
+                f"{bfd.minimum_interval} ms x {bfd.multiplier}: a silent neighbor is down after {bfd.detection_ms():,} ms",
+            )
+        )
+    else:
+        facts.append(("BFD", "off: a silent neighbor is noticed by BGP's hold timer, or by loss of light"))
+    facts += _guards(fabric)
+    facts.append(("ECMP width", _widths(network, fabric)))
+    prefixes = sum(len(one.subnets) for one in network.segments if one.fabric == fabric.name)
+    facts.append(
+        (
+            "Routes",
+            f"every switch holds up to {counted(prefixes, 'server prefix', 'server prefixes')}{_limits(network, fabric)}",
+        )
+    )
+    numbered = underlay.peering == "numbered"
+    return Decision(
+        "Routing",
+        "eBGP with an AS number per switch, "
+        + ("an address pair per link" if numbered else "neighbors found by IPv6 neighbor discovery"),
+        "Each leaf advertises its own prefixes alone (policy term no-transit), and what a spine has sent down carries a "
+        "community that no spine takes back, so paths go up and down once: BGP's loop check would let a path "
+        "leaf-spine-leaf-spine-leaf pass. An AS number per switch shows in every route which switches it crossed; "
+        + (
+            "addresses on links can be monitored one by one."
+            if numbered
+            else "links need no addresses. A cable in the wrong port comes up all the same"
+            + (", with the wrong path color" if fabric.colors else "")
+            + ": LLDP, and the AS numbers in the runbook's table of sessions, show it."
+        ),
+        tuple(facts),
+    )
+
+
+def _guards(fabric: Fabric) -> list[tuple[str, str]]:
+    """What guards the sessions and keeps routes while one restarts; nothing is said of what is off."""
+    underlay = fabric.underlay
+    found: list[tuple[str, str]] = []
+    if underlay.graceful_restart:
+        text = "routes stay in use while a neighbor's BGP restarts, unless BFD says that its forwarding is gone too"
+        found.append(("Graceful restart", text))
+    if underlay.ttl_security:
+        found.append(("Hop limit", "sessions on links take packets with 255 only: nobody further away can forge them"))
+    if underlay.authentication:
+        name = (
+            "TCP MD5" if underlay.authentication.algorithm == "md5" else f"TCP-AO, {underlay.authentication.algorithm}"
+        )
+        found.append(("Authentication", f"{name}, by a key that is a secret"))
+    return found
+
+
+def _limits(network: Network, fabric: Fabric) -> str:
+    """What the catalog knows of the tables that hold them."""
+    there = dict.fromkeys(model for role in roles(network, fabric) for model in models_of(network, fabric, role))
+    models = {model: catalog().switches.get(model) for model in there}
+    known = [f"{name} {one.limits.ipv6_routes:,}" for name, one in models.items() if one and one.limits.ipv6_routes]
+    return (
+        f"; room for {', '.join(known)}" if known else f"; the catalog has no route table size for {', '.join(models)}"
+    )
+
+
+def _widths(network: Network, fabric: Fabric) -> str:
+    """The most members of a next-hop group as configured, role by role: that of the first switch of each."""
+    firsts = {role: switches_of(network, fabric, role)[0] for role in roles(network, fabric)}
+    widths = {role: device_config(network, one.name).maximum_ecmp() for role, one in firsts.items()}
+    given = (
+        "maximum_ecmp of the fabric file"
+        if fabric.underlay.maximum_ecmp
+        else "the least setting that holds the uplinks"
+    )
+    shown = ", ".join(f"{plural(role)} {width}" for role, width in widths.items())
+    return f"next-hop groups of up to so many members: {shown} ({given})"
+
+
+def topology_decision(network: Network, fabric: Fabric) -> Decision:
+    """The tiers, what is oversubscribed, and which servers are in which stripe."""
+    sums, groups = figures(network, fabric), stripes(network, fabric)
+    leaves = switches_of(network, fabric, "leaf")
+    per_stripe = max((len(group.leaves) for group in groups), default=0)
+    planes = port_planes(network, fabric)
+    chosen = f"rail-optimised, {counted(len(planes), 'plane')}, " if planes else "rail-optimised, "
+    chosen += f"{counted(len(groups), 'stripe')} of {counted(per_stripe, 'leaf', 'leaves')}"
+    facts = _planes(fabric, planes)
+    if leaves:
+        facts.append(
+            (
+                "Rails",
+                ", ".join(
+                    f"{leaf.name} serves {rail_label(leaf.rails)}" for leaf in dict.fromkeys((leaves[0], leaves[-1]))
+                ),
+            )
+        )
+    if sums.spines:
+        chosen += f", {counted(sums.spines, 'spine')}"
+        facts.append(("Uplinks", _uplinks(network, leaves)))
+    if sums.super_spines:
+        chosen += f", {counted(sums.super_spines, 'super-spine')}"
+    if fabric.interconnect:
+        sites = ", ".join(f"{site}: {', '.join(here)}" for site, here in fabric.interconnect.sites.items())
+        facts.append(("Sites", sites))
+        chosen += f", {counted(sums.dci, 'router between sites', 'routers between sites')}" if sums.dci else ""
+    if sums.oversubscription is not None:
+        less = ", undersubscribed: more bandwidth to spines than to servers" if sums.oversubscription < 1 else ""
+        facts.append(("Oversubscription", f"{sums.oversubscription:.2f}:1 on the fullest leaf{less}"))
+    present = {(one.role, f"{one.nos} {one.release}") for one in network.switches if one.fabric == fabric.name}
+    facts.append(("Software", ", ".join(f"{system} on {plural(role)}" for role, system in sorted(present))))
+    rows = tuple(
+        (g.name, str(len(g.leaves)), str(len(g.servers)), span([s.name for s in g.servers])) for g in groups[:32]
+    )
+    if len(groups) > len(rows):
+        rows += ((f"{len(groups) - len(rows)} more", "", "", ""),)
+    return Decision(
+        "Topology",
+        chosen,
+        _ways(network, sums, leaves, of_ports=bool(planes)),
+        tuple(facts),
+        (Grid(("Stripe", "Leaves", "Servers", "Names"), rows),),
+    )
+
+
+def _planes(fabric: Fabric, planes: list[str]) -> list[tuple[str, str]]:
+    """Which ports of NICs, and so which rails, each plane has."""
+    each = fabric.adapters or 0
+    words = [
+        f"{name} has port {place} of every NIC, {rail_label(range((place - 1) * each + 1, place * each + 1))}"
+        for place, name in enumerate(planes, 1)
+    ]
+    return [("Planes", "; ".join(words))] if words else []
+
+
+def _ways(network: Network, sums: Figures, leaves: list[Switch], *, of_ports: bool) -> str:
+    """Which traffic crosses one switch, and what the rest crosses. ``of_ports``: each port of a NIC is in a plane of its own."""
+    if not of_ports:
+        return (
+            "NIC r of every server of a stripe is on that stripe's leaf of rail r: traffic within a rail of a stripe "
+            f"crosses one switch.{_rest(network, sums, leaves)}"
+        )
+    return (
+        "Each port of a NIC has a plane of its own: leaves and spines that no link joins to those of another plane. "
+        "Inside a plane, traffic within a rail of a stripe crosses one switch"
+        + (", and everything else crosses one spine. " if sums.spines else ". ")
+        + "A port has no path to a port of another plane: NCCL and RCCL send a part of every message by each port of a NIC."
+    )
+
+
+def _spines_of(network: Network, leaf: Switch) -> Counter[str]:
+    """The spines that a leaf has uplinks to, with how many."""
+    return Counter(cable.b.device for cable in network.cables_of(leaf.name) if cable.kind == "fabric")
+
+
+def _uplinks(network: Network, leaves: list[Switch]) -> str:
+    found = max((_spines_of(network, leaf) for leaf in leaves), key=Counter[str].total, default=Counter[str]())
+    return f"{found.total()} per leaf, {max(found.values(), default=0)} to each of {counted(len(found), 'spine')}"
+
+
+def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
+    """What traffic that leaves its leaf crosses."""
+    if not sums.spines:
+        return " Between sites it crosses a long link, from leaf to leaf." if sums.long_links else ""
+    if sums.dci:
+        return " Everything else crosses one spine inside a site, and between sites a spine and a router of each."
+    if sums.super_spines:
+        return " Everything else crosses one spine, or two spines and a super-spine between them."
+    mine: dict[tuple[int, ...], set[str]] = {}
+    for leaf in leaves:
+        mine.setdefault(leaf.rails, set()).update(_spines_of(network, leaf))
+    if len(mine) > 1 and not set[str].intersection(*mine.values()):
+        return (
+            " Each rail has spines of its own: other stripes are one spine away, other rails have no path in the "
+            "network, so servers change rails inside (NVLink, PXN)."
+        )
+    return " Everything else crosses one spine."
+
+
+def ports_decision(network: Network, fabric: Fabric) -> Decision:
+    """The ports that each tier uses towards the next."""
+    rows: list[tuple[str, ...]] = []
+    present = roles(network, fabric)
+    kinds: list[tuple[RoleName, str]] = [(role, name) for role in present for name in models_of(network, fabric, role)]
+    for role, name in kinds:
+        place = present.index(role)
+        devices = [one for one in switches_of(network, fabric, role) if one.model == name]
+        model = catalog().switches.get(name)
+        # Devices of a role and model are cabled alike; the one with most cables shows every port that is in use.
+        device = max(devices, key=lambda one: len(network.cables_of(one.name)))
+        cables = network.cables_of(device.name)
+        total = sum(group.count for group in model.ports) if model else 0
+        near = [c for c in cables if c.kind == "fabric" and not network.between_sites(c)]
+        far = [c for c in cables if network.between_sites(c)]
+        for label, chosen in (
+            ("servers", [c.b for c in cables if c.kind == "server"]),
+            (plural(present[place - 1]), [c.b for c in near if c.b.device == device.name]),
+            (plural((*present, "")[place + 1]), [c.a for c in near if c.a.device == device.name]),
+            ("other sites", [c.a if c.a.device == device.name else c.b for c in far]),
+        ):
+            if chosen:
+                ordered = sorted(chosen, key=lambda end: (end.physical or 0, end.channel or 0))
+                used = {end.physical for end in ordered}
+                rows.append(
+                    (
+                        device.name,
+                        label,
+                        str(len(ordered)),
+                        span([end.port for end in ordered]),
+                        f"{len(used)} of {total}",
+                    )
+                )
+    leaves, spines = (models_of(network, fabric, role) for role in ("leaf", "spine"))
+    spine = f", {' and '.join(spines)} as spine" if spines != leaves else " and spine"
+    alike = "Each leaf" if len(leaves) == 1 else "Each leaf of a model"
+    return Decision(
+        "Ports",
+        f"{' and '.join(leaves or [fabric.leaf.model])} as leaf" + (spine if spines else ""),
+        f"{alike} uses the same ports for the same neighbors, so one cabling plan fits every rack; the number that a "
+        "server or spine was allocated decides the port, and adding one moves no other.",
+        grids=(Grid(("Fullest device", "Towards", "Cables", "Ports", "Cages used"), tuple(rows)),),
+    )
+
 
 MODES: dict[Mode, tuple[str, str]] = {
     "ecmp": (

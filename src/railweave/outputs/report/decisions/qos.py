@@ -2,23 +2,161 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.design.limits.headroom_terms import headroom
 from railweave.model.catalog import catalog
-from railweave.model.catalog.rdma import rdma_mtu
+from railweave.model.catalog.headroom import port_headroom
+from railweave.model.catalog.rdma import ADAPTIVE_WINDOW, rdma_mtu
 from railweave.model.catalog.shares import alpha
+from railweave.model.device.host_scope import BESIDE_THE_WAY, BUFFER_FACTOR, CHANNELS_PER_NIC, PAYLOAD, long_haul
 from railweave.outputs.report.decisions.statement import Decision, Grid
-from railweave.outputs.report.decisions.thresholds import threshold_facts
 from railweave.outputs.report.figures import models_of, plural, roles, switches_of
 
 if TYPE_CHECKING:
     from railweave.design.limits.headroom_terms import Headroom
-    from railweave.model.intent.qos import Qos
-    from railweave.model.intent.traffic_class import TrafficClass
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.device.host_scope import LongHaul
+    from railweave.model.intent.buffers import Buffers
+    from railweave.model.intent.qos import Ecn, Qos, TrafficClass
     from railweave.model.network.fabric import Fabric, RoleName
     from railweave.model.network.model import Network
+
+
+def threshold_facts(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[str, str]]:
+    """When RDMA data on a role's first switch is marked by ECN, and when it pauses senders by PFC."""
+    switch = next(iter(switches_of(network, fabric, role)), None)
+    model = catalog().switches.get(switch.model) if switch else None
+    if switch is None or model is None:
+        return []
+    qos = fabric.intent(switch).qos
+    data = qos.rdma_class()
+    if data is None or catalog().systems[switch.nos].queues == 0 or "shared-buffer" in model.platform.lacks:
+        return []
+    facts: list[tuple[str, str]] = []
+    if data.ecn:
+        speed = max((one.speed_gbps for one in network.cables_of(switch.name)), default=0)
+        facts.append(("ECN marks", _marking(data, data.ecn, qos.buffers, model, switch.nos, speed)))
+    if data.lossless:
+        facts.append(("PFC pauses", _pausing(qos.buffers, model, len(network.cables_of(switch.name)))))
+    return facts
+
+
+def _marking(data: TrafficClass, ecn: Ecn, buffers: Buffers, model: SwitchModel, nos: str, speed_gbps: int) -> str:
+    pool, percent = ("lossless", buffers.egress_lossless) if data.lossless else ("lossy", buffers.egress_lossy)
+    system = catalog().systems[nos]
+    if system.marking is not None:
+        if ecn.min_bytes is None or ecn.max_bytes is None:
+            return f"from the system's default queue length on, up to {ecn.max_probability} %"
+        return (
+            f"from {ecn.min_bytes / 1e6:g} MB in the queue to {ecn.max_bytes / 1e6:g} MB, up to {ecn.max_probability} %"
+        )
+    ports = max(1, sum(group.count * max(1, group.speed_gbps // max(1, speed_gbps)) for group in model.ports))
+    whole = model.buffer.shared_mb * percent / 100 / ports
+    return (
+        f"from {ecn.min_fill} % fill of the queue, all from {ecn.max_fill} % on. "
+        f"{system.notes.ecn_fill or 'What the whole is, is not documented'}; "
+        f"predictions take a port's equal part of the egress {pool} pool, {whole:.2f} MB, so "
+        f"{whole * ecn.min_fill / 100:.2f} to {whole * ecn.max_fill / 100:.2f} MB (assumed)"
+    )
+
+
+def _pausing(buffers: Buffers, model: SwitchModel, ports: int) -> str:
+    """XOFF by the dynamic threshold: alpha times what is free, so with n alike alpha / (1 + n alpha) of the pool each."""
+    pool = model.buffer.shared_mb * buffers.lossless / 100
+    share = alpha(buffers.ingress_dynamic_threshold)
+    one, every = (pool * share / (1 + count * share) for count in (1, ports))
+    return (
+        f"XOFF when a port's lossless packets hold alpha {share:g} x what is free of the ingress lossless pool "
+        f"({pool:.1f} MB): {one:.1f} MB where one port is congested, {every:.2f} MB each where all {ports} are"
+    )
+
+
+SHOWN = (1, 2, 4, 8, 16)
+"""Numbers of queue pairs that the table has besides those that fill a NIC."""
+
+
+def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
+    """One decision where a fabric spans sites; none else."""
+    found, cables = long_haul(network, fabric), network.long_links(fabric.name)
+    across = fabric.interconnect
+    if found is None or across is None or not cables:
+        return []
+    cable = max(cables, key=lambda one: one.length_m)
+    routers = Counter(end.device for one in cables for end in (one.a, one.b))
+    fullest, ports = max(routers.items(), key=lambda item: item[1])
+    model = catalog().switches[network.switch(fullest).model]
+    each = port_headroom(catalog(), model, cable.length_m, cable.speed_gbps, fabric.mtu.fabric).need_bytes
+    facts = [
+        ("Links", f"{len(cables)} x {cable.speed_gbps}G, {cable.length_m / 1000:g} km, {ports} on the fullest router"),
+        (
+            "Delay",
+            (
+                f"{found.one_way_us:.1f} us one way ({'measured' if cable.delay_us else 'by length'}); {found.round_trip_us:.1f} us "
+                f"there and back with {BESIDE_THE_WAY:.0%} for routers and NICs"
+            ),
+        ),
+        ("Encryption", f"MACsec, {across.macsec.cipher_suite}" if across.macsec else "none"),
+        (
+            "On the way",
+            (
+                f"{cable.speed_gbps / 8 * found.round_trip_us / 1e3:.1f} MB fill one link for a round trip "
+                f"({cable.speed_gbps} Gb/s x {found.round_trip_us:.1f} us)"
+            ),
+        ),
+        (
+            "Headroom for pauses",
+            (
+                f"{each / 1e6:.1f} MB a port and lossless class, {ports * each / 1e6:.1f} MB on the fullest router, as every port "
+                "must hold what arrives within twice the delay"
+            ),
+        ),
+        (
+            "A channel's buffer",
+            (
+                f"{found.nic_gbps} Gb/s / {CHANNELS_PER_NIC} channels x {found.round_trip_us:.1f} us = "
+                f"{found.buffer_floor_bytes / 1e6:.1f} MB at least; {BUFFER_FACTOR} times that, to a power of two, is "
+                f"NCCL_BUFFSIZE {found.buffer_bytes >> 20} MiB"
+            ),
+        ),
+    ]
+    chosen = "paused like any other" if across.pfc else "not paused: packets may be lost there"
+    return [
+        Decision(
+            "Links between sites",
+            f"{counted(len(cables), 'link')}, {chosen}",
+            "Light takes longer than a buffer can wait. A pause would stop a sender only after a round trip's worth of bytes; so "
+            "queues are marked early, windows of queue pairs bound what is under way, and jobs get as many queue pairs and as "
+            "large buffers as fill the delay.",
+            tuple(facts),
+            _queue_pairs(found),
+        )
+    ]
+
+
+def _queue_pairs(found: LongHaul) -> tuple[Grid, ...]:
+    """Rates by number of queue pairs, where a window bounds each."""
+    if found.queue_pair_gbps is None or found.queue_pairs is None:
+        return ()
+    counts = sorted({*SHOWN, found.queue_pairs - 1, found.queue_pairs})
+    rows = tuple(
+        (
+            str(count),
+            f"{min(count * found.queue_pair_gbps, found.nic_gbps):.0f} Gb/s",
+            f"{count * ADAPTIVE_WINDOW * PAYLOAD / 1e6:.1f} MB",
+        )
+        for count in counts
+        if count
+    )
+    return (
+        Grid(
+            (f"Queue pairs of a {found.nic_gbps}G NIC", "At most", "Under way"),
+            rows,
+            (counts.index(found.queue_pairs),),
+        ),
+    )
 
 
 def qos_decisions(network: Network, fabric: Fabric) -> list[Decision]:

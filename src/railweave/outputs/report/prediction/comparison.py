@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.outputs.report.prediction.page import document
-from railweave.outputs.report.prediction.run_charts import run_charts
+from railweave.outputs.report.prediction.page import document, run_charts
 from railweave.pages.markup import element, text
 from railweave.pages.shell import table
 from railweave.pages.terms import tile

@@ -2,21 +2,235 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from railweave.errors import FileLine, Problem, SpecError
-from railweave.prediction.jobs.traces.chakra_messages import COLLECTIVES, NODE_TYPES, messages
-from railweave.prediction.jobs.traces.frames import frames
-from railweave.prediction.jobs.traces.process_groups import EVERYBODY, ProcessGroups
+from railweave.errors import FileLine, OutputError, Problem, SpecError
 from railweave.prediction.jobs.traces.trace import Node, NodeKind, RankTrace, Trace, in_order, node_problem
+from railweave.reading import parse_json, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from railweave.prediction.collectives.bus_bandwidth import Collective
+
+
+MOST_BYTES = 2 << 30
+"""Of a trace of one rank, unpacked: a step of a large model with every kernel of it takes 100 MB."""
+LONGEST_LENGTH = 10
+"""Bytes of a length: protobuf's numbers have no more."""
+
+
+def frames(path: Path) -> Iterator[bytes]:
+    """The messages of a file. Raises ``SpecError`` where it cannot be read, is too large, or ends within a message."""
+    data, at, number = _content(path), 0, 0
+    while at < len(data):
+        length, begin = _length(path, data, at, number)
+        if begin + length > len(data):
+            what = (
+                f"it ends within message {number + 1}: {length:,} bytes are announced, {len(data) - begin:,} are there"
+            )
+            raise SpecError([Problem(FileLine(str(path)), what, "copy the file again; or it is no execution trace")])
+        yield data[begin : begin + length]
+        at, number = begin + length, number + 1
+
+
+def framed(message: bytes) -> bytes:
+    """A message with its length before it."""
+    left, head = len(message), bytearray()
+    while left > 0x7F:
+        head.append(left & 0x7F | 0x80)
+        left >>= 7
+    head.append(left)
+    return bytes(head) + message
+
+
+def _length(path: Path, data: bytes, at: int, number: int) -> tuple[int, int]:
+    """The length that stands at a place, and where the message begins."""
+    found = shift = 0
+    for place in range(at, min(at + LONGEST_LENGTH, len(data))):
+        found |= (data[place] & 0x7F) << shift
+        if data[place] < 0x80:
+            return found, place + 1
+        shift += 7
+    what = f"no length stands before message {number + 1}, at byte {at:,}"
+    raise SpecError([Problem(FileLine(str(path)), what, "it is cut off, or no execution trace of Chakra")])
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise SpecError([Problem(FileLine(str(path)), f"cannot be read: {error.strerror or error}")]) from None
+    if data[:2] == b"\x1f\x8b":
+        unpacking = zlib.decompressobj(wbits=31)
+        try:
+            data = unpacking.decompress(data, MOST_BYTES + 1)
+        except zlib.error as error:
+            raise SpecError([Problem(FileLine(str(path)), f"no whole gzip file: {error}", "copy it again")]) from None
+        if not unpacking.eof and len(data) <= MOST_BYTES:
+            raise SpecError([Problem(FileLine(str(path)), "no whole gzip file: it is cut off", "copy it again")])
+    if len(data) > MOST_BYTES:
+        what = f"larger than {MOST_BYTES >> 30} GiB, the most that is read of a rank"
+        raise SpecError([Problem(FileLine(str(path)), what, "give the trace of one step")])
+    return data
+
+
+PACKAGE = "ChakraProtoMsg"
+NODE_TYPES = {0: "INVALID", 1: "METADATA", 2: "MEM_LOAD", 3: "MEM_STORE", 4: "COMP", 5: "COMM_SEND", 6: "COMM_RECV", 7: "COMM_COLL"}  # fmt: skip
+COLLECTIVES = (
+    "ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER", "BROADCAST", "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER",
+)  # fmt: skip
+"""By their numbers."""
+
+_SCALARS = ("double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64", "bool", "string", "bytes")  # fmt: skip
+_FIELDS: dict[str, tuple[tuple[str, int, str, bool], ...]] = {
+    "GlobalMetadata": (("version", 1, "string", False), ("attr", 2, "AttributeProto", True)),
+    "IOInfo": (("values", 1, "string", False), ("shapes", 2, "string", False), ("types", 3, "string", False)),
+    "Node": (
+        ("id", 1, "uint64", False),
+        ("name", 2, "string", False),
+        ("type", 3, "int32", False),  # an enumeration there, which is the same on the wire
+        ("ctrl_deps", 4, "uint64", True),
+        ("data_deps", 5, "uint64", True),
+        ("start_time_micros", 6, "uint64", False),
+        ("duration_micros", 7, "uint64", False),
+        ("inputs", 8, "IOInfo", False),
+        ("outputs", 9, "IOInfo", False),
+        ("attr", 10, "AttributeProto", True),
+    ),
+}
+"""Name, number, type, and whether it is repeated."""
+
+
+@dataclass(frozen=True)
+class Messages:
+    """The classes of protobuf, and the error that it raises for what is no such message."""
+
+    node: Any
+    attribute: Any
+    metadata: Any
+    error: type[Exception]
+
+
+@lru_cache(maxsize=1)
+def messages() -> Messages:
+    """The messages. Raises ``OutputError`` where protobuf is not installed."""
+    try:
+        described: Any = importlib.import_module("google.protobuf.descriptor_pb2")
+        pool: Any = importlib.import_module("google.protobuf.descriptor_pool")
+        factory: Any = importlib.import_module("google.protobuf.message_factory")
+        message: Any = importlib.import_module("google.protobuf.message")
+    except ImportError:
+        raise OutputError(
+            "traces of Chakra need protobuf, which is not installed: pip install 'railweave[traces]'"
+        ) from None
+    file = described.FileDescriptorProto(name="railweave/chakra.proto", package=PACKAGE, syntax="proto3")
+    for name, fields in _FIELDS.items():
+        one = file.message_type.add(name=name)
+        for some in fields:
+            _field(described, one, *some)
+    attribute = file.message_type.add(name="AttributeProto")
+    _field(described, attribute, "name", 1, "string", False)
+    _field(described, attribute, "doc_string", 2, "string", False)
+    attribute.oneof_decl.add(name="value")
+    for place, scalar in enumerate(_SCALARS):
+        several = f"{scalar.capitalize()}List"
+        _field(described, file.message_type.add(name=several), "values", 1, scalar, True)
+        for number, (name, kind) in enumerate(((f"{scalar}_val", scalar), (f"{scalar}_list", several))):
+            _field(described, attribute, name, 3 + 2 * place + number, kind, False)
+            attribute.field[-1].oneof_index = 0
+    known = pool.DescriptorPool()
+    known.Add(file)
+
+    def made(name: str) -> Any:  # noqa: ANN401 - protobuf's own class
+        return factory.GetMessageClass(known.FindMessageTypeByName(f"{PACKAGE}.{name}"))
+
+    return Messages(made("Node"), made("AttributeProto"), made("GlobalMetadata"), message.DecodeError)
+
+
+def _field(described: Any, message: Any, name: str, number: int, kind: str, repeated: bool) -> None:  # noqa: ANN401 - protobuf
+    proto = described.FieldDescriptorProto
+    label = proto.LABEL_REPEATED if repeated else proto.LABEL_OPTIONAL
+    if kind in _SCALARS:
+        message.field.add(name=name, number=number, label=label, type=getattr(proto, f"TYPE_{kind.upper()}"))
+    else:
+        message.field.add(
+            name=name, number=number, label=label, type=proto.TYPE_MESSAGE, type_name=f".{PACKAGE}.{kind}"
+        )
+
+
+EVERYBODY = ""
+"""The name of the group of all ranks, which collectives without a group are in."""
+
+
+class ProcessGroups:
+    """The groups of a trace while it is read: their names, and the ranks of each."""
+
+    def __init__(self, ranks: int) -> None:
+        self.ranks = ranks
+        self.members: list[tuple[int, ...]] = []
+        self._named: dict[str, int] = {}
+        self.add(EVERYBODY, tuple(range(ranks)))
+
+    def add(self, name: str, members: tuple[int, ...]) -> int:
+        """Add a group; one of the same name is replaced. Gives its place. Groups of other names are others, though their ranks are the same."""
+        if name in self._named:
+            self.members[self._named[name]] = members
+        else:
+            self._named[name] = len(self.members)
+            self.members.append(members)
+        return self._named[name]
+
+    def place(self, name: str) -> int | None:
+        """The place of a group."""
+        return self._named.get(name)
+
+    def read(self, path: Path) -> None:
+        """Add the groups of a JSON file, ``{"NAME": [RANK, ...], ...}`` as ASTRA-sim has it. Raises ``SpecError``."""
+        value: Any = read_json(path, fix='it is {"NAME": [RANK, ...], ...}')
+        if not isinstance(value, dict):
+            raise SpecError([Problem(FileLine(str(path)), "no groups of ranks", 'it is {"NAME": [RANK, ...], ...}')])
+        for name, given in cast("dict[str, Any]", value).items():
+            members = self._checked(given)
+            if isinstance(members, str):
+                raise SpecError([Problem(FileLine(str(path)), f"group {name[:60]!r}: {members}")])
+            self.add(name, members)
+
+    def of_pytorch(self, text: str) -> str | None:
+        """Add the groups that a node of PyTorch's process groups names in its inputs; gives what is wrong with it, None where nothing is."""
+        inner = text[2:-2] if text[:2] in {"['", '["'} else text
+        try:
+            value: Any = parse_json(inner)
+        except ValueError as error:
+            return f"process groups that are no JSON: {error}"
+        for one in cast("list[Any]", value) if isinstance(value, list) else []:
+            if not isinstance(one, dict) or not isinstance(one.get("pg_name"), str):  # pyright: ignore[reportUnknownMemberType]
+                return "a process group without a name"
+            given = cast("dict[str, Any]", one)
+            members = self._checked(given.get("ranks") or list(range(self.ranks)))
+            if isinstance(members, str):
+                return f"process group {given['pg_name'][:60]!r}: {members}"
+            self.add(given["pg_name"], members)
+        return None
+
+    def _checked(self, given: Any) -> tuple[int, ...] | str:  # noqa: ANN401 - JSON
+        """Ranks of a group, or what is wrong with them."""
+        members = cast("list[Any]", given) if isinstance(given, list) else []
+        if not members or not all(type(one) is int for one in members):
+            return "it is no list of ranks"
+        if len(set(members)) < len(members):
+            return "a rank is in it twice"
+        if beyond := [one for one in members if not 0 <= one < self.ranks]:
+            return f"rank {beyond[0]} is in it; the trace has {self.ranks} ranks, from 0"
+        return tuple(members)
+
 
 FILE = re.compile(r"(.+)\.([0-9]{1,6})\.et(?:\.gz)?")
 GROUPS = "comm_group.json"

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.prediction.jobs.build import build
 from railweave.prediction.jobs.graph import COMPUTE
-from railweave.prediction.jobs.traces.chakra_messages import COLLECTIVES, NODE_TYPES, messages
-from railweave.prediction.jobs.traces.chakra_read import EXACT, GROUPS, LABEL
-from railweave.prediction.jobs.traces.frames import framed
+from railweave.prediction.jobs.traces.chakra_read import COLLECTIVES, EXACT, GROUPS, LABEL, NODE_TYPES, framed, messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

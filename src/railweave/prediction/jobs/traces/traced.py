@@ -2,21 +2,333 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from railweave.errors import FileLine, Problem, SpecError
+from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
 from railweave.prediction.jobs.kernels import gpus
-from railweave.prediction.jobs.traces.graph import trace_graph
-from railweave.prediction.jobs.traces.read import read_trace
+from railweave.prediction.jobs.traces.chakra_read import FILE, read_chakra
+from railweave.prediction.jobs.traces.nccl_read import read_nccl
+from railweave.prediction.jobs.traces.trace import circle, sorted_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
+    from pathlib import Path
 
-    from railweave.errors import Problem
     from railweave.model.intent.job_file import ReadJobs, TrainingJob
-    from railweave.prediction.jobs.graph import Communication, Graph
     from railweave.prediction.jobs.kernels import Gpu
-    from railweave.prediction.jobs.traces.trace import Trace
+    from railweave.prediction.jobs.traces.trace import Node, RankTrace, Trace
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Of each rank its class, and the first rank of each."""
+
+    of: tuple[int, ...]
+    first: tuple[int, ...]
+
+    def ranks(self, number: int) -> list[int]:
+        """The ranks of a class."""
+        return [rank for rank, own in enumerate(self.of) if own == number]
+
+
+def classes_of(trace: Trace, slots: Slots) -> Classes:
+    """Ranks whose nodes are the same, and which communicate with ranks that are again the same, and so on.
+
+    The coarsest such division: it begins with what ranks do by themselves, and parts classes whose ranks differ in the classes they communicate with, until none does.
+    """
+    found = _numbered([_own(trace, slots, rank) for rank in range(len(trace.ranks))])
+    place = [{slot: number for number, slot in enumerate(own)} for own in slots.slots]
+    count = 0
+    while max(found) + 1 > count:
+        count = max(found) + 1
+        of_groups: dict[int, Hashable] = {}
+        seen: list[Hashable] = []
+        for rank, own in enumerate(slots.slots):
+            others: list[Hashable] = []
+            for kind, peer, tag in own:
+                if kind == "collective":
+                    if peer not in of_groups:
+                        of_groups[peer] = tuple(
+                            sorted((found[one], place[one].get((kind, peer, 0), -1)) for one in trace.groups[peer])
+                        )
+                    others.append(of_groups[peer])
+                else:
+                    other = ("receive" if kind == "send" else "send"), rank, tag
+                    others.append((found[peer], place[peer][other]))
+            seen.append((found[rank], tuple(others)))
+        found = _numbered(seen)
+    first = [found.index(number) for number in range(max(found) + 1)]
+    return Classes(tuple(found), tuple(first))
+
+
+def _own(trace: Trace, slots: Slots, rank: int) -> Hashable:
+    """What a rank does by itself."""
+    return tuple(
+        (node.kind, node.time_ps, node.after, node.collective, node.size_bytes, node.flops, node.moved_bytes, slot)
+        for node, slot in zip(trace.ranks[rank].nodes, slots.of[rank], strict=True)
+    )
+
+
+def _numbered(values: list[Hashable]) -> list[int]:
+    """Values as numbers in the order of their first."""
+    known: dict[Hashable, int] = {}
+    return [known.setdefault(value, len(known)) for value in values]
+
+
+Slot = tuple[str, int, int]
+"""What tells apart, within a rank, whom it communicates with: ``collective`` and the group; ``send`` or ``receive``, the peer and the tag."""
+
+
+@dataclass(frozen=True)
+class Slots:
+    """For each rank its slots in the order in which it first uses them, and of each node its slot's place among them; -1 of nodes that send nothing."""
+
+    slots: tuple[tuple[Slot, ...], ...]
+    of: tuple[tuple[int, ...], ...]
+
+
+def slots_of(trace: Trace) -> Slots:
+    """The slots of a trace. Raises ``SpecError`` where ranks do not do the same in a group, or a message has no other side."""
+    slots: list[tuple[Slot, ...]] = []
+    of: list[tuple[int, ...]] = []
+    used: list[dict[Slot, list[Node]]] = []
+    for rank in trace.ranks:
+        places: dict[Slot, int] = {}
+        nodes: dict[Slot, list[Node]] = defaultdict(list)
+        own: list[int] = []
+        for node in rank.nodes:
+            slot = _slot(node)
+            own.append(-1 if slot is None else places.setdefault(slot, len(places)))
+            if slot is not None:
+                nodes[slot].append(node)
+        slots.append(tuple(places))
+        of.append(tuple(own))
+        used.append(nodes)
+    _look_at_groups(trace, used)
+    _look_at_messages(trace, used)
+    return Slots(tuple(slots), tuple(of))
+
+
+def _slot(node: Node) -> Slot | None:
+    if node.kind == "collective":
+        return "collective", node.group, 0
+    return (node.kind, node.peer, node.tag) if node.kind in {"send", "receive"} else None
+
+
+def _look_at_groups(trace: Trace, used: list[dict[Slot, list[Node]]]) -> None:
+    for place, members in enumerate(trace.groups):
+        key = "collective", place, 0
+        first = used[members[0]].get(key, [])
+        for rank in members[1:]:
+            _same(trace.ranks[members[0]], first, trace.ranks[rank], used[rank].get(key, []), "collectives of a group")
+
+
+def _look_at_messages(trace: Trace, used: list[dict[Slot, list[Node]]]) -> None:
+    for rank, own in enumerate(used):
+        for (kind, peer, tag), nodes in own.items():
+            if kind in {"send", "receive"}:
+                other = ("receive" if kind == "send" else "send"), rank, tag
+                _same(trace.ranks[rank], nodes, trace.ranks[peer], used[peer].get(other, []), "sends and receives")
+
+
+def _same(first: RankTrace, ones: list[Node], second: RankTrace, others: list[Node], what: str) -> None:
+    for a, b in zip(ones, others, strict=False):
+        if (a.collective, a.size_bytes) != (b.collective, b.size_bytes):
+            said = f"it is {_said(b)}; the other side, {first.problem(a, '').place}{'' if first.text else f': node {a.number}'}, has {_said(a)}"
+            raise SpecError([second.problem(b, said, f"{what} have to be the same on both sides, in the same order")])
+    if len(ones) != len(others):
+        longer, alone, short = (
+            (first, ones[len(others)], second) if len(ones) > len(others) else (second, others[len(ones)], first)
+        )
+        said = f"{_said(alone)} has no counterpart in {short.file}"
+        raise SpecError([longer.problem(alone, said, f"{what} have to be the same on both sides")])
+
+
+def _said(node: Node) -> str:
+    return f"{node.collective} of {node.size_bytes:,} bytes"
+
+
+Key = tuple[str, int, int, int]
+"""Of an operation: ``node`` with class and place, or ``sent`` with whom it goes between and the how manieth it is."""
+MOST_ENDS = 12
+"""Operations that a node stands for; of more, one is made that waits for them all."""
+
+
+def trace_graph(
+    trace: Trace, gpu: Gpu, places: tuple[int, ...], inside_ps: Callable[[Communication], int | None]
+) -> Graph:
+    """The graph of a trace.
+
+    ``gpu``: how quick the GPUs are, for nodes that say what they compute but not how long; ``places``: where each rank is, among the ranks of the job; ``inside_ps``: how long a
+    communication takes whose groups are each inside a server; None of the others. Computing of a rank goes one after another, as ``RankTrace`` has it; so do the collectives of a group, and messages from one rank
+    to another with one tag. Sending does not wait for the receiver. Raises ``SpecError`` as ``slots_of``, and where ranks wait for each other for ever.
+    """
+    slots = slots_of(trace)
+    return _Making(trace, gpu, places, inside_ps, slots, classes_of(trace, slots)).graph()
+
+
+@dataclass
+class _Making:
+    trace: Trace
+    gpu: Gpu
+    places: tuple[int, ...]
+    inside_ps: Callable[[Communication], int | None]
+    slots: Slots
+    classes: Classes
+
+    def graph(self) -> Graph:
+        """Number operations class by class, in the order of their nodes; then say what each waits for."""
+        self._joined = self._join()
+        self._groups, self._inside = self._grouped(), dict[Communication, int | None]()
+        keys: dict[Key, list[tuple[int, int, Node]]] = {}
+        self._turn: dict[tuple[int, int], int] = {}
+        for number, rank in enumerate(self.classes.first):
+            count: dict[int, int] = defaultdict(int)
+            for place, node in enumerate(self.trace.ranks[rank].nodes):
+                slot = self.slots.of[rank][place]
+                self._turn[number, place] = count[slot]
+                count[slot] += 1
+                keys.setdefault(self._key(number, place), []).append((number, place, node))
+        # a message is an operation of its sender, though a class that receives may come first
+        ordered = {key: sorted(nodes, key=lambda one: one[2].kind == "receive") for key, nodes in keys.items() if nodes}
+        self._number: dict[Key, int] = {}
+        self._ends: dict[tuple[int, int], tuple[int, ...]] = {}
+        self._made = Graph(len(self.classes.first))
+        after: list[set[int]] = []
+        for key, nodes in ordered.items():
+            if nodes[0][2].kind != "none":
+                self._number[key] = self._made.add(self._op(key, nodes[0][0], nodes[0][2]))
+                after.append(set())
+        for number, rank in enumerate(self.classes.first):
+            for place, node in enumerate(self.trace.ranks[rank].nodes):
+                before = {one for earlier in node.after for one in self._ends[number, earlier]}
+                own = self._number.get(self._key(number, place))
+                ends = before if own is None or node.kind == "receive" else set[int]()
+                if own is not None:
+                    ends = {*ends, own}
+                    if node.kind != "receive":
+                        after[own] |= before
+                if len(ends) > MOST_ENDS:
+                    joined = self._made.add(Op(number, f"joined {len(after)}", node.name, 0, ()))
+                    after.append(ends)
+                    ends = {joined}
+                self._ends[number, place] = tuple(sorted(ends))
+        ops = self._made.ops
+        for place, before in enumerate(after):
+            one = ops[place]
+            ops[place] = Op(one.rank_class, one.stream, one.label, one.time_ps, tuple(sorted(before)), one.communication, one.inside)  # fmt: skip
+        self._look_for_circles({self._number[key]: nodes[0] for key, nodes in ordered.items() if key in self._number})
+        return self._made
+
+    def _look_for_circles(self, nodes: dict[int, tuple[int, int, Node]]) -> None:
+        """Raise ``SpecError`` where ranks wait for each other for ever; ``nodes``: of operations, one each."""
+        last: dict[tuple[int, str], int] = {}
+        waits: list[list[int]] = []
+        for number, op in enumerate(self._made.ops):
+            stream = op.rank_class, op.stream
+            waits.append([*op.after, *([last[stream]] if stream in last else [])])
+            last[stream] = number
+        _, missing = sorted_by(waits, lambda place: (place,))
+        if not missing:
+            return
+        found = [nodes[one] for one in circle(missing, waits) if one in nodes]
+        (number, _, node), *others = found
+        said = [f"{self._rank(one).file}: node {other.number}" for one, _, other in others[:4]]
+        what = f"it waits for itself, by {' and '.join(said) or 'nodes of other ranks'}"
+        fix = "ranks of a group do its collectives in the same order"
+        raise SpecError([self._rank(number).problem(node, what, fix)])
+
+    def _rank(self, number: int) -> RankTrace:
+        """The first rank of a class."""
+        return self.trace.ranks[self.classes.first[number]]
+
+    def _join(self) -> dict[tuple[int, int], int]:
+        """Of each class and slot a number, the same where they communicate with one another."""
+        parent: dict[tuple[int, int], tuple[int, int]] = {}
+
+        def root(one: tuple[int, int]) -> tuple[int, int]:
+            while parent.setdefault(one, one) != one:
+                parent[one] = one = parent[parent[one]]
+            return one
+
+        met: dict[tuple[int, int, int, int], tuple[int, int]] = {}
+        for rank, own in enumerate(self.slots.slots):
+            for place, (kind, peer, tag) in enumerate(own):
+                mine = self.classes.of[rank], place
+                ends = (peer, -1, 0, 0) if kind == "collective" else (rank, peer, tag, 1)
+                if kind == "receive":
+                    ends = peer, rank, tag, 1
+                parent[root(mine)] = root(met.setdefault(ends, mine))
+        number: dict[tuple[int, int], int] = {}
+        return {one: number.setdefault(root(one), len(number)) for one in list(parent)}
+
+    def _key(self, number: int, place: int) -> Key:
+        slot = self.slots.of[self.classes.first[number]][place]
+        if slot < 0:
+            return "node", number, place, 0
+        return "sent", self._joined[number, slot], self._turn[number, place], 0
+
+    def _op(self, key: Key, number: int, node: Node) -> Op:
+        if key[0] == "node":
+            stream = {"compute": COMPUTE}.get(node.kind, node.kind)
+            return Op(number, stream, node.name, self._computing_ps(node), ())
+        groups = self._groups[key[1]]
+        kind = node.label or (node.collective or "send-recv")
+        stream = f"sent {key[1]}"
+        if len(groups[0]) == 1:
+            return Op(number, stream, node.name, 0, ())
+        sent = Communication(kind, number, node.collective or "send-recv", max(node.size_bytes, 1), groups, key[1])
+        if sent not in self._inside:
+            self._inside[sent] = self.inside_ps(sent)
+        time = self._inside[sent]
+        if time is None:
+            return Op(number, stream, node.name, 0, (), self._made.communication(sent))
+        return Op(number, stream, node.name, time, (), inside=((kind, time),))
+
+    def _grouped(self) -> dict[int, tuple[tuple[int, ...], ...]]:
+        """By the number that ``_join`` gives: between which ranks of the job, group by group."""
+        found: dict[int, dict[tuple[int, ...], None]] = defaultdict(dict)
+        for rank, own in enumerate(self.slots.slots):
+            for place, (kind, peer, _) in enumerate(own):
+                ranks = self.trace.groups[peer] if kind == "collective" else (rank, peer)
+                if kind == "receive":
+                    ranks = peer, rank
+                found[self._joined[self.classes.of[rank], place]][tuple(self.places[one] for one in ranks)] = None
+        return {number: tuple(groups) for number, groups in found.items()}
+
+    def _computing_ps(self, node: Node) -> int:
+        """As measured; else what is computed over what the GPU computes, or what is moved over what its memory moves, the longer."""
+        if node.time_ps or node.kind not in {"compute", "memory"}:
+            return node.time_ps
+        computing = node.flops / (self.gpu.bf16_tflops * self.gpu.gemm)
+        return round(max(computing, node.moved_bytes / (self.gpu.memory_tbytes_per_s * self.gpu.memory)))
+
+
+def read_trace(path: Path, groups: Path | None = None) -> Trace:
+    """Read a trace: execution traces of Chakra as ``chakra_read`` has them, else a log of NCCL: a file, or a folder with one of each process.
+
+    ``groups``: the process groups of execution traces. Raises ``SpecError``, ``OutputError``.
+    """
+    try:
+        folder = path if path.is_dir() else path.parent
+        names = [one.name for one in folder.iterdir()]
+        logs = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
+    except OSError as error:
+        raise SpecError([Problem(FileLine(str(path)), f"cannot be read: {error.strerror or error}")]) from None
+    if any(FILE.fullmatch(one) for one in names if path.is_dir() or one.startswith(path.name)):
+        return read_chakra(path, groups)
+    if not path.exists() or not logs:
+        what = "no execution trace: no file is called NAME.RANK.et"
+        raise SpecError(
+            [Problem(FileLine(str(path)), what, "give a folder, folder and name before the ranks, or a log of NCCL")]
+        )
+    if groups is not None:
+        what = "a log of NCCL says itself which ranks form groups"
+        raise SpecError([Problem(FileLine(str(groups)), what, "leave out trace_groups")])
+    return read_nccl(logs, path)
 
 
 @dataclass(frozen=True)

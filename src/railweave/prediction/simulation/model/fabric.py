@@ -11,31 +11,25 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from railweave._sim import NO_GROUP, ROUTE
+from railweave._sim import DLB, DLB_PER_PACKET, ECMP, NO_GROUP, ROUTE, SPRAY
 from railweave.design.limits.devices import tunnel_overhead_bytes
-from railweave.errors import InputError, NetworkPart, Problem
+from railweave.errors import InputError, NetworkPart, Option, Problem
 from railweave.model.catalog.nvlink_domains import domain_remarks
+from railweave.model.catalog.rdma import ADAPTIVE_WINDOW, rdma_mtu
 from railweave.model.device.host import host_config
+from railweave.model.device.host_job import used_addresses
+from railweave.nics import vendor
 from railweave.prediction.simulation.model.addresses import Addresses, addresses
-from railweave.prediction.simulation.model.balancing import (
-    MODES,
-    REORDERING,
-    Override,
-    balancing_notes,
-    dlb_parameters,
-    override,
-)
-from railweave.prediction.simulation.model.buffers import switch_parameters
-from railweave.prediction.simulation.model.classes import remarks, unbound, unpaused
+from railweave.prediction.simulation.model.buffers import remarks, switch_parameters, unbound, unpaused
 from railweave.prediction.simulation.model.outages import REPAIR_PS, Change, Timeline, places_down
 from railweave.prediction.simulation.model.tables import Forwarding, by_address, joined_prefixes, nic_port
-from railweave.prediction.simulation.model.transport import transport
 from railweave.prediction.simulation.model.wiring import WIRING_NOTE, Wiring, fabrics, wire
 
 if TYPE_CHECKING:
@@ -44,10 +38,183 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.analysis.routing.table import Routes
-    from railweave.model.device.host_model import HostConfig, HostNic
+    from railweave.model.config.addresses import Family
+    from railweave.model.device.balancing import BalancingConfig
+    from railweave.model.device.host_model import HostConfig, HostNic, HostQos
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
-    from railweave.prediction.simulation.model.transport import Transport
+
+
+MODES = {
+    "ecmp": ECMP,
+    "dlb": DLB,
+    "dlb-flowlet": DLB,
+    "dlb-per-packet": DLB_PER_PACKET,
+    "spray": SPRAY,
+}
+REORDERING = {SPRAY, DLB_PER_PACKET}
+"""Modes in which packets of a queue pair overtake each other."""
+
+KNOBS = ("inactivity", "flowsets", "period", "min", "max", "rate-weight", "reassign-chance", "quality-delta")
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """What a run wants instead of the fabric file. ``code``: as the engine has it; None: each switch's own.
+
+    ``joined``: path colors do not bind traffic to uplinks. ``knobs`` are parameters of the engine.
+    """
+
+    code: int | None = None
+    joined: bool = False
+    knobs: tuple[tuple[str, str], ...] = ()
+
+
+def override(text: str | None, colored: bool) -> Override:
+    """Read ``MODE[:knob=value,…]``; None: nothing is overridden. ``colored``: whether the fabric has path colors.
+
+    Raises ``InputError``. Values of knobs are the engine's to check.
+    """
+    if text is None:
+        return Override()
+    mode, _, rest = text.partition(":")
+    if mode != "rlb" and mode not in MODES:
+        raise _wrong(f"{mode!r} is no mode", f"give {', '.join((*MODES, 'rlb'))}")
+    given: dict[str, str] = {}
+    for item in rest.split(",") if rest else ():
+        name, equals, value = item.partition("=")
+        if not equals or not value:
+            raise _wrong(f"{item!r} is no knob with a value", "write dlb:inactivity=128us,flowsets=2048")
+        if name in given:
+            raise _wrong(f"{name} is given twice", "give it once")
+        given[name] = value
+    code = MODES.get(mode)
+    if mode == "rlb":
+        if not colored:
+            raise _wrong("the fabric has no path colors", "set `load_balancing: {mode: rlb}` in the fabric file")
+        within = given.pop("within", None)
+        if within is not None and within not in MODES:
+            raise _wrong(f"within={within}: that is no mode", f"give {', '.join(MODES)}")
+        code = None if within is None else MODES[within]
+    _check_knobs(mode, code, given)
+    return Override(code, mode != "rlb" and colored, tuple((f"dlb.{name}", value) for name, value in given.items()))
+
+
+def _check_knobs(mode: str, code: int | None, given: dict[str, str]) -> None:
+    known = KNOBS if code in {DLB, DLB_PER_PACKET, None} else ()
+    for name in given:
+        if name not in known:
+            all_known = ("within", *known) if mode == "rlb" else known
+            near = difflib.get_close_matches(name, all_known, 1)
+            fix = f"did you mean {near[0]}?" if near else f"it has {', '.join(all_known) or 'none'}"
+            raise _wrong(f"{mode} has no knob {name!r}", fix)
+
+
+def _wrong(what: str, fix: str) -> InputError:
+    return InputError([Problem(Option("--lb"), what, fix)])
+
+
+def dlb_parameters(config: BalancingConfig) -> dict[str, str]:
+    """A switch's knobs of DLB by the engine's names."""
+    dlb = config.dlb
+    load = dlb.egress_quantization
+    again = dlb.reassignment
+    return {
+        "dlb.inactivity": f"{dlb.inactivity_interval}us",
+        "dlb.flowsets": str(dlb.flowset_table_size),
+        "dlb.period": f"{round(10**12 / max(1, dlb.sampling_rate))}ps",
+        "dlb.min": f"{load.min}%",
+        "dlb.max": f"{load.max}%",
+        "dlb.rate-weight": f"{load.rate_weightage}%",
+        "dlb.reassign-chance": str(again.prob_threshold if again else 0),
+        **({"dlb.quality-delta": str(max(1, again.quality_delta))} if again else {}),
+    }
+
+
+def balancing_notes(config: BalancingConfig) -> list[str]:
+    """What the configuration says of sharing and the engine does not model."""
+    found: list[str] = []
+    hashed = config.hash
+    if not (hashed.layer3 and hashed.layer4):
+        found.append("hash: the engine hashes addresses and UDP ports, whatever hash.layer3 and hash.layer4 say")
+    if hashed.seed is not None:
+        found.append("hash: hash.seed is not taken; every switch has a seed of its own, from the run's")
+    if config.spray_opcodes:
+        found.append("spraying: every data packet is sprayed, whatever its opcode; acknowledgements too")
+    if config.dlb.reassignment and config.dlb.reassignment.quality_delta == 0:
+        found.append("DLB: quality_delta 0 is taken for 1")
+    if config.selective:
+        found.append(
+            f"selective DLB: opcodes are not told apart; all packets are balanced by {config.group_mode}, also those that "
+            "the switch hashes (acknowledgements, congestion notification)"
+        )
+    if config.global_role:
+        found.append("global load balancing: DLB is modelled with the load of a switch's own links only")
+    return found
+
+
+FRAMES = {"ipv4": 62, "ipv6": 82}
+"""Ethernet (18 with its FCS), IP, UDP, base transport header, invariant CRC."""
+
+AETH, CNP_PADDING = 4, 16
+"""What an acknowledgement and a congestion notification packet carry beside these (InfiniBand architecture, annex 17)."""
+
+ADDITIVE_MBPS, HYPER_MBPS, STEPS_GBPS = 5, 50, 25
+"""Steps by which DCQCN raises rates, for each 25 Gb/s of the port (the rule of the HPCC simulator), of every vendor. NVIDIA documents 5
+and 50 Mb/s, without a speed; the two differ in what the 2:1 ring of docs/validation.md loses, and with 5 and 50 Mb/s at 400G an
+all-to-all of 2 GiB took half as long again as published."""
+
+REORDER = 256
+"""Packets that may come ahead of the next in order before a NIC with adaptive routing asks for it again; assumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """Parameters of hosts by the engine's names, the set of DCQCN's, and what was assumed."""
+
+    parameters: dict[str, str]
+    dcqcn: str | None
+    notes: tuple[str, ...]
+
+
+def transport(nic: HostNic, qos: HostQos, *, reordering: bool, family: Family | None = None) -> Transport:
+    """The transport of NICs like this one. ``reordering``: whether switches share packets of a queue pair.
+
+    ``family`` is the address family of RDMA traffic, where NICs have both; None: that of the first address.
+    """
+    family = used_addresses(nic, family)[0].address.family if nic.addresses else "ipv4"
+    header = FRAMES[family]
+    found = {
+        "host.mtu": str(rdma_mtu(nic.mtu, family)),
+        "host.header": str(header),
+        "host.ack-bytes": str(header + AETH),
+        "host.cnp-bytes": str(header + CNP_PADDING),
+        "host.data-class": str(qos.priority),
+        "host.cnp-class": str(qos.cnp_priority),
+    }
+    own = vendor(nic.vendor).transport(nic.model)
+    found |= own.parameters
+    notes = ["NICs: receive buffer and retransmission timeout are the engine's own", own.note]
+    if own.dcqcn is not None:
+        steps = nic.speed_gbps / STEPS_GBPS
+        found |= {
+            "dcqcn.additive": f"{ADDITIVE_MBPS * steps:g}M",
+            "dcqcn.hyper": f"{HYPER_MBPS * steps:g}M",
+        }
+        notes.append("DCQCN: rates rise by steps that grow with the port's speed (assumed)")
+    if reordering:
+        found |= {
+            "host.recovery": "selective",
+            "host.reorder": str(REORDER),
+            "host.reth": "every",
+            "host.window": str(ADAPTIVE_WINDOW),
+        }
+        notes.append(
+            f"packets are sprayed: NICs use adaptive routing, an RDMA header on every packet, at most {ADAPTIVE_WINDOW} "
+            f"packets outstanding, {REORDER} ahead (assumed)"
+        )
+    return Transport(found, own.dcqcn, tuple(notes))
+
 
 FAULTS_NOTE = (
     f"faults: links are down for both ends at once; fast reroute takes {REPAIR_PS // 10**6} us (assumed); backup groups "
@@ -198,7 +365,7 @@ def packet_fabric(
 ) -> PacketFabric:
     """The packet engine's view of a network that forwards by ``routes``. ``configs``: the configuration of each switch.
 
-    ``lb``: see ``railweave.prediction.simulation.model.balancing``; ``tenant``: whose NICs send, where there are tenants. Raises ``InputError`` where that is wrong, or the network has no NICs.
+    ``lb``: see ``railweave.prediction.simulation.model.fabric``; ``tenant``: whose NICs send, where there are tenants. Raises ``InputError`` where that is wrong, or the network has no NICs.
     """
     wiring = wire(network)
     if not wiring.nics:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
 from railweave.prediction.jobs.run import run
-from railweave.prediction.simulation.training.sharing import Shared
+from railweave.prediction.simulation.training.storage import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.model.intent.job_storage import Checkpoint
+    from railweave.model.intent.job_file import Checkpoint
     from railweave.prediction.simulation.training.loads import Carried
 
 MOST_STEPS_RUN = 2

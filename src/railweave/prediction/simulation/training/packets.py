@@ -17,8 +17,7 @@ from railweave.prediction.simulation.engines.packets import run_packets
 from railweave.prediction.simulation.engines.traffic import Traffic, traffic_of
 from railweave.prediction.simulation.model.ports import apart_ps, check_planes, usable
 from railweave.prediction.simulation.model.retries import retry_parameters
-from railweave.prediction.simulation.training.groups import between
-from railweave.prediction.simulation.training.loads import carried
+from railweave.prediction.simulation.training.loads import between, carried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

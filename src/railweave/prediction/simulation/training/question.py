@@ -6,40 +6,199 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from railweave.design.fault_targets import fault_targets
 from railweave.errors import InputError, Option, Problem
 from railweave.model.intent.job_file import read_jobs
 from railweave.model.intent.scenario import read_scenario
 from railweave.model.network.status import lost_nics, present
 from railweave.prediction.jobs.build import build
+from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
 from railweave.prediction.jobs.plan import Planned, planned
-from railweave.prediction.jobs.run import run
+from railweave.prediction.jobs.run import Times, run
 from railweave.prediction.jobs.traces.traced import Traced, traced
+from railweave.prediction.simulation.background import ends
 from railweave.prediction.simulation.conditions import bed_of, conditions_of
-from railweave.prediction.simulation.engines.flows import FLOW_NOTE
+from railweave.prediction.simulation.engines.run import FLOW_NOTE, NEVER, run_flows
+from railweave.prediction.simulation.engines.traffic import at_once
 from railweave.prediction.simulation.job import job_of
 from railweave.prediction.simulation.model.outages import Timeline
 from railweave.prediction.simulation.settings import texts
 from railweave.prediction.simulation.training.answer import JobResult, TrainingPrediction
-from railweave.prediction.simulation.training.background import NOTE, taken
+from railweave.prediction.simulation.training.checkpoint import Written, written
 from railweave.prediction.simulation.training.loads import Carried, Placed, carried, nccl_of
 from railweave.prediction.simulation.training.packets import NOTE as PACKET_NOTE
 from railweave.prediction.simulation.training.packets import Checked, as_long_as_packets, check_packets, slowest
-from railweave.prediction.simulation.training.sharing import Shared
-from railweave.prediction.simulation.training.storing import READ, StorageOf
+from railweave.prediction.simulation.training.storage import Shared, stored, stores_of
 from railweave.prediction.simulation.training.tiers import sent
-from railweave.prediction.simulation.training.together import Beside, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from railweave.design.fault_targets import FaultTarget
     from railweave.model.intent.job_file import ReadJobs
     from railweave.model.intent.scenario import Background
     from railweave.model.network.model import Network
-    from railweave.prediction.jobs.graph import Graph
     from railweave.prediction.simulation.conditions import Bed
+    from railweave.prediction.simulation.model.fabric import PacketFabric
+
+
+NOTE = (
+    "background: it keeps its rate on every link of its way, but leaves jobs half of a link at least, as fair queues do for as many queue pairs; "
+    "a communication goes as fast as the slowest of its links then lets it"
+)
+WINDOW_US = 10_000
+"""For how long its bytes are sent to see which way they go; any length gives the same parts."""
+
+
+def taken(
+    fabric: PacketFabric, timeline: Timeline, wanted: Background, settings: Mapping[str, str]
+) -> NDArray[np.float64]:
+    """By port: the part of its rate that background traffic asks for, at most 1.
+
+    Raises ``InputError`` where ports are not there, or do not reach those that they are to send to.
+    """
+    pairs_of = ends(fabric.wiring, wanted)
+    sources = np.repeat(np.array([src for src, _ in pairs_of], np.uint32), wanted.qps)
+    targets = np.repeat(np.array([dst for _, dst in pairs_of], np.uint32), wanted.qps)
+    turn = np.tile(np.arange(wanted.qps, dtype=np.uint32), len(pairs_of))
+    pairs = fabric.addresses.pairs(sources, targets, turn)
+    wiring = fabric.wiring
+    rates = wiring.cables[wiring.port_cable, 2].astype(np.float64)
+    line = rates[wiring.first_port[sources.astype(np.int64)]]
+    traffic = at_once(pairs, np.maximum(line * wanted.share / wanted.qps * WINDOW_US / 8, 1))
+    arguments = fabric.flow_arguments(pairs, timeline)
+    arguments["parameters"] = {**arguments["parameters"], **settings}
+    run = run_flows(arguments, traffic)
+    if not run.complete:
+        lost = pairs[int((run.arrivals == NEVER).argmax())]
+        names = f"{wiring.nics[int(lost[0])]} does not reach {wiring.nics[int(lost[1])]}"
+        raise InputError([Problem(Option("--background", part=("ports",)), names, "name the ports of one tenant")])
+    headers = run.sent_bytes[np.unique(wiring.first_port[sources.astype(np.int64)])].sum()
+    headers /= traffic.messages[:, 1].sum()
+    return np.minimum(run.sent_bytes / headers * 8 / WINDOW_US / rates, 1.0)
+
+
+READ = "read"
+"""The kind of what is read from storage."""
+
+
+@dataclass(frozen=True)
+class StorageOf:
+    """What a job of a file has to do with storage. ``whole``: the network with all of its fabrics."""
+
+    whole: Network
+    read: ReadJobs
+    number: int
+    lb: str | None
+
+    def add_reads(self, placed: Placed, graph: Graph) -> Carried | None:
+        """Add what is read for a step to the step, from its beginning on; gives how long that takes alone, None where nothing is read. Raises ``InputError``."""
+        wanted = self.read.jobs[self.number].read
+        if wanted is None:
+            return None
+        stores = stores_of(self.whole, placed, wanted, self.lb, self._tell("read"))
+        number = graph.communication(Communication(READ, 0, "send-recv", wanted.bytes, _ranks(placed)))
+        graph.add(Op(0, READ, READ, 0, (), number))
+        return self._arrived("read", stored(stores, wanted, wanted.bytes, reads=True), stores.name)
+
+    def checkpoint(
+        self, placed: Placed, plan: Planned | Traced, graph: Graph, known: Sequence[Carried], step_ps: int
+    ) -> Written | None:
+        """Its checkpoint, with nobody else on the network; None where it makes none. Raises ``InputError``."""
+        wanted = self.read.jobs[self.number].checkpoint
+        if wanted is None:
+            return None
+        stores = stores_of(self.whole, placed, wanted, self.lb, self._tell("checkpoint"))
+        size = wanted.bytes or 0
+        if isinstance(plan, Planned) and wanted.bytes is None:
+            size = max(round(plan.model.parameters * (wanted.weights + wanted.optimizer)), 1)
+        to = self._arrived("checkpoint", stored(stores, wanted, size, reads=False), stores.name)
+        return written(graph, known, step_ps, to, wanted, size, len(stores.servers), stores.name)
+
+    def _arrived(self, part: str, one: Carried, fabric: str) -> Carried:
+        if not one.complete:
+            what = f"over fabric {fabric} its servers do not all reach it"
+            raise InputError([self._tell(part)("storage", what, "look at tenants, and at faults of the scenario")])
+        return one
+
+    def _tell(self, part: str) -> Callable[[str, str, str], Problem]:
+        def tell(field: str, what: str, fix: str) -> Problem:
+            return self.read.document.problem(self.read.location(self.number, part, field), what, fix)
+
+        return tell
+
+
+def _ranks(placed: Placed) -> tuple[tuple[int, ...], ...]:
+    """The ranks of each server: it reads for all of them together."""
+    gpus = placed.job.gpus_per_server
+    return tuple(tuple(range(first, first + gpus)) for first in range(0, placed.job.ranks, gpus))
+
+
+MOST_STEPS = 40
+"""Of a job that runs beside a longer one."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A job: the graph of its step, and when its first one begins."""
+
+    graph: Graph
+    start_ps: int
+
+
+def together(
+    jobs: Sequence[Beside],
+    known: Sequence[Sequence[Carried]],
+    load: NDArray[np.float64] | None,
+    alone_ps: Sequence[int],
+) -> list[tuple[Times, int]]:
+    """Steps of all jobs at the same time: of each the times of its last one, and how long one takes.
+
+    ``known``: what each communication of each job carries; ``load``: the part of ports that traffic of others asks for; ``alone_ps``: steps by themselves.
+    Jobs repeat their steps until the longest has made two, so that the others meet every part of it.
+    """
+    until = 2 * max(alone_ps) + max(job.start_ps for job in jobs)
+    whole = Graph(sum(job.graph.classes for job in jobs))
+    begins: list[list[int]] = []
+    classes = communications = 0
+    for job, alone in zip(jobs, alone_ps, strict=True):
+        steps = min(MOST_STEPS, max(2, -(-(until - job.start_ps) // max(alone, 1))))
+        own: list[int] = []
+        before: dict[int, int] = {}
+        if job.start_ps:
+            for number in range(job.graph.classes):
+                before[number] = whole.add(Op(number + classes, COMPUTE, "start", job.start_ps, ()))
+        for _ in range(steps):
+            own.append(len(whole.ops))
+            begin, following = len(whole.ops), dict(before)
+            for op in job.graph.ops:
+                after = tuple(one + begin for one in op.after)
+                after = after or ((before[op.rank_class],) if op.rank_class in before else ())
+                named = None if op.communication is None else op.communication + communications
+                number = whole.add(replace(op, rank_class=op.rank_class + classes, after=after, communication=named))
+                if op.stream == COMPUTE:
+                    following[op.rank_class] = number
+            before = following
+        begins.append(own)
+        whole.communications += job.graph.communications
+        classes += job.graph.classes
+        communications += len(job.graph.communications)
+    times = run(whole, Shared([one for own in known for one in own], load))
+    return [_last_step(times, len(job.graph.ops), own) for job, own in zip(jobs, begins, strict=True)]
+
+
+def _last_step(times: Times, count: int, begins: Sequence[int]) -> tuple[Times, int]:
+    """The last step of a job, from its beginning, and the mean of all but the first."""
+    ends = [max(times.end_ps[begin : begin + count]) for begin in begins]
+    first, last = ends[-2], begins[-1]
+    begin = tuple(max(one - first, 0) for one in times.begin_ps[last : last + count])
+    end = tuple(max(one - first, 0) for one in times.end_ps[last : last + count])
+    return Times(begin, end), (ends[-1] - ends[0]) // (len(begins) - 1)
 
 
 @dataclass(frozen=True)

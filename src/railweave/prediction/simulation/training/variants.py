@@ -2,20 +2,190 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog import in_force
-from railweave.prediction.simulation.training.choices import Choice, choices
+from railweave.model.config.quantities import RATIO_FIX, ratio
+from railweave.model.intent.fabric import FabricFile
+from railweave.model.intent.job_file import TrainingJob
+from railweave.prediction.simulation.question import background
 from railweave.prediction.simulation.training.question import predict_training
+from railweave.prediction.simulation.varied import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from railweave.model.network.model import Network
     from railweave.prediction.simulation.training.answer import JobResult, TrainingPrediction
+
+
+def training_over_seeds(
+    network: Network, path: Path, seeds: int, given: Mapping[str, Any], progress: Callable[[str], None]
+) -> TrainingPrediction:
+    """The prediction of the median seed, by the steps of all jobs, with the times of all. ``given``: arguments of ``predict_training``.
+
+    Seeds count from the one that was set, or 1. Raises ``InputError``.
+    """
+    settings: Mapping[str, str] = given.get("settings") or {}
+    first = int(settings.get("seed", "1"))
+    found: list[TrainingPrediction] = []
+    for number in range(seeds):
+        progress(f"seed {first + number} ({number + 1} of {seeds})")
+        asked: dict[str, Any] = {**given, "settings": {**settings, "seed": str(first + number)}}
+        found.append(predict_training(network, path, **asked))
+    ranked = sorted(found, key=lambda one: sum(job.step_ps for job in one.jobs))
+    median = ranked[(len(ranked) - 1) // 2]
+    jobs = tuple(
+        replace(job, seeds_ps=tuple(one.jobs[number].step_ps for one in found))
+        for number, job in enumerate(median.jobs)
+    )
+    return replace(median, jobs=jobs)
+
+
+def oversubscribed(network: Network, text: str) -> dict[str, str]:
+    """The changes that give leaves so much server bandwidth for their uplinks, ``2:1``: fewer links to each spine, or fewer spines.
+
+    Server bandwidth is that of the leaf with the most. Raises ``InputError`` where whole links cannot give the ratio, or there are no spines.
+    """
+    try:
+        wanted = ratio(text)
+    except ValueError as error:
+        raise _refused(f"oversubscription={text}: {error}", RATIO_FIX) from None
+    servers, uplinks, spines, speed = _leaf(network)
+    if not uplinks:
+        raise _refused("oversubscription: the fabric has no spines", "compare something else")
+    count = servers / (wanted * speed)
+    if abs(count - round(count)) > 1e-6 or count < 1:
+        can = [f"{servers / speed / one:g}:1" for one in range(1, 2 * uplinks + 1)]
+        what = f"oversubscription={text}: {servers} Gb/s of servers on a leaf over {wanted:g} are {count:g} uplinks of {speed}G"
+        raise _refused(what, f"whole uplinks give {', '.join(can)}")
+    links = round(count)
+    kept = max(one for one in range(1, spines + 1) if not links % one)
+    topology = f"fabrics.{network.fabrics[0].name}.topology"
+    changes = {f"{topology}.links_per_spine": str(links // kept), f"{topology}.oversubscription": repr(wanted)}
+    changes |= _colors(network, links)
+    return changes if kept == spines else {f"{topology}.spines": str(kept), **changes}
+
+
+def on_leaves(network: Network, text: str) -> dict[str, str]:
+    """The changes that spread the NICs of each server over so many leaves of its stripe, with as many uplinks of the stripe in all.
+
+    As many leaves as rails are a rail-optimised fabric, 1 is a leaf that has everything of its servers. Raises ``InputError``.
+    """
+    leaves = Counter(one.stripe for one in network.switches if one.role == "leaf")
+    now = max(leaves.values(), default=0)
+    rails = max((len(one.nics) for one in network.servers), default=0)
+    wanted = int(text) if text.isdecimal() else 0
+    if not now or not wanted or rails % wanted:
+        can = [str(one) for one in range(rails, 0, -1) if not rails % one]
+        raise _refused(
+            f"rails={text} is no number of leaves that {rails} NICs of a server divide over", f"give {', '.join(can)}"
+        )
+    topology = f"fabrics.{network.fabrics[0].name}.topology"
+    _, uplinks, spines, _ = _leaf(network)
+    changes = {f"{topology}.leaves_per_stripe": str(wanted)}
+    if not spines:
+        return changes
+    links, rest = divmod(uplinks // spines * now, wanted)
+    if rest or not links:
+        raise _refused(
+            f"rails={text}: {uplinks * now} uplinks of a stripe do not divide over {wanted} leaves and {spines} spines",
+            "",
+        )
+    return {**changes, f"{topology}.links_per_spine": str(links), **_colors(network, links * spines)}
+
+
+def _colors(network: Network, uplinks: int) -> dict[str, str]:
+    """Fewer path colors, where those there are do not divide the uplinks of a leaf."""
+    fabric = network.fabrics[0]
+    now = len(fabric.colors)
+    if not now or not uplinks % now:
+        return {}
+    return {f"fabrics.{fabric.name}.paths_per_nic": str(max(one for one in range(1, now + 1) if not uplinks % one))}
+
+
+def _leaf(network: Network) -> tuple[int, int, int, int]:
+    """Of the leaf with the most servers: Gb/s of servers, uplinks, spines that they lead to, Gb/s of an uplink."""
+    servers: Counter[str] = Counter()
+    uplinks: dict[str, list[tuple[str, int]]] = {}
+    leaves = {one.name for one in network.switches if one.role == "leaf"}
+    for cable in network.cables:
+        if cable.kind == "server":
+            servers[cable.b.device] += cable.speed_gbps
+        elif cable.a.device in leaves:
+            uplinks.setdefault(cable.a.device, []).append((cable.b.device, cable.speed_gbps))
+    name = max(servers, key=lambda one: servers[one], default="")
+    own = uplinks.get(name, [])
+    return servers[name], len(own), len({spine for spine, _ in own}), own[0][1] if own else 0
+
+
+def _refused(what: str, fix: str) -> InputError:
+    return InputError([Problem(Option("--compare"), what, fix)])
+
+
+FILES = ("scenario", "others")
+"""What is varied by files; ``none`` stands for none."""
+FIX = (
+    "write lb=ecmp,dlb, qps=1,4, oversubscription=1:1,2:1, rails=8,1, scenario=none,dead-spine.yaml, others=none,job.yaml, background=none,share=50%, "
+    "a field of the job, parallel.pipeline=2,4, or one of the fabric file, fabrics.backend.topology.spines=4,2"
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value of what is varied. ``fabric``: fields of the fabric file that it changes; ``given``: arguments of ``predict_training``."""
+
+    name: str
+    value: str
+    fabric: Mapping[str, str] = field(default_factory=dict[str, str])
+    given: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def choices(network: Network, words: str, given: Mapping[str, Any]) -> list[Choice]:
+    """The values of ``NAME=a,b``. ``given``: arguments of ``predict_training`` besides. Raises ``InputError``."""
+    name, equals, rest = words.partition("=")
+    values = values_of(name, rest) if equals else []
+    made = _made(network, name, given)
+    if made is None or not values or len(set(values)) < len(values):
+        raise InputError([Problem(Option("--compare"), f"{words!r} is nothing that jobs are compared by", FIX)])
+    return [made(value) for value in values]
+
+
+def _made(network: Network, name: str, given: Mapping[str, Any]) -> Callable[[str], Choice] | None:
+    """What makes a choice of a value; None where nothing has that name."""
+    head, dot, _ = name.partition(".")
+    if name == "lb":
+        return lambda value: Choice(name, value, given={"lb": value})
+    if name == "engine":
+        return lambda value: Choice(name, value, given={"engine": value})
+    if name in FILES:
+        return lambda value: Choice(name, value, given={name: None if value == "none" else Path(value)})
+    if name == "background":
+        return lambda value: Choice(name, value, given={name: None if value == "none" else background(value)})
+    if name == "oversubscription":
+        return lambda value: Choice(name, value, oversubscribed(network, value))
+    if name == "rails":
+        return lambda value: Choice(name, value, on_leaves(network, value))
+    if name.startswith("NCCL_"):
+        return lambda value: _changed(f"nccl.{name}", name, value, given)
+    if name == "seed" or (dot and head in {"host", "switch"}):
+        return lambda value: Choice(name, value, given={"settings": {**(given.get("settings") or {}), name: value}})
+    if dot and head == "fabrics" and name.split(".")[1] not in {one.name for one in network.fabrics}:
+        return None
+    if dot and head in FabricFile.model_fields:
+        return lambda value: Choice(name, value, {name: value})
+    if head in TrainingJob.model_fields:
+        return lambda value: _changed(name, name, value, given)
+    return None
+
+
+def _changed(path: str, name: str, value: str, given: Mapping[str, Any]) -> Choice:
+    return Choice(name, value, given={"changes": {**(given.get("changes") or {}), path: value}})
+
 
 SEVERAL = "choice"
 """What the column is called where several things are varied."""

@@ -16,7 +16,7 @@ from railweave.model.device.management import Services, Snmp
 from railweave.model.device.protection import control_plane
 from railweave.model.device.security import Security
 from railweave.systems.dell_sonic.read.words import address, number, prefix
-from railweave.systems.dell_sonic.render.control_plane import IP, discards, permits
+from railweave.systems.dell_sonic.render.system import IP, discards, permits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

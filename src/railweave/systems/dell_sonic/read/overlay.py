@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from railweave.model.config.taking import Taking
     from railweave.model.device.model import Gateway, Interface
     from railweave.model.device.timers import Bfd
-    from railweave.systems.dell_sonic.read.bgp import Evpn, Peer, Router
-    from railweave.systems.dell_sonic.read.policy import Lists
     from railweave.systems.dell_sonic.read.ports import Lines
-    from railweave.systems.dell_sonic.read.routing import Links
+    from railweave.systems.dell_sonic.read.routing import Evpn, Links, Lists, Peer, Router
 
 MANAGEMENT_VRF = "mgmt"
 MARK = "Vrf-"

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
-from railweave.model.config.secret import REFERENCE
+from railweave.model.config.secret_words import REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

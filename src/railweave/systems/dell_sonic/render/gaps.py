@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import flat
+from railweave.model.findings.registry import Rule
 from railweave.systems.common_gaps import extra_findings, left_out_findings
-from railweave.systems.dell_sonic.render import rules
 from railweave.systems.dell_sonic.render.qos import adaptive
 from railweave.systems.dell_sonic.tree import parse
 from railweave.systems.frr.render import no_ao
@@ -18,6 +18,201 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig, QosConfig
     from railweave.model.findings import Finding
 
+
+UNKNOWN_COMMANDS = "no public document has the commands"
+NO_MODEL = Rule(
+    "dell-no-model",
+    "info",
+    "rendering",
+    "no validator can check sonic.cli",
+    "Dell publishes no model of this command line; the lint knows the commands used, each from a public document",
+    "load one leaf and one spine before the rest",
+)
+PREPARE = Rule(
+    "dell-prepare",
+    "info",
+    "rendering",
+    "prepare.cli comes first: its port names need a new session, and `buffer init lossless`, its last line, asks and restarts the switch",
+    "commands typed before the restart has ended are lost; port names of sonic.cli are refused in the session of prepare.cli",
+    "type it, answer `y`, wait for the login prompt, log in again, then type sonic.cli (no lossless class: no question and no restart)",
+)
+NO_SPRAY = Rule(
+    "dell_sonic-no-spray",
+    "warning",
+    "rendering",
+    "random packet spraying (`mode`) is not configured",
+    "next-hop groups are shared by static hash instead",
+    "use load_balancing mode dlb-per-packet",
+)
+ARS_OBJECT = Rule(
+    "dell-ars-object",
+    "warning",
+    "rendering",
+    "set ars-object in route-maps is read from a module's documentation, not from a switch",
+    "no public document shows the command itself",
+    "try one leaf; without it next-hop groups are shared by static hash",
+)
+ARS_BANDS = Rule(
+    "dell-ars-bands",
+    "info",
+    "rendering",
+    "`egress_quantization.min` and `max`, and `reassignment`, are left at the default of the system's adaptive routing",
+    "their units are not documented",
+)
+NO_MACSEC = Rule(
+    "dell_sonic-no-macsec",
+    "warning",
+    "rendering",
+    "MACsec (`macsec`) is not configured: links between sites are in the clear",
+    UNKNOWN_COMMANDS,
+    "encrypt them outside the switch, or use a system that has it",
+)
+SUB_INTERFACE = Rule(
+    "dell-sub-interface",
+    "warning",
+    "rendering",
+    "a tag of an external router is a sub-interface",
+    "its command is read from a test library, and whether it may be in a VRF of a tunnel has not been tried",
+    "try one leaf",
+)
+NO_ISIS = Rule(
+    "dell_sonic-no-isis",
+    "error",
+    "rendering",
+    "IS-IS is not configured: the switch has no routes",
+    "no public document of Enterprise SONiC has it",
+    "set `underlay: {protocol: bgp}`",
+)
+PEER_AS = Rule(
+    "dell-peer-as",
+    "info",
+    "rendering",
+    "there is no list of accepted AS numbers; each neighbor is given the one that design knows",
+    "a neighbor with another AS stays down, so the effect is stricter",
+)
+NO_RA_ROUTES = Rule(
+    "dell_sonic-no-ra-routes",
+    "info",
+    "rendering",
+    "router advertisements carry no route information options (`routes`, `route_lifetime`, `route_preference`)",
+    "FRR, which sends them, has none",
+)
+NO_COLOR_ENDPOINTS = Rule(
+    "dell_sonic-no-color-endpoints",
+    "warning",
+    "rendering",
+    "a tunnel endpoint per path color is not configured: the first one serves all",
+    "a tunnel has one source address",
+)
+IPV6_TUNNEL = Rule(
+    "dell-ipv6-tunnel",
+    "warning",
+    "rendering",
+    "the tunnel's source is an IPv6 address",
+    "public documents show IPv4 only",
+    "use vtep: ipv4",
+)
+NEXT_HOP_UNCHANGED = Rule(
+    "dell-next-hop-unchanged",
+    "warning",
+    "rendering",
+    "attribute-unchanged next-hop is FRR's command, taken for this command line's",
+    "spines must pass type-5 routes on with the leaf's next hop, and no public document shows how",
+    "try one spine",
+)
+MANAGEMENT = Rule(
+    "dell-management",
+    "info",
+    "rendering",
+    "parts of management, as the login banner or SSH keys, are not configured",
+    UNKNOWN_COMMANDS,
+    "configure by hand, or by `extra:`",
+)
+NO_SYSLOG = Rule(
+    "dell_sonic-no-syslog",
+    "info",
+    "rendering",
+    "syslog servers (`syslog`) are not configured",
+    UNKNOWN_COMMANDS,
+    "configure by hand, or by `extra:`",
+)
+NO_AO = Rule(
+    "dell_sonic-no-tcp-ao",
+    "warning",
+    "rendering",
+    "BGP sessions have no key: FRR, by which SONiC routes, has no TCP-AO (`algorithm`, `key`, `key_id` of `authentication`)",
+    "FRR knows TCP MD5 alone",
+    "use `algorithm: md5`",
+)
+NO_NETCONF = Rule(
+    "dell_sonic-no-netconf",
+    "info",
+    "rendering",
+    "there is no NETCONF (`netconf`, `netconf_rfc_compliant`)",
+    "the system is configured by gNMI, REST or its command line",
+)
+CERTIFICATE = Rule(
+    "dell-certificate",
+    "info",
+    "rendering",
+    "the certificate of telemetry is named, not installed",
+    "certificates are files",
+    "install it, and make `crypto security-profile railweave` of it",
+)
+NO_BUFFER_PARTITION = Rule(
+    "dell_sonic-no-buffer-partition",
+    "info",
+    "rendering",
+    "`buffers`, but for headroom and threshold, are not configured: pools and egress profiles are those of buffer init lossless",
+    "the command line sets the headroom of pools, not their size",
+)
+NO_DEDICATED_BUFFER = Rule(
+    "dell-dedicated-buffer",
+    "info",
+    "rendering",
+    "dedicated buffers (`dedicated_ingress`, `dedicated_egress`) are not configured",
+    UNKNOWN_COMMANDS,
+)
+NO_XON_OFFSET = Rule(
+    "dell-xon-offset",
+    "info",
+    "rendering",
+    "how far below XOFF a pause is lifted (`xon_offset`) is not configured",
+    "it is left at the system's own; no public document has the command's unit",
+)
+STRICT_CAP = Rule(
+    "dell-strict-cap",
+    "info",
+    "rendering",
+    "strict classes are not capped at their `transmit_percent`",
+    "a cap would be a rate and so a policy for each port speed",
+)
+QUEUE_BUFFERS = Rule(
+    "dell-queue-buffers",
+    "info",
+    "rendering",
+    "egress thresholds and dedicated buffers of classes (`dynamic_threshold`, `buffer_percent`) are not configured",
+    "queues have the profiles of `buffer init lossless`",
+)
+CONTROL_PLANE = Rule(
+    "dell-control-plane",
+    "warning",
+    "rendering",
+    "the list of the control plane (`control_plane`, on `line vty`) is read from a design document, not from a switch",
+    "it names sources, ports and types of ICMP, not rates or hop limits; it is one list for the management port and the network, and "
+    "what else it sees is not documented",
+    "try one switch from its console before the rest",
+)
+NO_LEAKS = Rule(
+    "dell-no-leaks",
+    "warning",
+    "rendering",
+    "tenants with shared services (`leaks`) do not reach them: the routes are taken, and not forwarded by",
+    "FRR keeps a route of another VNI than the VRF's out of the kernel, and takes none of the leaf's own VRFs",
+    "use leaves that leak between VRFs (junos, eos), or let an external router join the tenants",
+)
+
+
 ROUTING = ("router bgp", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp ")
 """Commands that decide what ``routes`` computes."""
 
@@ -25,8 +220,8 @@ ROUTING = ("router bgp", "route-map", "ip prefix-list", "ipv6 prefix-list", "bgp
 def gaps(config: DeviceConfig) -> list[Finding]:
     """What has no place, what is done otherwise, and the operator's own commands."""
     found = [
-        rules.NO_MODEL.finding(config.name),
-        rules.PREPARE.finding(config.name),
+        NO_MODEL.finding(config.name),
+        PREPARE.finding(config.name),
         *left_out_findings(config),
         *_balancing(config),
         *_ports(config),
@@ -41,39 +236,39 @@ def gaps(config: DeviceConfig) -> list[Finding]:
 
 def _balancing(config: DeviceConfig) -> Iterator[Finding]:
     if config.balancing.group_mode == "spray":
-        yield rules.NO_SPRAY.finding(config.name, f"random packet spraying (`mode`){sprayed(config)} is not configured")
+        yield NO_SPRAY.finding(config.name, f"random packet spraying (`mode`){sprayed(config)} is not configured")
     if adaptive(config):
-        yield rules.ARS_OBJECT.finding(config.name)
-        yield rules.ARS_BANDS.finding(config.name)
+        yield ARS_OBJECT.finding(config.name)
+        yield ARS_BANDS.finding(config.name)
 
 
 def _ports(config: DeviceConfig) -> Iterator[Finding]:
     if any(port.macsec for port in config.interfaces):
-        yield rules.NO_MACSEC.finding(config.name)
+        yield NO_MACSEC.finding(config.name)
     if any(port.unit_vlan is not None for port in config.interfaces):
-        yield rules.SUB_INTERFACE.finding(config.name)
+        yield SUB_INTERFACE.finding(config.name)
 
 
 def _routing(config: DeviceConfig) -> Iterator[Finding]:
     if no_ao(config):
-        yield rules.NO_AO.finding(config.name)
+        yield NO_AO.finding(config.name)
     if config.isis:
-        yield rules.NO_ISIS.finding(config.name)
+        yield NO_ISIS.finding(config.name)
     if config.bgp and config.bgp.as_lists:
-        yield rules.PEER_AS.finding(config.name)
+        yield PEER_AS.finding(config.name)
     if config.gateways and config.gateways[0].advertisements and config.gateways[0].advertisements.routes:
-        yield rules.NO_RA_ROUTES.finding(config.name)
+        yield NO_RA_ROUTES.finding(config.name)
     overlay = config.overlay
     if overlay is None:
         return
     if any(len(vrf.import_targets) > 1 for vrf in config.vrfs):
-        yield rules.NO_LEAKS.finding(config.name)
+        yield NO_LEAKS.finding(config.name)
     if len(overlay.endpoints) > 1:
-        yield rules.NO_COLOR_ENDPOINTS.finding(config.name)
+        yield NO_COLOR_ENDPOINTS.finding(config.name)
     if overlay.endpoints and overlay.endpoints[0].address.family == "ipv6":
-        yield rules.IPV6_TUNNEL.finding(config.name)
+        yield IPV6_TUNNEL.finding(config.name)
     if overlay.reflects:
-        yield rules.NEXT_HOP_UNCHANGED.finding(config.name)
+        yield NEXT_HOP_UNCHANGED.finding(config.name)
 
 
 def _management(config: DeviceConfig) -> Iterator[Finding]:
@@ -96,24 +291,24 @@ def _management(config: DeviceConfig) -> Iterator[Finding]:
     unsaid += ["RADIUS after TACACS+ (`radius`)"] if servers and len(servers.groups()) > 1 else []
     if unsaid:
         what = f"{', '.join(unsaid)} {'are' if len(unsaid) > 1 else 'is'} not configured"
-        yield rules.MANAGEMENT.finding(config.name, what)
+        yield MANAGEMENT.finding(config.name, what)
     if wanted.syslog:
-        yield rules.NO_SYSLOG.finding(config.name)
+        yield NO_SYSLOG.finding(config.name)
     if wanted.services.netconf:
-        yield rules.NO_NETCONF.finding(config.name)
+        yield NO_NETCONF.finding(config.name)
     if wanted.services.grpc_certificate is not None:
-        yield rules.CERTIFICATE.finding(config.name)
+        yield CERTIFICATE.finding(config.name)
     if config.protection:
-        yield rules.CONTROL_PLANE.finding(config.name)
+        yield CONTROL_PLANE.finding(config.name)
 
 
 def _qos(config: DeviceConfig, qos: QosConfig) -> Iterator[Finding]:
-    yield rules.NO_BUFFER_PARTITION.finding(config.name)
+    yield NO_BUFFER_PARTITION.finding(config.name)
     if qos.buffers.dedicated_ingress is not None or qos.buffers.dedicated_egress is not None:
-        yield rules.NO_DEDICATED_BUFFER.finding(config.name)
+        yield NO_DEDICATED_BUFFER.finding(config.name)
     if qos.xon_offset_cells is not None:
-        yield rules.NO_XON_OFFSET.finding(config.name)
+        yield NO_XON_OFFSET.finding(config.name)
     if any(one.priority == "strict-high" and one.transmit_percent for one in qos.classes.values()):
-        yield rules.STRICT_CAP.finding(config.name)
+        yield STRICT_CAP.finding(config.name)
     if any(one.dynamic_threshold is not None or one.buffer_percent is not None for one in qos.classes.values()):
-        yield rules.QUEUE_BUFFERS.finding(config.name)
+        yield QUEUE_BUFFERS.finding(config.name)

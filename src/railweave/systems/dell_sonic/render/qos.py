@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.config.sections import line, section
-from railweave.systems.sonic.render.buffers import lossless_profile, profile_name
-from railweave.systems.sonic.render.qos import DSCPS, PRIORITIES, lossless, pauses, weight
+from railweave.systems.sonic.render.qos import (
+    DSCPS,
+    PRIORITIES,
+    lossless,
+    lossless_profile,
+    pauses,
+    profile_name,
+    weight,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

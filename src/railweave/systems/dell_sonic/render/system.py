@@ -4,17 +4,119 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.config.sections import line, section
-from railweave.systems.dell_sonic.render.access import logins
+from railweave.model.config.sections import Section, line, section
 from railweave.systems.dell_sonic.tree import quoted
 from railweave.systems.sonic.render.names import transit_vlan, vrf_names
-from railweave.systems.sonic.render.system import secret
+from railweave.systems.sonic.render.system import STORMS, kbps, secret
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from railweave.model.config.sections import Section
-    from railweave.model.device.model import DeviceConfig
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.device.control_plane import ControlPlane, ControlRule, PortRange, ServerPortRule
+    from railweave.model.device.management import Management
+    from railweave.model.device.model import DeviceConfig, Gateway, Interface
+
+
+def logins(wanted: Management) -> Iterator[Section]:
+    """Servers in the management VRF, the order of methods, limits."""
+    servers, limits = wanted.aaa(), wanted.login()
+    if servers:
+        for one in servers.tacacs:
+            port = f" port {one.port}" if one.port else ""
+            yield line(f"tacacs-server host {one.host} timeout {one.timeout} key {secret(one.key)}{port} vrf mgmt")
+        for one in servers.radius:
+            port = f" auth-port {one.port}" if one.port else ""
+            yield line(f"radius-server host {one.host}{port} timeout {one.timeout} key {secret(one.key)} vrf mgmt")
+        yield line(f"aaa authentication login default group {servers.groups()[0]} local")
+    if limits:
+        yield line(f"login lockout period {limits.lockout}")
+        yield line(f"login lockout max-retries {limits.attempts}")
+        yield line(f"login exec-timeout {60 * limits.idle}")
+
+
+def spanning_tree(config: DeviceConfig) -> Iterator[Section]:
+    """Without a spanning tree nobody listens for bridges. One instance serves every VLAN; fabric ports are routed."""
+    if config.bpdu_guard():
+        yield line("spanning-tree mode mst")
+
+
+def edge_port(config: DeviceConfig, port: Interface) -> list[str]:
+    """Limits of floods on a layer-2 server port, in kb/s; shut where a bridge is heard, and forwarding at once."""
+    limit = kbps(config, port)
+    floods = [f"storm-control {kind} {limit}" for kind in STORMS] if limit else []
+    guarded = config.bpdu_guard() and port in config.edge_ports()
+    guard = ["spanning-tree port type edge", "spanning-tree bpduguard port-shutdown"] if guarded else []
+    return [*floods, *guard]
+
+
+IP: dict[Family, str] = {"ipv4": "ip", "ipv6": "ipv6"}
+_NUMBER: dict[Family, str] = {"ipv4": "v4", "ipv6": "v6"}
+_ICMP: dict[Family, str] = {"ipv4": "icmp", "ipv6": "icmpv6"}
+_BITS: dict[Family, int] = {"ipv4": 32, "ipv6": 128}
+
+
+def control_plane(config: DeviceConfig) -> Iterator[Section]:
+    """The lists, and where that of the control plane is in use: of both planes, for the system has one for both."""
+    wanted = config.protection
+    if wanted is None:
+        return
+    for family, ip in IP.items():
+        permitted = [line for rule in wanted.together(family) for line in permits(rule, wanted.source(rule).prefixes)]
+        yield _list(ip, f"control-plane-{_NUMBER[family]}", [*permitted, f"deny {ip} any any"])
+        if dropped := list(drops(wanted, family)):
+            yield _list(ip, f"from-servers-{_NUMBER[family]}", [*dropped, f"permit {ip} any any"])
+    yield section("line vty", [f"{ip} access-group control-plane-{_NUMBER[family]} in" for family, ip in IP.items()])
+
+
+def on_gateway(config: DeviceConfig, gateway: Gateway) -> list[str]:
+    """The list of a gateway's interface, where something is dropped there."""
+    dropped = {one.family for one in (config.protection.server_ports if config.protection else ())}
+    return [
+        f"{IP[one]} access-group from-servers-{_NUMBER[one]} in" for one in sorted(gateway.families) if one in dropped
+    ]
+
+
+def _list(ip: str, name: str, lines: Iterable[str]) -> Section:
+    numbered = [f"seq {10 * place} {line}" for place, line in enumerate(lines, 1)]
+    return section(f"{ip} access-list {name}", numbered)
+
+
+def permits(rule: ControlRule, sources: tuple[Prefix, ...]) -> Iterator[str]:
+    """A command for each source, range of ports and type of ICMP."""
+    protocol = _ICMP[rule.family] if rule.protocol == "icmp" else rule.protocol
+    types = [f" type {one}" for one in rule.icmp_types] or [""]
+    more = " established" if rule.established else ""
+    for source in map(_address, sources or ("any",)):
+        for sent in map(_port, rule.source_ports or (None,)):
+            for received in map(_port, rule.destination_ports or (None,)):
+                yield from (f"permit {protocol} {source}{sent} any{received}{more}{one}" for one in types)
+
+
+def drops(wanted: ControlPlane, family: Family) -> Iterator[str]:
+    """The commands that drop what servers may not send."""
+    for rule in wanted.server_ports:
+        if rule.family == family:
+            yield from discards(rule)
+
+
+def discards(rule: ServerPortRule) -> Iterator[str]:
+    """A command for each destination and range of ports."""
+    for where in map(_address, rule.destinations):
+        yield from (f"discard {rule.protocol} any {where}{_port(ports)}" for ports in rule.destination_ports)
+
+
+def _address(prefix: str) -> str:
+    address, _, length = prefix.partition("/")
+    return f"host {address}" if length == str(_BITS["ipv6" if ":" in address else "ipv4"]) else prefix
+
+
+def _port(ports: PortRange | None) -> str:
+    if ports is None:
+        return ""
+    first, last = ports
+    return f" eq {first}" if first == last else f" range {first} {last}"
+
 
 ROLES = {"super-user": "admin", "operator": "operator", "read-only": "operator"}
 SECURITY_PROFILE = "railweave"

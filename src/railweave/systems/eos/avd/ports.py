@@ -4,17 +4,222 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from railweave.systems.eos.avd.access import edge_port
-from railweave.systems.eos.avd.addresses import addressed, shared
-from railweave.systems.eos.avd.control_plane import at_gateway
-from railweave.systems.eos.avd.isis import on_gateway, on_port
-from railweave.systems.eos.avd.loopbacks import loopback_interfaces
-from railweave.systems.eos.avd.qos import service_profiles
-from railweave.systems.eos.names import MACSEC_PROFILE, secret
+from railweave.systems.eos.avd.qos import at_gateway, service_profiles
+from railweave.systems.eos.names import (
+    ISIS_INSTANCE,
+    MACSEC_PROFILE,
+    MANAGEMENT_PORT,
+    MANAGEMENT_VRF,
+    ROUTER_LOOPBACK,
+    SNMP_CLIENTS,
+    TUNNEL_LOOPBACK,
+    secret,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from railweave.model.config.addresses import Addressed, Prefix
+    from railweave.model.device.access import LoginServer
+    from railweave.model.device.management import Management, Snmp
     from railweave.model.device.model import DeviceConfig, Gateway, Interface
     from railweave.model.device.timers import RouterAdvertisements
+
+
+def addressed(addresses: Sequence[Addressed]) -> dict[str, Any]:
+    """The keys of an interface's own addresses; all IPv4 addresses but the first are secondary."""
+    four, six = _by_family(addresses)
+    found: dict[str, Any] = {"ip_address": four[0]} if four else {}
+    found |= {"ip_address_secondaries": four[1:]} if four[1:] else {}
+    return found | ({"ipv6_addresses": six} if six else {})
+
+
+def shared(addresses: Sequence[Addressed]) -> dict[str, Any]:
+    """The keys of addresses that other switches have too."""
+    four, six = _by_family(addresses)
+    found: dict[str, Any] = {"ip_address_virtual": four[0]} if four else {}
+    found |= {"ip_address_virtual_secondaries": four[1:]} if four[1:] else {}
+    return found | ({"ipv6_address_virtuals": six} if six else {})
+
+
+def _by_family(addresses: Sequence[Addressed]) -> tuple[list[str], list[str]]:
+    return [one for one in addresses if one.family == "ipv4"], [one for one in addresses if one.family == "ipv6"]
+
+
+PASSIVE: dict[str, Any] = {"isis_enable": ISIS_INSTANCE, "isis_passive": True}
+"""An interface whose prefix is advertised, without IS-IS on it."""
+
+
+def _key(reference: str | None) -> dict[str, Any]:
+    return {"both": {"mode": "md5", "key_type": "0", "key": secret(reference)}} if reference else {}
+
+
+def on_port(config: DeviceConfig, port: str) -> dict[str, Any]:
+    """IS-IS on a port between switches; empty where it does not run."""
+    own = config.isis
+    metrics = {link.interface: link.metric for link in own.ports} if own else {}
+    if own is None or port not in metrics:
+        return {}
+    found: dict[str, Any] = {
+        "isis_enable": ISIS_INSTANCE,
+        "isis_circuit_type": "level-2",
+        "isis_metric": metrics[port],
+        "isis_network_point_to_point": True,
+    }
+    if own.bfd:
+        every = own.bfd.minimum_interval
+        found |= {"isis_bfd": True, "bfd": {"interval": every, "min_rx": every, "multiplier": own.bfd.multiplier}}
+    return {**found, "isis_authentication": _key(own.key)} if own.key else found
+
+
+def on_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
+    """IS-IS on a server-facing interface; empty where its prefix is not advertised."""
+    return PASSIVE if config.isis and (gateway.port or gateway.name) in config.isis.passive else {}
+
+
+def router_isis(config: DeviceConfig) -> dict[str, Any]:
+    """The instance; empty where the device does not run it."""
+    own = config.isis
+    if own is None:
+        return {}
+    found: dict[str, Any] = {
+        "instance": ISIS_INSTANCE,
+        "net": own.net,
+        "router_id": own.router_id,
+        "is_type": "level-2",
+        "log_adjacency_changes": True,
+    }
+    found |= {"authentication": _key(own.key)} if own.key else {}
+    for family in own.families:
+        found[f"address_family_{family}"] = {"enabled": True, "maximum_paths": own.maximum_ecmp}
+    return {"router_isis": found}
+
+
+FIRST_VRF_LOOPBACK = 100
+DESCRIPTIONS = {ROUTER_LOOPBACK: "router id", TUNNEL_LOOPBACK: "tunnels"}
+
+
+def loopback_interfaces(config: DeviceConfig) -> list[dict[str, Any]]:
+    """The loopbacks that have addresses."""
+    passive = PASSIVE if config.isis else {}
+    found = [
+        {"name": name, "description": DESCRIPTIONS[name], **addressed(addresses), **passive}
+        for name, addresses in _addresses(config).items()
+    ]
+    of_vrfs = [
+        {
+            "name": f"Loopback{FIRST_VRF_LOOPBACK + vrf.unit}",
+            "description": f"loopback of {vrf.name}",
+            "vrf": vrf.name,
+            **addressed(list(vrf.loopbacks)),
+        }
+        for vrf in config.vrfs
+        if vrf.unit is not None
+    ]
+    return [*found, *of_vrfs]
+
+
+def tunnel_source(config: DeviceConfig) -> str | None:
+    """The loopback with the address that tunnels begin on; None where there are none."""
+    if config.overlay is None or not config.overlay.endpoints:
+        return None
+    begins = config.overlay.endpoints[0].address.prefix
+    return next(name for name, addresses in _addresses(config).items() if begins in addresses)
+
+
+def _addresses(config: DeviceConfig) -> dict[str, list[Prefix]]:
+    """Addresses with their lengths, by loopback: tunnels share that of the router where they share its address."""
+    router = [config.loopback]
+    tunnels: list[Prefix] = []
+    if config.overlay is not None:
+        if (sessions := config.overlay.loopback.prefix) not in router:
+            router.append(sessions)
+        for one in config.overlay.endpoints:
+            if (end := one.address.prefix) not in (*router, *tunnels):
+                tunnels.append(end)
+    return {ROUTER_LOOPBACK: router, **({TUNNEL_LOOPBACK: tunnels} if tunnels else {})}
+
+
+def _server(one: LoginServer) -> dict[str, Any]:
+    return {"host": one.host, "key": secret(one.key), "key_type": "0", "timeout": one.timeout}
+
+
+def _with_port(kind: str, one: LoginServer) -> str:
+    """A server's line where it listens on another port than the protocol's own, for which the schema has no word."""
+    port = f"port {one.port}" if kind == "tacacs" else f"auth-port {one.port}"
+    key = f"timeout {one.timeout} key 0 {secret(one.key)}"
+    return f"{kind}-server host {one.host} vrf {MANAGEMENT_VRF} {port} {key}"
+
+
+def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
+    """Methods, servers, limits; empty where a device has neither users nor servers nor limits.
+
+    ``raw`` takes lines that the schema has no word for.
+    """
+    security = wanted.security
+    aaa = security.aaa if security else None
+    tacacs, radius = (aaa.tacacs, aaa.radius) if aaa else ((), ())
+    methods = ["group tacacs+"] * bool(tacacs) + ["group radius"] * bool(radius) + ["local"]
+    found: dict[str, Any] = {}
+    authentication: dict[str, Any] = {}
+    authorization: dict[str, Any] = {}
+    source = [{"name": MANAGEMENT_PORT, "vrf": MANAGEMENT_VRF}]
+    if tacacs:
+        raw += [_with_port("tacacs", one) for one in tacacs if one.port]
+        hosts = [{**_server(one), "vrf": MANAGEMENT_VRF} for one in tacacs if not one.port]
+        found |= {"tacacs_servers": {"hosts": hosts}} if hosts else {}
+        found["ip_tacacs_source_interfaces"] = source
+    if radius:
+        raw += [_with_port("radius", one) for one in radius if one.port]
+        servers = [_server(one) for one in radius if not one.port]
+        found |= {"radius_server": {"vrfs": [{"name": MANAGEMENT_VRF, "servers": servers}]}} if servers else {}
+        found["ip_radius_source_interfaces"] = source
+    if aaa and (tacacs or radius):
+        role = "network-admin" if aaa.role == "super-user" else "network-operator"
+        authorization["policy"] = {"local_default_role": role}
+    if wanted.users or tacacs or radius:
+        authentication["login"] = {"default": " ".join(methods)}
+        authorization["exec"] = {"default": " ".join(methods)}
+    if security and security.login:
+        lockout = {"failure": security.login.attempts, "duration": security.login.lockout * 60}
+        authentication["policies"] = {"lockout": lockout}
+        found["management_console"] = {"idle_timeout": security.login.idle}
+    found |= {"aaa_authentication": authentication} if authentication else {}
+    return found | ({"aaa_authorization": authorization} if authorization else {})
+
+
+def snmp_lists(snmp: Snmp | None) -> dict[str, Any]:
+    """Access lists of who may ask with the community; the last entry denies."""
+    if snmp is None or not (snmp.community and snmp.clients):
+        return {}
+    found: dict[str, Any] = {}
+    for key, six in (("standard_access_lists", False), ("ipv6_standard_access_lists", True)):
+        actions = [f"permit {one}" for one in snmp.clients if (one.family == "ipv6") == six]
+        numbered = [{"sequence": 10 * at, "action": action} for at, action in enumerate([*actions, "deny any"], 1)]
+        found[key] = [{"name": SNMP_CLIENTS, "sequence_numbers": numbered}]
+    return found
+
+
+def edge_port(config: DeviceConfig, port: Interface) -> dict[str, Any]:
+    """What guards a layer-2 server port."""
+    edge = config.management.security.edge_ports if config.management.security else None
+    if edge is None or port.kind != "server" or port.vlan is None:
+        return {}
+    found: dict[str, Any] = {}
+    if edge.storm_control is not None:
+        level = {"level": str(edge.storm_control), "unit": "percent"}
+        found["storm_control"] = {"broadcast": level, "multicast": level, "unknown_unicast": level}
+    if edge.bpdu_guard:
+        found |= {"spanning_tree_portfast": "edge", "spanning_tree_bpduguard": "enabled"}
+    return found
+
+
+def spanning_tree(config: DeviceConfig) -> dict[str, Any]:
+    """Its mode: bridges are listened for where a guard is wanted on a port that is bridged."""
+    edge = config.management.security.edge_ports if config.management.security else None
+    bridged = any(one.kind == "server" and one.vlan for one in config.interfaces)
+    return {"mode": "rstp" if edge and edge.bpdu_guard and bridged else "none"}
+
 
 ETHERNET_HEADER_BYTES = 14
 

@@ -2,25 +2,331 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from railweave.systems.eos.avd.access import spanning_tree
-from railweave.systems.eos.avd.external import external_lists
-from railweave.systems.eos.avd.isis import router_isis
-from railweave.systems.eos.avd.overlay import (
-    overlay_group,
-    overlay_map,
-    tunnels,
-    vlan_instances,
-    vrf_families,
-    vrf_instances,
+from railweave.systems.eos.avd.ports import router_isis, spanning_tree, tunnel_source
+from railweave.systems.eos.names import (
+    FROM_SPINE,
+    KEY_PROFILE,
+    MANAGEMENT_VRF,
+    OVERLAY_GROUP,
+    ROUTER_LOOPBACK,
+    TO_NEIGHBORS,
+    external_policy,
+    secret,
 )
-from railweave.systems.eos.avd.policies import community_kind, lists, matched_communities, route_maps
-from railweave.systems.eos.avd.sessions import bfd, clear_keys, key_of, neighbor
-from railweave.systems.eos.names import FROM_SPINE, MANAGEMENT_VRF, OVERLAY_GROUP, TO_NEIGHBORS
 
 if TYPE_CHECKING:
-    from railweave.model.device.model import Bgp, BgpGroup, DeviceConfig
+    from collections.abc import Mapping
+
+    from railweave.model.config.addresses import Family
+    from railweave.model.device.model import (
+        Action,
+        Bgp,
+        BgpGroup,
+        BridgedVlan,
+        DeviceConfig,
+        ExternalPeer,
+        Match,
+        OverlayConfig,
+        Session,
+        Vrf,
+    )
+    from railweave.model.device.timers import Bfd
+
+
+def community_kind(value: str) -> str:
+    """EOS's word for a community: of three numbers (RFC 8092), or of two."""
+    return "large-community" if len(value.split(":")) == 3 else "community"
+
+
+def lists(bgp: Bgp) -> dict[str, Any]:
+    """Prefix lists by family, and peer filters; no key where there are none."""
+    found = {
+        "prefix_lists": _prefix_lists(bgp, six=False),
+        "ipv6_prefix_lists": _prefix_lists(bgp, six=True),
+        "peer_filters": _peer_filters(bgp),
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def route_maps(bgp: Bgp) -> list[dict[str, Any]]:
+    """Route maps: terms in order, ten apart."""
+    values = {one.name: one.value for one in bgp.communities}
+    maps: list[dict[str, Any]] = []
+    for policy in bgp.policies:
+        terms: list[dict[str, Any]] = []
+        for term in policy.terms:
+            found: dict[str, Any] = {"sequence": 10 + 10 * len(terms)}
+            found |= {"type": "permit" if term.action.accept else "deny", "description": term.name}
+            found |= _asked(term.match, bgp.family_of(term.match), values) | _done(term.action, values)
+            terms.append(found)
+        maps.append({"name": policy.name, "sequence_numbers": terms})
+    return maps
+
+
+def matched_communities(bgp: Bgp) -> dict[str, str]:
+    """The communities that route maps match, and their values."""
+    asked = {term.match.community for policy in bgp.policies for term in policy.terms}
+    found = {one.name: one.value for one in bgp.communities if one.name in asked}
+    return dict(sorted(found.items()))
+
+
+def _prefix_lists(bgp: Bgp, *, six: bool) -> list[dict[str, Any]]:
+    longer = {term.match.prefix_list: term.match.orlonger for policy in bgp.policies for term in policy.terms}
+    found: list[dict[str, Any]] = []
+    for name, prefixes in sorted(bgp.prefix_lists.items()):
+        own = [one for one in prefixes if (one.family == "ipv6") is six]
+        if name not in longer or not own:
+            continue
+        upto = f" le {128 if six else 32}" if longer[name] else ""
+        numbered = [
+            {"sequence": at, "action": f"permit {one}{upto}"} for at, one in zip(count(5, 5), own, strict=False)
+        ]
+        found.append({"name": name, "sequence_numbers": numbered})
+    return found
+
+
+def _peer_filters(bgp: Bgp) -> list[dict[str, Any]]:
+    """AS numbers that discovered neighbors may have."""
+    found: list[dict[str, Any]] = []
+    for name, ranges in bgp.as_lists.items():
+        numbers = [str(low) if low == high else f"{low}-{high}" for low, high in ranges]
+        numbered = [
+            {"sequence": at, "match": f"as-range {one} result accept"}
+            for at, one in zip(count(10, 10), numbers, strict=False)
+        ]
+        found.append({"name": name, "sequence_numbers": numbered})
+    return found
+
+
+def _asked(match: Match, family: Family, values: Mapping[str, str]) -> dict[str, list[str]]:
+    """What a route must have."""
+    found: list[str] = []
+    if match.prefix_list:
+        found.append(f"{'ipv6' if family == 'ipv6' else 'ip'} address prefix-list {match.prefix_list}")
+    if match.community:
+        found.append(f"{community_kind(values.get(match.community, ''))} {match.community}")
+    return {"match": found} if found else {}
+
+
+def _done(action: Action, values: Mapping[str, str]) -> dict[str, list[str]]:
+    """What is done to a route."""
+    found: list[str] = []
+    if action.local_preference is not None:
+        found.append(f"local-preference {action.local_preference}")
+    added = [values[name] for name in action.add_communities if name in values]
+    if added:
+        found.append(
+            " ".join([community_kind(added[0]), *added, *([] if action.replace_communities else ["additive"])])
+        )
+    if action.prepend:
+        found.append(f"as-path prepend {' '.join(map(str, action.prepend))}")
+    return {"set": found} if found else {}
+
+
+def external_lists(config: DeviceConfig) -> dict[str, list[dict[str, Any]]]:
+    """Prefix lists by address family, and route maps, of external routers; keys as in AVD, empty lists too."""
+    found: dict[str, list[dict[str, Any]]] = {"prefix_lists": [], "ipv6_prefix_lists": [], "route_maps": []}
+    for vrf in config.vrfs:
+        routers = {one.router: one for one in vrf.external}
+        for router, peer in routers.items():
+            six = _family(peer) == "ipv6"
+            received = [f"permit {prefix}" for prefix in peer.accept]
+            sent = [f"permit {prefix} le {128 if six else 32}" for prefix in peer.advertise]
+            for direction, actions in (("from", received), ("to", sent)):
+                name = external_policy(direction, vrf.name, router)
+                numbers = [{"sequence": at, "action": action} for at, action in zip(count(5, 5), actions, strict=False)]
+                found["ipv6_prefix_lists" if six else "prefix_lists"].append(
+                    {"name": name, "sequence_numbers": numbers}
+                )
+                match = [f"{'ipv6' if six else 'ip'} address prefix-list {name}"]
+                term = {"sequence": 10, "type": "permit", "match": match}
+                found["route_maps"].append({"name": name, "sequence_numbers": [term]})
+    return found
+
+
+def external_sessions(vrf: Vrf) -> dict[str, Any]:
+    """The neighbors of a VRF, and the families that they carry."""
+    if not vrf.external:
+        return {}
+    found: dict[str, Any] = {
+        "neighbors": [
+            {
+                "ip_address": one.session.peer_address,
+                "remote_as": str(one.session.peer_as),
+                "description": f"external router {one.router}",
+                "route_map_in": external_policy("from", vrf.name, one.router),
+                "route_map_out": external_policy("to", vrf.name, one.router),
+                "maximum_routes": 0,
+            }
+            for one in vrf.external
+        ]
+    }
+    for family in ("ipv4", "ipv6"):
+        active = [
+            {"ip_address": one.session.peer_address, "activate": True} for one in vrf.external if _family(one) == family
+        ]
+        found |= {f"address_family_{family}": {"neighbors": active}} if active else {}
+    return found
+
+
+def _family(peer: ExternalPeer) -> str:
+    """The family of the link to the router."""
+    return peer.session.local_address.family
+
+
+def bfd(found: Bfd | None) -> dict[str, Any]:
+    """BFD of a peer group; empty where there is none."""
+    if found is None:
+        return {}
+    every = found.minimum_interval
+    return {"bfd": True, "bfd_timers": {"interval": every, "min_rx": every, "multiplier": found.multiplier}}
+
+
+AO_ALGORITHMS = {"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sha1-96"}
+
+
+def key_of(bgp: Bgp) -> dict[str, Any]:
+    """The profile of a peer group's keys, for TCP-AO; empty where there is none."""
+    wanted = bgp.authentication
+    if wanted is None or wanted.algorithm not in AO_ALGORITHMS:
+        return {}
+    return {"shared_secret": {"profile": KEY_PROFILE, "hash_algorithm": AO_ALGORITHMS[wanted.algorithm]}}
+
+
+def clear_keys(bgp: Bgp, groups: list[str]) -> dict[str, Any]:
+    """Keys of TCP MD5 as text: the schema knows those alone that EOS has encrypted."""
+    wanted = bgp.authentication
+    if wanted is None or wanted.algorithm in AO_ALGORITHMS:
+        return {}
+    return {"eos_cli": "\n".join(f"neighbor {one} password 0 {secret(wanted.key)}" for one in groups)}
+
+
+def key_profiles(config: DeviceConfig) -> list[dict[str, Any]]:
+    """Profiles of shared secrets, for TCP-AO."""
+    wanted = config.bgp.authentication if config.bgp else None
+    if wanted is None or wanted.algorithm not in AO_ALGORITHMS:
+        return []
+    for_ever = {"infinite": True}
+    one = {
+        "name": str(wanted.key_id),
+        "secret": secret(wanted.key),
+        "secret_type": "0",
+        "receive_lifetime": for_ever,
+        "transmit_lifetime": for_ever,
+    }
+    return [{"profile": KEY_PROFILE, "secrets": [one]}]
+
+
+def neighbor(session: Session, group: str) -> dict[str, Any]:
+    """A neighbor that is known by its address."""
+    own = {"route_map_in": session.import_policy, "route_map_out": session.export_policy}
+    return {
+        "ip_address": session.peer_address,
+        "peer_group": group,
+        "remote_as": str(session.peer_as),
+        "description": session.peer,
+        **{name: policy for name, policy in own.items() if policy},
+    }
+
+
+VXLAN_PORT = 4789
+"""RFC 7348."""
+
+BRIDGED_RD = 60000
+"""What is added to a VLAN in its route distinguisher: tenants' own count from 1."""
+
+
+def overlay_group(overlay: OverlayConfig) -> dict[str, Any]:
+    """The peer group of EVPN sessions; two hops, for loopbacks are one behind the link."""
+    found: dict[str, Any] = {
+        "name": OVERLAY_GROUP,
+        "description": "EVPN, loopback to loopback",
+        "update_source": ROUTER_LOOPBACK,
+        "ebgp_multihop": 2,
+        "send_community": "all",
+        "maximum_routes": 0,
+        **bfd(overlay.bfd),
+    }
+    return {**found, "next_hop_unchanged": True} if overlay.reflects else found
+
+
+def overlay_map(overlay: OverlayConfig) -> dict[str, Any]:
+    """The route map of what neighbors are sent."""
+    kind = community_kind(overlay.from_spine)
+    if overlay.reflects:
+        mark = [f"{kind} {overlay.from_spine} additive"]
+        terms = [{"sequence": 10, "type": "permit", "description": "forward", "set": mark}]
+    else:
+        returned = {"sequence": 10, "type": "deny", "description": "returned", "match": [f"{kind} {FROM_SPINE}"]}
+        terms = [returned, {"sequence": 20, "type": "permit", "description": "own"}]
+    return {"name": TO_NEIGHBORS, "sequence_numbers": terms}
+
+
+def vrf_families(vrf: Vrf) -> list[str]:
+    """The families of a tenant's prefixes and external routers, in AVD's words."""
+    known = [*vrf.prefixes, *vrf.loopbacks, *(one.session.local_address for one in vrf.external)]
+    return sorted({"ipv6" if one.family == "ipv6" else "ip" for one in known})
+
+
+def vrf_instances(config: DeviceConfig, overlay: OverlayConfig, bgp: Bgp) -> list[dict[str, Any]]:
+    """Tenants in ``router bgp``."""
+    width = len(overlay.neighbors) or 1
+    return [
+        {
+            "name": vrf.name,
+            "rd": vrf.route_distinguisher,
+            "route_targets": {
+                word: [{"address_family": "evpn", "route_targets": [_target(one) for one in targets]}]
+                for word, targets in (("import", vrf.import_targets), ("export", vrf.export_targets))
+            },
+            "router_id": bgp.router_id,
+            "maximum_paths": {"paths": width, "ecmp": width},
+            "redistribute": {"connected": {"enabled": True}},
+            **external_sessions(vrf),
+        }
+        for vrf in config.vrfs
+    ]
+
+
+def vlan_instances(config: DeviceConfig) -> list[dict[str, Any]]:
+    """Stretched VLANs in ``router bgp``."""
+    if config.mac_vrf is None:
+        return []
+    address = config.mac_vrf.route_distinguisher.rsplit(":", 1)[0]
+    return [
+        {
+            "id": one.vlan,
+            "rd": f"{address}:{BRIDGED_RD + one.vlan}",
+            "route_targets": {"both": [_target(one.route_target)]},
+            "redistribute_routes": ["learned"],
+        }
+        for one in config.mac_vrf.vlans
+    ]
+
+
+def tunnels(config: DeviceConfig, overlay: OverlayConfig) -> dict[str, Any]:
+    """``interface Vxlan1``; empty on a switch without tunnels."""
+    source = tunnel_source(config)
+    if source is None:
+        return {}
+    vxlan: dict[str, Any] = {
+        "source_interface": source,
+        "udp_port": VXLAN_PORT,
+        "vrfs": [{"name": vrf.name, "vni": vrf.vni} for vrf in config.vrfs],
+        "qos": {"ecn_propagation": True, **({"dscp_propagation_encapsulation": True} if overlay.tunnel_dscp else {})},
+    }
+    bridged: tuple[BridgedVlan, ...] = config.mac_vrf.vlans if config.mac_vrf else ()
+    vxlan |= {"vlans": [{"id": one.vlan, "vni": one.vni} for one in bridged]} if bridged else {}
+    vxlan |= {"encapsulations": {"ipv6": True}} if overlay.endpoints[0].address.family == "ipv6" else {}
+    return {"vxlan_interface": {"vxlan1": {"vxlan": vxlan}}}
+
+
+def _target(value: str) -> str:
+    """A route target ``target:A:B`` as EOS has it: ``A:B``."""
+    return value.rpartition("target:")[2]
 
 
 def routing(config: DeviceConfig) -> dict[str, Any]:

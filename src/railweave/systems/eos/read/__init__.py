@@ -5,16 +5,19 @@ What a subject's module takes of the text is understood; ``system.yaml`` says wh
 
 from __future__ import annotations
 
+import bisect
+import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+from railweave.errors import RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.section_tree import sections
+from railweave.model.config.sections import Section
 from railweave.model.config.taking import Taking
 from railweave.model.device.reading import Reading, said
 from railweave.systems.eos.changes import config_tree
 from railweave.systems.eos.read.device import device
-from railweave.systems.eos.read.text import device_line, sections_of
 from railweave.systems.eos.read.values import redacted
 from railweave.systems.eos.tree import to_text
 
@@ -22,6 +25,122 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.model.config.tree import ConfigTree, Node
+
+
+DEEPEST = 32
+"""Sections of EOS are some five levels deep; what is indented further stands at this level."""
+
+_TAB = 3
+_ENDS = {"end", "exit"}
+_PROMPT = re.compile(r"[\w.-]+(?:\([\w. /-]*\))?[#>] ?(?:(?:sh|sho|show|en|enable|ter|term|terminal|exit|more)\b.*)?")
+_MORE = "--More--"
+_BANNER = re.compile(r"banner (?:login|motd|exec)")
+_TEXT = re.compile(r"action bash|comment|code(?: unit \S+)?")
+"""What opens a text of several lines; a line ``EOF`` ends it."""
+
+
+def sections_of(text: str) -> list[Section]:
+    """The statements of a text, each with its line; none where it is JSON of another kind.
+
+    Raises ``RenderError`` with the line where JSON is broken, or a banner does not end.
+    """
+    return _of_json(text) if text.lstrip()[:1] in {"{", "["} else _of_lines(text)
+
+
+def device_line(text: str) -> tuple[str, str]:
+    """The model and the release that the second line of a running configuration names; empty where it does not."""
+    found = re.search(r"^! device: \S+ \(([^,()\s]+), EOS-([\w.]+)", text, re.MULTILINE)
+    return (found[1], found[2]) if found else ("", "")
+
+
+def _of_lines(text: str) -> list[Section]:
+    top = Section("", [])
+    stack: list[tuple[int, Section]] = [(-1, top)]
+    lines = text.replace("\r", "").split("\n")
+    ends = [at for at, one in enumerate(lines) if one.strip() == "EOF"]
+    after = 0
+    for at, raw in enumerate(lines):
+        words = raw.strip()
+        if at < after or not words or words[0] == "!" or words in _ENDS:
+            continue
+        depth = _depth(raw)
+        if depth == 0 and (_PROMPT.fullmatch(words) or words.startswith(_MORE)):
+            continue
+        if _TEXT.fullmatch(words) or _BANNER.fullmatch(words):
+            place = bisect.bisect_left(ends, at)
+            if place < len(ends):
+                after = ends[place] + 1
+                words = "\n".join([words, *lines[at + 1 : after - 1], "EOF"])
+            elif words.startswith("banner"):
+                raise RenderError("no line EOF ends the text of the banner", at + 1)
+        while stack[-1][0] >= depth:
+            stack.pop()
+        parent = stack[-1][1]
+        if parent.body is None:
+            parent.body = []
+        made = Section(words, at=at + 1)
+        parent.body.append(made)
+        if len(stack) < DEEPEST:
+            stack.append((depth, made))
+    return top.body or []
+
+
+def _depth(raw: str) -> int:
+    blank = raw[: len(raw) - len(raw.lstrip())]
+    return len(blank.expandtabs(_TAB) if "\t" in blank else blank)
+
+
+def _of_json(text: str) -> list[Section]:
+    try:
+        document: Any = json.loads(text)
+        commands = _commands(document)
+    except json.JSONDecodeError as error:
+        raise RenderError(f"this is no JSON: {error.msg}", error.lineno) from None
+    except (RecursionError, ValueError):  # a number of thousands of digits
+        raise RenderError("this is no configuration in JSON", 1) from None
+    return list(_sections(commands, _Lines(text), 0)) if commands is not None else []
+
+
+def _commands(document: object) -> dict[str, Any] | None:
+    """The commands of ``show running-config | json``, alone or as eAPI answers."""
+    if isinstance(document, list):
+        document = next(iter(cast("list[Any]", document)), None)
+    if not isinstance(document, dict):
+        return None
+    found = cast("dict[str, Any]", document)
+    if "result" in found:
+        return _commands(found["result"])
+    own = found.get("cmds")
+    return cast("dict[str, Any]", own) if isinstance(own, dict) else None
+
+
+class _Lines:
+    """In which line of a JSON text each key stands, asked in the order of the text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._place = 0
+        self._line = 1
+
+    def of(self, key: str) -> int:
+        """The line of the next such key; that of the last one where it is written otherwise."""
+        found = self._text.find(json.dumps(key, ensure_ascii=False), self._place)
+        if found >= 0:
+            self._line += self._text.count("\n", self._place, found)
+            self._place = found
+        return self._line
+
+
+def _sections(commands: dict[str, Any], lines: _Lines, depth: int) -> Iterator[Section]:
+    for key, value in commands.items():
+        words = key.strip()
+        if not words or words[0] == "!" or words in _ENDS or depth > DEEPEST:
+            continue
+        at = lines.of(key)
+        inner: object = cast("dict[str, Any]", value).get("cmds") if isinstance(value, dict) else None
+        body = list(_sections(cast("dict[str, Any]", inner), lines, depth + 1)) if isinstance(inner, dict) else []
+        yield Section(words, body or None, at)
+
 
 __all__ = ["parsed", "printed", "read"]
 

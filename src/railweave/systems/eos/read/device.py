@@ -9,30 +9,189 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import Address, InterfaceAddress
 from railweave.model.config.number_ranges import numbers
-from railweave.model.device.model import DeviceConfig, Interface, Split
+from railweave.model.device.model import DeviceConfig, Interface, Isis, IsisPort, Ospf, OspfPort, Split
 from railweave.model.device.port_model import with_parts
 from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, bgp, is_underlay, other_end, process
-from railweave.systems.eos.read.control_plane import control_plane
-from railweave.systems.eos.read.gateways import VLAN, advertisements, gateway, shared_mac, vlans
-from railweave.systems.eos.read.isis import isis, running
-from railweave.systems.eos.read.management import management
-from railweave.systems.eos.read.ospf import ospf
-from railweave.systems.eos.read.overlay import mac_vrf, maps_of, overlay, tunnels, vrfs, with_loopback
+from railweave.systems.eos.read.management import control_plane, management
+from railweave.systems.eos.read.overlay import (
+    VLAN,
+    advertisements,
+    gateway,
+    mac_vrf,
+    maps_of,
+    overlay,
+    shared_mac,
+    tunnels,
+    vlans,
+    vrfs,
+    with_loopback,
+)
 from railweave.systems.eos.read.policies import policies
 from railweave.systems.eos.read.ports import PORT, ports, vlans_of
 from railweave.systems.eos.read.qos import balancing, profiles, qos
-from railweave.systems.eos.read.stanzas import Stanzas
-from railweave.systems.eos.read.values import address, peer_of
+from railweave.systems.eos.read.settings import EOS_BFD, bfd_of
+from railweave.systems.eos.read.values import Stanzas, address, number, peer_of, prefix, secret
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.config.select import Selected
     from railweave.model.config.taking import Taking
     from railweave.model.device.model import Gateway
+    from railweave.model.device.timers import Bfd
     from railweave.systems.eos.read.bgp import Process
     from railweave.systems.eos.read.ports import Port
     from railweave.systems.eos.read.qos import QosProfiles
+
+
+METRIC = 10
+"""Of an interface that says nothing else (ISO 10589, and EOS)."""
+
+
+def running(stanzas: Stanzas) -> tuple[set[str], set[str]]:
+    """The interfaces that IS-IS runs on, and those whose prefixes it only advertises."""
+    there = set(stanzas.word("isis enable <value>"))
+    quiet = {name for name, said in stanzas.flag("isis passive").items() if said} & there
+    return there - quiet, quiet
+
+
+def isis(
+    taking: Taking,
+    stanzas: Stanzas,
+    ports: Mapping[str, Port],
+    loopback: Address,
+    order: Sequence[str],
+    gateways: Mapping[str, Gateway],
+) -> Isis | None:
+    """IS-IS; None where there is none. ``order`` are the ports, ``gateways`` those of interfaces."""
+    header = taking.last("router isis <name>")
+    if header is None:
+        return None
+    net = taking.last("net <value>", below=header)
+    named = taking.last("router-id ipv4 <value>", below=header)
+    level = taking.last("is-type <level>", below=header)
+    if level is not None and level["level"] != "level-2":
+        taking.leave(level)
+    there, quiet = running(stanzas)
+    metrics = stanzas.number("isis metric <value>", 1, 2**24 - 1)
+    families: list[Family] = []
+    width = 1
+    for family in ("ipv4", "ipv6"):
+        for section in taking.each(f"address-family {family} unicast", below=header):
+            families.append("ipv4" if family == "ipv4" else "ipv6")
+            for one in taking.each("maximum-paths <value>", below=section):
+                width = number(one["value"], 1, 4096) or width
+    key = taking.last("authentication key 0|7|8a <secret>", below=header)
+    stanzas.word("isis authentication key 0|7|8a <value>")
+    return Isis(
+        net=net["value"] if net else "",
+        router_id=(address(named["value"]) if named else None) or loopback,
+        ports=tuple(
+            IsisPort(name, "", peer_of(ports[name].description)[0], metrics.get(name, METRIC))
+            for name in order
+            if name in there
+        ),
+        passive=tuple(own.port or own.name for name, own in gateways.items() if name in quiet),
+        families=tuple(dict.fromkeys(families)),
+        maximum_ecmp=width,
+        key=secret(key["secret"]) if key else None,
+        bfd=_bfd(stanzas, there),
+    )
+
+
+def _bfd(stanzas: Stanzas, there: set[str]) -> Bfd | None:
+    """BFD where all of the interfaces have it."""
+    listening = {name for name, said in stanzas.flag("isis bfd").items() if said}
+    found = EOS_BFD
+    for name, one in stanzas.each("bfd interval <interval> min-rx <receive> multiplier <times>"):
+        said = bfd_of(one)
+        if said is None:
+            stanzas.taking.leave(one)
+        elif name in there:
+            found = said
+    return found if there and there <= listening else None
+
+
+MOST_METRIC = 65535
+
+
+def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tuple[Ospf | None, list[Selected]]:
+    """OSPF, and the lines that say so; None where there is none. Interfaces of VLANs have neighbors that nothing here holds."""
+    taking = stanzas.taking
+    header = taking.last("router ospf <id>")
+    if header is None:
+        return None, []
+    lines = [header]
+    areas, costs = _areas(stanzas, ports, header, lines), dict[str, "int | None"]()
+    for name, one in stanzas.each("ip ospf cost <value>"):
+        lines.append(one)
+        costs[name] = number(one["value"], 1, MOST_METRIC)
+        if costs[name] is None:
+            taking.leave(one)
+    lines += [one for _, one in stanzas.each("ip ospf network point-to-point")]
+    quiet = _quiet(stanzas, areas, header, lines)
+    said = {form: taking.last(form, below=header) for form in ("router-id <value>", "maximum-paths <value>")}
+    lines += [one for one in said.values() if one is not None]
+    lines += [one for form in ("max-lsa **", "log-adjacency-changes **") for one in taking.each(form, below=header)]
+    named, wide = said["router-id <value>"], said["maximum-paths <value>"]
+    defaults = catalog().systems["eos"].reads.defaults
+    usual = int(defaults["ospf.ports.metric"].value or 0)
+    width = number(wide["value"], 1, 4096) if wide else None
+    found = Ospf(
+        router_id=(address(named["value"]) if named else None) or loopback,
+        ports=tuple(
+            OspfPort(name, "", peer_of(ports[name].description)[0], area, costs.get(name) or usual)
+            for name, area in areas.items()
+            if name not in quiet and PORT.match(name)
+        ),
+        passive=tuple(name for name in areas if name in quiet),
+        maximum_ecmp=width or int(defaults["bgp.maximum_ecmp"].value or 1),
+    )
+    return found, lines
+
+
+def _areas(stanzas: Stanzas, ports: Mapping[str, Port], header: Selected, lines: list[Selected]) -> dict[str, str]:
+    """The areas of interfaces."""
+    taking, found = stanzas.taking, dict[str, str]()
+    for one in taking.each("network <prefix> area <area>", below=header):
+        inside = prefix(one["prefix"])
+        if inside is None:
+            taking.leave(one)
+            continue
+        lines.append(one)
+        for name, port in ports.items():
+            if not port.vrf and any(inside.holds(each.address) for each in port.addresses):
+                found[name] = area_id(one["area"])
+    for name, one in stanzas.each("ip ospf area <area>"):
+        lines.append(one)
+        if ports[name].vrf or not (PORT.match(name) or name.startswith("Loopback")):
+            taking.leave(one)
+        else:
+            found[name] = area_id(one["area"])
+    return {name: found[name] for name in ports if name in found}
+
+
+def _quiet(stanzas: Stanzas, areas: Mapping[str, str], header: Selected, lines: list[Selected]) -> set[str]:
+    """Interfaces without neighbors: loopbacks, and those that are passive."""
+    taking = stanzas.taking
+    everywhere = taking.last("passive-interface default", below=header)
+    lines += [everywhere] if everywhere else []
+    quiet = {name for name in areas if everywhere or name.startswith("Loopback")}
+    for one in taking.each("passive-interface <name>", below=header):
+        lines.append(one)
+        quiet.add(one["name"])
+    for one in taking.each("no passive-interface <name>", below=header):
+        lines.append(one)
+        quiet.discard(one["name"])
+    return quiet
+
+
+def area_id(text: str) -> str:
+    """An area as an address, ``0.0.0.0`` of ``0``; other words as they are."""
+    value = number(text, 0, 2**32 - 1)
+    return text if value is None else ".".join(str(value >> shift & 255) for shift in (24, 16, 8, 0))
+
 
 LANES = 8
 """The electrical lanes of a cage."""

@@ -3,17 +3,272 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, cast
 
+from railweave.model.device.access import Aaa, EdgePorts, Login, LoginServer
+from railweave.model.device.control_plane import ControlPlane, ControlRule, ServerPortRule, Sources
 from railweave.model.device.management import Management, Services, Snmp, SnmpUser, Syslog, User
-from railweave.systems.eos.read.access import security, snmp_clients
-from railweave.systems.eos.read.values import UNKNOWN_SECRET, number, secret
+from railweave.model.device.security import Security
+from railweave.systems.eos.read.values import UNKNOWN_SECRET, number, prefix, secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.config.select import Selected
     from railweave.model.config.taking import Taking
-    from railweave.systems.eos.read.stanzas import Stanzas
+    from railweave.model.device.control_plane import PortRange
+    from railweave.systems.eos.read.values import Stanzas
+
+
+_METHODS = ("aaa authentication login default **", "aaa authorization exec default **")
+_TIMEOUT = LoginServer("", "").timeout
+_FLOODS = ("broadcast", "multicast", "unknown-unicast")
+
+
+def security(taking: Taking, stanzas: Stanzas, *, protected: bool) -> Security | None:
+    """What protects logins and server ports; None where nothing does, nor the control plane has rules of its own."""
+    found = Security(_login(taking), _aaa(taking), _edge_ports(taking, stanzas))
+    return found if protected or found != Security() else None
+
+
+def _login(taking: Taking) -> Login | None:
+    limit = taking.last("aaa authentication policy lockout failure <attempts> duration <seconds>")
+    idle = list(taking.each("management console", "idle-timeout <minutes>"))
+    idle += taking.each("management ssh", "idle-timeout <minutes>")
+    if limit is None:
+        return None
+    attempts, seconds = number(limit["attempts"], 1, 255), number(limit["seconds"])
+    minutes = number(idle[-1]["minutes"], 0, 100_000) if idle else 0
+    if attempts is None or seconds is None or minutes is None or seconds % 60:
+        taking.leave(limit)
+        return None
+    return Login(attempts, seconds // 60, minutes)
+
+
+def _aaa(taking: Taking) -> Aaa | None:
+    tacacs = tuple(_servers(taking, "tacacs-server", "port"))
+    radius = tuple(_servers(taking, "radius-server", "auth-port"))
+    role = taking.last("aaa authorization policy local default-role <role>")
+    local = {"group tacacs+ local", "group radius local", "group tacacs+ group radius local", "local"}
+    asked = False
+    for form in _METHODS:
+        for one in taking.each(form):
+            asked = asked or (" login default group " in one.line)
+            if one.line.split(" default ", 1)[-1] not in local:
+                taking.leave(one)
+    for one in taking.each("ip tacacs|radius vrf * source-interface *"):
+        del one  # that of the management port
+    if not asked or not (tacacs or radius):  # nobody asks servers that are only there
+        return None
+    return Aaa(tacacs, radius, "super-user" if role and role["role"] == "network-admin" else "read-only")
+
+
+def _servers(taking: Taking, word: str, port_word: str) -> Iterator[LoginServer]:
+    for one in taking.each(f"{word} host <host> **"):
+        words = one.line.split()[3:]
+        options = dict(zip(words[::2], words[1::2], strict=False)) if "key" not in words else {}
+        if "key" in words:
+            before, key = words[: words.index("key")], words[words.index("key") + 1 :]
+            options = dict(zip(before[::2], before[1::2], strict=False)) | {"key": key[-1] if key else ""}
+        timeout = number(options.get("timeout", str(_TIMEOUT)), 1, 1000)
+        port = number(options[port_word], 1, 65535) if port_word in options else None
+        if timeout is None or options.keys() - {"vrf", "timeout", "key", port_word} or len(words) % 2 != len(words) % 2:
+            taking.leave(one)
+        yield LoginServer(one["host"], secret(options.get("key", "")), port, timeout or _TIMEOUT)
+
+
+def _edge_ports(taking: Taking, stanzas: Stanzas) -> EdgePorts | None:
+    """Limits of floods and the guard of server ports, where there are any; those of a port stand for all."""
+    guarded = any(stanzas.flag("spanning-tree bpduguard enable").values())
+    stanzas.flag("spanning-tree portfast")
+    levels: dict[str, int] = {}
+    for kind in _FLOODS:
+        for name, one in stanzas.each(f"storm-control {kind} level <value>"):
+            value = number(one["value"], 0, 100)
+            if value is None or levels.setdefault(name, value) != value:
+                taking.leave(one)
+    if not guarded and not levels:
+        return None
+    return EdgePorts(guarded, next(iter(levels.values()), None))
+
+
+def snmp_clients(taking: Taking, community: Selected | None) -> tuple[Prefix, ...]:
+    """The prefixes that may ask with the community: those of the lists that its line names."""
+    words = community.line.split()[4:] if community else []
+    lists = {"ip": "", "ipv6": ""}
+    if words[:1] == ["ipv6"] and len(words) > 1:
+        lists["ipv6"], words = words[1], words[2:]
+    if words:
+        lists["ip"], words = words[0], words[1:]
+    if words and community is not None:
+        taking.leave(community)
+    found: list[Prefix] = []
+    for word, name in lists.items():
+        for header in taking.each(f"{word} access-list standard {name}") if name else ():
+            for one in taking.each("** permit <words...>", below=header):
+                value = _source(one["words"])
+                if value is None:
+                    taking.leave(one)
+                else:
+                    found.append(value)
+            for _ in taking.each("* deny any", below=header):
+                pass  # what no line permits is denied
+    return tuple(found)
+
+
+def _source(words: str) -> Prefix | None:
+    """Where packets may come from: a prefix, or ``host`` and an address."""
+    host = words.removeprefix("host ")
+    if host != words:
+        return prefix(f"{host}/{128 if ':' in host else 32}")
+    return prefix(words)
+
+
+Plane = Literal["network", "management"]
+_FAMILIES: dict[str, Family] = {"ip": "ipv4", "ipv6": "ipv6"}
+_PROTOCOLS: dict[str, Literal["tcp", "udp", "icmp"]] = {"tcp": "tcp", "udp": "udp", "icmp": "icmp", "icmpv6": "icmp"}
+_PORTS = {
+    "bgp": 179,
+    "ssh": 22,
+    "snmp": 161,
+    "ntp": 123,
+    "domain": 53,
+    "tacacs": 49,
+    "bfd": 3784,
+    "bfd-echo": 3785,
+    "multihop-bfd": 4784,
+    "vxlan": 4789,
+    "radius": 1812,
+    "https": 443,
+    "www": 80,
+}
+"""Names that EOS has for ports."""
+
+
+def control_plane(taking: Taking, stanzas: Stanzas, management: str) -> ControlPlane | None:
+    """The rules; None where no list is in use. ``management`` is the VRF of the management port."""
+    network, managed = _bound(taking, management)
+    dropped: dict[str, Family] = {}
+    for _, one in stanzas.each("ip|ipv6 access-group <name> in"):
+        dropped[one["name"]] = _FAMILIES[one.line.split()[0]]
+        if not network and not managed:  # a list of another purpose
+            taking.leave(one)
+    if not network and not managed:
+        return None
+    rules: list[ControlRule] = []
+    sources: list[Sources] = []
+    planes: tuple[tuple[Plane, dict[str, Family]], ...] = (("network", network), ("management", managed))
+    for plane, names in planes:
+        for name, family in names.items():
+            for rule, prefixes in _rules(taking, name, family, plane):
+                rules.append(rule)
+                if prefixes:
+                    sources.append(Sources(rule.sources, family, prefixes))
+    return ControlPlane(tuple(rules), tuple(sources), (), tuple(_server_ports(taking, dropped)))
+
+
+def _bound(taking: Taking, management: str) -> tuple[dict[str, Family], dict[str, Family]]:
+    """The lists of the control plane by family: where packets come in by ports, and by the management port."""
+    network: dict[str, Family] = {}
+    managed: dict[str, Family] = {}
+    for header in taking.each("system control-plane"):
+        for word, family in _FAMILIES.items():
+            for form in (f"{word} access-group <name> in", f"{word} access-group <name> vrf <vrf> in"):
+                for one in taking.each(form, below=header):
+                    vrf = one.words.get("vrf", "")
+                    (managed if vrf and vrf == management else network)[one["name"]] = family
+    return network, managed
+
+
+def _rules(taking: Taking, name: str, family: Family, plane: Plane) -> Iterator[tuple[ControlRule, tuple[Prefix, ...]]]:
+    word = "ip" if family == "ipv4" else "ipv6"
+    for header in taking.each(f"{word} access-list {name}"):
+        for _ in taking.each("counters per-entry", below=header):
+            pass  # who reads the counters is outside of this
+        for _ in taking.each(f"* deny {word} any any", below=header):
+            pass  # what no line permits is denied
+        for one in taking.each("<number> permit <protocol> <words...>", below=header):
+            found = _permitted(one, f"{name}-{one['number']}", family, plane)
+            if found is None:
+                taking.leave(one)
+            else:
+                yield found
+
+
+def _permitted(one: Selected, name: str, family: Family, plane: Plane) -> tuple[ControlRule, tuple[Prefix, ...]] | None:
+    """A rule, and where its packets come from; None where the words are others."""
+    protocol = _PROTOCOLS.get(one["protocol"])
+    words = one["words"].split()
+    source = _address(words)
+    sent = _port(words)
+    target = _address(words)
+    received = _port(words)
+    if protocol is None or source is None or target is None or sent is None or received is None or target:
+        return None
+    rule = ControlRule(name, plane, family, protocol, f"{name}-from" if source else "", sent, received)
+    if words[:1] == ["established"]:
+        rule, words = replace(rule, established=True), words[1:]
+    if words[:1] in (["ttl"], ["hop-limit"]) and words[1:2] == ["eq"] and len(words) == 3:
+        rule, words = replace(rule, hop_limit=number(words[2], 0, 255)), []
+    return None if words else (rule, source)
+
+
+def _address(words: list[str]) -> tuple[Prefix, ...] | None:
+    """The address at the beginning of the words, which it takes away: any is none; None: it is no address."""
+    word = words.pop(0) if words else ""
+    if word == "any":
+        return ()
+    if word == "host" and words:
+        address = words.pop(0)
+        word = f"{address}/{128 if ':' in address else 32}"
+    found = prefix(word)
+    return None if found is None else (found,)
+
+
+def _port(words: list[str]) -> tuple[PortRange, ...] | None:
+    """The ports at the beginning of the words, which it takes away: none; None: they are no ports."""
+    if words[:1] == ["eq"] and len(words) > 1:
+        found: list[PortRange] = []
+        del words[0]
+        while words and (value := _number(words[0])) is not None:
+            found.append((value, value))
+            del words[0]
+        return tuple(found) or None
+    if words[:1] == ["range"] and len(words) > 2:
+        low, high = _number(words[1]), _number(words[2])
+        del words[:3]
+        return None if low is None or high is None else ((low, high),)
+    return ()
+
+
+def _number(word: str) -> int | None:
+    return _PORTS.get(word, number(word, 0, 65535))
+
+
+def _server_ports(taking: Taking, names: dict[str, Family]) -> Iterator[ServerPortRule]:
+    """What servers' interfaces drop: lines of one protocol and port are a rule."""
+    for name, family in names.items():
+        word = "ip" if family == "ipv4" else "ipv6"
+        found: dict[tuple[str, PortRange], list[Prefix]] = {}
+        for header in taking.each(f"{word} access-list {name}"):
+            for form in ("counters per-entry", f"* permit {word} any any"):
+                for _ in taking.each(form, below=header):
+                    pass
+            for one in taking.each("* deny tcp|udp any <words...>", below=header):
+                words = one["words"].split()
+                target, received = _address(words), _port(words)
+                if not target or not received or words:
+                    taking.leave(one)
+                else:
+                    protocol = "tcp" if " deny tcp " in one.line else "udp"
+                    found.setdefault((protocol, received[0]), []).append(target[0])
+        for (protocol, ports), prefixes in found.items():
+            what = "bgp" if ports == (179, 179) else "bfd" if ports[0] == 3784 else f"{protocol}-{ports[0]}"
+            kind = cast('Literal["tcp", "udp"]', protocol)
+            yield ServerPortRule(f"{what}-v{family[-1]}", family, kind, tuple(prefixes), (ports,))
+
 
 Severity = Literal["emergency", "alert", "critical", "error", "warning", "notice", "info", "any"]
 _SEVERITIES: dict[str, Severity] = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from railweave.model.device.model import Macsec
 from railweave.systems.eos.read.values import interface_address, number, numbers, secret
-from railweave.systems.eos.render.macsec import CIPHERS
+from railweave.systems.eos.render.keys import CIPHERS
 from railweave.systems.eos.render.ports import ETHERNET_HEADER
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from railweave.model.config.addresses import InterfaceAddress
     from railweave.model.config.taking import Taking
-    from railweave.systems.eos.read.stanzas import Stanzas
+    from railweave.systems.eos.read.values import Stanzas
 
 _SPEED = re.compile(r"(?:forced |auto )?(\d{1,4})g(?:full|half)?(?:-(\d))?")
 _MEGABITS = re.compile(r"(?:forced |auto )?(\d{3,6})(?:full|half)")

@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import flat, merge, parse
 from railweave.systems.eos.avd import structured_config
-from railweave.systems.eos.render.bridging import shared_gateways
-from railweave.systems.eos.render.control_plane import control_plane
 from railweave.systems.eos.render.gaps import gaps
-from railweave.systems.eos.render.isis import router_isis
-from railweave.systems.eos.render.macsec import macsec
-from railweave.systems.eos.render.management import management, management_port
-from railweave.systems.eos.render.overlay import instances, overlay_policies, tunnels
+from railweave.systems.eos.render.keys import macsec
+from railweave.systems.eos.render.management import control_plane, management, management_port
 from railweave.systems.eos.render.ports import interfaces
 from railweave.systems.eos.render.qos import balancing, class_of_service
-from railweave.systems.eos.render.routing import policies, router_bgp, routing
+from railweave.systems.eos.render.routing import (
+    instances,
+    overlay_policies,
+    policies,
+    router_bgp,
+    router_isis,
+    routing,
+    shared_gateways,
+    tunnels,
+)
 from railweave.systems.eos.tree import to_text
 
 if TYPE_CHECKING:

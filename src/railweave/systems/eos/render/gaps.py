@@ -8,14 +8,195 @@ from railweave.model.catalog import catalog
 from railweave.model.catalog.headroom import port_headroom
 from railweave.model.config.sections import flat, parse
 from railweave.model.device.balancing import Dlb
+from railweave.model.findings.registry import Rule
 from railweave.systems.common_gaps import extra_findings, left_out_findings
-from railweave.systems.eos.render import rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.model.device.model import DeviceConfig, QosConfig
     from railweave.model.findings import Finding
+
+
+HASHED = "no public document shows the statements; groups are shared by static hash instead"
+NO_COLOR_ENDPOINTS = Rule(
+    "eos-no-color-endpoints",
+    "warning",
+    "rendering",
+    "EOS cannot express a tunnel endpoint per path color",
+    "VXLAN has one source interface",
+)
+NO_RA_ROUTES = Rule(
+    "eos-no-ra-routes",
+    "info",
+    "rendering",
+    "EOS cannot express route information options (`routes`, `route_lifetime`, `route_preference`)",
+    "EOS's router advertisements have none",
+)
+MACSEC_PORT = Rule(
+    "eos-macsec-port",
+    "warning",
+    "rendering",
+    "MACsec on a model of which no public document says that its ports encrypt",
+    "MACsec needs ports that can, and a license; without them the switch refuses the lines, and nothing is encrypted",
+    "ask Arista, or encrypt in the transport between the sites",
+)
+VLAN_BASED = Rule(
+    "eos-vlan-based",
+    "info",
+    "rendering",
+    "each layer-2 network is an EVPN instance of its own (VLAN-based service)",
+    "Junos has one instance for all of them (VLAN-aware bundle): nobody has tried the two in one network",
+    "keep the leaves of a layer-2 network on one operating system",
+)
+NO_GATEWAY_MAC = Rule(
+    "eos-no-gateway-mac",
+    "warning",
+    "rendering",
+    "EOS cannot express a MAC address for each shared gateway",
+    "it has one for all",
+)
+NO_DLB_PER_PACKET = Rule(
+    "eos-no-dlb-per-packet",
+    "warning",
+    "rendering",
+    "EOS cannot express dlb-per-packet (`mode` or `within_color`) inside a next-hop group",
+    HASHED,
+    "use dlb-flowlet",
+)
+NO_SPRAY = Rule(
+    "eos-no-spray",
+    "warning",
+    "rendering",
+    "EOS cannot express spray (`mode`) inside a next-hop group",
+    HASHED,
+    "use dlb-flowlet",
+)
+NO_DLB_KNOBS = Rule(
+    "eos-no-dlb-knobs",
+    "info",
+    "rendering",
+    "EOS cannot express `inactivity_interval`, `sampling_rate`, `egress_quantization` and `reassignment` of DLB",
+    "EOS has a statement for the flowset table's size alone; the rest is the chip's default",
+)
+NO_HASH = Rule(
+    "eos-no-hash",
+    "info",
+    "rendering",
+    "EOS cannot express seed and fields of the hash (`seed`, `layer3`, `layer4`)",
+    "they are set by platform profiles that no public schema has; EOS's own hash takes addresses and ports",
+)
+NO_BUFFER_PARTITION = Rule(
+    "eos-no-buffer-partition",
+    "info",
+    "rendering",
+    "EOS cannot express the partition of the buffer (`buffers`, but for its headroom and threshold)",
+    "lossless and lossy classes share one pool: thresholds and the headroom pool are set",
+)
+MRU_IN_TABLE = Rule(
+    "eos-mru-in-table",
+    "info",
+    "rendering",
+    "EOS cannot express the largest packet of PFC (`pfc.mru`), and the headroom of ports does not change with it",
+    "headroom is in bytes, and the table of the platform asks for more than packets of that size do",
+)
+NO_DEDICATED_BUFFER = Rule(
+    "eos-no-dedicated-buffer",
+    "info",
+    "rendering",
+    "EOS cannot express dedicated buffers as a share (`dedicated_ingress`, `dedicated_egress`)",
+    "EOS reserves bytes a queue",
+)
+NO_BUFFER_SIZE = Rule(
+    "eos-no-buffer-size",
+    "info",
+    "rendering",
+    "EOS cannot express a queue's share of dedicated buffer (`buffer_percent`)",
+    "EOS reserves bytes a queue",
+)
+NO_XON_OFFSET = Rule(
+    "eos-no-xon-offset",
+    "info",
+    "rendering",
+    "EOS cannot express how far below XOFF a pause is lifted (`xon_offset`)",
+    "the unit of `ingress resume` is not public",
+)
+NO_SYSLOG_SEVERITY = Rule(
+    "eos-no-syslog-severity",
+    "info",
+    "rendering",
+    "EOS cannot express a severity for each syslog server",
+    "it has one: that which sends most",
+)
+NO_SSH_KEYS = Rule(
+    "eos-no-ssh-keys",
+    "warning",
+    "rendering",
+    "EOS cannot express more than two SSH keys of a user",
+    "the first two are set",
+)
+NO_KEY_ONLY_LOGIN = Rule(
+    "eos-no-key-only-login",
+    "warning",
+    "rendering",
+    "EOS cannot express a user without a password who cannot log in at the console",
+    "they log in by key over SSH, and freely at the console",
+    "give a password",
+)
+FOUND_KEY = Rule(
+    "eos-found-key",
+    "info",
+    "rendering",
+    "the key of BGP sessions stands at peer groups whose neighbors are found on the link",
+    "no public document shows that EOS takes a key for such neighbors, nor that it does not",
+    "try one leaf and one spine; else use `peering: numbered`",
+)
+SHARED_FATE = Rule(
+    "eos-shared-fate",
+    "info",
+    "rendering",
+    "what EOS does where BFD goes down while a neighbor restarts gracefully is its own default",
+    "no public schema has a statement for it; Junos and FRR are configured to follow BFD except for a neighbor that restarts",
+)
+NO_ROOT = Rule(
+    "eos-no-root",
+    "info",
+    "rendering",
+    "root's password (`root_password`) is not configured on EOS",
+    "root is the account of the Linux below: nobody logs in by it (`no aaa root`), and users have names",
+)
+NETCONF_RFC = Rule(
+    "eos-netconf-rfc",
+    "info",
+    "rendering",
+    "EOS has no switch for the strict form of NETCONF (`netconf_rfc_compliant`)",
+    "its NETCONF is as it is",
+)
+NO_TRAPS = Rule(
+    "eos-no-traps",
+    "warning",
+    "rendering",
+    "EOS cannot express traps without a community or a user",
+    "none are sent",
+    "give `community:`",
+)
+NO_CERTIFICATE = Rule(
+    "eos-no-certificate",
+    "info",
+    "rendering",
+    "EOS cannot express the certificate of gNMI inside the configuration",
+    "it is a file on the switch: certificate:railweave.pem and sslkey:railweave.key",
+    "copy it there before loading, `copy FILE certificate:`",
+)
+CONTROL_PLANE = Rule(
+    "eos-control-plane",
+    "info",
+    "rendering",
+    "EOS cannot express rates and types of ICMP in the lists of its control plane (`control_plane`)",
+    "its own policing of the control plane bounds them; all types are permitted, as in EOS's own list",
+    "load one leaf and one spine with `configure session` and `commit timer` before the rest",
+)
+
 
 ROUTING = (
     "router bgp",
@@ -34,9 +215,9 @@ def gaps(config: DeviceConfig) -> list[Finding]:
     """What the configuration asks for that EOS cannot express, and the operator's own lines."""
     found = [*left_out_findings(config), *_balancing(config), *_qos(config), *_management(config)]
     if config.overlay and len(config.overlay.endpoints) > 1:
-        found.append(rules.NO_COLOR_ENDPOINTS.finding(config.name))
+        found.append(NO_COLOR_ENDPOINTS.finding(config.name))
     if any(one.advertisements and one.advertisements.routes for one in config.gateways):
-        found.append(rules.NO_RA_ROUTES.finding(config.name))
+        found.append(NO_RA_ROUTES.finding(config.name))
     found += [*_encryption(config), *_bridging(config), *_sessions(config)]
     if config.extra.strip():
         found += extra_findings(config.name, flat(parse(config.extra)), ROUTING)
@@ -48,52 +229,52 @@ def _encryption(config: DeviceConfig) -> Iterator[Finding]:
     model = catalog().switches.get(config.model)
     if ports and (model is None or "macsec" not in model.platform.has):
         what = f"no public document says that {config.model} encrypts on its ports; {len(ports)} of them are to"
-        yield rules.MACSEC_PORT.finding(config.name, what)
+        yield MACSEC_PORT.finding(config.name, what)
 
 
 def _sessions(config: DeviceConfig) -> Iterator[Finding]:
     bgp = config.bgp
     if bgp and bgp.authentication and bgp.found_neighbors():
-        yield rules.FOUND_KEY.finding(config.name)
+        yield FOUND_KEY.finding(config.name)
     if bgp and bgp.graceful_restart and bgp.bfd:
-        yield rules.SHARED_FATE.finding(config.name)
+        yield SHARED_FATE.finding(config.name)
 
 
 def _bridging(config: DeviceConfig) -> Iterator[Finding]:
     if config.mac_vrf:
-        yield rules.VLAN_BASED.finding(config.name)
+        yield VLAN_BASED.finding(config.name)
     if len({one.mac for one in config.gateways if one.mac}) > 1:
-        yield rules.NO_GATEWAY_MAC.finding(config.name)
+        yield NO_GATEWAY_MAC.finding(config.name)
 
 
 def _balancing(config: DeviceConfig) -> Iterator[Finding]:
     mode, intent = config.balancing.group_mode, config.balancing
     if mode == "dlb-per-packet":
-        yield rules.NO_DLB_PER_PACKET.finding(config.name)
+        yield NO_DLB_PER_PACKET.finding(config.name)
     if mode == "spray":
         opcodes = ", ".join(map(str, intent.spray_opcodes))
         of = f" of RDMA opcodes {opcodes} (`spray_opcodes`)" if opcodes else ""
-        yield rules.NO_SPRAY.finding(config.name, f"EOS cannot express spray (`mode`){of} inside a next-hop group")
+        yield NO_SPRAY.finding(config.name, f"EOS cannot express spray (`mode`){of} inside a next-hop group")
     default = Dlb(flowset_table_size=intent.dlb.flowset_table_size)
     if mode == "dlb-flowlet" and intent.dlb != default:
-        yield rules.NO_DLB_KNOBS.finding(config.name)
+        yield NO_DLB_KNOBS.finding(config.name)
     if intent.hash.seed is not None or not (intent.hash.layer3 and intent.hash.layer4):
-        yield rules.NO_HASH.finding(config.name)
+        yield NO_HASH.finding(config.name)
 
 
 def _qos(config: DeviceConfig) -> Iterator[Finding]:
     qos = config.qos
     if qos is None:
         return
-    yield rules.NO_BUFFER_PARTITION.finding(config.name)
+    yield NO_BUFFER_PARTITION.finding(config.name)
     if qos.buffers.dedicated_ingress is not None or qos.buffers.dedicated_egress is not None:
-        yield rules.NO_DEDICATED_BUFFER.finding(config.name)
+        yield NO_DEDICATED_BUFFER.finding(config.name)
     if any(one.buffer_percent is not None for one in qos.classes.values()):
-        yield rules.NO_BUFFER_SIZE.finding(config.name)
+        yield NO_BUFFER_SIZE.finding(config.name)
     if _mru_in_table(config, qos):
-        yield rules.MRU_IN_TABLE.finding(config.name)
+        yield MRU_IN_TABLE.finding(config.name)
     if qos.xon_offset_cells is not None:
-        yield rules.NO_XON_OFFSET.finding(config.name)
+        yield NO_XON_OFFSET.finding(config.name)
 
 
 def _mru_in_table(config: DeviceConfig, qos: QosConfig) -> bool:
@@ -111,21 +292,21 @@ def _mru_in_table(config: DeviceConfig, qos: QosConfig) -> bool:
 def _management(config: DeviceConfig) -> Iterator[Finding]:
     wanted = config.management
     if len({one.severity for one in wanted.syslog}) > 1:
-        yield rules.NO_SYSLOG_SEVERITY.finding(config.name)
+        yield NO_SYSLOG_SEVERITY.finding(config.name)
     if any(len(user.ssh_keys) > 2 for user in wanted.users.values()):
-        yield rules.NO_SSH_KEYS.finding(config.name)
+        yield NO_SSH_KEYS.finding(config.name)
     open_users = [name for name, user in wanted.users.items() if not user.password]
     if open_users:
-        rule = rules.NO_KEY_ONLY_LOGIN
+        rule = NO_KEY_ONLY_LOGIN
         yield rule.finding(config.name, f"{rule.says}: {', '.join(open_users)}")
     if wanted.root_password:
-        yield rules.NO_ROOT.finding(config.name)
+        yield NO_ROOT.finding(config.name)
     if wanted.services.netconf_rfc_compliant and wanted.services.netconf:
-        yield rules.NETCONF_RFC.finding(config.name)
+        yield NETCONF_RFC.finding(config.name)
     snmp = wanted.snmp
     if snmp and snmp.trap_targets and not (snmp.community or snmp.users):
-        yield rules.NO_TRAPS.finding(config.name)
+        yield NO_TRAPS.finding(config.name)
     if wanted.services.grpc_certificate:
-        yield rules.NO_CERTIFICATE.finding(config.name)
+        yield NO_CERTIFICATE.finding(config.name)
     if config.protection:
-        yield rules.CONTROL_PLANE.finding(config.name)
+        yield CONTROL_PLANE.finding(config.name)

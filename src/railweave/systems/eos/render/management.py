@@ -5,15 +5,174 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, line, section
-from railweave.systems.eos.names import MANAGEMENT_PORT, MANAGEMENT_VRF, SNMP_GROUP, SSL_PROFILE, secret
-from railweave.systems.eos.render.access import community, idle_timeout, logins, snmp_lists
+from railweave.systems.eos.names import (
+    CONTROL_PLANE_LISTS,
+    MANAGEMENT_LISTS,
+    MANAGEMENT_PORT,
+    MANAGEMENT_VRF,
+    SERVER_LISTS,
+    SNMP_CLIENTS,
+    SNMP_GROUP,
+    SSL_PROFILE,
+    secret,
+)
 from railweave.systems.eos.render.keys import key_profile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from railweave.model.device.management import Management
-    from railweave.model.device.model import DeviceConfig
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.device.access import LoginServer
+    from railweave.model.device.control_plane import ControlPlane, ControlRule, PortRange
+    from railweave.model.device.management import Management, Snmp
+    from railweave.model.device.model import DeviceConfig, Gateway, Interface
+
+
+REMOTE_ROLES = {"super-user": "network-admin", "operator": "network-operator", "read-only": "network-operator"}
+
+
+def logins(wanted: Management) -> Iterator[Section]:
+    """Order of methods, servers, and limits. Local users log in where no server answers."""
+    servers, limits = wanted.aaa(), wanted.login()
+    methods = "local"
+    if servers:
+        methods = " ".join((*(f"group {one}" for one in servers.groups()), "local"))
+        for one in servers.tacacs:
+            yield line(_server("tacacs-server", one, "port"))
+        for one in servers.radius:
+            yield line(_server("radius-server", one, "auth-port"))
+        for word in servers.groups():
+            yield line(f"ip {word.rstrip('+')} vrf {MANAGEMENT_VRF} source-interface {MANAGEMENT_PORT}")
+        yield line(f"aaa authorization policy local default-role {REMOTE_ROLES[servers.role]}")
+    if limits:
+        yield line(f"aaa authentication policy lockout failure {limits.attempts} duration {60 * limits.lockout}")
+        yield section("management console", f"idle-timeout {limits.idle}")
+    if wanted.users or servers:
+        yield line(f"aaa authentication login default {methods}")
+        yield line(f"aaa authorization exec default {methods}")
+
+
+def _server(word: str, one: LoginServer, port: str) -> str:
+    """The line of a server (EOS manual, User Security); only another port than the protocol's own is said."""
+    ported = f" {port} {one.port}" if one.port else ""
+    return f"{word} host {one.host} vrf {MANAGEMENT_VRF}{ported} timeout {one.timeout} key 0 {secret(one.key)}"
+
+
+def idle_timeout(wanted: Management) -> str | None:
+    """How long a session over SSH may be idle, in minutes."""
+    limits = wanted.login()
+    return f"idle-timeout {limits.idle}" if limits else None
+
+
+def snmp_lists(snmp: Snmp | None) -> Iterator[Section]:
+    """Access lists of those who may ask with the community, of both families: a list that is not there stops nobody."""
+    if snmp is None or not snmp.community or not snmp.clients:
+        return
+    for word, family in (("ip", "ipv4"), ("ipv6", "ipv6")):
+        prefixes = [one for one in snmp.clients if one.family == family]
+        entries = [f"permit {one}" for one in prefixes] + ["deny any"]
+        numbered = [f"{10 * place} {text}" for place, text in enumerate(entries, 1)]
+        yield section(f"{word} access-list standard {SNMP_CLIENTS}", numbered)
+
+
+def community(snmp: Snmp) -> str:
+    """The line of the community."""
+    lists = f" ipv6 {SNMP_CLIENTS} {SNMP_CLIENTS}" if snmp.clients else ""
+    return f"snmp-server community {secret(snmp.community or '')} ro{lists}"
+
+
+def edge_port(config: DeviceConfig, port: Interface) -> list[str]:
+    """Lines of a layer-2 server port: limits of floods, and shut where a bridge is heard."""
+    if port not in config.edge_ports():
+        return []
+    percent = config.storm_control()
+    kinds = ("broadcast", "multicast", "unknown-unicast") if percent else ()
+    lines = [f"storm-control {kind} level {percent}" for kind in kinds]
+    guard = ["spanning-tree portfast", "spanning-tree bpduguard enable"] if config.bpdu_guard() else []
+    return [*lines, *guard]
+
+
+IP: dict[Family, str] = {"ipv4": "ip", "ipv6": "ipv6"}
+_ICMP: dict[Family, str] = {"ipv4": "icmp", "ipv6": "icmpv6"}
+_HOP_LIMIT: dict[Family, str] = {"ipv4": "ttl", "ipv6": "hop-limit"}
+
+
+def control_plane(config: DeviceConfig) -> Iterator[Section]:
+    """The lists, and where those of the control plane are in use."""
+    wanted = config.protection
+    if wanted is None:
+        return
+    for family, ip in IP.items():
+        yield _list(ip, CONTROL_PLANE_LISTS[family], _permitted(wanted, wanted.of("network", family)))
+        yield _list(ip, MANAGEMENT_LISTS[family], _permitted(wanted, wanted.of("management", family)))
+        if drops := _dropped(wanted, family):
+            yield _list(ip, SERVER_LISTS[family], [*drops, f"permit {ip} any any"])
+    bound: list[str] = []
+    for family, ip in IP.items():
+        bound += [f"{ip} access-group {CONTROL_PLANE_LISTS[family]}{vrf} in" for vrf in _vrfs(config)]
+        bound.append(f"{ip} access-group {MANAGEMENT_LISTS[family]} vrf {MANAGEMENT_VRF} in")
+    yield section("system control-plane", bound)
+
+
+def on_gateway(config: DeviceConfig, gateway: Gateway) -> list[str]:
+    """The list of a gateway's interface, where something is dropped there."""
+    dropped = {one.family for one in (config.protection.server_ports if config.protection else ())}
+    return [f"{IP[one]} access-group {SERVER_LISTS[one]} in" for one in sorted(gateway.families) if one in dropped]
+
+
+def _vrfs(config: DeviceConfig) -> list[str]:
+    return ["", *(f" vrf {vrf.name}" for vrf in config.vrfs)]
+
+
+def _list(ip: str, name: str, lines: Iterable[str]) -> Section:
+    numbered = [f"{10 * place} {line}" for place, line in enumerate(lines, 1)]
+    return section(f"{ip} access-list {name}", "counters per-entry", numbered)
+
+
+def _permitted(wanted: ControlPlane, rules: Iterable[ControlRule]) -> list[str]:
+    """A line for each source and range of ports; the rest is denied, and counted because it is written."""
+    lines: list[str] = []
+    family: Family = "ipv4"
+    for rule in rules:
+        family = rule.family
+        lines += _lines(rule, wanted.source(rule).prefixes)
+    return [*dict.fromkeys(lines), f"deny {IP[family]} any any"]
+
+
+def _lines(rule: ControlRule, sources: tuple[Prefix, ...]) -> Iterator[str]:
+    if rule.protocol == "icmp":
+        # As EOS's own list has it: all types, for ICMP is policed by the switch itself.
+        yield f"permit {_ICMP[rule.family]} any any"
+        return
+    hop_limit = f" {_HOP_LIMIT[rule.family]} eq {rule.hop_limit}" if rule.hop_limit is not None else ""
+    more = (" established" if rule.established else "") + hop_limit
+    for source in map(_address, sources or ("any",)):
+        for sent in map(_port, rule.source_ports or (None,)):
+            for received in map(_port, rule.destination_ports or (None,)):
+                yield f"permit {rule.protocol} {source}{sent} any{received}{more}"
+
+
+def _dropped(wanted: ControlPlane, family: Family) -> list[str]:
+    rules = [one for one in wanted.server_ports if one.family == family]
+    return [
+        f"deny {rule.protocol} any {_address(where)}{_port(ports)}"
+        for rule in rules
+        for where in rule.destinations
+        for ports in rule.destination_ports
+    ]
+
+
+def _address(prefix: str) -> str:
+    address, _, length = prefix.partition("/")
+    return f"host {address}" if length == ("128" if ":" in address else "32") else prefix
+
+
+def _port(ports: PortRange | None) -> str:
+    if ports is None:
+        return ""
+    first, last = ports
+    return f" eq {first}" if first == last else f" range {first} {last}"
+
 
 ROLES = {"super-user": (15, "network-admin"), "operator": (1, "network-operator"), "read-only": (1, "network-operator")}
 """Privilege and role of a login, by what its user may do. EOS has two roles of its own."""

@@ -8,10 +8,9 @@ from railweave.model.config.addresses import Address
 from railweave.model.config.number_ranges import numbers, ranges
 from railweave.model.config.sections import Section, section
 from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
-from railweave.systems.eos.render.access import edge_port
-from railweave.systems.eos.render.control_plane import on_gateway
-from railweave.systems.eos.render.isis import advertises, on_port, passive
+from railweave.systems.eos.render.management import edge_port, on_gateway
 from railweave.systems.eos.render.qos import profile_of
+from railweave.systems.eos.render.routing import advertises, on_port, passive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

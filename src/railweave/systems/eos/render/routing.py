@@ -5,13 +5,294 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, line, section
+from railweave.systems.eos.names import (
+    FROM_SPINE,
+    ISIS_INSTANCE,
+    MANAGEMENT_VRF,
+    OVERLAY_GROUP,
+    ROUTER_LOOPBACK,
+    TO_NEIGHBORS,
+    TUNNEL_LOOPBACK,
+    external_policy,
+    secret,
+)
 from railweave.systems.eos.render.keys import keyed
-from railweave.systems.eos.render.overlay import community_word, overlay_family, overlay_neighbors, vrf_routers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.device.model import Bgp, BgpGroup, DeviceConfig, Term
+    from railweave.model.device.model import (
+        Bgp,
+        BgpGroup,
+        BridgedVlan,
+        DeviceConfig,
+        ExternalPeer,
+        Gateway,
+        IsisPort,
+        Term,
+        Vrf,
+    )
+
+
+def _six(peer: ExternalPeer) -> bool:
+    return peer.session.local_address.family == "ipv6"
+
+
+def external_policies(config: DeviceConfig) -> Iterator[Section]:
+    """What is accepted from external routers, and what is advertised to them: only what is listed, in either direction."""
+    for vrf in config.vrfs:
+        for peer in {one.router: one for one in vrf.external}.values():
+            family, most = ("ipv6", 128) if _six(peer) else ("ip", 32)
+            for direction, prefixes in (("from", peer.accept), ("to", peer.advertise)):
+                name = external_policy(direction, vrf.name, peer.router)
+                longer = f" le {most}" if direction == "to" else ""
+                numbered = [f"seq {5 * place} permit {one}{longer}" for place, one in enumerate(prefixes, 1)]
+                yield section(f"{family} prefix-list {name}", numbered)
+                yield section(f"route-map {name} permit 10", f"match {family} address prefix-list {name}")
+
+
+def external_neighbors(vrf: Vrf) -> list[str]:
+    """Lines of ``vrf`` in ``router bgp`` for the sessions."""
+    lines: list[str] = []
+    for one in vrf.external:
+        name = f"neighbor {one.session.peer_address}"
+        lines += [
+            f"{name} remote-as {one.session.peer_as}",
+            f"{name} description external router {one.router}",
+            f"{name} route-map {external_policy('from', vrf.name, one.router)} in",
+            f"{name} route-map {external_policy('to', vrf.name, one.router)} out",
+            f"{name} maximum-routes 0",
+        ]
+    return lines
+
+
+def of_family(vrf: Vrf, family: str) -> list[str]:
+    """The addresses of external routers whose links are of a family."""
+    return [one.session.peer_address for one in vrf.external if _six(one) == (family == "ipv6")]
+
+
+def external_families(vrf: Vrf) -> Iterator[Section]:
+    """The families that sessions carry: without them a neighbor is sent nothing."""
+    for family in ("ipv4", "ipv6"):
+        active = [f"neighbor {one} activate" for one in of_family(vrf, family)]
+        if active:
+            yield section(f"address-family {family}", active)
+
+
+FIRST_BRIDGED = 60000
+"""Second half of the route distinguishers of bridged VLANs, less the VLAN: tenants' own count from 1. As in FRR."""
+
+
+def virtual_mac(config: DeviceConfig) -> str:
+    """The MAC address of shared gateways: EOS has one for all of them, and a fabric has one too. Empty: there are none."""
+    return next((one.mac for one in config.gateways if one.mac), "")
+
+
+def bridged(config: DeviceConfig) -> tuple[BridgedVlan, ...]:
+    """The VLANs that are stretched."""
+    return config.mac_vrf.vlans if config.mac_vrf else ()
+
+
+def distinguisher(config: DeviceConfig, vlan: int) -> str:
+    """The route distinguisher of a bridged VLAN."""
+    own = config.mac_vrf.route_distinguisher if config.mac_vrf else ""
+    return f"{own.rpartition(':')[0]}:{FIRST_BRIDGED + vlan}"
+
+
+def shared_gateways(config: DeviceConfig) -> list[Section]:
+    """The MAC address that gateways of stretched VLANs answer with."""
+    mac = virtual_mac(config)
+    return [line(f"ip virtual-router mac-address {mac}")] if mac else []
+
+
+def vxlan_lines(config: DeviceConfig) -> list[str]:
+    """Lines of ``interface Vxlan1``."""
+    return [f"vxlan vlan {one.vlan} vni {one.vni}" for one in bridged(config)]
+
+
+def vlan_instances(config: DeviceConfig) -> Iterator[Section]:
+    """Sections of ``router bgp``: what the switch learns on a VLAN goes out with the VLAN's route target."""
+    for one in bridged(config):
+        target = one.route_target.removeprefix("target:")
+        yield section(
+            f"vlan {one.vlan}",
+            f"rd {distinguisher(config, one.vlan)}",
+            f"route-target both {target}",
+            "redistribute learned",
+        )
+
+
+HOPS = 2
+"""Loopbacks of neighbors are one hop behind the link."""
+
+
+def target(value: str) -> str:
+    """A route target without the word Junos has before it."""
+    return value.removeprefix("target:")
+
+
+def families(vrf: Vrf) -> tuple[str, ...]:
+    """The address families of a tenant's prefixes and external routers, in EOS's words."""
+    return tuple({"ipv4": "ip", "ipv6": "ipv6"}[one] for one in vrf.families())
+
+
+def community_word(value: str) -> str:
+    """What EOS calls a community of three numbers, or of two."""
+    return "large-community" if value.count(":") == 2 else "community"
+
+
+def tunnel_source(config: DeviceConfig) -> str:
+    """The loopback that tunnels begin on; empty where there are none."""
+    overlay = config.overlay
+    if overlay is None or not overlay.endpoints:
+        return ""
+    own = {overlay.loopback, config.loopback.address}
+    return ROUTER_LOOPBACK if overlay.endpoints[0].address in own else TUNNEL_LOOPBACK
+
+
+def instances(config: DeviceConfig) -> Iterator[Section]:
+    """VRFs, and which families are routed in them."""
+    yield section(f"vrf instance {MANAGEMENT_VRF}")
+    for vrf in config.vrfs:
+        yield section(f"vrf instance {vrf.name}")
+    yield line(f"no ip routing vrf {MANAGEMENT_VRF}")
+    for vrf in config.vrfs:
+        if "ip" in families(vrf):
+            yield line(f"ip routing vrf {vrf.name}")
+        if "ipv6" in families(vrf):
+            yield line(f"ipv6 unicast-routing vrf {vrf.name}")
+
+
+def tunnels(config: DeviceConfig) -> Iterator[Section]:
+    """``interface Vxlan1``: a VNI per tenant, and one per stretched VLAN."""
+    source = tunnel_source(config)
+    if source and config.overlay:
+        six = config.overlay.endpoints[0].address.family == "ipv6"
+        yield section(
+            "interface Vxlan1",
+            f"vxlan source-interface {source}",
+            "vxlan udp-port 4789",
+            "vxlan encapsulation ipv6" if six else None,
+            vxlan_lines(config),
+            [f"vxlan vrf {vrf.name} vni {vrf.vni}" for vrf in config.vrfs],
+            "vxlan qos ecn propagation",
+            "vxlan qos dscp propagation encapsulation" if config.overlay.tunnel_dscp else None,
+        )
+
+
+def overlay_policies(config: DeviceConfig) -> Iterator[Section]:
+    """What overlay neighbors are sent, and external routers."""
+    yield from external_policies(config)
+    overlay = config.overlay
+    if overlay is None:
+        return
+    word = community_word(overlay.from_spine)
+    if overlay.reflects:
+        mark = f"set {word} {overlay.from_spine} additive"
+        yield section(f"route-map {TO_NEIGHBORS} permit 10", "description forward", mark)
+        return
+    yield line(f"ip {word}-list {FROM_SPINE} permit {overlay.from_spine}")
+    yield section(f"route-map {TO_NEIGHBORS} deny 10", "description returned", f"match {word} {FROM_SPINE}")
+    yield section(f"route-map {TO_NEIGHBORS} permit 20", "description own")
+
+
+def overlay_neighbors(config: DeviceConfig) -> list[str]:
+    """Lines of ``router bgp`` for the overlay's sessions."""
+    overlay = config.overlay
+    if overlay is None:
+        return []
+    name = f"neighbor {OVERLAY_GROUP}"
+    lines = [f"{name} peer group", f"{name} description EVPN, loopback to loopback"]
+    lines += [f"{name} next-hop-unchanged"] if overlay.reflects else []
+    lines += [f"{name} update-source {ROUTER_LOOPBACK}", f"{name} ebgp-multihop {HOPS}"]
+    if overlay.bfd:
+        every = overlay.bfd.minimum_interval
+        lines += [f"{name} bfd", f"{name} bfd interval {every} min-rx {every} multiplier {overlay.bfd.multiplier}"]
+    lines += keyed(config.bgp, OVERLAY_GROUP) if config.bgp else []
+    lines += [f"{name} send-community", f"{name} maximum-routes 0"]
+    for one in overlay.neighbors:
+        lines += [
+            f"neighbor {one.peer_address} peer group {OVERLAY_GROUP}",
+            f"neighbor {one.peer_address} remote-as {one.peer_as}",
+            f"neighbor {one.peer_address} description {one.peer}",
+        ]
+    return lines
+
+
+def overlay_family(config: DeviceConfig) -> Section | None:
+    """``address-family evpn``."""
+    if config.overlay is None:
+        return None
+    lines = (f"neighbor {OVERLAY_GROUP} activate", f"neighbor {OVERLAY_GROUP} route-map {TO_NEIGHBORS} out")
+    return section("address-family evpn", *lines)
+
+
+def vrf_routers(config: DeviceConfig) -> Iterator[Section]:
+    """Stretched VLANs; a tenant's connected prefixes as type-5 routes, and those of its external routers."""
+    if config.bgp is None or config.overlay is None:
+        return
+    yield from vlan_instances(config)
+    width = max(1, len(config.overlay.neighbors))
+    for vrf in config.vrfs:
+        yield section(
+            f"vrf {vrf.name}",
+            f"rd {vrf.route_distinguisher}",
+            [f"route-target import evpn {target(one)}" for one in vrf.import_targets],
+            [f"route-target export evpn {target(one)}" for one in vrf.export_targets],
+            f"router-id {config.bgp.router_id}",
+            f"maximum-paths {width} ecmp {width}",
+            external_neighbors(vrf),
+            "redistribute connected",
+            *external_families(vrf),
+        )
+
+
+def link_of(config: DeviceConfig, port: str) -> IsisPort | None:
+    """The link of a port that IS-IS runs on."""
+    found = config.isis
+    return next((one for one in found.ports if one.interface == port), None) if found else None
+
+
+def advertises(config: DeviceConfig, gateway: Gateway) -> bool:
+    """Whether IS-IS advertises the prefix of a gateway."""
+    return config.isis is not None and (gateway.port or gateway.name) in config.isis.passive
+
+
+def passive() -> list[str]:
+    """The lines of an interface whose prefix IS-IS advertises without running on it."""
+    return [f"isis enable {ISIS_INSTANCE}", "isis passive"]
+
+
+def on_port(config: DeviceConfig, port: str) -> list[str]:
+    """The lines of a port between switches; none where IS-IS does not run on it."""
+    found, link = config.isis, link_of(config, port)
+    if found is None or link is None:
+        return []
+    lines = [
+        f"isis enable {ISIS_INSTANCE}",
+        "isis circuit-type level-2",
+        f"isis metric {link.metric}",
+        "isis network point-to-point",
+    ]
+    if found.bfd:
+        every = found.bfd.minimum_interval
+        lines += ["isis bfd", f"bfd interval {every} min-rx {every} multiplier {found.bfd.multiplier}"]
+    if found.key:
+        lines += ["isis authentication mode md5", f"isis authentication key 0 {secret(found.key)}"]
+    return lines
+
+
+def router_isis(config: DeviceConfig) -> list[Section]:
+    """``router isis``: level 2 alone; metrics are wide on EOS unless told otherwise."""
+    found = config.isis
+    if found is None:
+        return []
+    key = ("authentication mode md5", f"authentication key 0 {secret(found.key)}") if found.key else ()
+    families = [
+        section(f"address-family {one} unicast", f"maximum-paths {found.maximum_ecmp}") for one in found.families
+    ]
+    body = (f"net {found.net}", f"router-id ipv4 {found.router_id}", "is-type level-2", "log-adjacency-changes")
+    return [section(f"router isis {ISIS_INSTANCE}", body, key, families)]
 
 
 def used_lists(bgp: Bgp) -> list[tuple[str, bool]]:

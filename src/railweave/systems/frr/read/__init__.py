@@ -20,8 +20,7 @@ from railweave.systems.frr.read import nftables
 from railweave.systems.frr.read.ports import ports
 from railweave.systems.frr.read.printout import as_given
 from railweave.systems.frr.read.routing import Routing, advertisements, general, prefixes, statements
-from railweave.systems.frr.read.text import sections
-from railweave.systems.frr.read.values import number
+from railweave.systems.frr.read.text import number, sections
 from railweave.systems.frr.tree import to_text
 
 if TYPE_CHECKING:

@@ -2,16 +2,239 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
-from railweave.systems.frr.read.families import family, in_family
-from railweave.systems.frr.read.instance import INTERNAL, Instance, Neighbor
-from railweave.systems.frr.read.text import secret
-from railweave.systems.frr.read.values import address, as_number, prefix
+from railweave.model.config.addresses import Address, Family, Prefix
+from railweave.systems.frr.read.text import address, as_number, number, prefix, secret
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from railweave.model.config.select import Selected
     from railweave.model.config.taking import Taking
+    from railweave.model.device.timers import Bfd
+
+
+EVPN = "evpn"
+INTERNAL = -1
+"""The AS number of a neighbor that has the device's own."""
+
+AddressFamily = Literal["ipv4", "ipv6", "evpn"]
+
+
+@dataclass
+class InFamily:
+    """What a neighbor or a peer group has in an address family. ``active`` None: it is not said."""
+
+    active: bool | None = None
+    imports: str | None = None
+    exports: str | None = None
+    next_hop_kept: bool = False
+    reflected: bool = False
+
+
+@dataclass
+class Neighbor:
+    """A neighbor, by address or interface, or a peer group, as its lines say; None: they do not say."""
+
+    name: str
+    is_group: bool = False
+    group: str | None = None
+    peer_as: int | None = None
+    on_interface: bool = False
+    description: str | None = None
+    local_as: int | None = None
+    multihop: bool = False
+    source: str | None = None
+    bfd: str | Bfd | None = None
+    """BFD: the name of its profile, or its timers."""
+    bfd_lines: list[Selected] = field(default_factory=list["Selected"])
+    key: str | None = None
+    one_hop: bool = False
+    shut: bool = False
+    passive: bool = False
+    families: dict[AddressFamily, InFamily] = field(default_factory=dict[AddressFamily, InFamily])
+
+    def within(self, family: AddressFamily) -> InFamily:
+        """What it has in a family."""
+        return self.families.setdefault(family, InFamily())
+
+
+@dataclass
+class InstanceFamily:
+    """An address family of an instance. ``connected`` None: connected routes are not redistributed; empty: all of them."""
+
+    connected: str | None = None
+    networks: list[Prefix] = field(default_factory=list[Prefix])
+    width: int | None = None
+
+
+@dataclass
+class Vni:
+    """A VNI below ``address-family l2vpn evpn``."""
+
+    number: int
+    distinguisher: str = ""
+    imports: list[str] = field(default_factory=list[str])
+    exports: list[str] = field(default_factory=list[str])
+
+
+@dataclass
+class Instance:
+    """A BGP instance: of the default VRF, or of another. ``distinguisher`` and targets are those of its VRF."""
+
+    asn: int
+    vrf: str = ""
+    router_id: Address | None = None
+    unicast_by_default: bool = True
+    policy_required: bool | None = None
+    compare_aigp: bool = False
+    fast: bool = False
+    restart: bool = False
+    neighbors: dict[str, Neighbor] = field(default_factory=dict[str, Neighbor])
+    families: dict[Family, InstanceFamily] = field(default_factory=dict[Family, InstanceFamily])
+    evpn: bool = False
+    all_vnis: bool = False
+    advertised: list[Family] = field(default_factory=list[Family])
+    distinguisher: str = ""
+    imports: list[str] = field(default_factory=list[str])
+    exports: list[str] = field(default_factory=list[str])
+    vnis: dict[int, Vni] = field(default_factory=dict[int, Vni])
+    ranges: list[tuple[Prefix, str]] = field(default_factory=list[tuple[Prefix, str]])
+
+    def neighbor(self, name: str) -> Neighbor:
+        """A neighbor or peer group by its name."""
+        return self.neighbors.setdefault(name, Neighbor(name))
+
+    def groups(self) -> Iterator[Neighbor]:
+        """Its peer groups."""
+        return (one for one in self.neighbors.values() if one.is_group)
+
+    def peers(self) -> Iterator[Neighbor]:
+        """Its neighbors that are no groups."""
+        return (one for one in self.neighbors.values() if not one.is_group)
+
+    def group_of(self, one: Neighbor) -> Neighbor | None:
+        """The peer group of a neighbor."""
+        found = self.neighbors.get(one.group) if one.group else None
+        return found if found and found.is_group else None
+
+    def active(self, one: Neighbor, family: AddressFamily) -> bool:
+        """Whether routes of a family go over a session."""
+        group = self.group_of(one)
+        for level in (one, group):
+            if level and family in level.families and (said := level.families[family].active) is not None:
+                return said
+        return family == "ipv4" and self.unicast_by_default
+
+
+def family(taking: Taking, line: Selected, here: Instance, words: list[str]) -> None:
+    """Read an address family, or leave it."""
+    family: AddressFamily
+    match words[1:]:
+        case ["ipv4" | "ipv6" as family] | ["ipv4" | "ipv6" as family, "unicast"]:
+            here.families.setdefault(family, InstanceFamily())
+        case ["l2vpn", "evpn"]:
+            family = EVPN
+            here.evpn = True
+        case _:
+            taking.leave(line)
+            return
+    for inner in taking.each("<words...>", below=line) if line.below else ():
+        words = inner["words"].split()
+        if family == EVPN and words[0] == "vni" and inner.below:
+            _vni(taking, inner, here, words)
+        elif not (in_family(here, family, words) if family != EVPN else _in_evpn(here, words)):
+            taking.leave(inner)
+
+
+def in_family(here: Instance, family: Family, words: list[str]) -> bool:
+    """Take a line of a unicast family; False: it is not understood."""
+    match words:
+        case ["redistribute", "connected"]:
+            here.families.setdefault(family, InstanceFamily()).connected = ""
+        case ["redistribute", "connected", "route-map", name]:
+            here.families.setdefault(family, InstanceFamily()).connected = name
+        case ["network", text] if (found := prefix(text)) is not None:
+            here.families.setdefault(family, InstanceFamily()).networks.append(found)
+        case ["maximum-paths", text] | ["maximum-paths", "ibgp", text] if (value := number(text)) is not None:
+            here.families.setdefault(family, InstanceFamily()).width = value
+        case ["no", "neighbor", name, "activate"]:
+            here.neighbor(name).within(family).active = False
+        case ["neighbor", name, *rest]:
+            return _of_neighbor(here.neighbors.get(name), family, rest)
+        case _:
+            return False
+    return True
+
+
+def _of_neighbor(one: Neighbor | None, family: AddressFamily, words: list[str]) -> bool:
+    if one is None:  # not declared: FRR refuses such a line
+        return False
+    match words:
+        case ["activate"]:
+            one.within(family).active = True
+        case ["route-map", name, "in"]:
+            one.within(family).imports = name
+        case ["route-map", name, "out"]:
+            one.within(family).exports = name
+        case ["attribute-unchanged", "next-hop"]:
+            one.within(family).next_hop_kept = True
+        case ["route-reflector-client"]:
+            one.within(family).reflected = True
+        case _:
+            return False
+    return True
+
+
+def _in_evpn(here: Instance, words: list[str]) -> bool:
+    match words:
+        case ["advertise-all-vni"]:
+            here.all_vnis = True
+        case ["advertise", "ipv4" | "ipv6" as family, "unicast"]:
+            here.advertised.append(family)
+        case ["rd" | "route-target", *_, "auto"] | ["maximum-paths", "ibgp", _]:
+            pass
+        case ["rd", text]:
+            here.distinguisher = text
+        case ["route-target", "import", *targets] if targets:
+            here.imports += targets
+        case ["route-target", "export", *targets] if targets:
+            here.exports += targets
+        case ["route-target", "both", *targets] if targets:
+            here.imports += targets
+            here.exports += targets
+        case ["no", "neighbor", name, "activate"]:
+            here.neighbor(name).within(EVPN).active = False
+        case ["neighbor", name, *rest]:
+            return _of_neighbor(here.neighbors.get(name), EVPN, rest)
+        case _:
+            return False
+    return True
+
+
+def _vni(taking: Taking, one: Selected, here: Instance, words: list[str]) -> None:
+    value = number(words[1]) if len(words) > 1 else None
+    if value is None:
+        taking.leave(one)
+        return
+    found = here.vnis.setdefault(value, Vni(value))
+    for line in taking.each("<words...>", below=one):
+        match line["words"].split():
+            case ["rd" | "route-target", *_, "auto"]:
+                pass
+            case ["rd", text]:
+                found.distinguisher = text
+            case ["route-target", "import", text]:
+                found.imports.append(text)
+            case ["route-target", "export", text]:
+                found.exports.append(text)
+            case ["route-target", "both", text]:
+                found.imports.append(text)
+                found.exports.append(text)
+            case _:
+                taking.leave(line)
 
 
 def instances(taking: Taking) -> list[Instance]:

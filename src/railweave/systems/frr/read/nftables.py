@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.errors import RenderError
 from railweave.model.config.sections import Section
 from railweave.model.device.control_plane import ControlPlane, ControlRule, Policer, Sources
-from railweave.systems.frr.read.values import number, prefix
+from railweave.systems.frr.read.text import number, prefix
 from railweave.systems.frr.render.control_plane import FILE
 
 if TYPE_CHECKING:

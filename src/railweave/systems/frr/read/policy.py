@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.model.config.prefix_lengths import Lengths, lengths, of_list
 from railweave.model.device.model import Action, Community, Match, Policy, Term
-from railweave.systems.frr.read.values import number, prefix
+from railweave.systems.frr.read.text import number, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
-from railweave.systems.frr.read.defaults import unprinted
-from railweave.systems.frr.read.text import secret
-from railweave.systems.frr.read.values import interface_address, number, prefix
+from railweave.systems.frr.read.text import interface_address, number, prefix, secret, unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

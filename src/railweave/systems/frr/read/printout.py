@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section
 from railweave.model.config.select import has, select
-from railweave.systems.frr.read.defaults import unprinted
 from railweave.systems.frr.read.ports import ISIS_METRIC
+from railweave.systems.frr.read.text import unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

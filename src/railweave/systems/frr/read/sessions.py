@@ -9,11 +9,10 @@ from railweave.model.config.addresses import Address, Family
 from railweave.model.device.access import Authentication
 from railweave.model.device.bgp_model import of_one_family
 from railweave.model.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
-from railweave.systems.frr.read.bfd import default
-from railweave.systems.frr.read.defaults import unprinted
-from railweave.systems.frr.read.instance import EVPN, INTERNAL, Instance, Neighbor
+from railweave.systems.frr.read.bgp import EVPN, INTERNAL, Instance, Neighbor
+from railweave.systems.frr.read.link_state import default
 from railweave.systems.frr.read.policy import ANY, NETWORKS, NOTHING, Policies
-from railweave.systems.frr.read.values import address
+from railweave.systems.frr.read.text import address, unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -7,9 +7,58 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
-from railweave.model.config.secret import REFERENCE
+from railweave.model.catalog import catalog
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.config.secret_words import REFERENCE
 from railweave.model.config.sections import Section
+
+
+@cache
+def unprinted(field: str) -> int:
+    """The number that a field has where no line says it. Raises ``KeyError`` where the file has none."""
+    return int(catalog().systems["frr"].reads.defaults[field].value or 0)
+
+
+_LONGEST = 20
+
+
+def number(word: str) -> int | None:
+    """A whole number."""
+    return int(word) if word.isascii() and word.isdecimal() and len(word) <= _LONGEST else None
+
+
+def as_number(word: str) -> int | None:
+    """An AS number, also with a dot (RFC 5396)."""
+    high, dot, low = word.partition(".")
+    if not dot:
+        return number(word)
+    one, other = number(high), number(low)
+    return None if one is None or other is None else one << 16 | other
+
+
+def address(word: str) -> Address | None:
+    """An address."""
+    try:
+        return Address.read(word)
+    except ValueError:
+        return None
+
+
+def interface_address(word: str) -> InterfaceAddress | None:
+    """An address with the length of its prefix."""
+    try:
+        return InterfaceAddress.read(word)
+    except ValueError:
+        return None
+
+
+def prefix(word: str) -> Prefix | None:
+    """A prefix; bits beyond its length do not count, as they do not for FRR."""
+    found = interface_address(word)
+    return found.prefix if found else None
+
 
 _OPENS = re.compile(
     r"(?:interface \S|router (?!id )\S|route-map \S+ (?:permit|deny) \d|vrf \S|bfd$|line vty|key chain|nexthop-group|"

@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import flat, line, merge, parse, section
+from railweave.model.findings.registry import Rule
 from railweave.systems.common_gaps import extra_findings
-from railweave.systems.frr.render import control_plane, rules
-from railweave.systems.frr.render.isis import on_port, router_isis
+from railweave.systems.frr.render import control_plane
 from railweave.systems.frr.render.overlay import overlay_sections, vrf_routers
-from railweave.systems.frr.render.routing import bfd, lists, route_maps, router_bgp
+from railweave.systems.frr.render.routing import bfd, lists, on_port, route_maps, router_bgp, router_isis
 from railweave.systems.frr.tree import to_text
 
 if TYPE_CHECKING:
@@ -24,7 +24,107 @@ if TYPE_CHECKING:
     from railweave.model.device.balancing import Hash
     from railweave.model.device.model import DeviceConfig, Gateway, Interface
     from railweave.model.findings import Finding
-    from railweave.model.findings.registry import Rule
+
+
+HOST = "belongs to the Linux host under FRR"
+NO_PORTS = Rule(
+    "frr-no-ports",
+    "info",
+    "rendering",
+    "frr.conf cannot express `mtu`, port breakout and speed, VLANs and bridges, or the ports that servers are on (`server_ports`, `servers_per_stripe`, `servers`, `ports`)",
+    HOST,
+)
+NO_QOS = Rule(
+    "frr-no-qos",
+    "info",
+    "rendering",
+    "frr.conf cannot express `qos`: classifiers, queues, `buffers`, ECN, `pfc` and the headroom for a cable's `length`",
+    HOST,
+)
+NO_MANAGEMENT = Rule(
+    "frr-no-management",
+    "info",
+    "rendering",
+    "frr.conf cannot express `management` (and `management_address`): logins, NTP, SNMP, LLDP and telemetry",
+    HOST,
+)
+NO_LOAD_BALANCING = Rule(
+    "frr-no-load-balancing",
+    "info",
+    "rendering",
+    "frr.conf cannot express a mode of load balancing inside a next-hop group",
+    "FRR hands groups to the kernel, which hashes",
+)
+NO_PROXY_ARP = Rule(
+    "frr-no-proxy-arp", "info", "rendering", "frr.conf cannot express proxy ARP (`server_link: proxy-arp`)", HOST
+)
+NO_MACSEC = Rule(
+    "frr-no-macsec",
+    "info",
+    "rendering",
+    "frr.conf cannot express MACsec (`macsec`)",
+    f"{HOST}: wpa_supplicant, or `ip macsec`",
+)
+NO_HASH = Rule(
+    "frr-no-hash",
+    "info",
+    "rendering",
+    "frr.conf cannot express seed and fields of the ECMP hash (`seed`, `layer3`, `layer4`)",
+    "the kernel's own: net.ipv6.fib_multipath_hash_policy",
+)
+NO_TUNNELS = Rule("frr-no-tunnels", "info", "rendering", "frr.conf cannot express VRF devices and VXLAN tunnels", HOST)
+NO_ANYCAST = Rule(
+    "frr-no-anycast",
+    "info",
+    "rendering",
+    "frr.conf cannot express the MAC address that gateways of layer-2 networks share (`gateway_mac`)",
+    HOST,
+)
+NO_COLOR_ENDPOINTS = Rule(
+    "frr-no-color-endpoints",
+    "info",
+    "rendering",
+    "frr.conf cannot express a tunnel endpoint per path color",
+    "FRR has one VTEP address per VNI",
+)
+NO_RA_ROUTES = Rule(
+    "frr-no-ra-routes",
+    "info",
+    "rendering",
+    "frr.conf cannot express route information options (`routes`, `route_lifetime`, `route_preference`)",
+    "FRR's router advertisements have none",
+)
+NO_RA_INTERVAL = Rule(
+    "frr-no-ra-interval",
+    "info",
+    "rendering",
+    "frr.conf cannot express the shortest router-advertisement interval (`min_interval`)",
+    "FRR derives it from the longest",
+)
+NO_AO = Rule(
+    "frr-no-tcp-ao",
+    "warning",
+    "rendering",
+    "BGP sessions have no key: FRR has no TCP-AO (`algorithm`, `key`, `key_id` of `authentication`)",
+    "FRR knows TCP MD5 alone (`neighbor PEER password`)",
+    "use `algorithm: md5`, or leave sessions to `ttl_security` and the protection of the control plane",
+)
+PEER_AS = Rule(
+    "frr-peer-as",
+    "info",
+    "rendering",
+    "FRR has no list of accepted AS numbers; each neighbor is given the one that design knows",
+    "a neighbor with another AS stays down, so the effect is stricter",
+)
+NO_LEAKS = Rule(
+    "frr-no-leaks",
+    "info",
+    "rendering",
+    "tenants with shared services (`leaks`) do not reach them: the routes are taken, and not forwarded by",
+    "FRR keeps a route of another VNI than the VRF's out of the kernel, and takes none of the leaf's own VRFs",
+    "use leaves that leak between VRFs (junos, eos), or let an external router join the tenants",
+)
+
 
 VERSIONS = {"local-preference": "8.4", "aigp": "10.3"}
 
@@ -165,21 +265,21 @@ def gaps(config: DeviceConfig) -> list[Finding]:
     """What has no place in ``frr.conf``, and the operator's own lines."""
     wanted = config.gateways[0].advertisements if config.gateways else None
     said = [
-        (rules.NO_PORTS, True),
-        (rules.NO_QOS, True),
-        (rules.NO_MANAGEMENT, True),
-        (rules.NO_LOAD_BALANCING, config.balancing.group_mode != "ecmp"),
-        (rules.NO_PROXY_ARP, any(gateway.proxy_arp for gateway in config.gateways)),
-        (rules.NO_MACSEC, any(port.macsec for port in config.interfaces)),
-        (rules.NO_HASH, not _plain(config.balancing.hash)),
-        (rules.NO_TUNNELS, bool(config.vrfs)),
-        (rules.NO_ANYCAST, bool(config.mac_vrf)),
-        (rules.NO_LEAKS, any(len(vrf.import_targets) > 1 for vrf in config.vrfs)),
-        (rules.NO_COLOR_ENDPOINTS, config.overlay is not None and len(config.overlay.endpoints) > 1),
-        (rules.NO_RA_ROUTES, wanted is not None and bool(wanted.routes)),
-        (rules.NO_RA_INTERVAL, wanted is not None),
-        (rules.PEER_AS, config.bgp is not None and bool(config.bgp.as_lists)),
-        (rules.NO_AO, no_ao(config)),
+        (NO_PORTS, True),
+        (NO_QOS, True),
+        (NO_MANAGEMENT, True),
+        (NO_LOAD_BALANCING, config.balancing.group_mode != "ecmp"),
+        (NO_PROXY_ARP, any(gateway.proxy_arp for gateway in config.gateways)),
+        (NO_MACSEC, any(port.macsec for port in config.interfaces)),
+        (NO_HASH, not _plain(config.balancing.hash)),
+        (NO_TUNNELS, bool(config.vrfs)),
+        (NO_ANYCAST, bool(config.mac_vrf)),
+        (NO_LEAKS, any(len(vrf.import_targets) > 1 for vrf in config.vrfs)),
+        (NO_COLOR_ENDPOINTS, config.overlay is not None and len(config.overlay.endpoints) > 1),
+        (NO_RA_ROUTES, wanted is not None and bool(wanted.routes)),
+        (NO_RA_INTERVAL, wanted is not None),
+        (PEER_AS, config.bgp is not None and bool(config.bgp.as_lists)),
+        (NO_AO, no_ao(config)),
     ]
     found = [rule.finding(config.name, _what(rule, config)) for rule, so in said if so]
     if config.extra.strip():
@@ -200,7 +300,7 @@ def _plain(wanted: Hash) -> bool:
 
 def _what(rule: Rule, config: DeviceConfig) -> str | None:
     """The sentence where it names what was asked for."""
-    if rule is not rules.NO_LOAD_BALANCING:
+    if rule is not NO_LOAD_BALANCING:
         return None
     opcodes = config.balancing.spray_opcodes
     only = f" of RDMA opcodes {', '.join(map(str, opcodes))} (`spray_opcodes`)" if opcodes else ""

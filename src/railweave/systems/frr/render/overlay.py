@@ -6,13 +6,91 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, line, section
 from railweave.systems.frr.names import OVERLAY_BFD_PROFILE, OVERLAY_GROUP
-from railweave.systems.frr.render.external import external_family, external_maps, external_neighbors
-from railweave.systems.frr.render.sessions import community_word, keyed, neighbor, profile, watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.device.model import DeviceConfig, OverlayConfig, Vrf
+    from railweave.model.device.model import Bgp, DeviceConfig, OverlayConfig, Session, Vrf
+    from railweave.model.device.timers import Bfd
+
+
+def profile(name: str, bfd: Bfd | None) -> Section | None:
+    """A BFD profile; nothing where there is no BFD."""
+    if bfd is None:
+        return None
+    return section(
+        f"profile {name}",
+        f"detect-multiplier {bfd.multiplier}",
+        f"receive-interval {bfd.minimum_interval}",
+        f"transmit-interval {bfd.minimum_interval}",
+    )
+
+
+def watched(bgp: Bgp, group: str, name: str) -> list[str]:
+    """BFD of a group. With graceful restart BFD still ends a session, but for a neighbor that is restarting (RFC 5882, 4.3.2)."""
+    lines = [f"neighbor {group} bfd profile {name}"]
+    return [*lines, f"neighbor {group} bfd check-control-plane-failure"] if bgp.graceful_restart else lines
+
+
+def keyed(bgp: Bgp, group: str) -> list[str]:
+    """The key of a group's sessions. FRR has TCP MD5 alone."""
+    key = bgp.authentication
+    return [f"neighbor {group} password <{key.key}>"] if key and key.algorithm == "md5" else []
+
+
+def neighbor(session: Session, group: str) -> list[str]:
+    """A neighbor that has an address, in its peer group."""
+    return [
+        f"neighbor {session.peer_address} remote-as {session.peer_as}",
+        f"neighbor {session.peer_address} peer-group {group}",
+        f"neighbor {session.peer_address} description {session.peer}",
+    ]
+
+
+def community_word(value: str) -> str:
+    """What FRR calls a community of three numbers, or of two."""
+    return "large-community" if value.count(":") == 2 else "community"
+
+
+_WORDS = {"ipv4": ("ip", 32), "ipv6": ("ipv6", 128)}
+
+
+def external_maps(vrf: Vrf) -> Iterator[Section]:
+    """Prefix lists and route-maps of each router: nothing but what is listed, in either direction."""
+    for peer in {one.router: one for one in vrf.external}.values():
+        word, most = _WORDS[peer.session.local_address.family]
+        for direction, prefixes in (("from", peer.accept), ("to", peer.advertise)):
+            name = f"{direction}-{vrf.name}-{peer.router}"
+            for place, prefix in enumerate(prefixes, 1):
+                longer = f" le {most}" if direction == "to" else ""
+                yield line(f"{word} prefix-list {name} seq {5 * place} permit {prefix}{longer}")
+            yield section(f"route-map {name} permit 10", f"match {word} address prefix-list {name}")
+
+
+def external_neighbors(vrf: Vrf) -> list[str]:
+    """Lines of ``router bgp … vrf …`` for the sessions."""
+    lines: list[str] = []
+    for router in dict.fromkeys(one.router for one in vrf.external):
+        lines += [f"neighbor {router} peer-group", f"neighbor {router} description external router {router}"]
+    for one in vrf.external:
+        lines += neighbor(one.session, one.router)
+    return lines
+
+
+def external_family(vrf: Vrf, family: str) -> list[str]:
+    """Lines of an address family: routers whose links are of it."""
+    six = family == "ipv6"
+    routers = dict.fromkeys(one.router for one in vrf.external if (one.session.local_address.family == "ipv6") == six)
+    return [
+        text
+        for router in routers
+        for text in (
+            f"neighbor {router} activate",
+            f"neighbor {router} route-map from-{vrf.name}-{router} in",
+            f"neighbor {router} route-map to-{vrf.name}-{router} out",
+        )
+    ]
+
 
 FROM_SPINE = "from-spine-evpn"
 FIRST_BRIDGED = 60000

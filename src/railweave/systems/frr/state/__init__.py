@@ -7,14 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.model.state.device_state import DeviceState, Identity
-from railweave.model.state.lldpd import lldp
+from railweave.model.state.host_state import lldp
 from railweave.model.state.ports import InterfaceState
 from railweave.model.state.protocols import RouterAdvertising
 from railweave.model.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
-from railweave.systems.frr.state.bgp import bfd_sessions, sessions
-from railweave.systems.frr.state.isis import adjacencies
 from railweave.systems.frr.state.linux import clock, forwarding_questions, ipv6_neighbors, links, not_forwarding
-from railweave.systems.frr.state.routes import evpn, routes, vnis, vrfs
+from railweave.systems.frr.state.protocols import adjacencies, bfd_sessions, evpn, routes, sessions, vnis, vrfs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,23 +2,253 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
 from railweave.model.config.addresses import Prefix
+from railweave.model.device.access import Authentication
 from railweave.model.device.model import Bgp, BgpGroup, FabricAdvertise, Policy, Session
+from railweave.model.device.timers import Bfd
 from railweave.systems.junos.read import policies
-from railweave.systems.junos.read.sessions import agreed
-from railweave.systems.junos.read.values import unprinted
+from railweave.systems.junos.read.policies import AND
+from railweave.systems.junos.read.words import FAMILIES, Word, address, asn, secret, statements, unprinted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import Address, Family
-    from railweave.model.device.timers import Bfd
     from railweave.systems.junos.read.policies import PolicyOptions
     from railweave.systems.junos.read.ports import Owners, Port
-    from railweave.systems.junos.read.sessions import Group
-    from railweave.systems.junos.read.words import Word
+
+
+T = TypeVar("T")
+
+_AO = {"aes-128-cmac-96": "ao-aes-128-cmac", "hmac-sha-1-96": "ao-hmac-sha-1"}
+_ON_ONE_LINE = {"minimum-interval": 1, "multiplier": 1}
+_OF_NEIGHBOR = {"description": 1, "peer-as": 1, "local-address": 1}
+"""What every neighbor says for itself."""
+
+
+@dataclass
+class Neighbor:
+    """A neighbor that has an address; what it does not say itself is its group's."""
+
+    word: Word
+    peer: Address
+    local: Address | None
+    asn: int | None
+    description: str
+
+
+@dataclass
+class Group:
+    """A group of sessions. ``found`` are ports on which BGP discovers its neighbors; ``widens``: it uses several paths."""
+
+    name: str
+    word: Word
+    internal: bool
+    description: str
+    local_as: int | None
+    imports: tuple[str, ...]
+    exports: tuple[str, ...]
+    families: tuple[Family, ...]
+    evpn: bool
+    aigp: bool
+    bfd: Bfd | None
+    widens: bool
+    ttl: int | None
+    key: Authentication | None
+    as_list: str | None
+    color: str | None
+    cluster: bool
+    keeps_next_hop: bool
+    neighbors: list[Neighbor] = field(default_factory=list[Neighbor])
+    found: list[str] = field(default_factory=list[str])
+
+
+def groups(bgp: Word, top: Word) -> list[Group]:
+    """The groups of ``protocols bgp``; what stands there for all of them is theirs.
+
+    Neighbors that say something else than their group are a group of their own, ``NAME 2``.
+    """
+    return [one for word in bgp.entries("group") for one in _groups(word, bgp, top)]
+
+
+def _groups(word: Word, bgp: Word, top: Word) -> list[Group]:
+    alike: dict[tuple[tuple[str, ...], ...], list[Word]] = {}
+    for one in word.entries("neighbor"):
+        one.spread(_OF_NEIGHBOR)
+        own = [path for text, inner in one.below.items() if text not in _OF_NEIGHBOR for _, path in statements(inner)]
+        apart = tuple(sorted((text, *path) for text in one.below if text not in _OF_NEIGHBOR for path in own))
+        alike.setdefault(apart, []).append(one)
+    if not alike or "dynamic-neighbor" in word.below:
+        alike.setdefault((), [])
+    found: list[Group] = []
+    for apart, neighbors in alike.items():
+        made = [_session_group((one, word, bgp), top) for one in (neighbors if apart else ())] or [
+            _session_group((word, bgp), top)
+        ]
+        group = made[0]
+        group.name = f"{word.text} {len(found) + 1}" if found else word.text
+        _neighbors(group, neighbors, bgp)
+        if not apart:
+            _discovered(group)
+        found.append(group)
+    return found
+
+
+def liveness(word: Word) -> Bfd | None:
+    """BFD of a group or an interface."""
+    found = word.at_path("bfd-liveness-detection")
+    if found is None:
+        return None
+    found.take().spread(_ON_ONE_LINE)
+    interval = found.number("minimum-interval")
+    if interval is None:
+        return None
+    multiplier = found.number("multiplier")
+    return Bfd(
+        minimum_interval=interval, multiplier=unprinted("bgp.bfd.multiplier") if multiplier is None else multiplier
+    )
+
+
+def _session_group(places: Sequence[Word], top: Word) -> Group:
+    """What a group says; what stands nearer to a neighbor goes first."""
+    word = places[-2]
+
+    def first(meaning: Callable[[Word], T]) -> T | None:
+        found = [meaning(one) for one in places]
+        return next((one for one in found if one), None)
+
+    kind = first(lambda one: one.value("type"))
+    if kind not in {None, "external", "internal"}:
+        word.block("type").leave()
+    families, aigp = first(_families_of_group) or ((), False)
+    for one in places:
+        for text in ("multihop", "multipath"):
+            if text in one.below:
+                one.block(text).number("ttl")
+                one.block(text).flag("multiple-as")
+    return Group(
+        name=word.text,
+        word=word,
+        internal=kind == "internal",
+        description=word.value("description") or "",
+        local_as=first(lambda one: one.read(asn, "local-as")),
+        imports=first(lambda one: _policy_names(one, "import")) or (),
+        exports=first(lambda one: _policy_names(one, "export")) or (),
+        families=families,
+        evpn=bool(
+            first(lambda one: one.flag("family", "evpn", "signaling") or one.flag("family", "evpn", "signalling"))
+        ),
+        aigp=aigp,
+        bfd=first(liveness),
+        widens=any("multipath" in one.below for one in places),
+        ttl=first(lambda one: one.number("ttl")),
+        key=first(lambda one: _key(one, top)),
+        as_list=first(lambda one: one.value("peer-as-list")),
+        color=first(lambda one: one.value("fabric-color")),
+        cluster=first(lambda one: one.value("cluster")) is not None,
+        keeps_next_hop=bool(first(lambda one: one.flag("multihop", "no-nexthop-change"))),
+    )
+
+
+def _policy_names(word: Word, what: str) -> tuple[str, ...]:
+    """The policies that are asked one after another. An expression of several that must all agree is ``A && B``."""
+    found: list[str] = []
+    for one in (word.at_path(what) or Word("")).below.values():
+        if not one.text.startswith("("):
+            found.append(one.take().text)
+            continue
+        words = [one]
+        while len(words[-1].below) == 1:
+            words += words[-1].below.values()
+        text = " ".join(inner.text for inner in words)
+        if set("|!") & set(text) or text.count("(") > 1:
+            continue
+        for inner in words:
+            inner.take()
+        found.append(AND.join(text.strip("() ").replace("&&", " ").split()))
+    return tuple(found)
+
+
+def _families_of_group(word: Word) -> tuple[tuple[Family, ...], bool] | None:
+    """The address families of a group, and whether AIGP goes with their routes."""
+    families: list[Family] = []
+    aigp = False
+    for name, family in FAMILIES.items():
+        unicast = word.at_path("family", name, "unicast") or word.at_path("family", name, "any")
+        if unicast is not None:
+            unicast.take()
+            families.append(family)
+            aigp |= unicast.flag("aigp")
+            unicast.flag("extended-nexthop")
+    return (tuple(families), aigp) if families else None
+
+
+def _neighbors(group: Group, words: Iterable[Word], bgp: Word) -> None:
+    word = group.word
+    local = word.read(address, "local-address") or bgp.read(address, "local-address")
+    remote = word.read(asn, "peer-as") or bgp.read(asn, "peer-as")
+    for one in words:
+        try:
+            peer = address(one.text)
+        except ValueError:
+            one.leave()
+            continue
+        found = Neighbor(
+            one,
+            peer,
+            one.read(address, "local-address") or local,
+            one.read(asn, "peer-as") or remote,
+            one.value("description") or "",
+        )
+        group.neighbors.append(found)
+
+
+def _discovered(group: Group) -> None:
+    for dynamic in group.word.entries("dynamic-neighbor"):
+        discovery = dynamic.block("peer-auto-discovery")
+        discovery.flag("family", "inet6", "ipv6-nd")
+        group.found += discovery.names("interface")
+
+
+def _key(word: Word, top: Word) -> Authentication | None:
+    """The key of a group's sessions: TCP MD5, or the first key of a chain for TCP-AO."""
+    key = word.read(secret, "authentication-key")
+    if key is not None:
+        return Authentication(key)
+    chain = word.value("authentication-key-chain")
+    if chain is None:
+        return None
+    ao = word.value("authentication-algorithm") == "ao"
+    named = top.at_path("security", "authentication-key-chains", "key-chain", chain, "key")
+    for one in named.below.values() if named is not None else ():
+        algorithm = one.value("ao-attribute", "cryptographic-algorithm") if ao else None
+        key, number = one.read(secret, "secret"), one.read(int, "ao-attribute", "send-id")
+        if algorithm not in _AO or key is None or number is None:
+            continue
+        one.take()
+        if one.number("ao-attribute", "recv-id") != number:
+            one.block("ao-attribute", "recv-id").leave()
+        one.value("algorithm")
+        one.value("start-time")
+        return Authentication(
+            key, "ao-aes-128-cmac" if _AO[algorithm] == "ao-aes-128-cmac" else "ao-hmac-sha-1", number
+        )
+    return None
+
+
+def agreed(values: Sequence[Bfd | None], words: Sequence[Word]) -> Bfd | None:
+    """What every group has of something; where they differ nothing is taken, and there is none."""
+    if not values or all(one == values[0] for one in values):
+        return values[0] if values else None
+    for one in words:
+        found = one.at_path("bfd-liveness-detection")
+        if found is not None:
+            found.leave()
+    return None
+
 
 WHOLE_HOP_LIMIT = 255
 

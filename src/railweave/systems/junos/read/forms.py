@@ -5,19 +5,304 @@ The form is told by the text itself. What is deactivated (``inactive:``, ``deact
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from xml.parsers import expat
 
 from railweave.errors import RenderError
 from railweave.systems.junos.parse import COMMANDS, DEEPEST, parse_curly, unquoted
-from railweave.systems.junos.read import json_form, xml_form
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from railweave.model.device.reading import Kind
     from railweave.systems.junos.tree import Statement
+
+
+_UNPRINTED = frozenset(
+    {
+        "contents",
+        "prefix-list-item",
+        "as-number",
+        "rd-type",
+        "filter-name",
+        "certificate",
+        "identifier",
+    }
+)
+"""Elements whose name is printed nowhere."""
+
+_UNPRINTED_BELOW = frozenset(
+    {
+        ("interfaces", "interface"),
+        ("vlans", "vlan"),
+        ("routing-instances", "instance"),
+        ("vrf-target", "community"),
+        ("vtep-source-interface", "interface-name"),
+        ("autonomous-system", "as-number"),
+    }
+)
+"""(the word before, element) of names that are printed elsewhere."""
+
+_KEYS: dict[str, frozenset[str]] = {
+    "route-filter": frozenset({"address", "choice-ident", "choice-value"}),
+    "source-address-filter": frozenset({"address", "choice-ident", "choice-value"}),
+    "prefix-list-filter": frozenset({"list_name", "choice-ident", "choice-value"}),
+    "community": frozenset({"name", "choice-ident", "choice-value", "community-name", "add", "delete", "set"}),
+    "drop-profile-map": frozenset({"loss-priority", "protocol"}),
+}
+_NAME = frozenset({"name"})
+
+
+def printed(before: tuple[str, ...], name: str) -> bool:
+    """Whether an element's name is a word of the ``set`` form."""
+    if name in _UNPRINTED:
+        return False
+    return not before or (before[-1], name) not in _UNPRINTED_BELOW or _is_name(before)
+
+
+def _is_name(before: tuple[str, ...]) -> bool:
+    """Whether the last word is a name of the user's choosing that reads like a keyword, as a group ``vlans``."""
+    return len(before) > 1 and before[-2] in {"groups", "group"}
+
+
+def keys(element: str) -> frozenset[str]:
+    """The elements in an entry that name it."""
+    return _KEYS.get(element, _NAME)
+
+
+def follows(words: tuple[str, ...], key: str, text: str) -> tuple[str, ...]:
+    """The words of an entry with one more of its names."""
+    if key in {"loss-priority", "protocol"}:
+        return (*words, key, text)
+    if key in {"add", "delete", "set"} and not text:
+        return (*words, key)
+    return (*words, text) if text else words
+
+
+_TOKEN = re.compile(r'\n|"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+
+
+class Text(str):
+    """A value with its line."""
+
+    __slots__ = ("at",)
+    at: int
+
+
+class Fields(dict[str, object]):
+    """A mapping."""
+
+
+class Values(list[object]):
+    """A list."""
+
+
+class _JsonReader:
+    """A document of which ``json`` has found that it is one, with the line of every value."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = self._tokens(text)
+        self.line = 1
+
+    def _tokens(self, text: str) -> Iterator[str]:
+        for sign in _TOKEN.findall(text):
+            if sign == "\n":
+                self.line += 1
+            else:
+                yield sign
+
+    def value(self, sign: str | None = None, depth: int = 0) -> object:
+        """The value that begins with the next sign."""
+        if depth > DEEPEST:
+            raise RenderError(f"more than {DEEPEST} levels", self.line)
+        sign = sign or next(self.tokens)
+        if sign == "{":
+            return self._mapping(depth)
+        if sign == "[":
+            return self._list(depth)
+        found = Text("" if sign == "null" else json.loads(sign) if sign.startswith('"') else sign)
+        found.at = self.line
+        return found
+
+    def _mapping(self, depth: int) -> Fields:
+        found = Fields()
+        for sign in self.tokens:
+            if sign == "}":
+                break
+            if sign == ",":
+                continue
+            next(self.tokens)  # the colon
+            found[json.loads(sign)] = self.value(depth=depth + 1)
+        return found
+
+    def _list(self, depth: int) -> Values:
+        found = Values()
+        for sign in self.tokens:
+            if sign == "]":
+                break
+            if sign != ",":
+                found.append(self.value(sign, depth + 1))
+        return found
+
+
+def json_paths(text: str) -> tuple[list[Path], list[Path]]:
+    """Statements that are in force, and those that are not. Raises ``RenderError`` for what is no JSON."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        raise RenderError(f"this is no JSON: {error.msg}", error.lineno) from None
+    except (RecursionError, ValueError):
+        raise RenderError("this is no JSON that can be read", 1) from None
+    document = _JsonReader(text).value()
+    if isinstance(document, Fields):
+        document = document.get("configuration", document)
+    walk = _Walk()
+    walk.inside((), "configuration", document, 1, asleep=False)
+    return walk.active, walk.asleep
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.active: list[Path] = []
+        self.asleep: list[Path] = []
+
+    def inside(self, words: tuple[str, ...], element: str, value: object, at: int, *, asleep: bool) -> None:
+        """The statements of what stands in an element, whose own words are given."""
+        if isinstance(value, Values):
+            for one in value or [Text("")]:
+                self.inside(words, element, one, at, asleep=asleep)
+        elif isinstance(value, Fields):
+            self._mapping(words, element, value, at, asleep=asleep)
+        else:
+            line = getattr(value, "at", at)
+            text = str(value)
+            if words or text:
+                (self.asleep if asleep else self.active).append(((*words, text) if text else words, line))
+
+    def _mapping(self, words: tuple[str, ...], element: str, value: Fields, at: int, *, asleep: bool) -> None:
+        about = value.get("@") or value.get("attributes")
+        asleep = asleep or _is_inactive(about)
+        if "data" in value and all(key in {"data", "attributes", "@"} for key in value):
+            self.inside(words, element, value["data"], at, asleep=asleep)
+            return
+        names = keys(element) if words else frozenset[str]()
+        said = False
+        for key, one in value.items():
+            if key in names and _plain(one) is not None:
+                text = _plain(one)
+                at = getattr(text, "at", at)
+                words = follows(words, key, text or "")
+        for key, one in value.items():
+            if key.startswith("@") or key == "attributes" or (key in names and _plain(one) is not None):
+                continue
+            said = True
+            name = key.rpartition(":")[2]
+            here = (*words, name) if printed(words, name) else words
+            self.inside(here, name, one, at, asleep=asleep or _is_inactive(value.get(f"@{key}")))
+        if not said and words:
+            (self.asleep if asleep else self.active).append((words, at))
+
+
+def _plain(value: object) -> Text | None:
+    """A value that is text alone, also in the older form, ``[{"data": "text"}]``."""
+    while isinstance(value, Values) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, Fields):
+        value = value.get("data")
+    return value if isinstance(value, Text) else None
+
+
+def _is_inactive(about: object) -> bool:
+    if isinstance(about, Values):
+        return any(map(_is_inactive, about))
+    return isinstance(about, Fields) and str(about.get("inactive", "")).lower() in {"true", "inactive"}
+
+
+_AROUND = frozenset(
+    {"rpc-reply", "configuration", "data", "cli", "banner", "configuration-information", "configuration-output"}
+)
+"""Elements around a configuration."""
+
+
+class _Element:
+    """An element that is open. ``words`` are those of the statements in it so far."""
+
+    __slots__ = ("asleep", "at", "below", "name", "said", "text", "words")
+
+    def __init__(self, name: str, words: tuple[str, ...], at: int, *, asleep: bool) -> None:
+        self.name = name
+        self.words = words
+        self.at = at
+        self.asleep = asleep
+        self.text: list[str] = []
+        self.below = 0
+        self.said = False
+
+
+class _XmlReader:
+    def __init__(self) -> None:
+        self.active: list[Path] = []
+        self.asleep: list[Path] = []
+        self.stack: list[_Element] = []
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.said
+        self.parser.StartDoctypeDeclHandler = self.refused
+        self.parser.buffer_text = True
+
+    def refused(self, *_: object) -> None:
+        raise RenderError("a document type is not read", self.parser.CurrentLineNumber)
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        name = name.rpartition(" ")[2]
+        above = self.stack[-1] if self.stack else None
+        if above is not None:
+            above.below += 1
+        asleep = (above is not None and above.asleep) or attributes.get("inactive") == "inactive"
+        base = above.words if above is not None else ()
+        if not base and name in _AROUND:
+            words: tuple[str, ...] = ()
+        else:
+            words = (*base, name) if printed(base, name) else base
+        if len(self.stack) > DEEPEST:
+            raise RenderError(f"more than {DEEPEST} levels", self.parser.CurrentLineNumber)
+        self.stack.append(_Element(name, words, self.parser.CurrentLineNumber, asleep=asleep))
+
+    def said(self, text: str) -> None:
+        if self.stack:
+            self.stack[-1].text.append(text)
+
+    def end(self, _: str) -> None:
+        one = self.stack.pop()
+        above = self.stack[-1] if self.stack else None
+        text = "".join(one.text).strip()
+        if above is not None and one.name in keys(above.name) and not one.below:
+            above.words = follows(above.words, one.name, text)  # the name of the entry around it
+            return
+        if one.below and (one.said or not one.words):
+            said = True
+        elif not one.words or one.name in _AROUND:
+            said = False
+        else:
+            (self.asleep if one.asleep else self.active).append(((*one.words, text) if text else one.words, one.at))
+            said = True
+        if above is not None:
+            above.said = above.said or said
+
+
+def xml_paths(text: str) -> tuple[list[Path], list[Path]]:
+    """Statements that are in force, and those that are not. Raises ``RenderError`` for what is no XML."""
+    reader = _XmlReader()
+    try:
+        reader.parser.Parse(text.lstrip().encode(), True)
+    except expat.ExpatError as error:
+        raise RenderError(f"this is no XML: {expat.ErrorString(error.code)}", error.lineno) from None
+    return reader.active, reader.asleep
+
 
 Path = tuple[tuple[str, ...], int]
 """The words of a statement, and its line."""
@@ -68,9 +353,9 @@ def lines(text: str) -> Lines:
     text = text.lstrip("\ufeff").replace("\r\n", "\n")
     start = text.lstrip()[:1]
     if start == "<":
-        return Lines(*xml_form.paths(text))
+        return Lines(*xml_paths(text))
     if start == "{" and re.match(r"\s*\{\s*[\"}]", text):
-        return Lines(*json_form.paths(text))
+        return Lines(*json_paths(text))
     return _set_lines(text) if _is_set(text) else _curly(text)
 
 

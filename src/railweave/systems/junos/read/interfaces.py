@@ -9,7 +9,7 @@ from railweave.model.device.model import Interface, Macsec, Split
 from railweave.model.device.port_model import with_parts
 from railweave.systems.junos.read.bgp import peer_of
 from railweave.systems.junos.read.ports import PORT
-from railweave.systems.junos.read.values import gbps, secret, unprinted
+from railweave.systems.junos.read.words import gbps, secret, unprinted
 from railweave.systems.junos.render.interfaces import port_order
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from railweave.model.device.management import Management, Services, Snmp, SnmpUs
 from railweave.model.device.security import Security
 from railweave.systems.junos.names import MANAGEMENT_INSTANCE
 from railweave.systems.junos.read.ports import MANAGEMENT
-from railweave.systems.junos.read.values import NO_ADDRESS, address, prefix, secret, unprinted
-from railweave.systems.junos.read.words import Word
+from railweave.systems.junos.read.words import NO_ADDRESS, Word, address, prefix, secret, unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

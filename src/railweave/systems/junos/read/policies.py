@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.model.config.addresses import BITS, Prefix
 from railweave.model.device.model import Action, Community, Match, Policy, Term
-from railweave.systems.junos.read.values import asn, prefix
-from railweave.systems.junos.read.words import Word, statements
+from railweave.systems.junos.read.words import Word, asn, prefix, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

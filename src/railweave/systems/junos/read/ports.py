@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import BITS, InterfaceAddress
-from railweave.systems.junos.read.values import FAMILIES, address, gbps, interface_address, network
-from railweave.systems.junos.read.words import whole
+from railweave.systems.junos.read.words import FAMILIES, address, gbps, interface_address, network, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,8 +9,7 @@ from railweave.model.device.control_plane import ControlPlane, ControlRule, Poli
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.balancing import bind
 from railweave.systems.junos.read.ports import MANAGEMENT
-from railweave.systems.junos.read.values import FAMILIES, prefix
-from railweave.systems.junos.read.words import Word, whole
+from railweave.systems.junos.read.words import FAMILIES, Word, prefix, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -7,25 +7,233 @@ from typing import TYPE_CHECKING
 from railweave.model.catalog import catalog
 from railweave.model.catalog.systems import release_key
 from railweave.model.device.classes import Ecn
+from railweave.model.findings.registry import Rule
 from railweave.systems.common_gaps import extra_findings, left_out_findings
+from railweave.systems.junos.names import FAMILIES, SELECTIVE_FILTER, SPRAYING_FILTER
 from railweave.systems.junos.parse import merge, parse
-from railweave.systems.junos.render import rules
 from railweave.systems.junos.render.access import bpdu_block
-from railweave.systems.junos.render.control_plane import add_control_plane
 from railweave.systems.junos.render.cos import class_of_service
-from railweave.systems.junos.render.interfaces import interfaces, router_advertisement, vlans
-from railweave.systems.junos.render.isis import isis
+from railweave.systems.junos.render.interfaces import MANAGEMENT_PORT, firewall, interfaces, router_advertisement, vlans
 from railweave.systems.junos.render.overlay import routing_instances, tunnel_source
-from railweave.systems.junos.render.routing import bgp, forwarding_options, policy_options, routing_options
-from railweave.systems.junos.render.selective import firewall
+from railweave.systems.junos.render.routing import bgp, forwarding_options, isis, policy_options, routing_options
 from railweave.systems.junos.render.spraying import instance, spraying_firewall
 from railweave.systems.junos.render.system import chassis, lldp, management_instance, security, snmp, system
-from railweave.systems.junos.tree import block, leaf, set_paths, to_curly, to_set
+from railweave.systems.junos.tree import block, choices, entry, leaf, set_paths, to_curly, to_set
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.model.config.addresses import Family
+    from railweave.model.device.control_plane import ControlRule, PortRange, ServerPortRule
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
     from railweave.systems.junos.tree import Statement
+
+
+NO_SPRAY = Rule(
+    "junos-no-spray",
+    "warning",
+    "rendering",
+    "random packet spraying (`mode`, `spray_opcodes`) has no statement on QFX Junos",
+    "next-hop groups are shared by static hash instead",
+    "use load_balancing mode dlb-per-packet",
+)
+MARKING_BYTES = Rule(
+    "junos-marking-bytes",
+    "warning",
+    "rendering",
+    "queue lengths of ECN (`min_bytes`, `max_bytes`) are not configured: Junos marks by fill level",
+    "`min_fill` and `max_fill` are at their defaults, for the fabric file gives lengths alone",
+    "give `min_fill` and `max_fill` too",
+)
+DPF_UNVERIFIED = Rule(
+    "junos-dpf-unverified",
+    "info",
+    "rendering",
+    "fabric-color and fabric-advertise are in no published model",
+    "no validator can check them; that backup-color takes a list is read from the source, not tried on a device",
+    "check one leaf and one spine with `commit check` before the rest",
+)
+SELECTIVE_DLB = Rule(
+    "junos-selective-dlb",
+    "info",
+    "rendering",
+    "rdma-opcode and dynamic-load-balance are in no published model, and the field profile restarts the forwarding engine",
+    "documented for routed IPv4 ports; filters of bridged and IPv6 ports follow the documented hierarchy, and have "
+    "not been tried on a device",
+    "commit it while no job runs; check one leaf first, and that `show firewall` counts under load",
+)
+IPV6_TUNNELS = Rule(
+    "junos-ipv6-tunnels",
+    "info",
+    "rendering",
+    "where type-5 tunnels over IPv6 take their source from is documented for MAC-VRFs only",
+    "switch-options vtep-source-interface lo0.0 inet6 is the documented statement, here without a MAC-VRF",
+    "check one leaf with `commit check`",
+)
+NO_KEY = Rule(
+    "junos-no-key",
+    "warning",
+    "rendering",
+    "BGP sessions on links have no key (`authentication`: `algorithm`, `key`, `key_id`): their neighbors are found, not named",
+    "peer-auto-discovery and authentication-key exclude each other; sessions of an overlay, which have addresses, have it",
+    "use `peering: numbered`, or leave sessions on links to `ttl_security` and the protection of the control plane",
+)
+HOP_LIMIT = Rule(
+    "junos-hop-limit",
+    "info",
+    "rendering",
+    "`ttl_security` on Junos sends BGP with a hop limit of 255, and does not ask for it",
+    "Junos drops what has come over a router by a filter on lo0 only",
+    "protect the control plane (`management.security`)",
+)
+COLOR_ENDPOINTS = Rule(
+    "junos-color-endpoints",
+    "warning",
+    "rendering",
+    "a tunnel endpoint per path color inside one VRF rests on the next hop that an export policy sets",
+    "Junos documents a colored tunnel address per MAC-VRF; with a policy it has not been tried on a device",
+    "try one pair of leaves before the rest",
+)
+CONTROL_PLANE = Rule(
+    "junos-control-plane",
+    "info",
+    "rendering",
+    "filters of what may reach the switch (`control_plane`) are on lo0 and on the management port, and were not tried on a device",
+    "published models have every statement; models do not say which conditions a filter on lo0 of this switch takes",
+    "load them with `commit confirmed`, one leaf and one spine before the rest, and look at `show firewall`",
+)
+IPV6_CLASSIFIER = Rule(
+    "junos-ipv6-classifier",
+    "warning",
+    "rendering",
+    "classifiers for IPv6 beside those for IPv4 on a model and release that they are not documented for",
+    "a commit may refuse them, or IPv6 packets fall into the default class, where RDMA data is not lossless",
+    "use a later release, or check one router with `commit check`",
+)
+
+
+_NEXT_HEADER: dict[Family, str] = {"ipv4": "protocol", "ipv6": "next-header"}
+_HOP_LIMIT: dict[Family, str] = {"ipv4": "ttl", "ipv6": "hop-limit"}
+
+
+def add_control_plane(config: DeviceConfig, statements: list[Statement]) -> None:
+    """Merge filters, what they refer to and where they are in use into the statements of a device."""
+    wanted = config.protection
+    if wanted is None:
+        return
+    management = config.management_address.family
+    to_management = wanted.of("management", management)
+    lists = [
+        block(("prefix-list", _list(one.name)), [entry(prefix) for prefix in one.prefixes]) for one in wanted.sources
+    ]
+    made = [
+        block(
+            "firewall",
+            [_filter(family, _name("control-plane", family), wanted.together(family)) for family in FAMILIES],
+            _filter(management, _name("management", management), to_management),
+            [_policer(one.name, one.rate_bps, one.burst_bytes) for one in wanted.policers],
+        ),
+        block(
+            "interfaces",
+            _input(MANAGEMENT_PORT, 0, management, _name("management", management)),
+            [_input("lo0", 0, family, _name("control-plane", family)) for family in FAMILIES],
+        ),
+        block("policy-options", lists),
+    ]
+    merge(statements, [one for one in made if one is not None])
+    for family in FAMILIES:
+        _drop_at_servers(config, family, [one for one in wanted.server_ports if one.family == family], statements)
+
+
+def _name(what: str, family: Family) -> str:
+    return f"{what}-{'v6' if family == 'ipv6' else 'v4'}"
+
+
+def _list(sources: str) -> str:
+    return f"from-{sources}"
+
+
+def _policer(name: str, rate_bps: int, burst_bytes: int) -> Statement | None:
+    limits = block("if-exceeding", leaf("bandwidth-limit", rate_bps), leaf("burst-size-limit", burst_bytes))
+    return block(("policer", name), limits, block("then", leaf("discard")))
+
+
+def _filter(family: Family, name: str, rules: Iterable[ControlRule]) -> Statement | None:
+    return block(
+        ("family", FAMILIES[family]),
+        block(
+            ("filter", name),
+            [_term(rule) for rule in rules],
+            block("term rest", block("then", entry("count", f"dropped-{name}"), leaf("discard"))),
+        ),
+    )
+
+
+def _ports(name: str, ports: Iterable[PortRange]) -> Statement | None:
+    words = [str(first) if first == last else f"{first}-{last}" for first, last in ports]
+    if not words:
+        return None
+    return leaf(name, words[0]) if len(words) == 1 else choices(name, words)
+
+
+def _term(rule: ControlRule) -> Statement | None:
+    protocol = "icmp6" if rule.protocol == "icmp" and rule.family == "ipv6" else rule.protocol
+    conditions = [
+        block("source-prefix-list", entry(_list(rule.sources))) if rule.sources else None,
+        leaf(_NEXT_HEADER[rule.family], protocol),
+        _ports("source-port", rule.source_ports),
+        _ports("destination-port", rule.destination_ports),
+        _ports("icmp-type", [(one, one) for one in rule.icmp_types]),
+        leaf(_HOP_LIMIT[rule.family], rule.hop_limit) if rule.hop_limit is not None else None,
+        leaf("tcp-established") if rule.established else None,
+    ]
+    policed = leaf("policer", rule.policer) if rule.policer else None
+    return block(("term", rule.name), block("from", conditions), block("then", [policed, leaf("accept")]))
+
+
+def _drop(rule: ServerPortRule) -> Statement | None:
+    conditions = [
+        block("destination-address", [entry(one) for one in rule.destinations]),
+        leaf(_NEXT_HEADER[rule.family], rule.protocol),
+        _ports("destination-port", rule.destination_ports),
+    ]
+    count = entry("count", f"dropped-{rule.name}")
+    return block(("term", f"drop-{rule.name}"), block("from", conditions), block("then", count, leaf("discard")))
+
+
+def _drop_at_servers(
+    config: DeviceConfig, family: Family, wanted: list[ServerPortRule], statements: list[Statement]
+) -> None:
+    """Have the interfaces of gateways drop packets, and pass on all else.
+
+    The one filter that an interface may have for RDMA packets has these terms first.
+    """
+    gateways = [one for one in config.gateways if family in one.families]
+    if not wanted or not gateways:
+        return
+    drops = [one for one in map(_drop, wanted) if one is not None]
+    families = [one for top in statements if top.words == ("firewall",) for one in top.children or ()]
+    here = [one for top in families if top.words == ("family", FAMILIES[family]) for one in top.children or ()]
+    taken = next((one for one in here if one.words[1] in {SELECTIVE_FILTER, SPRAYING_FILTER}), None)
+    name = _name("from-servers", family)
+    bound = [one for one in gateways if taken is None or not one.port]
+    if taken is not None and len(bound) < len(gateways):
+        taken.children = [*drops, *(taken.children or ())]
+    if not bound:
+        return
+    passing = block("term rest", block("then", leaf("accept")))
+    places = [(one.port or "irb", 0 if one.port else one.vlan or 0) for one in bound]
+    made = [
+        block("firewall", block(("family", FAMILIES[family]), block(("filter", name), drops, passing))),
+        block("interfaces", [_input(port, unit, family, name) for port, unit in places]),
+    ]
+    merge(statements, [one for one in made if one is not None])
+
+
+def _input(port: str, unit: int, family: Family, name: str) -> Statement | None:
+    bound = block("filter", leaf("input", name))
+    return block((port,), block(("unit", unit), block(("family", FAMILIES[family]), bound)))
 
 
 ROUTING = ("protocols bgp", "protocols isis", "policy-options", "routing-options")
@@ -88,20 +296,20 @@ def gaps(config: DeviceConfig) -> list[Finding]:
     """What Junos cannot express, what could not be verified, and the operator's own statements."""
     found = left_out_findings(config)
     if config.balancing.group_mode == "spray" and not config.balancing.random:
-        found.append(rules.NO_SPRAY.finding(config.name))
+        found.append(NO_SPRAY.finding(config.name))
     if config.bgp and any(group.fabric_color for group in config.bgp.groups):
-        found.append(rules.DPF_UNVERIFIED.finding(config.name))
+        found.append(DPF_UNVERIFIED.finding(config.name))
     if config.qos and any(one.ecn and _lengths_alone(one.ecn) for one in config.qos.classes.values()):
-        found.append(rules.MARKING_BYTES.finding(config.name))
+        found.append(MARKING_BYTES.finding(config.name))
     model = catalog().switches.get(config.model)
     since = model.platform.dscp_ipv6_since if model else ""
     if config.qos and since and release_key(config.release) < release_key(since):
         what = f"`dscp-ipv6` classifiers on {config.model} with {config.release}: documented from {since} on"
-        found.append(rules.IPV6_CLASSIFIER.finding(config.name, what))
+        found.append(IPV6_CLASSIFIER.finding(config.name, what))
     if config.balancing.selective:
-        found.append(rules.SELECTIVE_DLB.finding(config.name))
+        found.append(SELECTIVE_DLB.finding(config.name))
     if config.protection:
-        found.append(rules.CONTROL_PLANE.finding(config.name))
+        found.append(CONTROL_PLANE.finding(config.name))
     found += _overlay_gaps(config)
     found += _session_gaps(config)
     if config.extra.strip():
@@ -117,9 +325,9 @@ def _session_gaps(config: DeviceConfig) -> list[Finding]:
         return []
     found: list[Finding] = []
     if bgp.authentication and bgp.found_neighbors():
-        found.append(rules.NO_KEY.finding(config.name))
+        found.append(NO_KEY.finding(config.name))
     if bgp.ttl_security:
-        found.append(rules.HOP_LIMIT.finding(config.name))
+        found.append(HOP_LIMIT.finding(config.name))
     return found
 
 
@@ -136,7 +344,7 @@ def _overlay_gaps(config: DeviceConfig) -> list[Finding]:
         return []
     found: list[Finding] = []
     if overlay.loopback.family == "ipv6":
-        found.append(rules.IPV6_TUNNELS.finding(config.name))
+        found.append(IPV6_TUNNELS.finding(config.name))
     if len(overlay.endpoints) > 1:
-        found.append(rules.COLOR_ENDPOINTS.finding(config.name))
+        found.append(COLOR_ENDPOINTS.finding(config.name))
     return found

@@ -6,10 +6,8 @@ from copy import deepcopy
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from railweave.systems.junos.names import FAMILIES
+from railweave.systems.junos.names import FAMILIES, SELECTIVE_FILTER
 from railweave.systems.junos.render.access import STORM_PROFILE
-from railweave.systems.junos.render.families import of_link
-from railweave.systems.junos.render.selective import input_filter
 from railweave.systems.junos.render.spraying import spraying_filter
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
@@ -17,6 +15,103 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Addressed, Family
     from railweave.model.device.model import DeviceConfig, Gateway, Interface, Split, Vrf
     from railweave.systems.junos.tree import Statement
+
+
+def of_link(config: DeviceConfig, port: Interface) -> list[Family]:
+    """The families of a port between switches, the one that its addresses are of first.
+
+    Where IPv4 is routed over a link of IPv6 (RFC 8950) the port needs ``family inet`` too, without an address: it would drop IPv4 packets
+    otherwise (Juniper, QFX5240 configuration essentials, BGP auto-discovered neighbor, step 1).
+    """
+    own: list[Family] = [port.addresses[0].family if port.addresses else "ipv6"]
+    if own == ["ipv6"] and config.bgp is not None and "ipv4" in config.bgp.families:
+        own.append("ipv4")
+    return own
+
+
+def input_filter(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> Statement | None:
+    """The filter on a port: on leaves those to servers, elsewhere those between switches.
+
+    What a tunnel carries has its opcode too deep for the filter, so spines of an overlay have none.
+    """
+    if not config.balancing.selective:
+        return None
+    if config.role == "leaf":
+        wanted = port.kind == "server"
+    else:
+        wanted = config.overlay is None and not _families_of(config, port, gateway).isdisjoint(_families(config))
+    return block("filter", leaf("input", SELECTIVE_FILTER)) if wanted else None
+
+
+def firewall(config: DeviceConfig) -> Statement | None:
+    """``firewall``: the filter, in every family that a port binds it in."""
+    if not config.balancing.selective:
+        return None
+    return block("firewall", [_filter(config, family) for family in _bound(config)])
+
+
+def field_profile(config: DeviceConfig) -> Statement | None:
+    """``system packet-forwarding-options``: room for user-defined fields in filters, bridged and routed.
+
+    A change of it restarts the forwarding engine (description in the published 23.4R2 models).
+    """
+    if not config.balancing.selective:
+        return None
+    kinds = dict.fromkeys("inet" if family.startswith("inet") else family for family in _bound(config))
+    profiles = [block(kind, leaf("udf-profile1")) for kind in kinds]
+    return block("packet-forwarding-options", block("firewall", block("profiles", profiles)))
+
+
+def _bound(config: DeviceConfig) -> list[str]:
+    """The families that the filter is bound in."""
+    routed = {gateway.port: gateway for gateway in config.gateways if gateway.port}
+    ports = [(port, routed.get(port.name)) for port in config.interfaces]
+    return list(
+        dict.fromkeys(
+            one
+            for port, own in ports
+            if input_filter(config, port, own)
+            for one in sorted(_families_of(config, port, own))
+        )
+    )
+
+
+def _families_of(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> set[str]:
+    """The families of a port: two with dual stack."""
+    if port.kind == "server" and gateway is None:
+        return {"ethernet-switching"}
+    if gateway is not None:
+        return {FAMILIES[one.family] for one in gateway.addresses}
+    return {FAMILIES[one] for one in of_link(config, port)}
+
+
+def _families(config: DeviceConfig) -> list[str]:
+    return [FAMILIES[family] for family in config.balancing.ether_types]
+
+
+def _filter(config: DeviceConfig, family: str) -> Statement | None:
+    versions = config.balancing.ether_types if family == "ethernet-switching" else ("",)
+    return block(
+        ("family", family),
+        block(
+            ("filter", SELECTIVE_FILTER),
+            [
+                block(
+                    ("term", f"rdma-{version}" if version else "rdma"),
+                    block(
+                        "from",
+                        block(("ip-version", version), choices("rdma-opcode", config.balancing.selective))
+                        if version
+                        else choices("rdma-opcode", config.balancing.selective),
+                    ),
+                    block("then", entry("count", "rdma"), leaf("dynamic-load-balance", "enable"), leaf("accept")),
+                )
+                for version in versions
+            ],
+            block(("term", "rest"), block("then", leaf("accept"))),
+        ),
+    )
+
 
 MANAGEMENT_PORT = "re0:mgmt-0"
 

@@ -4,14 +4,160 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.junos.render.external import external_groups, external_policies
-from railweave.systems.junos.render.mac_vrf import mac_vrf
-from railweave.systems.junos.render.sessions import keyed, liveness, neighbor
+from railweave.systems.junos.render.interfaces import vlan
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.model.device.model import DeviceConfig, OverlayConfig, Vrf
+    from railweave.model.device.model import Bgp, DeviceConfig, ExternalPeer, OverlayConfig, Session, Vrf
+    from railweave.model.device.timers import Bfd
     from railweave.systems.junos.tree import Statement
+
+
+KEY_CHAIN = "fabric"
+_AO = {"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sha-1-96"}
+
+
+def liveness(bfd: Bfd | None) -> Statement | None:
+    """BFD of a group; nothing where there is none."""
+    if bfd is None:
+        return None
+    return block(
+        "bfd-liveness-detection", leaf("minimum-interval", bfd.minimum_interval), leaf("multiplier", bfd.multiplier)
+    )
+
+
+def keyed(bgp: Bgp) -> list[Statement | None]:
+    """The key of a group's sessions: TCP MD5 by itself, TCP-AO by a chain of keys. Found neighbors take neither."""
+    key = bgp.authentication
+    if key is None:
+        return []
+    if key.algorithm == "md5":
+        return [leaf("authentication-key", f"<{key.key}>")]
+    return [leaf("authentication-algorithm", "ao"), leaf("authentication-key-chain", KEY_CHAIN)]
+
+
+def key_chain(config: DeviceConfig) -> Statement | None:
+    """``security authentication-key-chains``: the key of TCP-AO, under the number that both ends send and expect."""
+    key = config.bgp.authentication if config.bgp else None
+    if key is None or key.algorithm == "md5" or not _takes_key(config):
+        return None
+    return block(
+        "authentication-key-chains",
+        block(
+            ("key-chain", KEY_CHAIN),
+            block(
+                ("key", key.key_id),
+                leaf("secret", f"<{key.key}>"),
+                leaf("start-time", "2020-1-1.00:00:00 +0000"),
+                leaf("algorithm", "ao"),
+                block(
+                    "ao-attribute",
+                    leaf("send-id", key.key_id),
+                    leaf("recv-id", key.key_id),
+                    leaf("cryptographic-algorithm", _AO[key.algorithm]),
+                ),
+            ),
+        ),
+    )
+
+
+def _takes_key(config: DeviceConfig) -> bool:
+    """Whether a group has sessions with a key: those of the overlay, or all on links where none is found."""
+    return config.overlay is not None or (config.bgp is not None and not config.bgp.found_neighbors())
+
+
+def neighbor(session: Session) -> Statement | None:
+    """A neighbor that has an address."""
+    return block(
+        ("neighbor", session.peer_address),
+        leaf("description", session.peer),
+        leaf("local-address", session.local_address),
+        leaf("import", session.import_policy) if session.import_policy else None,
+        leaf("export", session.export_policy) if session.export_policy else None,
+        leaf("peer-as", session.peer_as),
+    )
+
+
+def _name(direction: str, vrf: Vrf, peer: ExternalPeer) -> str:
+    return f"{direction}-{vrf.name}-{peer.router}"
+
+
+def external_groups(vrf: Vrf) -> Statement | None:
+    """``protocols bgp`` of a VRF: a group for each router, a session for each link to it."""
+    routers = dict.fromkeys(one.router for one in vrf.external)
+    return block("bgp", [_group(vrf, [one for one in vrf.external if one.router == name]) for name in routers])
+
+
+def _group(vrf: Vrf, peers: list[ExternalPeer]) -> Statement | None:
+    first = peers[0]
+    family = "inet6" if first.session.local_address.family == "ipv6" else "inet"
+    return block(
+        ("group", first.router),
+        leaf("type", "external"),
+        leaf("description", f"external router {first.router}"),
+        leaf("import", _name("from", vrf, first)),
+        block(("family", family), leaf("unicast")),
+        leaf("export", _name("to", vrf, first)),
+        block("multipath", leaf("multiple-as")),
+        [neighbor(one.session) for one in peers],
+    )
+
+
+def external_policies(config: DeviceConfig) -> list[Statement | None]:
+    """What is accepted from external routers, and what is advertised to them: only what is listed, in either direction."""
+    found: dict[str, Statement | None] = {}
+    for vrf in config.vrfs:
+        for peer in vrf.external:
+            for direction, prefixes, how in (("from", peer.accept, "exact"), ("to", peer.advertise, "orlonger")):
+                name = _name(direction, vrf, peer)
+                listed = block(
+                    ("term", "listed"),
+                    block("from", [entry("route-filter", prefix, how, key=2) for prefix in prefixes]),
+                    block("then", leaf("accept")),
+                )
+                found[name] = block(
+                    ("policy-statement", name),
+                    listed if prefixes else None,  # a term without conditions would accept everything
+                    block(("term", "rest"), block("then", leaf("reject"))),
+                )
+    return list(found.values())
+
+
+RECOVERY_MINUTES = 9
+"""How long a MAC address that moves too often stays blocked (Juniper validated designs, storage-leaf1)."""
+
+
+def mac_vrf(config: DeviceConfig) -> Statement | None:
+    """The instance with its VLANs and ports; gateways are anycast, so that none is advertised."""
+    found = config.mac_vrf
+    if found is None:
+        return None
+    gateways = {gateway.vlan: gateway for gateway in config.gateways if gateway.mac}
+    return block(
+        (found.name,),
+        leaf("instance-type", "mac-vrf"),
+        block(
+            "protocols",
+            block(
+                "evpn",
+                leaf("encapsulation", "vxlan"),
+                leaf("default-gateway", "do-not-advertise"),
+                block("duplicate-mac-detection", leaf("auto-recovery-time", RECOVERY_MINUTES)),
+                leaf("extended-vni-list", "all"),
+                block(
+                    "vni-options",
+                    [block(("vni", one.vni), leaf("vrf-target", one.route_target)) for one in found.vlans],
+                ),
+            ),
+        ),
+        leaf("vtep-source-interface", "lo0.0"),
+        leaf("service-type", "vlan-aware"),
+        [entry("interface", f"{port}.0") for port in found.ports],
+        leaf("route-distinguisher", found.route_distinguisher),
+        leaf("vrf-target", found.route_target),
+        block("vlans", [vlan(gateways[one.vlan], one.vni) for one in found.vlans if one.vlan in gateways]),
+    )
+
 
 GROUP = "overlay"
 FROM_SPINE = "from-spine-evpn"

@@ -6,14 +6,35 @@ from typing import TYPE_CHECKING
 
 from railweave.systems.junos.names import MANAGEMENT_INSTANCE
 from railweave.systems.junos.render.access import VIEW, login_limits, login_servers, readers, remote_user, snmp_clients
-from railweave.systems.junos.render.macsec import macsec
-from railweave.systems.junos.render.selective import field_profile
-from railweave.systems.junos.render.sessions import key_chain
+from railweave.systems.junos.render.interfaces import field_profile
+from railweave.systems.junos.render.overlay import key_chain
 from railweave.systems.junos.tree import block, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
     from railweave.systems.junos.tree import Statement
+
+
+ASSOCIATION = "interconnect"
+
+
+def macsec(config: DeviceConfig) -> Statement | None:
+    """``macsec``: one association with the pre-shared key, bound to every link between sites; None without."""
+    ports = [one for one in config.interfaces if one.macsec is not None]
+    wanted = ports[0].macsec if ports else None
+    if wanted is None:
+        return None
+    return block(
+        "macsec",
+        block(
+            ("connectivity-association", ASSOCIATION),
+            leaf("cipher-suite", wanted.cipher_suite),
+            leaf("security-mode", "static-cak"),
+            block("pre-shared-key", leaf("ckn", wanted.key_name), leaf("cak", f"<{wanted.key}>")),
+        ),
+        block("interfaces", [block((one.name,), leaf("connectivity-association", ASSOCIATION)) for one in ports]),
+    )
+
 
 GRPC_CERTIFICATE = "railweave-grpc"
 

@@ -24,9 +24,9 @@ from railweave.systems.frr.read.routing import Routing, general, statements
 from railweave.systems.frr.read.text import sections
 from railweave.systems.frr.tree import to_text as to_frr
 from railweave.systems.sonic.changes import TableTree
-from railweave.systems.sonic.read import bgp_tables, management, vlans
+from railweave.systems.sonic.read import bgp_tables, management, ports
+from railweave.systems.sonic.read.management import control_plane
 from railweave.systems.sonic.read.ports import Uses, addressed, interfaces, model_of, splits
-from railweave.systems.sonic.read.protection import control_plane
 from railweave.systems.sonic.read.qos import paused, qos
 from railweave.systems.sonic.read.rows import Rows, nodes, rows
 from railweave.systems.sonic.tables import to_text
@@ -135,9 +135,9 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Takin
     meta = tables.row("DEVICE_METADATA", "localhost")
     model = model_of(meta.text("hwsku"))
     meta.text("platform")
-    tunnels = vlans.tunnels(tables)
+    tunnels = ports.tunnels(tables)
     outside = _outside(tables, routing)
-    on_vlans = vlans.members(tables)
+    on_vlans = ports.members(tables)
     fabric = routing.on_fabric()
     local = {row.key for row in tables.rows("INTERFACE") if "|" not in row.key and _link_local(row.key, tables)}
     routed = [
@@ -145,7 +145,7 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Takin
     ]
     uses = Uses(fabric | local, outside, routed, on_vlans, paused(tables))
     found = with_parts(interfaces(tables, known, uses))
-    gateways = tuple(vlans.gateways(tables, known, tunnels, routed))
+    gateways = tuple(ports.gateways(tables, known, tunnels, routed))
     of_vrf: dict[str, list[Prefix]] = {}
     for gateway in gateways:
         of_vrf.setdefault(gateway.vrf, []).extend(gateway.prefixes)
@@ -154,7 +154,7 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Takin
         for field, value in (("bgp_asn", str(bgp.asn)), ("bgp_router_id", bgp.router_id)):
             if meta.text(field) != value:
                 meta.leave(field)
-    names = vlans.vrf_names(tables, tunnels)
+    names = ports.vrf_names(tables, tunnels)
     switch = catalog().switches.get(model)
     address, gateway_address = management.port(tables)
     used: set[Family] = {one.family for each in gateways for one in each.addresses}
@@ -178,7 +178,7 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Takin
         extra="",
         overlay=_overlay(routing.overlay(), tunnels),
         vrfs=tuple(_vrf(one, tables, names, outside) for one in routing.vrfs(of_vrf)),
-        mac_vrf=vlans.mac_vrf(routing.mac_vrf(), tunnels, bgp, found),
+        mac_vrf=ports.mac_vrf(routing.mac_vrf(), tunnels, bgp, found),
         isis=isis,
         ospf=routing.ospf(bgp),
     )
@@ -248,7 +248,7 @@ def _vrf(one: Vrf, tables: Rows, names: Mapping[str, str], outside: Mapping[str,
     )
 
 
-def _overlay(found: OverlayConfig | None, tunnels: vlans.Tunnels) -> OverlayConfig | None:
+def _overlay(found: OverlayConfig | None, tunnels: ports.Tunnels) -> OverlayConfig | None:
     """The overlay with the tunnel's own source as its first endpoint."""
     if found is None or tunnels.source is None:
         return found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeGuard, cast
 
 from railweave.errors import RenderError
 from railweave.model.config.tree import Node
-from railweave.systems.frr.read.values import number
+from railweave.systems.frr.read.text import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

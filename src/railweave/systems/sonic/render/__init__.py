@@ -12,13 +12,11 @@ from railweave.model.config.sections import flat
 from railweave.systems.frr.tree import to_text as to_frr
 from railweave.systems.sonic.branches import branch, keep
 from railweave.systems.sonic.render import by_release, frr
-from railweave.systems.sonic.render.buffers import buffers
-from railweave.systems.sonic.render.control_plane import control_plane
-from railweave.systems.sonic.render.extra import parts
+from railweave.systems.sonic.render.frr import parts
 from railweave.systems.sonic.render.gaps import gaps
-from railweave.systems.sonic.render.macsec import macsec
-from railweave.systems.sonic.render.ports import interfaces, loopback, ports
-from railweave.systems.sonic.render.qos import maps, port_maps, queues, watchdog
+from railweave.systems.sonic.render.ports import interfaces, loopback, macsec, ports
+from railweave.systems.sonic.render.qos import buffers, maps, port_maps, queues, watchdog
+from railweave.systems.sonic.render.system import control_plane
 from railweave.systems.sonic.tables import lines as flat_tables
 from railweave.systems.sonic.tables import merge, to_text
 

@@ -5,19 +5,37 @@ SONiC itself gives interfaces their addresses and makes VRFs; FRR sends router a
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.model.config.sections import line, merge, section
+from railweave.errors import RenderError
+from railweave.model.config.sections import Section, line, merge, section
+from railweave.model.config.sections import parse as parse_frr
 from railweave.systems.frr.render import advertisements, discovery, general, routing
-from railweave.systems.frr.render.isis import on_port
+from railweave.systems.frr.render.routing import on_port
 from railweave.systems.sonic.branches import branch, newer
-from railweave.systems.sonic.render.extra import parts
 from railweave.systems.sonic.render.names import LOOPBACK, routed_name, vrf_names
+from railweave.systems.sonic.tables import Tables
+from railweave.systems.sonic.tables import parse as parse_tables
 
 if TYPE_CHECKING:
-    from railweave.model.config.sections import Section
     from railweave.model.device.model import DeviceConfig
+
+
+def parts(text: str) -> tuple[Tables, list[Section]]:
+    """Tables and routing statements. Raises ``RenderError`` with the line where either cannot be read."""
+    if not text.lstrip().startswith("{"):
+        return {}, parse_frr(text)
+    try:
+        _, end = json.JSONDecoder().raw_decode(text, len(text) - len(text.lstrip()))
+    except json.JSONDecodeError as error:
+        raise RenderError(error.msg, error.lineno) from None
+    tables = parse_tables(text[:end])
+    try:
+        return tables, parse_frr(text[end:])
+    except RenderError as error:
+        raise error.below(text.count("\n", 0, end)) from None
 
 
 _KEEPS = "202505"

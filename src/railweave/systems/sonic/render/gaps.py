@@ -9,10 +9,10 @@ from railweave.model.config.sections import flat
 from railweave.systems.common_gaps import extra_findings, left_out_findings
 from railweave.systems.frr.render import no_ao
 from railweave.systems.sonic.render import by_release, rules
-from railweave.systems.sonic.render.access import LEAST_ATTEMPTS
-from railweave.systems.sonic.render.extra import parts
-from railweave.systems.sonic.render.macsec import KEY_NAME_DIGITS
+from railweave.systems.sonic.render.frr import parts
+from railweave.systems.sonic.render.ports import KEY_NAME_DIGITS
 from railweave.systems.sonic.render.qos import lossless
+from railweave.systems.sonic.render.system import LEAST_ATTEMPTS
 from railweave.systems.sonic.tables import lines
 
 if TYPE_CHECKING:

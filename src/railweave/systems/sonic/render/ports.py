@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.config.number_ranges import numbers
-from railweave.systems.sonic.render.macsec import PROFILE
 from railweave.systems.sonic.render.names import ETHERNET_HEADER, LOOPBACK, routed_name, vrf_names
 
 if TYPE_CHECKING:
@@ -14,6 +13,31 @@ if TYPE_CHECKING:
 
     from railweave.model.device.model import DeviceConfig, Gateway, Interface
     from railweave.systems.sonic.tables import Row, Tables
+
+
+PROFILE = "interconnect"
+KEY_NAME_DIGITS = 64
+"""Digits of a key's name (sonic-macsec.yang: 32 or 64)."""
+
+
+def macsec(config: DeviceConfig) -> Tables:
+    """``MACSEC_PROFILE``.
+
+    A shorter key name is filled up with zeros at its end, as Junos fills it up (connectivity-association, ckn).
+    """
+    wanted = next((one.macsec for one in config.interfaces if one.macsec), None)
+    if wanted is None:
+        return {}
+    return {
+        "MACSEC_PROFILE": {
+            PROFILE: {
+                "cipher_suite": wanted.cipher_suite.upper(),
+                "primary_cak": f"<{wanted.key}>",
+                "primary_ckn": wanted.key_name.ljust(KEY_NAME_DIGITS, "0"),
+                "policy": "security",
+            }
+        }
+    }
 
 
 def ports(config: DeviceConfig) -> Tables:

@@ -1,7 +1,7 @@
 """What is said of a configuration that SONiC has no place for, or does otherwise. Ids ``sonic-no-KEY``: the support matrix."""
 
 from railweave.model.findings.registry import Rule
-from railweave.systems.sonic.render.macsec import KEY_NAME_DIGITS
+from railweave.systems.sonic.render.ports import KEY_NAME_DIGITS
 
 RELEASE = Rule(
     "sonic-release",

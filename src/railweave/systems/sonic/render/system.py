@@ -5,11 +5,172 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
+from railweave.model.config.number_ranges import numbers
+from railweave.model.device.protection import LINK_LOCAL
 from railweave.systems.sonic.render.names import MANAGEMENT_PORT, MANAGEMENT_VRF
 
 if TYPE_CHECKING:
-    from railweave.model.device.model import DeviceConfig
+    from collections.abc import Iterable, Iterator
+
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.device.access import LoginServer
+    from railweave.model.device.control_plane import ControlPlane, ControlRule, Sources
+    from railweave.model.device.model import DeviceConfig, Interface
     from railweave.systems.sonic.tables import Row, Tables
+
+
+SERVICES = {"ssh": "SSH", "snmp": "SNMP", "ntp-replies": "NTP", "grpc": "EXTERNAL_CLIENT"}
+"""Services that a table can be for, by our rules."""
+
+SESSIONS = "ANY"
+"""The service of rules that are for every protocol and port."""
+
+_IP: dict[Family, str] = {"ipv4": "IP", "ipv6": "IPV6"}
+_TYPE: dict[Family, str] = {"ipv4": "L3", "ipv6": "L3V6"}
+_PROTOCOL = {"tcp": "6", "udp": "17"}
+_HIGHEST = 9999
+
+
+def control_plane(config: DeviceConfig) -> Tables:
+    """``ACL_TABLE`` and ``ACL_RULE``; no rows where nothing is protected."""
+    wanted = config.protection
+    if wanted is None:
+        return {}
+    tables: dict[str, Row] = {}
+    rules: dict[str, Row] = {}
+    for family in _IP:
+        made = list(_services(wanted, family))
+        made.append((SESSIONS, list(_peers(wanted, family))))
+        for service, rows in made:
+            if rows:
+                name = f"CONTROL_{service}_{family.upper()}"
+                tables[name] = {"policy_desc": f"{service} of the switch", "type": "CTRLPLANE", "services": [service]}
+                rules |= _numbered(name, rows)
+        drops = list(_drops(wanted, family))
+        if drops:
+            name = f"SERVERS_{family.upper()}"
+            ports = _server_ports(config)
+            about = "from servers to the switch"
+            tables[name] = {"policy_desc": about, "type": _TYPE[family], "stage": "ingress", "ports": ports}
+            rules |= _numbered(name, drops)
+    return {"ACL_TABLE": tables, "ACL_RULE": rules}
+
+
+def _numbered(table: str, rows: Iterable[Row]) -> dict[str, Row]:
+    """Rows with a priority each, the first the highest: equal ones would take each other's place."""
+    return {f"{table}|RULE_{place}": {"PRIORITY": str(_HIGHEST - place), **row} for place, row in enumerate(rows)}
+
+
+def _services(wanted: ControlPlane, family: Family) -> Iterator[tuple[str, list[Row]]]:
+    for rule in wanted.of("management", family):
+        service = SERVICES.get(rule.name.rpartition("-")[0])
+        if service:
+            more = _port(rule) if service == "EXTERNAL_CLIENT" else {}
+            yield service, [_accepted(family, prefix, more) for prefix in wanted.source(rule).prefixes]
+
+
+def _port(rule: ControlRule) -> Row:
+    return {"L4_DST_PORT": str(rule.destination_ports[0][0])}
+
+
+def _accepted(family: Family, prefix: Prefix, more: Row) -> Row:
+    return {f"SRC_{_IP[family]}": prefix, **more, "PACKET_ACTION": "ACCEPT"}
+
+
+def _peers(wanted: ControlPlane, family: Family) -> Iterator[Row]:
+    """Peers that FRR has BFD with. Those that are known by link-local addresses alone are named with their ports."""
+    sessions = [rule for rule in wanted.of("network", family) if rule.protocol == "udp" and rule.sources]
+    found: dict[str, Sources] = {rule.sources: wanted.source(rule) for rule in sessions}
+    for source in found.values():
+        for prefix in source.prefixes:
+            if prefix == LINK_LOCAL:
+                yield from (_accepted(family, prefix, {"IN_PORTS": port}) for port in source.interfaces)
+            else:
+                yield _accepted(family, prefix, {})
+
+
+def _server_ports(config: DeviceConfig) -> list[str]:
+    return sorted((one.name for one in config.interfaces if one.kind == "server"), key=numbers)
+
+
+def _drops(wanted: ControlPlane, family: Family) -> Iterator[Row]:
+    for rule in wanted.server_ports:
+        if rule.family != family:
+            continue
+        for prefix in rule.destinations:
+            for first, last in rule.destination_ports:
+                ports: Row = {"L4_DST_PORT": str(first)}
+                if first != last:
+                    ports = {"L4_DST_PORT_RANGE": f"{first}-{last}"}
+                row: Row = {f"DST_{_IP[family]}": prefix, "IP_PROTOCOL": _PROTOCOL[rule.protocol]}
+                yield {**row, **ports, "PACKET_ACTION": "DROP"}
+
+
+STORMS = ("broadcast", "unknown-unicast", "unknown-multicast")
+LEAST_ATTEMPTS = 3
+"""The fewest wrong passwords that hostcfgd takes (sonic-host-services, ``SSH_MIN_VALUES``)."""
+
+MOST_KBPS = 100_000_000
+"""The highest limit that the model takes (sonic-storm-control.yang): 100 Gb/s."""
+
+
+def access(config: DeviceConfig) -> Tables:
+    """Logins with their servers and limits, in the management VRF; limits of floods."""
+    return {**_logins(config), **_limits(config), **_storms(config)}
+
+
+def _logins(config: DeviceConfig) -> Tables:
+    """Without ``failthrough`` local users log in only where no server answers."""
+    wanted = config.management.aaa()
+    if wanted is None:
+        return {}
+    found: Tables = {
+        "AAA": {"authentication": {"login": ",".join((*wanted.groups(), "local")), "failthrough": "False"}}
+    }
+    if wanted.tacacs:
+        own: Row = {"passkey": f"<{wanted.tacacs[0].key}>", "src_intf": MANAGEMENT_PORT}
+        found["TACPLUS"] = {"global": own}
+        found["TACPLUS_SERVER"] = {
+            one.host: {**_server(one, place), "tcp_port": str(one.port or 49)}
+            for place, one in enumerate(wanted.tacacs)
+        }
+    if wanted.radius:
+        found["RADIUS_SERVER"] = {
+            one.host: {**_server(one, place), "auth_port": str(one.port or 1812)}
+            for place, one in enumerate(wanted.radius)
+        }
+    return found
+
+
+def _server(one: LoginServer, place: int) -> Row:
+    """A server; the one with the highest priority is asked first."""
+    return {"priority": str(64 - place), "timeout": str(one.timeout), "passkey": f"<{one.key}>", "vrf": "mgmt"}
+
+
+def _limits(config: DeviceConfig) -> Tables:
+    limits = config.management.login()
+    if limits is None:
+        return {}
+    idle = str(limits.idle)
+    return {
+        "SSH_SERVER": {"POLICIES": {"authentication_retries": str(limits.attempts), "inactivity_timeout": idle}},
+        "SERIAL_CONSOLE": {"POLICIES": {"inactivity_timeout": idle}},
+    }
+
+
+def kbps(config: DeviceConfig, port: Interface) -> int | None:
+    """The limit of floods on a port in kb/s; None where there is none."""
+    percent = config.storm_control()
+    if percent is None or port not in config.edge_ports():
+        return None
+    return min(port.speed_gbps * 10_000 * percent, MOST_KBPS)
+
+
+def _storms(config: DeviceConfig) -> Tables:
+    limits = {port.name: limit for port in config.edge_ports() if (limit := kbps(config, port))}
+    rows: dict[str, Row] = {f"{name}|{kind}": {"kbps": str(limit)} for name, limit in limits.items() for kind in STORMS}
+    return {"PORT_STORM_CONTROL": rows} if rows else {}
+
 
 TYPES = {"leaf": "LeafRouter", "spine": "SpineRouter", "super-spine": "UpperSpineRouter", "dci": "UpperSpineRouter"}
 SEVERITIES = {

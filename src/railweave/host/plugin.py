@@ -1,0 +1,356 @@
+"""The net plugin: what it counts, and what is wrong with it on this server."""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import time
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import files, gids
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .host_file import HostFile
+    from .machine import Machine
+
+
+_HEADER = struct.Struct("<8sIIQQII64s")
+_ENTRY = struct.Struct("<64s64s64s32siI4I8Q4Q")
+_MAGIC, _VERSION, _TRIES = b"RWSTATS\0", 1, 100
+
+COUNTERS = ("bytes", "messages", "pieces", "clear_to_sends", "resent", "deaths", "recoveries", "errors")
+
+_HELP = {
+    "queue_pairs": "Queue pairs.",
+    "live": "Queue pairs that carry data.",
+    "suspect": "Queue pairs whose path may be dead.",
+    "bytes": "Bytes of data.",
+    "messages": "Messages of NCCL.",
+    "pieces": "Pieces of messages posted.",
+    "clear_to_sends": "Clear-to-send messages posted.",
+    "resent": "Pieces that a path did not deliver and others sent again.",
+    "deaths": "Times that a queue pair was declared dead.",
+    "recoveries": "Times that a dead queue pair came back.",
+    "errors": "Work requests that ended with an error.",
+}
+
+
+@dataclass(frozen=True)
+class Way:
+    """Sums over one way: direction, NIC, path color, leaf of the other end. Latencies in ns, from posting to completion."""
+
+    device: str
+    leaf: str
+    peer_leaf: str
+    color_name: str
+    color: int
+    direction: str
+    queue_pairs: int
+    live: int
+    suspect: int
+    connections: int
+    bytes: int
+    messages: int
+    pieces: int
+    clear_to_sends: int
+    resent: int
+    deaths: int
+    recoveries: int
+    errors: int
+    p50_ns: int
+    p90_ns: int
+    p99_ns: int
+    max_ns: int
+
+    @property
+    def key(self) -> tuple[str, str, int, str]:
+        """What tells ways apart."""
+        return self.direction, self.device, self.color, self.peer_leaf
+
+
+@dataclass(frozen=True)
+class Page:
+    """What one process says."""
+
+    host: str
+    pid: int
+    written_ns: int
+    paths: tuple[Way, ...]
+
+
+def _text(raw: bytes) -> str:
+    """A name; what would end a line or a label in what is printed is not shown."""
+    text = raw.split(b"\0", 1)[0].decode(errors="replace")
+    return "".join(one if one.isprintable() and one not in '"\\' else "?" for one in text)
+
+
+def parse(data: bytes) -> Page | None:
+    """A page; None where it is being written just now, is of another version, or none of ours."""
+    if len(data) < _HEADER.size:
+        return None
+    magic, version, entry_bytes, sequence, written_ns, pid, n, host = _HEADER.unpack_from(data)
+    if magic != _MAGIC or version != _VERSION or entry_bytes != _ENTRY.size or sequence % 2:
+        return None
+    if len(data) < _HEADER.size + n * _ENTRY.size:
+        return None
+    paths: list[Way] = []
+    for i in range(n):
+        device, leaf, peer_leaf, color_name, color, sends, *numbers = _ENTRY.unpack_from(
+            data, _HEADER.size + i * _ENTRY.size
+        )
+        names = _text(device), _text(leaf), _text(peer_leaf), _text(color_name)
+        paths.append(Way(*names, color, "send" if sends else "receive", *numbers))
+    return Page(_text(host), pid, written_ns, tuple(paths))
+
+
+def _content(file: Path) -> bytes:
+    """A page as it stands. Anyone can put something into that folder: links are not followed, and no pipe is waited for."""
+    handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as page:
+        return page.read(files.MOST_BYTES) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+
+
+def read(folder: Path) -> list[Page]:
+    """The pages of all processes that run; each is read again until it holds still."""
+    pages: list[Page] = []
+    for file in sorted(folder.glob("railweave-net-*")):
+        for _ in range(_TRIES):
+            try:
+                first, second = _content(file), _content(file)
+            except OSError:
+                break
+            page = parse(first)
+            if page and first[:24] == second[:24]:
+                pages.append(page)
+                break
+            time.sleep(0.001)
+    return pages
+
+
+def total(pages: list[Page]) -> list[Way]:
+    """One entry per way over all processes: sums, and the worst of latencies."""
+    sums: dict[tuple[str, str, int, str], Way] = {}
+    for page in pages:
+        for one in page.paths:
+            before = sums.get(one.key)
+            sums[one.key] = _add(before, one) if before else one
+    return [sums[key] for key in sorted(sums)]
+
+
+def _add(a: Way, b: Way) -> Way:
+    added = {
+        name: getattr(a, name) + getattr(b, name)
+        for name in ("queue_pairs", "live", "suspect", "connections", *COUNTERS)
+    }
+    worst = {name: max(getattr(a, name), getattr(b, name)) for name in ("p50_ns", "p90_ns", "p99_ns", "max_ns")}
+    return replace(a, **added, **worst)
+
+
+def rates(before: list[Page], after: list[Page]) -> dict[tuple[str, str, int, str], float]:
+    """Bytes per second of each way between two readings, of the processes that are in both."""
+    old = {page.pid: page for page in before}
+    found: dict[tuple[str, str, int, str], float] = {}
+    for page in after:
+        then = old.get(page.pid)
+        if not then or page.written_ns <= then.written_ns:
+            continue
+        bytes_then = {one.key: one.bytes for one in then.paths}
+        for one in page.paths:
+            rate = (one.bytes - bytes_then.get(one.key, 0)) * 1e9 / (page.written_ns - then.written_ns)
+            found[one.key] = found.get(one.key, 0.0) + rate
+    return found
+
+
+def table(paths: list[Way], speed: dict[tuple[str, str, int, str], float]) -> str:
+    """For people: a line per way. A share is of what its NIC sends or receives."""
+    rows = [
+        ["direction", "device", "color", "peer leaf", "live", "MB/s", "share", "bytes", "resent", "deaths", "p99 us"]
+    ]
+    for one in paths:
+        same = [other for other in paths if (other.direction, other.device) == (one.direction, one.device)]
+        measured = [speed.get(other.key, 0.0) for other in same]
+        parts = measured if sum(measured) else [float(other.bytes) for other in same]
+        mine = parts[same.index(one)]
+        rows.append([one.direction, one.device, one.color_name or str(one.color), one.peer_leaf or "-",
+                     f"{one.live}/{one.queue_pairs}" + (f" ({one.suspect} suspect)" if one.suspect else ""),
+                     f"{speed.get(one.key, 0.0) / 1e6:.1f}", f"{mine / sum(parts):.2f}" if sum(parts) else "-",
+                     str(one.bytes), str(one.resent), str(one.deaths), f"{one.p99_ns / 1e3:.1f}"])  # fmt: skip
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def document(pages: list[Page], speed: dict[tuple[str, str, int, str], float]) -> dict[str, object]:
+    """For programs."""
+    return {"pids": [page.pid for page in pages], "paths": [
+        {**asdict(one), "bytes_per_s": round(speed.get(one.key, 0.0))} for one in total(pages)
+    ]}  # fmt: skip
+
+
+def prometheus(paths: list[Way]) -> str:
+    """The textfile format of node_exporter, summed over processes: labels do not grow with them."""
+    lines: list[str] = []
+    for name in (one.name for one in fields(Way)):
+        counter = name in COUNTERS
+        if not counter and name not in {"queue_pairs", "live", "suspect"}:
+            continue
+        metric = f"railweave_net_{name}" + ("_total" if counter else "")
+        lines.append(f"# HELP {metric} {_HELP[name]}")
+        lines.append(f"# TYPE {metric} {'counter' if counter else 'gauge'}")
+        for one in paths:
+            labels = (
+                f'direction="{one.direction}",device="{one.device}",color="{one.color}",peer_leaf="{one.peer_leaf}"'
+            )
+            lines.append(f"{metric}{{{labels}}} {getattr(one, name)}")
+    return "\n".join(lines) + "\n"
+
+
+_PEER_MEMORY = (
+    "/sys/kernel/mm/memory_peers/nv_mem/version",
+    "/sys/kernel/mm/memory_peers/nv_mem_nc/version",
+    "/sys/module/nvidia_peermem/version",
+    "/sys/kernel/mm/memory_peers/amdkfd/version",
+)
+_NVIDIA_OPEN = "/sys/module/nvidia/version"
+_TUNER_FILE = "/etc/railweave/tuner.json"
+_RETRY_UNIT_MS = 4.096e-3
+_WITHOUT_BFD_MS, _AFTER_BFD_MS = 1500, 500
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One thing looked at. ``level``: ``good``, ``warning`` or ``error``."""
+
+    level: str
+    what: str
+    text: str
+
+
+def examine(plan: HostFile, raw: Mapping[str, Any], machine: Machine, variables: Mapping[str, str]) -> list[Verdict]:
+    """All findings. ``raw`` is ``host.json`` as read, ``variables`` the environment that the job will have."""
+    found = [*speeds(raw, machine), *_mtus(plan, machine), *_addresses(plan, machine), _gpu_memory(machine)]
+    return [*found, *timeout(raw, variables), *variables_of_nccl(variables), *tuner(variables)]
+
+
+def speeds(raw: Mapping[str, Any], machine: Machine) -> list[Verdict]:
+    """Ports slower than the design says."""
+    found: list[Verdict] = []
+    for nic in raw.get("nics", []):
+        rdma, wanted = nic.get("rdma", ""), nic.get("speed_gbps")
+        rate = machine.readable(f"{gids.DEVICES}/{rdma}/ports/{nic.get('rdma_port', 1)}/rate")
+        there = float(rate.split()[0]) if rate and rate.split()[0].replace(".", "").isdigit() else None
+        if there is None:
+            found.append(Verdict("error", "speed", f"{rdma}: no such RDMA device, or its driver tells no rate"))
+        elif wanted and there < wanted:
+            found.append(Verdict("error", "speed", f"{rdma} runs at {there:g} Gbit/s, the design says {wanted:g}"))
+        else:
+            found.append(Verdict("good", "speed", f"{rdma}: {there:g} Gbit/s"))
+    return found
+
+
+def _mtus(plan: HostFile, machine: Machine) -> list[Verdict]:
+    found: list[Verdict] = []
+    for nic in plan.nics:
+        mtu = machine.readable(f"/sys/class/net/{nic.netdev}/mtu")
+        if mtu and int(mtu) < nic.mtu:
+            found.append(
+                Verdict("error", "MTU", f"{nic.netdev} has {mtu}, the design says {nic.mtu}: RoCE falls back to less")
+            )
+        elif mtu:
+            found.append(Verdict("good", "MTU", f"{nic.netdev}: {mtu}"))
+    return found
+
+
+def _addresses(plan: HostFile, machine: Machine) -> list[Verdict]:
+    missing = gids.missing(plan, gids.read(machine, plan))
+    found = [
+        Verdict(
+            "error",
+            "paths",
+            f"{nic.rdma}: no RoCE v2 GID in {path.prefix} in this network namespace ({path.table_name})",
+        )
+        for nic, path in missing
+    ]
+    return found or [Verdict("good", "paths", "every NIC has an address on every path")]
+
+
+def _gpu_memory(machine: Machine) -> Verdict:
+    if any(machine.real(one) for one in _PEER_MEMORY):
+        return Verdict("good", "GPU memory", "a peer memory module is loaded: GPUDirect RDMA")
+    if machine.real(_NVIDIA_OPEN):
+        text = "no peer memory module: GPUDirect RDMA needs DMA-BUF (open kernel modules, Linux 5.12); NCCL's log says GPU Direct RDMA Enabled"
+        return Verdict("warning", "GPU memory", text)
+    return Verdict(
+        "warning", "GPU memory", "no GPU driver with RDMA found: data goes through host memory, at about half the rate"
+    )
+
+
+def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Verdict]:
+    """The NIC's retries against the time that the fabric needs to reroute."""
+    given = variables.get("NCCL_IB_TIMEOUT", "")
+    if not given.isdigit():
+        return []
+    retries = variables.get("NCCL_IB_RETRY_CNT", "")
+    lasts_ms = _RETRY_UNIT_MS * 2 ** min(int(given), 31) * (int(retries) + 1 if retries.isdigit() else 8)
+    bfd = [one.get("bfd_detection_ms") for one in raw.get("fabrics", {}).values()]
+    detected = max((one for one in bfd if one is not None), default=None)
+    reroute_ms = int(
+        variables.get("RAILWEAVE_NET_REROUTE_MS") or (_WITHOUT_BFD_MS if detected is None else detected + _AFTER_BFD_MS)
+    )
+    if lasts_ms < reroute_ms:
+        text = f"NCCL_IB_TIMEOUT={given}: the NIC gives up after {lasts_ms:.0f} ms, before the fabric had its {reroute_ms} ms to reroute"
+        return [Verdict("error", "timeout", text)]
+    return [
+        Verdict(
+            "warning",
+            "timeout",
+            f"NCCL_IB_TIMEOUT={given} is not needed: a path is dead after {reroute_ms} ms all the same",
+        )
+    ]
+
+
+def variables_of_nccl(variables: Mapping[str, str]) -> list[Verdict]:
+    """Variables that harm, or that are missing."""
+    found: list[Verdict] = []
+    if variables.get("NCCL_IB_GID_INDEX"):
+        found.append(Verdict("error", "variables", "NCCL_IB_GID_INDEX leaves one path per NIC: unset it"))
+    if variables.get("NCCL_NET_PLUGIN") not in {"railweave", "libnccl-net-railweave.so", "librccl-net-railweave.so"}:
+        found.append(
+            Verdict("warning", "variables", "NCCL_NET_PLUGIN does not name railweave: NCCL takes its own transport")
+        )
+    if variables.get("NCCL_NET_PLUGIN") == "railweave" and variables.get("NCCL_NET") != "railweave":
+        found.append(
+            Verdict(
+                "warning",
+                "variables",
+                "without NCCL_NET=railweave NCCL goes on in silence where the plugin cannot start",
+            )
+        )
+    return found
+
+
+def tuner(variables: Mapping[str, str]) -> list[Verdict]:
+    """The table that NCCL is to choose by: without it this rank would choose otherwise than the rest."""
+    if variables.get("RAILWEAVE_NET_TUNER", "0") == "0":
+        return []
+    table = Path(variables.get("RAILWEAVE_NET_TUNER_FILE") or _TUNER_FILE)
+    try:
+        rows = len(files.parsed(files.content(table))["rows"])
+    except (OSError, ValueError, KeyError, TypeError):
+        text = f"RAILWEAVE_NET_TUNER is set, and {table} cannot be read: install hosts/tuner.json of the build on all servers"
+        return [Verdict("error", "tuner", text)]
+    return [Verdict("good", "tuner", f"{table}: {rows} rows; it must be the same on all servers")]
+
+
+def load_raw(file: Path) -> dict[str, Any]:
+    """``host.json`` as it is; it has been checked before."""
+    return files.parsed(files.content(file))
+
+
+def lines(found: list[Verdict]) -> str:
+    """For people."""
+    return "\n".join(f"{one.level:<8} {one.what:<11} {one.text}" for one in found)

@@ -1,0 +1,511 @@
+"""The page of a store of benchmarks' results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import log2
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from railweave.operations.bench.comparing.estimate import leaves_of
+from railweave.pages.charts import LINES, shown, ticks
+from railweave.pages.markup import asset, element, json_for_script, number, text
+from railweave.pages.palette import line_colors
+from railweave.pages.shell import html_page, section
+from railweave.pages.terms import BENCHMARKS, glossary, tile
+from railweave.prediction.simulation.grid import shown as shown_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.operations.bench.comparing.completion import CompletionTable
+    from railweave.operations.bench.comparing.curves import Curve
+    from railweave.operations.bench.comparing.estimate import Estimate, Slowest
+    from railweave.operations.bench.comparing.reported import Reported
+    from railweave.operations.bench.comparing.rows import Pair, Row
+    from railweave.operations.store.records import Run
+
+
+MOST_CELLS = 64
+"""Rows that a person still reads: where NICs are more, cells are of servers, and then of leaves."""
+CELL, LABEL, MAP_TOP = 14.0, 190.0, 8.0
+DARKEST = 0.5
+"""A level at which a cell is as strong as it gets."""
+
+SCATTER = 2.0
+"""Standard deviations below the usual at which a cell begins to show."""
+
+Ends = tuple[str, str]
+
+
+def pair_map(pairs: Sequence[Pair], usual: float = 1.0, noise: float = 0.0) -> tuple[str, str]:
+    """The picture, and a sentence on what its cells are; both empty where there is no pair to show.
+
+    ``usual``, ``noise``: the level of pairs where nothing is wrong, and its standard deviation as a part.
+    """
+    told = [one for one in pairs if one.relative is not None]
+    for kind, of in KINDS.items():
+        ends = [(one, of(one)) for one in told]
+        named = sorted({name for _, pair in ends if pair for name in pair})
+        if named and (len(named) <= MOST_CELLS or kind == "leaf"):
+            left_out = len(named) - MOST_CELLS
+            if left_out > 0:
+                named = _worst(ends, named)
+            return _svg([one for one in ends if one[1]], named, usual, noise), _about_map(kind, max(left_out, 0))
+    return "", ""
+
+
+def _nics(pair: Pair) -> Ends:
+    return pair.src, pair.dst
+
+
+def _servers(pair: Pair) -> Ends:
+    return pair.src.partition(":")[0], pair.dst.partition(":")[0]
+
+
+def _leaves(pair: Pair) -> Ends | None:
+    found = sorted(leaves_of(pair))
+    return (found[0], found[-1]) if found else None
+
+
+KINDS: dict[str, Callable[[Pair], Ends | None]] = {"NIC": _nics, "server": _servers, "leaf": _leaves}
+"""What cells are of: the first that is few enough."""
+
+
+def _worst(ends: Sequence[tuple[Pair, Ends | None]], named: Sequence[str]) -> list[str]:
+    """Those with the lowest medians, in order of name."""
+    levels: dict[str, list[float]] = {name: [] for name in named}
+    for pair, names in ends:
+        for name in set(names or ()):
+            levels[name].append(pair.relative or 0.0)
+    return sorted(sorted(named, key=lambda name: median(levels[name]))[:MOST_CELLS])
+
+
+def _about_map(kind: str, left_out: int) -> str:
+    rest = f" The {left_out} leaves that are best are left out." if left_out else ""
+    return (
+        f"Each cell is the slowest of the pairs between two {'leaves' if kind == 'leaf' else kind + 's'}, of all colors and in both directions. "
+        f"The stronger it is, the slower that pair is beside what it should have.{rest}"
+    )
+
+
+def _svg(ends: Sequence[tuple[Pair, Ends | None]], names: Sequence[str], usual: float, noise: float) -> str:
+    place = {name: number_ for number_, name in enumerate(names)}
+    cells: dict[tuple[int, int], list[float]] = {}
+    failed: Counter[tuple[int, int]] = Counter()
+    for pair, pair_names in ends:
+        if pair_names is None or not all(name in place for name in pair_names):
+            continue
+        one, other = sorted(place[name] for name in pair_names)
+        for key in {(one, other), (other, one)}:
+            cells.setdefault(key, []).append((pair.relative or 0.0) / usual)
+            failed[key] += pair.gbps == 0
+    width = LABEL + CELL * len(names) + 4
+    height = MAP_TOP + CELL * len(names) + 4
+    parts: list[str] = []
+    for name, row in place.items():
+        shown = name if len(name) <= 28 else f"{name[:13]}…{name[-14:]}"
+        y = MAP_TOP + CELL * row
+        parts.append(
+            f'<text class="name" x="{number(LABEL - 6)}" y="{number(y + 11)}">{text(shown)}<title>{text(name)}</title></text>'
+        )
+    for (row, column), levels in sorted(cells.items()):
+        level = min(levels)
+        strength = min(max((1 - level - SCATTER * noise) / (1 - DARKEST), 0.0), 1.0)
+        box = f'x="{number(LABEL + CELL * column)}" y="{number(MAP_TOP + CELL * row)}" width="{number(CELL - 1)}" height="{number(CELL - 1)}"'
+        said = f"{names[row]} and {names[column]}\n{level:.0%} of the usual, the slowest of {len(levels)}"
+        said += f", {failed[row, column]} with nothing" if failed[row, column] else ""
+        parts.append(f'<rect class="well" {box}/>')
+        parts.append(f'<rect class="slow" {box} style="fill-opacity:{strength:.2f}"><title>{text(said)}</title></rect>')
+    style = f"max-width:{number(width * 1.3)}px;min-width:{number(width * 0.8)}px"
+    return f'<svg class="chart pairs" viewBox="0 0 {number(width)} {number(height)}" role="img" style="{style}">{"".join(parts)}</svg>'
+
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720.0, 250.0, 58.0, 12.0, 10.0, 26.0
+MOST_TICKS = 10
+
+
+def size_chart(curve: Curve) -> str:
+    """The chart with its legend. The latest run is a line with circles; what is predicted is dashed."""
+    least, most = log2(curve.sizes[0]), log2(curve.sizes[-1])
+    bands = [one for one in curve.predicted if one is not None]
+    several = [curve.now, *(values for _, values in curve.earlier)]
+    top = max([high for _, _, high in bands] + [one for values in several for one in values if one is not None])
+    scale = ticks(top)
+
+    def across(size: int) -> float:
+        return LEFT + (log2(size) - least) / max(most - least, 1e-9) * (WIDTH - LEFT - RIGHT)
+
+    def up(value: float) -> float:
+        return HEIGHT - BOTTOM - value / scale[-1] * (HEIGHT - TOP - BOTTOM)
+
+    xs = [across(one) for one in curve.sizes]
+    parts = [_grid(curve.sizes, xs, scale, up)]
+    parts += [_band(places) for places in _pieces(xs, curve.predicted, up)]
+    for place, (_, values) in enumerate(curve.earlier):
+        parts.append(f'<path class="line earlier c{2 + place % (LINES - 2)}" d="{_path(xs, values, up)}"/>')
+    parts.append(
+        f'<path class="line c1" d="{_path(xs, [one and one[0] for one in curve.predicted], up)}"/>'
+        f'<path class="line c0" d="{_path(xs, curve.now, up)}"/>'
+    )
+    parts += [
+        f'<circle class="point c0" cx="{number(x)}" cy="{number(up(value))}" r="3"/>'
+        for x, value in zip(xs, curve.now, strict=True)
+        if value is not None
+    ]
+    parts += _targets(curve, xs)
+    names = ["latest run"] + (["predicted, with its band"] if bands else [])
+    legend = [element("span", element("i", " ", class_=f"c{place}"), text(name)) for place, name in enumerate(names)]
+    legend += [
+        element("span", element("i", " ", class_=f"c{2 + place % (LINES - 2)}"), text(name))
+        for place, (name, _) in enumerate(curve.earlier)
+    ]
+    svg = f'<svg class="chart" viewBox="0 0 {number(WIDTH)} {number(HEIGHT)}" role="img">{"".join(parts)}</svg>'
+    return svg + element("div", *legend, class_="keys")
+
+
+def _pieces(
+    xs: Sequence[float], bands: Sequence[tuple[float, float, float] | None], up: Callable[[float], float]
+) -> list[list[tuple[float, float, float]]]:
+    """Runs of sizes that have a band: x, lower and upper end."""
+    found: list[list[tuple[float, float, float]]] = [[]]
+    for x, one in zip(xs, bands, strict=True):
+        if one is None:
+            found.append([])
+        else:
+            found[-1].append((x, up(one[1]), up(one[2])))
+    return [one for one in found if len(one) > 1]
+
+
+def _band(places: Sequence[tuple[float, float, float]]) -> str:
+    over = [f"{number(x)} {number(high)}" for x, _, high in places]
+    under = [f"{number(x)} {number(low)}" for x, low, _ in reversed(places)]
+    return f'<path class="band" d="M{"L".join(over + under)}Z"/>'
+
+
+def _path(xs: Sequence[float], values: Sequence[float | None], up: Callable[[float], float]) -> str:
+    pieces: list[str] = []
+    pen = "M"
+    for x, value in zip(xs, values, strict=True):
+        if value is None:
+            pen = "M"
+            continue
+        pieces.append(f"{pen}{number(x)} {number(up(value))}")
+        pen = "L"
+    return "".join(pieces)
+
+
+def _grid(sizes: Sequence[int], xs: Sequence[float], scale: Sequence[float], up: Callable[[float], float]) -> str:
+    parts: list[str] = []
+    for value in scale:
+        parts.append(f'<path class="rule" d="M{number(LEFT)} {number(up(value))}H{number(WIDTH - RIGHT)}"/>')
+        parts.append(f'<text class="side" x="{number(LEFT - 6)}" y="{number(up(value) + 4)}">{shown(value)}</text>')
+    every = -(-len(sizes) // MOST_TICKS)
+    for size, x in list(zip(sizes, xs, strict=True))[::-1][::every]:
+        end = ' style="text-anchor:end"' if x > WIDTH - RIGHT - 20 else ""
+        parts.append(
+            f'<text class="tick"{end} x="{number(x)}" y="{number(HEIGHT - 8)}">{text(shown_value("size", str(size)))}</text>'
+        )
+    return "".join(parts)
+
+
+def _targets(curve: Curve, xs: Sequence[float]) -> list[str]:
+    """What is said where a size is pointed at."""
+    parts: list[str] = []
+    for place, (size, x) in enumerate(zip(curve.sizes, xs, strict=True)):
+        before = (xs[place - 1] + x) / 2 if place else LEFT
+        after = (xs[place + 1] + x) / 2 if place + 1 < len(xs) else WIDTH - RIGHT
+        said = [shown_value("size", str(size))]
+        here = [("latest run", curve.now[place]), *((name, values[place]) for name, values in curve.earlier)]
+        said += [f"{name}: {shown(value)} {curve.unit}" for name, value in here if value is not None]
+        band = curve.predicted[place]
+        if band is not None:
+            said.append(f"predicted: {shown(band[0])}, {shown(band[1])} to {shown(band[2])} {curve.unit}")
+        box = f'x="{number(before)}" y="{number(TOP)}" width="{number(after - before)}" height="{number(HEIGHT - TOP - BOTTOM)}"'
+        parts.append(f'<rect class="target" {box}><title>{text(chr(10).join(said))}</title></rect>')
+    return parts
+
+
+MOST_ROWS = 300
+"""Rows of a table: the worst of them."""
+LONG = 16
+UNITS = (("_gbytes_per_s", "GB/s"), ("_gbps", "Gb/s"), ("_per_s", "a second"), ("_us", "us"), ("_s", "s"))
+CLASSES = {"worse": "worse", "failed": "failed", "better": "better", "too few repeats": "few"}
+ORDER = ("failed", "worse", "too few repeats", "better", "same", "only now", "only before")
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left_out: int = 0) -> str:
+    """A table of cells, which are markup with their ``td``; one of many rows has a scroll bar of its own.
+
+    Columns of words are those whose title begins with ``<``: they are set to the left, as their cells are.
+    """
+    titles = [element("th", text(one.lstrip("<")), class_="said" if one[0] == "<" else None) for one in heads]
+    head = element("thead", element("tr", *titles))
+    found = element("table", head, element("tbody", *(element("tr", *cells) for cells in rows)), class_="plain")
+    more = element("p", text(f"{left_out:,} more rows are left out."), class_="about") if left_out else ""
+    long = len(rows) > LONG
+    return element("div", found, class_="scroll long" if long else "scroll", tabindex=0 if long else None) + more
+
+
+def cell(value: str, class_: str | None = None) -> str:
+    """A cell."""
+    return element("td", text(value), class_=class_)
+
+
+def unit(quantity: str) -> str:
+    """The unit in the name of a quantity."""
+    return next((name for end, name in UNITS if quantity.endswith(end)), "")
+
+
+def row_table(rows: Sequence[Row], before: str) -> str:
+    """Rows with their verdicts, the worst first; ``before`` is what they are beside: ``predicted`` or ``baseline``."""
+    ordered = sorted(
+        rows, key=lambda row: (ORDER.index(row.verdict), row.ratio if row.ratio is not None else 1.0, row.key)
+    )
+    band = ("band",) if before == "predicted" else ()
+    heads = ("<what", "unit", before, *band, "measured", "ratio", "runs", "verdict")
+    cells: list[list[str]] = []
+    for row in ordered[:MOST_ROWS]:
+        several = f"{row.repeats[0]}, {row.repeats[1]}" if before == "baseline" else str(row.repeats[1])
+        cells.append(
+            [
+                cell(row.key.to_text(), "said"),
+                cell(unit(row.key.quantity)),
+                cell(_number(row.before)),
+                *([cell(_band_words(row), "when")] if band else []),
+                cell(_number(row.now)),
+                cell("–" if row.ratio is None else f"{row.ratio:.2f}"),
+                cell(several),
+                cell(row.verdict, CLASSES.get(row.verdict)),
+            ]
+        )
+        if row.likely:
+            cells.append([element("td", text(" ".join(row.likely)), class_="said because", colspan=len(heads))])
+    return table(heads, cells, max(len(rows) - MOST_ROWS, 0))
+
+
+def _band_words(row: Row) -> str:
+    return (
+        "–" if row.low is None or row.high is None or row.low == row.high else f"{shown(row.low)} to {shown(row.high)}"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else shown(value)
+
+
+def slowest_table(rows: Sequence[Slowest]) -> str:
+    """The slowest of each kind of part."""
+    cells = [
+        [
+            cell(row.kind),
+            cell(row.name, "said"),
+            cell(f"{row.level:.0%}"),
+            cell(f"{row.others:.0%}"),
+            cell(str(row.pairs)),
+        ]
+        for row in rows
+    ]
+    return table(("kind", "<part", "its pairs", "median of the kind", "pairs"), cells)
+
+
+def completion_table(found: CompletionTable) -> str:
+    """A table in the form of the EVPN and Apstra JVD reports, with how many runs it is the median of."""
+    cells = [
+        [
+            cell(row.profile),
+            cell(row.tuned or "–", "said"),
+            cell(f"{row.seconds / found.unit_s:.4g}"),
+            cell(f"{row.least / found.unit_s:.4g} to {row.most / found.unit_s:.4g}" if row.runs > 1 else "–"),
+            cell(str(row.runs)),
+        ]
+        for row in found.rows
+    ]
+    return table(
+        ("Traffic Profile", "<Tuned parameters in leaf/spine", f"JCT [{found.unit}]", "least to most", "runs"), cells
+    )
+
+
+def run_table(runs: Sequence[Run]) -> str:
+    """The runs, the latest first."""
+    cells = [
+        [
+            cell(run.id[:8], "mono"),
+            cell((run.began or run.kept)[:19].replace("T", " "), "when"),
+            cell(f"{run.tool}: {run.title}", "said"),
+            cell(_hosts(run), "said"),
+            cell(f"{len(run.samples):,}"),
+            cell("; ".join(run.failures[:2]) or "ended", "failed" if run.failures else None),
+        ]
+        for run in list(runs)[::-1][:MOST_ROWS]
+    ]
+    return table(("run", "when", "<what", "<on", "numbers", "end"), cells, len(runs) - len(cells))
+
+
+def _hosts(run: Run) -> str:
+    told = dict(run.settings)
+    pair = [told[end] for end in ("client", "server") if told.get(end)]
+    names = pair or list(run.hosts)
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+MOST_CURVES = 24
+MOST_DATA = 500
+"""Rows of a kind in the data of the page."""
+PURPOSE = (
+    "This page shows what was measured on a network, beside what was predicted of it and what was measured before."
+)
+
+
+def bench_html(found: Reported) -> str:
+    """The page as HTML."""
+    bad = [row for row in found.predicted.rows if row.bad]
+    worse = None if found.regressions is None else [row for row in found.regressions if row.bad]
+    words = "nothing stands out" if found.good else "something is slow"
+    verdict = element("span", words, class_="good" if found.good else "error")
+    tiles = [(f"{len(found.runs):,}", "run" if len(found.runs) == 1 else "runs")]
+    tiles += [(f"{len(found.pairs):,}", "pairs of NICs")] if found.pairs else []
+    tiles += (
+        [(f"{len(bad):,} of {len(found.predicted.rows):,}", "worse than predicted")] if found.predicted.rows else []
+    )
+    tiles += (
+        [(f"{len(worse):,} of {len(found.regressions or ()):,}", "worse than the baseline")]
+        if worse is not None
+        else []
+    )
+    header = [
+        element("h1", text("Benchmarks"), " ", verdict),
+        element("p", text(found.store), class_="description"),
+        element("p", text(f"{PURPOSE} {_next(found)}"), class_="lead"),
+        element("ul", *(tile(value, label) for value, label in tiles), class_="tiles"),
+    ]
+    sections: list[tuple[str, str, str]] = []
+    if found.pairs:
+        sections.append(("pairs", "Pairs of NICs", _pairs(found)))
+    if found.curves:
+        sections.append(("sizes", "Bandwidth by size", _curves(found)))
+    if found.predicted.rows:
+        about = "A number is worse where it is below the band of its prediction by more than the tolerance, better where it is above it."
+        sections.append(
+            ("predicted", "Beside the prediction", _about(about) + row_table(found.predicted.rows, "predicted"))
+        )
+    if found.regressions is not None:
+        sections.append(
+            ("regressions", "Beside the baseline", _about(_baseline(found)) + row_table(found.regressions, "baseline"))
+        )
+    if found.completion:
+        tables = [element("h3", text(f"{one.model}: {one.what}")) + completion_table(one) for one in found.completion]
+        sections.append(("completion", "Job completion time", "".join(tables)))
+    sections.append(("runs", "Runs", run_table(found.runs) if found.runs else _about("The store has no run.")))
+    if found.notes:
+        notes = element("ul", *(element("li", text(note)) for note in dict.fromkeys(found.notes)))
+        sections.append(("notes", "Notes", notes))
+    sections.append(("terms", "Terms", glossary(BENCHMARKS)))
+    return html_page(
+        "Benchmarks",
+        [asset("prediction.css"), asset("bench.css", "railweave.operations.bench"), line_colors()],
+        header=header,
+        links=[(name, title) for name, title, _ in sections],
+        main=[section(name, title, "", content) for name, title, content in sections],
+        footer="Made by railweave. The same store gives the same page.",
+        scripts=[element("script", json_for_script(_data(found)), type="application/json", id="result")],
+    )
+
+
+def _data(found: Reported) -> dict[str, Any]:
+    """The report for machines, without the rows that are as they should be: they are thousands."""
+    data = found.to_json()
+    data["predicted"]["rows"] = [row.to_json() for row in found.predicted.rows if row.bad][:MOST_DATA]
+    if found.regressions is not None:
+        data["regressions"] = [row.to_json() for row in found.regressions if row.bad][:MOST_DATA]
+    return data
+
+
+def _next(found: Reported) -> str:
+    """What a reader does next."""
+    estimate = found.predicted.estimate
+    if estimate.suspects:
+        return f"Next: look at {estimate.suspects[0].part.to_text()}, which explains the slow pairs best."
+    if any(row.verdict == "failed" for row in found.predicted.rows):
+        return "Next: find out why runs failed, with railweave bench triage on their output."
+    if not found.good:
+        return "Next: read what is likely to hold back the rows that are worse."
+    return "Next: keep the store as the baseline that later runs are laid beside."
+
+
+def _about(words: str) -> str:
+    return element("p", text(words), class_="about")
+
+
+def _baseline(found: Reported) -> str:
+    rows = found.regressions or ()
+    few = sum(row.verdict == "too few repeats" for row in rows)
+    said = (
+        "A row is worse where its median is worse by more than the tolerance, and repeated runs say that this is no chance "
+        "(a t-test over all rows together). "
+    )
+    return said + (f"{few} are worse but were run once on one of the two sides: repeat them to be sure." if few else "")
+
+
+def _pairs(found: Reported) -> str:
+    estimate = found.predicted.estimate
+    parts = [_blame(estimate)]
+    picture, about = pair_map(found.pairs, estimate.usual, estimate.noise)
+    if picture:
+        parts.append(
+            element(
+                "div",
+                element("h4", "Heat map of pairs"),
+                element("p", text(about)),
+                element("div", picture, class_="grid"),
+                class_="chart-card whole",
+            )
+        )
+    if found.slowest:
+        parts += [element("h3", "The slowest of each kind"), _about(SLOWEST), slowest_table(found.slowest)]
+    return "".join(parts)
+
+
+SLOWEST = (
+    "The median of all pairs that cross a part, as a part of what they should have. A part may be slow here because of another that "
+    "its pairs cross too: what is to blame is named above."
+)
+
+
+def _blame(estimate: Estimate) -> str:
+    """What stands out, with the runner-up."""
+    if not estimate.pairs:
+        return _about("No pair can be compared: nothing was predicted of them, and fewer than three are alike.")
+    noise = f"{estimate.pairs:,} pairs get {estimate.usual:.0%} of what they should in the median, and scatter by {estimate.noise:.1%}."
+    if not estimate.suspects:
+        return _about(f"{noise} No part stands out.")
+    items: list[str] = []
+    for one, second in zip(estimate.suspects, estimate.runners_up, strict=True):
+        other = (
+            f"Runner-up: {second.part.to_text()}, with a score of {second.score:.0f}; this has {one.score:.0f}."
+            if second
+            else f"No other part explains them; its score is {one.score:.0f}."
+        )
+        items.append(
+            element(
+                "li", element("b", text(one.part.to_text())), text(f": {one.to_text()}."), element("small", text(other))
+            )
+        )
+    return _about(noise) + element("ol", *items, class_="blame")
+
+
+def _curves(found: Reported) -> str:
+    cards = [
+        element(
+            "div",
+            element("h4", text(one.title)),
+            element("p", text(one.unit)),
+            size_chart(one),
+            class_="chart-card",
+            data_chart="size",
+        )
+        for one in found.curves[:MOST_CURVES]
+    ]
+    rest = len(found.curves) - len(cards)
+    said = _about(f"{rest} more are left out: railweave bench report STORE#RUN shows one run.") if rest else ""
+    return element("div", *cards, class_="charts") + said

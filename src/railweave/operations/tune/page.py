@@ -1,0 +1,336 @@
+"""What a study found, as one page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.operations.tune.scoring import aims_of, over_seeds
+from railweave.operations.tune.space import short_names
+from railweave.pages.charts import bars, shown, ticks
+from railweave.pages.markup import asset, element, json_for_script, number, text
+from railweave.pages.palette import line_colors
+from railweave.pages.shell import html_page, section, table
+from railweave.pages.terms import TUNING, glossary, linked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from railweave.operations.tune.result import Result
+    from railweave.operations.tune.run import Outcome
+    from railweave.operations.tune.search import Trial
+
+
+TOP, BOTTOM, SIDE = 46.0, 26.0, 64.0
+HEIGHT = 330.0
+COLUMN = 170.0
+"""Pixels between two axes of the parallel coordinates; a narrow window scrolls them."""
+MOST_LABELS = 9
+"""Labels on an axis."""
+
+
+def parallel(found: Outcome) -> str:
+    """A line for each trial that was measured with every seed, through the values of its knobs to what it got; the best one bold."""
+    knobs, aim = found.space.knobs, aims_of(found.study.goal)[0]
+    measured = [one for one in found.trials if one.number in found.scores]
+    values = [found.scores[one.number].values[0] for one in measured]
+    least, most = min(values, default=0.0), max(values, default=1.0)
+    wide = 2 * SIDE + COLUMN * len(knobs)
+    parts: list[str] = []
+    short = short_names([one.name for one in knobs])
+    for place, knob in enumerate(knobs):
+        labels = [str(one) for one in knob.values]
+        parts.append(_axis(SIDE + COLUMN * place, short[knob.name], knob.name, labels))
+    span = most - least or 1.0
+    marks = [shown(least + span * part / 4) for part in range(5)]
+    parts.append(_axis(SIDE + COLUMN * len(knobs), f"{aim.title} {aim.unit}".strip(), aim.title, marks))
+    order = sorted(measured, key=lambda one: (one.number == found.best, _part(found, one, least, span)))
+    for one in order:
+        part = _part(found, one, least, span)
+        places = [_up(_share(chosen, len(knob.values))) for chosen, knob in zip(one.chosen, knobs, strict=True)]
+        places.append(_up((found.scores[one.number].values[0] - least) / span))
+        path = "L".join(f"{number(SIDE + COLUMN * place)} {number(y)}" for place, y in enumerate(places))
+        kind = "best" if one.number == found.best else "kept" if found.scores[one.number].feasible else "broken"
+        opacity = 1.0 if kind == "best" else 0.12 + 0.6 * part
+        parts.append(
+            f'<path class="trial {kind}" style="stroke-opacity:{opacity:.2f}" d="M{path}"><title>{text(_said(found, one))}</title></path>'
+        )
+    return _svg(wide, HEIGHT, parts)
+
+
+def _part(found: Outcome, one: Trial, least: float, span: float) -> float:
+    """How good a trial is among all, 0 to 1."""
+    part = (found.scores[one.number].values[0] - least) / span
+    return part if aims_of(found.study.goal)[0].more else 1 - part
+
+
+def _said(found: Outcome, one: Trial) -> str:
+    score = found.scores[one.number]
+    short = short_names([knob.name for knob in found.space.knobs])
+    lines = [f"trial {one.number}", *(f"{short[name]}: {value}" for name, value in found.values(one.number).items())]
+    lines += [
+        f"{aim.title}: {shown(value)} {aim.unit}".rstrip()
+        for aim, value in zip(aims_of(found.study.goal), score.values, strict=True)
+    ]
+    return "\n".join([*lines, *(what for what, _ in score.broken)])
+
+
+def _axis(x: float, title: str, whole: str, labels: Sequence[str]) -> str:
+    every = max(1, -(-len(labels) // MOST_LABELS))
+    parts = [
+        f'<path class="rule" d="M{number(x)} {number(TOP)}V{number(HEIGHT - BOTTOM)}"/>',
+        f'<text class="title" x="{number(x)}" y="20">{text(title)}<title>{text(whole)}</title></text>',
+    ]
+    places = [place for place in range(len(labels)) if place % every == 0 or place == len(labels) - 1]
+    if len(places) > 1 and places[-1] - places[-2] < every:
+        places.pop(-2)
+    parts += [
+        f'<text class="mark" x="{number(x + 5)}" y="{number(_up(_share(place, len(labels))) + 4)}">{text(labels[place])}</text>'
+        for place in places
+    ]
+    return "".join(parts)
+
+
+def _share(place: int, count: int) -> float:
+    return place / (count - 1) if count > 1 else 0.5
+
+
+def _up(part: float) -> float:
+    return HEIGHT - BOTTOM - part * (HEIGHT - BOTTOM - TOP)
+
+
+WIDTH = 720.0
+LEFT, RIGHT = 62.0, 14.0
+
+
+def course(found: Outcome) -> str:
+    """Each trial in the order of the search, and the best so far as a line."""
+    aim = aims_of(found.study.goal)[0]
+    values = {number_: one.values[0] for number_, one in found.scores.items()}
+    scale = ticks(max(values.values(), default=1.0))
+    last = max(len(found.trials) - 1, 1)
+
+    def across(place: float) -> float:
+        return LEFT + place / last * (WIDTH - LEFT - RIGHT)
+
+    def up(value: float) -> float:
+        return 230 - BOTTOM - value / scale[-1] * (230 - BOTTOM - 12)
+
+    parts = _sides(scale, up)
+    best: float | None = None
+    line: list[str] = []
+    for place, value in sorted(values.items()):
+        feasible = found.scores[place].feasible
+        if feasible and (best is None or aim.better(value, best)):
+            if best is not None:
+                line.append(f"L{number(across(place))} {number(up(best))}")
+            best = value
+            line.append(f"{'L' if line else 'M'}{number(across(place))} {number(up(value))}")
+        kind = "kept" if feasible else "broken"
+        said = text(_said(found, found.trials[place]))
+        parts.append(
+            f'<circle class="dot {kind}" cx="{number(across(place))}" cy="{number(up(value))}" r="3.5"><title>{said}</title></circle>'
+        )
+    if best is not None:
+        line.append(f"L{number(across(last))} {number(up(best))}")
+        parts.append(f'<path class="line c1" d="{"".join(line)}"><title>the best so far</title></path>')
+    parts.append(f'<text class="tick" x="{number(across(last))}" y="226" style="text-anchor:end">trial {last}</text>')
+    parts.append(f'<text class="tick" x="{number(LEFT)}" y="226">0</text>')
+    return _svg(WIDTH, 230, parts)
+
+
+def frontier(found: Outcome) -> str:
+    """The first two objectives of every trial; those that no other beats in both are filled."""
+    one, other = aims_of(found.study.goal)[:2]
+    scores = found.scores
+    scale, other_scale = (
+        ticks(max((score.values[place] for score in scores.values()), default=1.0)) for place in (0, 1)
+    )
+
+    def across(value: float) -> float:
+        return LEFT + value / other_scale[-1] * (WIDTH - LEFT - RIGHT)
+
+    def up(value: float) -> float:
+        return 260 - BOTTOM - 12 - value / scale[-1] * (260 - BOTTOM - 24)
+
+    parts = _sides(scale, up)
+    for place, score in scores.items():
+        kind = "front" if place in found.frontier else "kept" if score.feasible else "broken"
+        where = f'cx="{number(across(score.values[1]))}" cy="{number(up(score.values[0]))}"'
+        parts.append(
+            f'<circle class="dot {kind}" {where} r="{5 if kind == "front" else 3.5}"><title>{text(_said(found, found.trials[place]))}</title></circle>'
+        )
+    parts += [f'<text class="tick" x="{number(across(value))}" y="240">{shown(value)}</text>' for value in other_scale]
+    parts.append(
+        f'<text class="tick" x="{number((LEFT + WIDTH) / 2)}" y="256">{text(f"{other.title} {other.unit}".strip())}</text>'
+    )
+    parts.append(f'<text class="mark" x="{number(LEFT + 4)}" y="14">{text(f"{one.title} {one.unit}".strip())}</text>')
+    return _svg(WIDTH, 260, parts)
+
+
+def _sides(scale: Sequence[float], up: Callable[[float], float]) -> list[str]:
+    return [
+        f'<path class="rule" d="M{number(LEFT)} {number(up(value))}H{number(WIDTH - RIGHT)}"/>'
+        f'<text class="side" x="{number(LEFT - 6)}" y="{number(up(value) + 4)}">{shown(value)}</text>'
+        for value in scale
+    ]
+
+
+def _svg(width: float, height: float, parts: Sequence[str]) -> str:
+    natural = f'style="--natural:{number(width)}px"'
+    return (
+        f'<svg class="chart" {natural} viewBox="0 0 {number(width)} {number(height)}" role="img">{"".join(parts)}</svg>'
+    )
+
+
+MOST_ROWS = 400
+"""Trials that the table has."""
+
+WHERE = {
+    "sim": "of the simulator. Nothing was measured on hardware.",
+    "bench": "on hardware.",
+    "both": "of the simulator; its best were measured on hardware.",
+}
+"""Where a study was measured, as the end of a sentence."""
+
+
+def tuning_html(found: Result) -> str:
+    """The page."""
+    outcome = found.outcome
+    study = outcome.study
+    title = f"{study.name}: {len(outcome.trials)} trials"
+    kind = (
+        "good" if found.verdict == "better" else "warning" if found.verdict in {"nothing", "breaks a limit"} else "info"
+    )
+    header = [
+        element("h1", text(title), " ", element("span", text(found.verdict), class_=kind)),
+        element("p", text(f"{found.meaning[0].upper()}{found.meaning[1:]}."), class_="verdict"),
+        element("p", text(_lead(found)), class_="lead"),
+        element("ul", *_tiles(found), class_="tiles"),
+    ]
+    sections = [("proposed", "Proposed", _proposed(found))]
+    if found.parts:
+        sections.append(("parts", "Before and after", _parts(found)))
+    if outcome.importance:
+        sections.append(("importance", "Which knobs matter", _importance(found)))
+    if outcome.scores:
+        wide = element("div", parallel(outcome), class_="parallel", tabindex=0)
+        about = "A line is a trial, from knob to knob to what it got: the darker, the better. The best is drawn bold; dashed lines broke a limit."
+        sections.append(("trials", "All trials", element("p", about, class_="about") + wide + _card(course(outcome))))
+    if len(study.goal.objectives) > 1 and outcome.scores:
+        about = "A filled circle is a trial that no other beats in every objective: `--take NUMBER` makes the patch of one of them."
+        sections.append(("frontier", "Frontier", element("p", about, class_="about") + _card(frontier(outcome))))
+    sections.append(("table", "Table", _table(found)))
+    data = found.to_json()
+    return html_page(
+        title,
+        [asset("prediction.css"), asset("tuning.css", "railweave.operations.tune"), line_colors()],
+        header=header,
+        links=[*((id_, name) for id_, name, _ in sections), ("terms", "Terms")],
+        main=[
+            *(section(id_, name, "", content) for id_, name, content in sections),
+            section("terms", "Terms", "", glossary(TUNING)),
+        ],
+        footer="Made by railweave. The same study gives the same page.",
+        scripts=[element("script", json_for_script(data), type="application/json", id="result")],
+    )
+
+
+def _lead(found: Result) -> str:
+    study, outcome = found.outcome.study, found.outcome
+    about = f"{study.description} " if study.description else ""
+    return (
+        f"{about}This page shows a search over {outcome.space.size:,} combinations of {len(outcome.space.knobs)} knobs of {found.fabric.name}, "
+        f"by {outcome.runs:,} runs {WHERE[study.evaluator]}"
+    )
+
+
+def _tiles(found: Result) -> list[str]:
+    outcome, check = found.outcome, found.outcome.confirmed
+    tiles: list[tuple[str, str]] = []
+    if check is not None and check.own and check.best:
+        for aim in aims_of(outcome.study.goal):
+            before, after = (over_seeds(aim, outcome.study.goal.tail, one) for one in (check.own, check.best))
+            tiles.append((f"{shown(before)} → {shown(after)} {aim.unit}".rstrip(), f"{aim.title}"))
+        tiles.append((f"{check.chance:.1%}", "by chance"))
+    tiles += [(f"{outcome.runs:,}", "runs"), (f"{outcome.space.size:,}", "combinations")]
+    return [element("li", element("b", text(value)), element("span", linked(label, TUNING))) for value, label in tiles]
+
+
+def _proposed(found: Result) -> str:
+    outcome, check = found.outcome, found.outcome.confirmed
+    short = short_names([one.name for one in outcome.space.knobs])
+    rows: list[str] = []
+    for knob, own in zip(outcome.space.knobs, outcome.space.own, strict=True):
+        new = None if check is None else check.values.get(knob.name, own)
+        said = "makes no difference" if check is not None and knob.name in check.needless else ""
+        cells = [
+            short[knob.name],
+            "–" if own is None else str(own),
+            "–" if new is None else str(new),
+            said or knob.name,
+        ]
+        changed = found.patch and new != own
+        tags = [element("td", text(cell), class_="said" if place == 3 else None) for place, cell in enumerate(cells)]
+        rows.append(element("tr", *tags, class_="best" if changed else None))
+    patch = element("pre", text(found.patch), class_="patch", tabindex=0) if found.patch else ""
+    beside = ""
+    if found.beside:
+        said = ", ".join(f"{name}={value}" for name, value in found.beside.items())
+        beside = element("p", text(f"No fabric file has these, set them where they belong: {said}"), class_="about")
+    return table(("knob", "now", "best found", "field"), rows) + patch + beside
+
+
+def _parts(found: Result) -> str:
+    unit = "GB/s" if found.outcome.study.goal.job is None else "ms"
+    rows = [
+        element(
+            "tr",
+            *(
+                element("td", text(cell))
+                for cell in (name, f"{before:,.2f}", f"{after:,.2f}", f"{after / before - 1:+.1%}" if before else "–")
+            ),
+        )
+        for name, before, after in found.parts
+    ]
+    return table(("", f"now {unit}", f"best found {unit}", "change"), rows)
+
+
+def _importance(found: Result) -> str:
+    knobs = found.outcome.importance
+    short = short_names([one.name for one in found.outcome.space.knobs])
+    ranked = sorted(knobs.items(), key=lambda one: -one[1].share)
+    rows = [(short[name], one.share, f"{one.to_text()} of the differences between trials") for name, one in ranked]
+    return _card(bars(rows, left=220.0, width=720.0))
+
+
+def _table(found: Result) -> str:
+    outcome = found.outcome
+    aims = aims_of(outcome.study.goal)
+    short = short_names([one.name for one in outcome.space.knobs])
+    rows: list[str] = []
+    for one in outcome.trials[:MOST_ROWS]:
+        score = outcome.scores.get(one.number)
+        got = ["–"] * len(aims) if score is None else [shown(value) for value in score.values]
+        why = one.why or (
+            "given up early" if one.state == "pruned" else ", ".join(what for what, _ in score.broken) if score else ""
+        )
+        cells = [str(one.number), *(str(value) for value in outcome.values(one.number).values()), *got, why]
+        tags = [
+            element("td", text(cell), class_="said" if place == len(cells) - 1 else None)
+            for place, cell in enumerate(cells)
+        ]
+        rows.append(element("tr", *tags, class_="best" if one.number == outcome.best else None))
+    head = (
+        "trial",
+        *(short[one.name] for one in outcome.space.knobs),
+        *(f"{aim.title} {aim.unit}".strip() for aim in aims),
+        "",
+    )
+    more = len(outcome.trials) - MOST_ROWS
+    return table(head, rows) + (
+        element("p", text(f"and {more:,} more, which journal.jsonl has"), class_="about") if more > 0 else ""
+    )
+
+
+def _card(content: str) -> str:
+    return element("article", content, class_="chart-card whole")

@@ -1,1 +1,0 @@
-"""What a study found, as one page."""

@@ -1,0 +1,342 @@
+"""The files of a build folder against what its design renders to now, and every check and validator of a network beside it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from railweave.analysis.checks.checks import checks, run_checks
+from railweave.analysis.checks.config_document import config_differences
+from railweave.analysis.checks.devices import configurations, saved, stand
+from railweave.analysis.checks.file_rules import (
+    DESIGN_EDITED,
+    FILE_EDITED,
+    FILE_MISSING,
+    FILE_UNKNOWN,
+    FILE_UNREADABLE,
+    KEYS,
+    NOT_CAPTURED,
+    table_differences,
+)
+from railweave.analysis.checks.servers.comparison import compared
+from railweave.analysis.checks.subject import Subject
+from railweave.analysis.checks.validators import validate_all
+from railweave.counting import counted
+from railweave.errors import RenderError
+from railweave.manifest import HELD, MANIFEST, STAGING, Manifest, digest, read_manifest
+from railweave.model.config.secret_words import filled
+from railweave.model.findings import by_severity, summed
+from railweave.outputs.rendering.network import CONFIG_FILE, render_hosts, render_network
+from railweave.outputs.rendering.tables import tables_of
+from railweave.reading import CONTROL, MOST_BYTES
+from railweave.systems import system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from railweave.analysis.checks.devices import Stands, Texts
+    from railweave.analysis.checks.servers.entries import Difference
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings import Finding
+    from railweave.model.findings.validators import ValidatorReport
+    from railweave.model.network.model import Network
+
+
+DESIGN = "design.json"
+OTHERS = (DESIGN, "topology.svg", "report.html", "findings.json", "fabric.lock")
+"""Files at the top of a build folder that are not rendered again to be compared."""
+RUNBOOKS = "runbook"
+LEFT_ALONE = (".git", STAGING)
+"""How names at the top begin that are of no concern: of a repository, and of a build that runs or was killed."""
+
+
+def content_of(folder: Path, name: str) -> bytes | None:
+    """What stands in a file, no more than ``MOST_BYTES`` and one; None where there is none that can be opened."""
+    try:
+        file = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_NONBLOCK)  # a pipe would keep who opens it waiting
+    except OSError:
+        return None
+    with os.fdopen(file, "rb") as stream:
+        return stream.read(MOST_BYTES + 1) if stat.S_ISREG(os.fstat(file).st_mode) else b""
+
+
+def others(folder: Path, network: Network, manifest: Manifest, wrong: Sequence[str]) -> Iterator[Finding]:
+    """Files for people and the manifest: one that is gone, or has not the digest that the build noted.
+
+    ``wrong`` are files that stand as designed and have another digest in the manifest.
+    """
+    where = network.name
+    if not manifest.files:
+        if content_of(folder, MANIFEST) is None:
+            yield FILE_MISSING.finding(where, f"{MANIFEST} is missing", file=MANIFEST)
+        else:
+            what = f"{MANIFEST} cannot be read as the list of what a build wrote"
+            yield FILE_UNREADABLE.finding(where, what, file=MANIFEST)
+    wrong = list(wrong)
+    for name in [*OTHERS, *_runbooks(network)]:
+        content, noted = content_of(folder, name), manifest.files.get(name)
+        if content is None:
+            yield FILE_MISSING.finding(where, f"{name} is missing", file=name)
+        elif noted is None:
+            wrong.append(name)
+        elif noted != digest(content):
+            rule = DESIGN_EDITED if name == DESIGN else FILE_EDITED
+            yield rule.finding(where, f"{name} is not as the build wrote it", file=name)
+    if manifest.files and wrong:
+        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        what = f"{MANIFEST} does not have the digest of {wrong[0]}{more}"
+        yield FILE_EDITED.finding(where, what, file=MANIFEST)
+
+
+def _runbooks(network: Network) -> list[str]:
+    return [f"{RUNBOOKS}/{one.name}.md" for one in network.switches if system(one.nos).runbook is not None]
+
+
+def foreign(folder: Path, network: Network, rendered: Collection[str]) -> Iterator[Finding]:
+    """Files that no build of the design writes; a folder that has no others, once."""
+    known = {MANIFEST, HELD, *OTHERS, *_runbooks(network), *rendered}
+    folders = {"/".join(parts[:end]) for name in known for parts in [name.split("/")] for end in range(1, len(parts))}
+    waiting = [""]
+    while waiting:
+        above = waiting.pop()
+        with os.scandir(folder / above) as inside:
+            there = sorted((one.name, one.is_dir(follow_symlinks=False)) for one in inside)
+        for one, is_folder in there:
+            name = f"{above}/{one}" if above else one
+            if name in known or (not above and one.startswith(LEFT_ALONE)):
+                continue
+            if is_folder and name in folders:
+                waiting.append(name)
+                continue
+            kind = "folder" if is_folder else "file"
+            what = f"{name} is a {kind} that no build of this design writes"
+            yield FILE_UNKNOWN.finding(name.split("/")[1] if above else network.name, what, file=name)
+
+
+FIXES = {
+    "devices": "put the statement under `extra:` of the role, or build again",
+    "hosts": "change it in the fabric file, under `hosts:` or `host_routing:`, or build again",
+}
+MOST_TOLD = 40
+"""Of differences in one file."""
+
+
+class Standing(NamedTuple):
+    """The files of a folder: the text of those that can be read, and what is wrong."""
+
+    texts: dict[str, str]
+    findings: list[Finding]
+
+
+def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart: Collection[str] = ()) -> Standing:
+    """Read the files of a folder, of which ``rendered`` are those of switches and servers, and compare them with the design, but for those ``apart``."""
+    wanted = {**rendered, **{name: write(network) for name, write in tables_of(network).items()}}
+    manifest = read_manifest(folder)
+    texts: dict[str, str] = {}
+    findings: list[Finding] = []
+    forged: list[str] = []
+    for name, designed in wanted.items():
+        found = content_of(folder, name)
+        if found is not None and found == designed.encode():
+            texts[name] = designed
+            if manifest.files and manifest.files.get(name) != digest(found):
+                forged.append(name)
+            continue
+        text = _text(found)
+        if isinstance(text, RenderError):
+            findings.append(_unreadable(network, name, text, missing=found is None))
+            continue
+        texts[name] = text
+        findings += () if name in apart else _of_file(network, name, designed, text)
+    findings += others(folder, network, manifest, forged)
+    findings += foreign(folder, network, wanted)
+    return Standing({name: text for name, text in texts.items() if name in rendered}, findings)
+
+
+def _text(content: bytes | None) -> str | RenderError:
+    """The text of a file, or why there is none."""
+    if content is None:
+        return RenderError("it is missing")
+    if len(content) > MOST_BYTES:
+        return RenderError(f"it is larger than {MOST_BYTES >> 20} MiB")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        return RenderError("it is not UTF-8 text", content.count(b"\n", 0, error.start) + 1)
+    if not text.strip():
+        return RenderError("it is empty", 1)
+    control = CONTROL.search(text)
+    if control is not None:
+        return RenderError("a control character stands here", text.count("\n", 0, control.start()) + 1)
+    return text
+
+
+def _unreadable(network: Network, name: str, error: RenderError, *, missing: bool = False) -> Finding:
+    where = _owner(network, name)
+    if missing:
+        return FILE_MISSING.finding(where, f"{name} is missing", file=name)
+    return FILE_UNREADABLE.finding(where, f"{name} cannot be read: {error.what}", file=name, line=error.line)
+
+
+def _of_file(network: Network, name: str, designed: str, found: str) -> Iterator[Finding]:
+    """What one file says otherwise."""
+    kind, file = name.partition("/")[0], name.rpartition("/")[2]
+    where = _owner(network, name)
+    try:
+        if name in KEYS:
+            made = table_differences(name, designed, found)
+        elif kind == "hosts":
+            made = compared(name, designed, found)
+        elif file == CONFIG_FILE:
+            made = config_differences(designed, found)
+        else:
+            yield from of_device(network, name, designed, found)
+            return
+    except RenderError as error:
+        yield _unreadable(network, name, error)
+        return
+    if made is None:
+        yield _edited(where, name, _first_difference(designed, found), FIXES.get(kind))
+    elif not made:
+        what = f"{name} differs from the designed file in comments, blanks or order only"
+        line = _first_difference(designed, found)
+        why = "its values are the designed ones; the next build overwrites the file"
+        yield FILE_EDITED.finding(where, what, severity="info", why=why, file=name, line=line)
+    else:
+        yield from _told(where, name, made)
+
+
+def _told(where: str, name: str, made: list[Difference]) -> Iterator[Finding]:
+    for one in made[:MOST_TOLD]:
+        yield one.rule.finding(where, one.what, file=name, line=one.line)
+    if len(made) > MOST_TOLD:
+        one = made[MOST_TOLD]
+        yield one.rule.finding(
+            where, f"{len(made) - MOST_TOLD} more differences, from this line on", file=name, line=one.line
+        )
+
+
+def of_device(network: Network, name: str, designed: str, found: str) -> Iterator[Finding]:
+    """A finding for a configuration of a switch that is not what the design renders to; secrets put in are no difference."""
+    _, device, file = name.split("/")
+    line = _first_difference(designed, found)
+    if not line:
+        return
+    runbook = system(network.switch(device).nos).runbook
+    loaded = runbook.CONFIGURATION if runbook else file
+    also = "" if file == loaded else f"; the file that its runbook loads is {loaded}"
+    yield _edited(device, name, line, FIXES["devices"], also)
+
+
+def _edited(where: str, name: str, line: int, fix: str | None = None, more: str = "") -> Finding:
+    what = f"{name} is not what the design renders to, from line {line} on{more}"
+    return FILE_EDITED.finding(where, what, fix=fix, file=name, line=line)
+
+
+def _owner(network: Network, name: str) -> str:
+    """The device or server of a file; the file itself where it is of none."""
+    parts = name.split("/")
+    if len(parts) > 2:
+        return parts[1]
+    return parts[-1] if parts[0] == "hosts" else network.name
+
+
+def _first_difference(text: str, found: str) -> int:
+    """The first line that differs, 1-based; 0 where only secrets do."""
+    wanted, lines = text.splitlines(), found.splitlines()
+    for number, (one, other) in enumerate(zip(wanted, lines, strict=False), 1):
+        if one != other and not filled(one, other):
+            return number
+    return min(len(wanted), len(lines)) + 1 if len(wanted) != len(lines) else 0
+
+
+@dataclass(frozen=True)
+class Verified:
+    """Findings, errors first, and which validators ran."""
+
+    findings: list[Finding]
+    checks: list[str]
+    """Ids of the checks that ran."""
+    validators: list[ValidatorReport]
+    """What each outside validator did, or why it was skipped."""
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing is an error."""
+        return all(finding.severity != "error" for finding in self.findings)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+
+def verify(
+    network: Network,
+    *,
+    folder: Path | None = None,
+    running: Mapping[str, Texts] | None = None,
+    configs: dict[str, DeviceConfig] | None = None,
+    yang: Path | None = None,
+    frr_root: Path | None = None,
+    netplan_root: Path | None = None,
+    sonic_yang: Path | None = None,
+    every: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Verified:
+    """Check a network and have its files validated: those of a build ``folder`` as they stand there, else as rendered.
+
+    What switches' files say in the folder takes the place of the designed configurations, and so does what devices have: ``running``,
+    texts by device and by the path that findings name. Differences from the design are findings. ``configs`` are designed configurations of
+    the switches in place of the network's own, where those of a lab stand for them.
+
+    ``yang`` holds published Junos models, ``sonic_yang`` SONiC's; ``frr_root`` and ``netplan_root`` are root folders with FRR and netplan in them. An absent validator is reported as
+    skipped, with the reason. ``every``: slow validators read all files of large networks too, not a sample.
+    """
+    progress(f"rendering {counted(len(network.switches), 'switch', 'switches')}")
+    subject = Subject.of(network) if configs is None else Subject(network, configs)
+    rendered, gaps = render_network(network, subject.configs)
+    rendered |= render_hosts(network)
+    found = [*network.findings, *gaps]
+    stood: dict[str, Stands] = {}
+    if folder is not None:
+        progress("reading the files of the folder")
+        texts = configurations(subject.configs)
+        present, wrong = standing(folder, network, rendered, apart=texts)
+        stood = stand(subject.configs, rendered, _by_device(texts, present))
+        rendered = present
+        found += wrong
+    elif running is not None:
+        progress("reading running configurations")
+        stood = saved(subject.configs, running)
+        found += [
+            NOT_CAPTURED.finding(name) for name in subject.configs if name not in stood and name not in network.absent
+        ]
+    subject = Subject(network, subject.configs | {name: one.config for name, one in stood.items() if one.config})
+    found += [finding for one in stood.values() for finding in one.findings]
+    found = summed([*found, *run_checks(subject, progress=progress)])
+    by_device: dict[str, dict[str, str]] = {}
+    for name, text in rendered.items():
+        _, *device, file = name.split("/")
+        by_device.setdefault("".join(device), {})[file] = text
+    progress(f"validating {counted(len(rendered), 'file')}")
+    validators = validate_all(
+        by_device,
+        {"yang": yang, "frr_root": frr_root, "netplan_root": netplan_root, "sonic_yang": sonic_yang},
+        releases={one.name: one.release for one in network.switches},
+        every=every,
+    )
+    found += [finding for validator in validators for finding in validator.findings]
+    return Verified(by_severity(found), list(checks()), validators)
+
+
+def _by_device(
+    texts: Mapping[str, tuple[str, str]], present: Mapping[str, str]
+) -> dict[str, dict[str, tuple[str, str]]]:
+    """Texts of a folder that hold a switch's configuration, by device and file."""
+    found: dict[str, dict[str, tuple[str, str]]] = {}
+    for path, (device, file) in texts.items():
+        if path in present:
+            found.setdefault(device, {})[file] = (path, present[path])
+    return found

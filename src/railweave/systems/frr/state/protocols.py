@@ -1,0 +1,311 @@
+"""What vtysh says of BGP and IS-IS."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from railweave.model.state.protocols import (
+    BfdSession,
+    BgpSession,
+    EvpnRoutes,
+    FamilyState,
+    IsisAdjacency,
+    NextHop,
+    Path,
+    Route,
+    VniState,
+    VrfState,
+)
+from railweave.model.state.question import DEFAULT_VRF, asked_about
+
+if TYPE_CHECKING:
+    from railweave.model.state.values import Answers, Value
+
+
+_FAMILIES = {"ipv4Unicast": "ipv4", "ipv6Unicast": "ipv6", "l2VpnEvpn": "evpn"}
+
+
+def sessions(summary: Value | None, neighbors: Value | None) -> tuple[BgpSession, ...] | None:
+    """The sessions of ``show bgp vrf all summary json`` and ``show bgp vrf all neighbors json``; either may be missing."""
+    if summary is None and neighbors is None:
+        return None
+    found: dict[tuple[str, str], BgpSession] = {}
+    for vrf, peers in _by_vrf(neighbors, "bgpState"):
+        for name, peer in peers:
+            found[vrf, name] = _neighbor(vrf, name, peer)
+    for vrf, families in _by_vrf(summary, "peers"):
+        for family, table in families:
+            for name, peer in table.one("peers").entries():
+                here = found.get((vrf, name)) or _summarized(vrf, name, peer)
+                carried = _carried(peer)
+                known = here.families.get(_FAMILIES.get(family, family), FamilyState())
+                both = FamilyState(
+                    received=carried.received if carried.received is not None else known.received,
+                    accepted=carried.accepted if carried.accepted is not None else known.accepted,
+                    sent=carried.sent if carried.sent is not None else known.sent,
+                )
+                missing = here.policy_missing or peer.one("peerState").lower() == "policy"
+                families_of = {**here.families, _FAMILIES.get(family, family): both}
+                found[vrf, name] = replace(here, families=families_of, policy_missing=missing)
+    return tuple(found.values())
+
+
+def _by_vrf(answer: Value | None, mark: str) -> list[tuple[str, list[tuple[str, Value]]]]:
+    """What has a certain key, by VRF: answers for one VRF and for all of them differ by a level."""
+    if answer is None:
+        return []
+    here = [(key, one) for key, one in answer.entries() if one.keys]
+    plain = [(key, one) for key, one in here if one.one(mark).there]
+    inside = [
+        (vrf, [(key, one) for key, one in table.entries() if one.keys and one.one(mark).there])
+        for vrf, table in here
+        if not table.one(mark).there
+    ]
+    return [*([(DEFAULT_VRF, plain)] if plain else []), *((vrf, found) for vrf, found in inside if found)]
+
+
+def _interface(name: str) -> str | None:
+    """The interface by which a session is named; None where it is named by an address."""
+    return None if ":" in name or name.replace(".", "").isdecimal() else name
+
+
+def _neighbor(vrf: str, name: str, peer: Value) -> BgpSession:
+    interface = _interface(name)
+    address = peer.first("bgpNeighborAddr", "neighborAddr").text()
+    families = {
+        _FAMILIES.get(family, family): FamilyState(
+            accepted=one.one("acceptedPrefixCounter").integer(), sent=one.one("sentPrefixCounter").integer()
+        )
+        for family, one in peer.one("addressFamilyInfo").entries()
+    }
+    missing = any(
+        one.one("inboundEbgpRequiresPolicy").there or one.one("outboundEbgpRequiresPolicy").there
+        for _, one in peer.one("addressFamilyInfo").entries()
+    )
+    heard = peer.one("neighborCapabilities", "hostName", "rcvHostName").text()
+    return BgpSession(
+        peer=address if interface else name,
+        interface=interface,
+        vrf=vrf,
+        state=peer.one("bgpState").lower(),
+        peer_as=peer.one("remoteAs").integer(),
+        local_as=peer.one("localAs").integer(),
+        group=peer.one("peerGroup").text(),
+        description=peer.one("nbrDesc").text(),
+        host_name=heard or peer.one("hostname").text(),
+        discovered=interface is not None,
+        established_since=peer.one("bgpTimerUpEstablishedEpoch").number(),
+        flaps=peer.one("connectionsDropped").integer(),
+        last_error=peer.first("lastNotificationReason", "lastResetDueTo").text(),
+        bfd=peer.one("peerBfdInfo", "status").lower(),
+        policy_missing=missing,
+        families=families,
+    )
+
+
+def _summarized(vrf: str, name: str, peer: Value) -> BgpSession:
+    interface = _interface(name)
+    return BgpSession(
+        peer=None if interface else name,
+        interface=interface,
+        vrf=vrf,
+        state=peer.one("state").lower(),
+        peer_as=peer.one("remoteAs").integer(),
+        local_as=peer.one("localAs").integer(),
+        description=peer.one("desc").text(),
+        host_name=peer.one("hostname").text(),
+        discovered=interface is not None,
+        flaps=peer.one("connectionsDropped").integer(),
+    )
+
+
+def _carried(peer: Value) -> FamilyState:
+    received = peer.first("pfxRcd", "prefixReceivedCount").integer()
+    return FamilyState(accepted=received, sent=peer.one("pfxSnt").integer())
+
+
+def bfd_sessions(answer: Value | None) -> tuple[BfdSession, ...] | None:
+    """The sessions of ``show bfd peers json``; its times are milliseconds."""
+    if answer is None:
+        return None
+    return tuple(
+        BfdSession(
+            peer=address,
+            interface=one.one("interface").text(),
+            vrf=one.one("vrf").text(),
+            state=one.one("status").lower(),
+            tx_ms=one.one("transmit-interval").number(),
+            rx_ms=one.one("receive-interval").number(),
+            multiplier=one.one("detect-multiplier").integer(),
+            detection_ms=one.one("detection-timeout").number(),
+            diagnostic=one.one("diagnostic").text(),
+        )
+        for one in answer.each()
+        if (address := one.one("peer").text()) is not None
+    )
+
+
+def paths(answer: Value) -> tuple[Path, ...]:
+    """The paths of ``show bgp ipv6 unicast PREFIX json``."""
+    return tuple(
+        Path(
+            peer=one.one("peer").first("interface", "peerId").text(),
+            best=one.one("bestpath", "overall").flag() or False,
+            multipath=one.one("multipath").flag() or False,
+            valid=one.one("valid").flag() or False,
+            as_path=one.one("aspath", "string").text(),
+            local_preference=one.one("locPrf").integer(),
+            aigp=one.one("aigpMetric").integer(),
+            communities=words(one.one("community")),
+            large_communities=words(one.one("largeCommunity")),
+            extended_communities=words(one.one("extendedCommunity")),
+        )
+        for one in answer.all("paths")
+    )
+
+
+def words(communities: Value) -> tuple[str, ...]:
+    """The communities of a path: its list, or else the words of its text."""
+    listed = tuple(text for one in communities.all("list") if (text := one.text()) is not None)
+    return listed or tuple((communities.one("string").text() or "").split())
+
+
+def adjacencies(answer: Value | None) -> tuple[IsisAdjacency, ...] | None:
+    """The adjacencies of ``show isis neighbor json`` (FRR's isisd/isis_adjacency.c).
+
+    In the brief form a circuit has the interface's name; in the detailed form the interface is an object that has the state too.
+    """
+    if answer is None:
+        return None
+    found: list[IsisAdjacency] = []
+    for area in answer.all("areas"):
+        for one in area.all("circuits"):
+            within = one.one("interface")
+            detail = bool(within.keys)
+            name = within.one("name").text() if detail else within.text()
+            if name is not None:
+                state = within.one("state") if detail else one.one("state")
+                found.append(IsisAdjacency(name, one.one("adj").text(), state.lower(), one.one("level").integer()))
+    return tuple(found)
+
+
+_TYPE_5 = re.compile(r"\[5\]:\[\d+\]:\[(\d+)\]:\[([^\]]+)\]")
+
+
+def routes(answers: Answers) -> tuple[Route, ...] | None:
+    """Every route that was asked for by itself, and those of whole tables."""
+    asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
+    tables = [name for name in answers.texts if name.startswith("routes-")]
+    if not asked and not any(name.startswith(("routes-", "static-", "kernel-")) for name in answers.texts):
+        return None
+    found: dict[tuple[str, str], Route] = {}
+    for name in tables:
+        vrf = name.partition("@")[2] or DEFAULT_VRF
+        answer = answers.tree(name)
+        for prefix, entries in answer.entries() if answer else []:
+            found[vrf, prefix] = route(vrf, prefix, entries, None)
+    for name in [one for one in answers.texts if one.startswith(("static-", "kernel-"))]:
+        answer = answers.tree(name)
+        for vrf, table in answer.entries() if answer else []:
+            for prefix, entries in table.entries():
+                chosen = route(vrf, prefix, entries, None)
+                if chosen.protocol is not None:
+                    found[vrf, prefix] = chosen
+    for name, (_, vrf, prefix) in asked:
+        answer = answers.tree(name)
+        if answer is not None:
+            found[vrf, prefix] = route(
+                vrf, prefix, answer.one(prefix), answers.tree(name.replace("route@", "path@", 1))
+            )
+    return tuple(found.values())
+
+
+def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> Route:
+    """One route of ``show ipv6 route … json``, with its paths of ``show bgp … json`` where these were asked for."""
+    chosen = next((one for one in entries.each() if one.one("selected").flag()), None)
+    through = None if known is None else paths(known)
+    if chosen is None:
+        return Route(prefix, vrf, paths=through)
+    hops = tuple(
+        NextHop(
+            one.one("ip").text(),
+            one.one("interfaceName").text(),
+            one.one("fib").flag() or False,
+        )
+        for one in chosen.all("nexthops")
+        if not one.one("recursive").flag()  # what it resolves to follows it
+    )
+    drops = next((_drops(one) for one in chosen.all("nexthops") if one.one("unreachable").flag()), None)
+    protocol, installed = chosen.one("protocol").text(), chosen.one("installed").flag() or False
+    return Route(prefix, vrf, protocol, installed, hops, through, drops)
+
+
+def _drops(hop: Value) -> str:
+    """Return how a next hop drops packets: ``Null0`` and blackhole say nothing to the sender."""
+    words = {"reject": "reject", "adminProhibited": "prohibit", "admin-prohibited": "prohibit"}
+    return next((word for key, word in words.items() if hop.one(key).flag()), "blackhole")
+
+
+def vrfs(answer: Value | None, evpn: Value | None) -> dict[str, VrfState] | None:
+    """The VRFs of ``show vrf vni json``: those with a VNI; what BGP knows of that is from ``show bgp l2vpn evpn vni json``."""
+    if answer is None:
+        return None
+    found: dict[str, VrfState] = {}
+    for one in answer.all("vrfs"):
+        if (name := one.one("vrf").text()) is None:
+            continue
+        vni = one.one("vni").integer()
+        state = VrfState(name, vni=vni, up=one.one("state").flag())
+        if evpn is not None and str(vni) in evpn.keys:
+            bgp = evpn.one(str(vni))
+            state = replace(
+                state,
+                route_distinguisher=bgp.one("rd").text(),
+                import_targets=_texts(bgp.first("importRTs", "importRts")),
+                export_targets=_texts(bgp.first("exportRTs", "exportRts")),
+            )
+        found[name] = state
+    return found
+
+
+def _texts(listed: Value) -> tuple[str, ...] | None:
+    """The texts of a list; None where it is absent."""
+    return tuple(text for one in listed.each() if (text := one.text()) is not None) if listed.there else None
+
+
+def vnis(answer: Value | None) -> dict[int, VniState] | None:
+    """The VNIs of ``show evpn vni detail json``, or of the same without ``detail``."""
+    if answer is None:
+        return None
+    entries = answer.each() if isinstance(answer.raw, list) else [one for _, one in answer.entries()]
+    found: dict[int, VniState] = {}
+    for one in entries:
+        vni = one.one("vni").integer() if one.keys else None
+        if vni is not None:
+            layer = {"l2": 2, "l3": 3}.get(one.one("type").lower() or "")
+            state = one.one("state").flag() if layer == 3 else None
+            found[vni] = VniState(vni, layer, one.first("tenantVrf", "vrf").text(), one.one("vlan").integer(), state)
+    return found
+
+
+def evpn(prefixes: Value | None, macs: Value | None) -> EvpnRoutes | None:
+    """How many routes there are of type 5 and type 2, and the prefixes by route distinguisher."""
+    if prefixes is None and macs is None:
+        return None
+    by_distinguisher: dict[str, tuple[str, ...]] = {}
+    for distinguisher, table in prefixes.entries() if prefixes else []:
+        if table.keys:
+            found = [_TYPE_5.fullmatch(key) for key, _ in table.entries()]
+            by_distinguisher[distinguisher] = tuple(f"{one[2]}/{one[1]}" for one in found if one)
+    return EvpnRoutes(
+        type2=None if macs is None else _counted(macs, "[2]"),
+        type5=None if prefixes is None else sum(map(len, by_distinguisher.values())),
+        type5_prefixes=None if prefixes is None else by_distinguisher,
+    )
+
+
+def _counted(answer: Value, kind: str) -> int:
+    tables = [one for _, one in answer.entries() if one.keys]
+    return sum(key.startswith(kind) for table in tables for key, _ in table.entries())
