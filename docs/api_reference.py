@@ -26,7 +26,7 @@ file to data frames of a prediction.
 GROUPS = {"railweave.api": "Functions", "railweave.errors": "Errors"}
 """Modules with a heading of their own; what is from others is a type."""
 
-MODULES = {"railweave.api": ("sources", "building", "forwarding", "predicting", "saved", "living")}
+MODULES = {"railweave.api": ("sources", "building", "predicting", "saved", "living")}
 """The modules of a package that have what it exports, in the order in which one uses them."""
 
 

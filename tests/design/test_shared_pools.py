@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from railweave.design.addresses.shared_pools import BLOCKS
+from railweave.design.addresses.segments import BLOCKS
 from railweave.errors import DesignError
 from railweave.model.device.build import device_config
 from railweave.model.intent.lock import Lock

@@ -16,11 +16,12 @@ from railweave.outputs.rendering.host.boot import bios
 from tests.conftest import ROOT, example
 
 SRC = ROOT / "src" / "railweave"
+HOST = SRC / "outputs" / "rendering" / "host"
 COMMON = [
-    *(SRC / "simulation" / f"{name}.py" for name in ("model/fabric", "perftest", "model/transport")),
-    *(SRC / "device" / f"{name}.py" for name in ("host", "host_firmware", "host_model")),
-    *(SRC / "render" / "host" / f"{name}.py" for name in ("__init__", "bios", "nic_nvm", "nic_qos", "shell", "units")),
-    *sorted((SRC / "render" / "host" / "scripts").glob("nic_*.sh")),
+    *(SRC / "prediction" / "simulation" / f"{name}.py" for name in ("model/fabric", "perftest")),
+    *(SRC / "model" / "device" / f"{name}.py" for name in ("host", "host_model")),
+    *(HOST / f"{name}.py" for name in ("__init__", "boot", "nic_qos", "shell", "units")),
+    *(HOST / "scripts" / f"{name}.sh" for name in ("nic_nvm", "nic_qos")),
 ]
 
 

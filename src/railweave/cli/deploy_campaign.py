@@ -48,8 +48,8 @@ def campaign(
     First without --digest: it shows what each turn changes, what would be gone, what is predicted, and breaks nothing. Ctrl-C restores at
     once. Exits 1 where it is refused, or the network is not as before afterwards.
     """
-    from railweave.api.campaign import campaign_plan, campaign_run, rehearsed
-    from railweave.api.campaign import lab_results as read_results
+    from railweave.api.deploying import campaign_plan, campaign_run, rehearsed
+    from railweave.api.deploying import lab_results as read_results
     from railweave.operations.deploy.campaign.carrying import HEAD, Limits, rows
 
     measured = read_results(lab_results)

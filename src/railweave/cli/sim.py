@@ -272,7 +272,7 @@ def _grid(
     with telling(quiet=quiet) as say:
         found = grid(network, dimensions(compare), given, measured=measured, progress=say)
     if html is not None:
-        from railweave.outputs.report.prediction.grid import grid_html
+        from railweave.outputs.report.prediction.comparison import grid_html
 
         write_file(html, grid_html(network, found))
     if as_json:

@@ -13,22 +13,20 @@ from typing import TYPE_CHECKING, Literal
 from railweave.design.addresses.identity import check_distinct, check_management, switches
 from railweave.design.addresses.links import edge_ports, number_links, with_endpoints, with_tunnels
 from railweave.design.addresses.nics import FIRST_TABLE, TABLES_PER_FABRIC, check_addresses, check_host_tables, nics
-from railweave.design.addresses.segments import segments
-from railweave.design.addresses.shared_pools import check_apart, with_own_pools
+from railweave.design.addresses.segments import check_apart, segments, with_own_pools
 from railweave.design.cabling.cables import cable
 from railweave.design.cabling.switch_ports import CableOverrides
 from railweave.design.colors import color
 from railweave.design.context import Context
 from railweave.design.inventory import check_inventory, positions
-from railweave.design.limits.balancing import check_balancing
 from railweave.design.limits.classes import check_port_qos, check_roles, with_lengths
 from railweave.design.limits.devices import check_limits
 from railweave.design.limits.growth import growth, note_empty_stripes, note_growth, note_rank_order
 from railweave.design.limits.headroom import note_long_links
-from railweave.design.limits.jobs import check_job
 from railweave.design.limits.management_reach import check_reach
 from railweave.design.limits.not_rendered import note_not_rendered, note_unused_ports
 from railweave.design.limits.platform import with_platform_defaults
+from railweave.design.limits.traffic import check_balancing, check_job
 from railweave.design.named_models import check_nic_vendors, note_outside, note_words, used_hardware, with_catalog_names
 from railweave.design.references import check_color_names, check_references
 from railweave.design.retarget import rename_ports

@@ -14,8 +14,15 @@ from pathlib import Path
 import pytest
 
 from railweave import InputError, SpecError
-from railweave.api.campaign import campaign_plan, campaign_run, lab_results
-from railweave.api.deploying import deploy_history, deploy_plan, deploy_resume, deploy_status
+from railweave.api.deploying import (
+    campaign_plan,
+    campaign_run,
+    deploy_history,
+    deploy_plan,
+    deploy_resume,
+    deploy_status,
+    lab_results,
+)
 from railweave.cli import main
 from railweave.design.fault_targets import FaultTarget
 from railweave.live.fleet.rdma import Pair, Said
@@ -149,7 +156,7 @@ def test_an_interrupt_restores_at_once(tmp_path: Path, monkeypatch: pytest.Monke
 KILLED = """
 import os, sys
 from pathlib import Path
-from railweave.api.campaign import campaign_plan, campaign_run
+from railweave.api.deploying import campaign_plan, campaign_run
 from railweave.operations.deploy.campaign import carrying
 carrying.time.sleep = lambda seconds: os._exit(9) if seconds == 20 else None
 fabric, scenario, access = sys.argv[1:]

@@ -22,9 +22,8 @@ from railweave.model.findings import Finding
 from railweave.model.network.model import Network
 from railweave.model.state.ports import PfcCounters, PortQueues, Queue
 from railweave.operations.tune import diagnosing
-from railweave.operations.tune.diagnosing import Diagnosis
+from railweave.operations.tune.diagnosing import Diagnosis, rehearsal
 from railweave.operations.tune.measuring import Refused, Sample
-from railweave.operations.tune.rehearsing import rehearsal
 from railweave.prediction.simulation.conditions import bed_of
 from railweave.prediction.simulation.job import job_network
 from tests.conftest import EXAMPLES, example

@@ -7,10 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from railweave.outputs.rendering.host.cluster import tuner_text
+from railweave.outputs.rendering.host.cluster import ANY_BYTES, COLLECTIVES, server_counts, tuner_rows, tuner_text
 from railweave.prediction.collectives.job import Job
 from railweave.prediction.collectives.nccl import parameters
-from railweave.prediction.collectives.tuner_table import ANY_BYTES, COLLECTIVES, server_counts, tuner_rows
 from tests.conftest import ROOT
 
 SPLIT = {"NCCL_IB_QPS_PER_CONNECTION": "4", "NCCL_IB_SPLIT_DATA_ON_QPS": "1"}

@@ -10,7 +10,7 @@ import pytest
 
 import railweave
 from railweave.errors import InputError
-from railweave.outputs.report.prediction.grid import grid_html
+from railweave.outputs.report.prediction.comparison import grid_html
 from railweave.prediction.simulation.grid import Dimension, Grid, dimensions, grid, read_points
 from railweave.prediction.simulation.varied import values_of
 from tests.conftest import example

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from railweave.outputs.rendering.host.cluster import tuner_rows, uncongested_ps
 from railweave.prediction.collectives.nccl import parameters
-from railweave.prediction.collectives.tuner_table import tuner_rows, uncongested_ps
 from railweave.prediction.collectives.tuning import choice_of
 from railweave.prediction.simulation.collective import predict
 from railweave.prediction.simulation.conditions import Bed, bed_of

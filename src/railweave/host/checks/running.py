@@ -8,7 +8,25 @@ from typing import TYPE_CHECKING
 
 from ..failure import HostInputError
 from ..machine import CannotTellError
-from . import counters, gpus, job, link, log, network, pcie, qos, rdma, system
+from . import (
+    counters,
+    gpus,
+    gpus_links,
+    gpus_pcie,
+    job,
+    link,
+    log,
+    modules,
+    network,
+    network_carrier,
+    nics,
+    pcie,
+    pcie_places,
+    qos,
+    rdma,
+    system,
+    system_cpus,
+)
 from .outcome import ALL, FAILED, Check, Outcome, could_not_tell, not_applicable
 
 if TYPE_CHECKING:
@@ -18,20 +36,20 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 16
 _MODULES = (
-    rdma,
-    rdma,
+    nics,
+    modules,
     link,
     pcie,
-    pcie,
+    pcie_places,
     rdma,
     network,
-    network,
+    network_carrier,
     qos,
     gpus,
-    gpus,
-    gpus,
+    gpus_links,
+    gpus_pcie,
     system,
-    system,
+    system_cpus,
     job,
     log,
     counters,

@@ -27,7 +27,7 @@ _END_S = 20.0
 
 @dataclass(frozen=True)
 class Router:
-    """A router of a lab as a machine that is upgraded; see ``operations.deploy.machine``."""
+    """A router of a lab as a machine that is upgraded; see ``operations.deploy.upgrading``."""
 
     lab: Running
     device: str

@@ -10,8 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from railweave import api
-from railweave.api.campaign import campaign_plan, campaign_run, rehearsed
-from railweave.api.deploying import deploy_history, deploy_plan, deploy_status
+from railweave.api.deploying import campaign_plan, campaign_run, deploy_history, deploy_plan, deploy_status, rehearsed
 from railweave.live.lab import fib, life
 from railweave.live.lab.overlay import Overlay
 from railweave.operations.deploy.campaign.carrying import HEAD, Limits, rows
@@ -44,7 +43,7 @@ FORCE = ["color1", "color2", "color3", "color4"]
 LIMITS = Limits(restore_within=60, settle=90)
 KILLED = """
 import os, sys
-from railweave.api.campaign import campaign_plan, campaign_run
+from railweave.api.deploying import campaign_plan, campaign_run
 from railweave.operations.deploy.campaign import carrying
 from railweave.operations.deploy.campaign.carrying import Limits
 sleep = carrying.time.sleep

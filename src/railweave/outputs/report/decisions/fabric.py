@@ -9,9 +9,8 @@ from railweave.counting import counted
 from railweave.model.catalog import catalog
 from railweave.model.device.build import device_config
 from railweave.model.device.policy import path_color_form
-from railweave.outputs.report.cable_lengths import cable_lengths_decision
 from railweave.outputs.report.decisions.addressing import addressing_decision
-from railweave.outputs.report.decisions.qos import long_links_decisions, qos_decisions
+from railweave.outputs.report.decisions.qos import cable_lengths_decision, long_links_decisions, qos_decisions
 from railweave.outputs.report.decisions.statement import Decision, Grid
 from railweave.outputs.report.figures import (
     LISTED,

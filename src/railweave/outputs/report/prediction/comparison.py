@@ -5,15 +5,127 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.outputs.report.prediction.page import document, run_charts
+from railweave.pages.charts import Axis, Line, Point, lines, shown
 from railweave.pages.markup import element, text
 from railweave.pages.shell import table
 from railweave.pages.terms import tile
 from railweave.prediction.simulation.compare import longest_run, why
+from railweave.prediction.simulation.grid import shown as as_written
+from railweave.prediction.simulation.grid import words
 from railweave.prediction.simulation.reasons import reasons
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from railweave.model.network.model import Network
     from railweave.prediction.simulation.compare import Comparison
+    from railweave.prediction.simulation.grid import Cell, Grid
+
+
+UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "bytes"))
+
+
+def grid_html(network: Network, found: Grid) -> str:
+    """The page: a chart for each of what is apart, a table of all, what is measured beside it."""
+    title = f"{network.name}: {' and '.join(one.name for one in found.dimensions)} compared"
+    axis = f"over {found.across.name}" + ("" if found.by is None else f", a line for each {found.by.name}")
+    lead = f"This page shows what is predicted {axis}: {len(found.cells)} predictions for one network. Nothing was measured by railweave."
+    if found.measured:
+        lead += f" Circles are the {len(found.measured)} measured points that were given."
+    best = min(found.cells, key=lambda one: (not one.answer.complete, -_bandwidth(one)))
+    header = element("h1", text(title)) + element("p", text(lead), class_="lead")
+    header += element(
+        "ul",
+        tile(f"{longest_run(best.answer).bus_bandwidth_text} GB/s", f"most bus bandwidth, at {words(best.values)}"),
+        class_="tiles",
+    )
+    charts = element("div", *(_chart(found, apart) for apart in found.apart), class_="charts")
+    sections = [
+        element("section", element("h2", "Time"), _about(found), charts, id="time"),
+        element("section", element("h2", "All of them"), _table(found), id="table"),
+    ]
+    value = found.to_json()
+    for cell in value["cells"]:
+        del cell["result"]
+    return document(title, header, sections, value, [("time", "Time"), ("table", "All of them")])
+
+
+def _about(found: Grid) -> str:
+    if found.across.name != "size":
+        return ""
+    said = (
+        "Of each line the slope is given as bus bandwidth: what a larger size would add, without what every collective takes "
+        "once. It is the straight line with the least squares through its points."
+    )
+    return element("p", said, class_="about")
+
+
+def _chart(found: Grid, apart: dict[str, str]) -> str:
+    across = found.across
+    numbers = across.numbers or tuple(float(place) for place in range(1, len(across.values) + 1))
+    unit, scale = across.name, 1.0
+    if across.name == "size":
+        power, unit = next(one for one in UNITS if max(numbers) >= 1 << one[0])
+        scale = float(1 << power)
+    places = sorted(one / scale for one in numbers)
+    drawn: list[Line] = []
+    points: list[Point] = []
+    own: list[dict[str, str]] = [{}] if found.by is None else [{found.by.name: value} for value in found.by.values]
+    longest = max((cell.time_us for cell in found.cells), default=0.0)
+    factor, of_time = (1e3, "ms") if longest >= 10_000 else (1.0, "us")
+    for number, fixed in enumerate(own):
+        cells = sorted(found.line({**apart, **fixed}), key=lambda one: _place(found, one.values, numbers))
+        fit = found.fit({**apart, **fixed})
+        slope = f", slope {fit.bus_gbytes:,.1f} GB/s" if fit else ""
+        drawn.append(Line(words(fixed) + slope, [one.time_us / factor for one in cells]))
+        for point in found.points({**apart, **fixed}):
+            if across.name in point.values and point.values[across.name] in across.values:
+                x = _place(found, point.values, numbers) / scale
+                said = f"measured: {shown(point.time_us / factor)} {of_time}"
+                points.append(Point(number, x, point.time_us / factor, said))
+    heading = words(apart) or f"time over {across.name}"
+    return element(
+        "article",
+        element("h4", text(heading)),
+        element("p", text(f"{of_time} over {across.name}{f' in {unit}' if scale > 1 else ''}")),
+        lines(Axis(places, unit), drawn, of_time, points=points),
+        class_="chart-card",
+        data_chart="grid",
+    )
+
+
+def _place(found: Grid, values: Mapping[str, str], numbers: tuple[float, ...]) -> float:
+    """Where a cell or a point is on the axis."""
+    value = values[found.across.name]
+    return numbers[found.across.values.index(value)]
+
+
+def _table(found: Grid) -> str:
+    names = [one.name for one in found.dimensions]
+    head = [*names, "time us", "between us", "bus bandwidth GB/s", "engine", "measured us", "off by"]
+    rows: list[str] = []
+    for cell in found.cells:
+        low, high = cell.answer.between_ps
+        near = [
+            one for one in found.measured if all(cell.values.get(name) == value for name, value in one.values.items())
+        ]
+        measured = near[0].time_us if near else None
+        cells = [
+            *(as_written(name, value) for name, value in cell.values.items()),
+            f"{cell.time_us:,.1f}" if cell.answer.complete else "never",
+            f"{low / 1e6:,.1f} to {high / 1e6:,.1f}" if high > low else "–",
+            longest_run(cell.answer).bus_bandwidth_text,
+            longest_run(cell.answer).choice.engine,
+            "–" if measured is None else f"{measured:,.1f}",
+            "–" if measured is None else f"{cell.time_us / measured - 1:+.1%}",
+        ]
+        rows.append(element("tr", *(element("td", text(one)) for one in cells)))
+    return table(head, rows)
+
+
+def _bandwidth(cell: Cell) -> float:
+    return longest_run(cell.answer).bus_bandwidth_gbytes
+
 
 SHOWN = ("utilisation", "queues", "ecn", "pfc", "rates", "fct")
 """Charts that stand side by side."""

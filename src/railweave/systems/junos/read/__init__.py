@@ -26,10 +26,10 @@ from railweave.systems.junos.read.instances import instances as instances_of
 from railweave.systems.junos.read.instances import vrf, with_loopback
 from railweave.systems.junos.read.interfaces import in_order, interfaces, kinds, macsec, splits
 from railweave.systems.junos.read.link_state import isis, isis_links
+from railweave.systems.junos.read.management import protection
 from railweave.systems.junos.read.overlay import gateways, vlan_numbers
 from railweave.systems.junos.read.policies import policy_options, unused
 from railweave.systems.junos.read.ports import Owners, ports
-from railweave.systems.junos.read.protection import protection
 from railweave.systems.junos.read.qos import qos
 from railweave.systems.junos.read.shape import inherit, of_paths, shaped
 from railweave.systems.junos.read.words import NO_ADDRESS, Word, address, asn, network, statements

@@ -1,0 +1,146 @@
+"""Kernel modules of NICs and RDMA: one origin, the loaded one is the installed one, one peer memory interface."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ..machine import CannotTellError
+from .outcome import failed, failed_or_ok, of_server, ok, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .outcome import Outcome
+    from .server import Server
+
+_STACKS = {"mlx5_core": ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs"), "bnxt_en": ("bnxt_en", "bnxt_re")}
+"""Modules that must come from one build, by the driver of the NIC."""
+
+
+def _stacks(server: Server) -> list[tuple[str, ...]]:
+    drivers = dict.fromkeys(nic.driver for nic in server.nics)
+    return [_STACKS[one] for one in drivers if one in _STACKS]
+
+
+def _unknown(server: Server) -> str:
+    return "" if _stacks(server) else "no planned NIC is of a family whose modules are known"
+
+
+def _origin(server: Server, module: str) -> str:
+    """``kernel`` for one that came with the kernel, ``added`` for one of a package or DKMS, empty where it is not there."""
+    said = server.machine.run("modinfo", "-F", "filename", module)
+    file = said.out.strip()
+    if said.code or not file:
+        return ""
+    return "kernel" if "/kernel/" in file.split("/lib/modules/")[-1] or file == "(builtin)" else "added"
+
+
+@of_server(
+    "driver-loaded",
+    what="The modules of NIC and RDMA are loaded.",
+    why="Without the RDMA half of the driver there is no RDMA device, and NCCL goes by TCP in silence.",
+    how="/sys/module",
+    source="Thor2 guide, section 2.6, check 1",
+    unless=_unknown,
+)
+def loaded(server: Server) -> Iterator[Outcome]:
+    """Look for each module."""
+    stacks = _stacks(server)
+    for module in (one for stack in stacks for one in stack):
+        if server.machine.names(f"/sys/module/{module}"):
+            yield ok("loaded", module)
+        else:
+            yield failed("not loaded", "loaded", "the driver of the planned NICs", f"sudo modprobe {module}", module)
+
+
+@of_server(
+    "driver-origin",
+    what="The modules of NIC and RDMA come from one build: all with the kernel, or all from the vendor's package.",
+    why="Inbox and vendor modules mixed disagree about symbols: devices vanish, or GPU memory cannot be registered.",
+    how="modinfo -F filename MODULE; ofed_info -s",
+    source="Thor2 guide, section 5.1, questions 6 and 7",
+    unless=_unknown,
+)
+def origin(server: Server) -> Iterator[Outcome]:
+    """Compare the origins."""
+    stacks = _stacks(server)
+    for stack in stacks:
+        origins = {module: _origin(server, module) for module in stack}
+        there = {module: one for module, one in origins.items() if one}
+        if not there:
+            raise CannotTellError(f"modinfo knows none of {', '.join(stack)}")
+        if len(set(there.values())) > 1:
+            seen = ", ".join(f"{module}: {one}" for module, one in there.items())
+            remedy = "install one of the two alone, then sudo update-initramfs -u (dracut -f) and reboot"
+            yield failed(seen, "all of one build", "Thor2 guide, section 2.6, check 1", remedy, stack[0])
+        else:
+            yield ok(
+                f"{', '.join(there)}: all {'with the kernel' if 'kernel' in there.values() else 'of a package'}",
+                stack[0],
+            )
+    if all(stack[0] == "bnxt_en" for stack in stacks):
+        said = server.machine.run("ofed_info", "-s") if server.machine.has("ofed_info") else None
+        if said is not None and not said.code:
+            remedy = "sudo ofed_uninstall.sh, then install Broadcom's package again"
+            yield failed(
+                said.out.strip(),
+                "no NVIDIA OFED beside Broadcom NICs",
+                "Thor2 guide, section 5.1, question 7",
+                remedy,
+                "OFED",
+            )
+
+
+@of_server(
+    "driver-current",
+    what="The module that runs is the one that is installed.",
+    why="After an update without a reboot, or with an old initramfs, the old driver runs and versions lie.",
+    how="/sys/module/MODULE/srcversion; modinfo -F srcversion MODULE",
+    source="modinfo(8)",
+    unless=_unknown,
+)
+def current(server: Server) -> Iterator[Outcome]:
+    """Compare the two."""
+    stacks = _stacks(server)
+    for module in (stack[0] for stack in stacks):
+        runs = server.machine.text(f"/sys/module/{module}/srcversion")
+        installed = server.machine.output("modinfo", "-F", "srcversion", module).strip()
+        if not runs or not installed:
+            raise CannotTellError(f"{module} has no srcversion")
+        if runs == installed:
+            yield ok(runs, module)
+        else:
+            remedy = "sudo update-initramfs -u (or dracut -f), then reboot"
+            yield warning(f"{runs} runs, {installed} is installed", "the same", "this server", remedy, module)
+
+
+@of_server(
+    "peer-memory-once",
+    what="There is one peer memory interface, not two.",
+    why="GPU drivers register with one of them; NIC drivers that look at the other copy through host memory.",
+    how="grep -w ib_register_peer_memory_client /proc/kallsyms; dkms status",
+    source="Thor2 guide, section 5.1, question 3, and its installation notes (netxtreme-peer-mem)",
+)
+def peer_memory_once(server: Server) -> Iterator[Outcome]:
+    """Count who has the symbol, and which packages are installed."""
+    said = server.machine.run("grep", "-w", "ib_register_peer_memory_client", "/proc/kallsyms")
+    owners = sorted(set(re.findall(r"ib_register_peer_memory_client\s+\[(\w+)\]", said.out)))
+    wrong: list[str] = []
+    if len(owners) > 1:
+        wrong.append(f"the symbol is in {' and '.join(owners)}")
+    if server.machine.has("dkms"):
+        packages = {
+            line.split("/")[0].split(",")[0].strip() for line in server.machine.output("dkms", "status").splitlines()
+        }
+        both = sorted(packages & {"bnxt_en", "bnxt_re", "bnxt-en", "bnxt-re"})
+        if "netxtreme-peer-mem" in packages and both:
+            wrong.append(f"DKMS has netxtreme-peer-mem beside {' and '.join(both)}")
+    remedy = "remove the package that is not wanted (dkms remove NAME/VERSION --all), then reboot"
+    yield failed_or_ok(
+        wrong,
+        f"in {owners[0]}" if owners else "no module has one: GPU memory goes by dma-buf, or not at all",
+        "one of them",
+        "Thor2 guide, section 5.1, question 3",
+        remedy,
+    )

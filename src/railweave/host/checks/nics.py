@@ -1,0 +1,201 @@
+"""NICs: there, named as planned, with the planned driver and firmware, and settings in their flash."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ..machine import CannotTellError, objects
+from . import reading
+from .outcome import failed, of_nic, of_server, ok, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .outcome import Outcome
+    from .server import Server, WantedNic
+
+_NAMES = "sudo install -m 644 70-railweave-net.rules /etc/udev/rules.d/ && sudo udevadm control --reload, then reboot"
+
+
+@of_server(
+    "nic-present",
+    what="Every planned network interface is there, by its planned name.",
+    why="A NIC that is missing or called otherwise takes no part in jobs: NCCL_IB_HCA and the routing tables name it.",
+    how="/sys/class/net",
+    source="Thor2 guide, section 2.6, check 6; host.json nics[].netdev",
+)
+def present(server: Server) -> Iterator[Outcome]:
+    """Look for each planned interface; one of another name is found by its MAC address."""
+    machine = server.machine
+    there = machine.names("/sys/class/net")
+    for nic in server.nics:
+        if nic.netdev in there:
+            yield ok("there", nic.netdev)
+            continue
+        mac = nic.plan.mac
+        other = next((one for one in there if mac and machine.text(f"/sys/class/net/{one}/address") == mac), "")
+        seen = f"its MAC address {mac} is on {other}" if other else "there is no such interface"
+        lost = "" if other else "look for it: lspci -nn | grep -i ethernet (rev ff: off the bus, power cycle); "
+        yield failed(
+            seen, f"an interface of that name, a {nic.model}", f"host.json {nic.key}.netdev", lost + _NAMES, nic.netdev
+        )
+
+
+@of_nic(
+    "nic-mac",
+    what="Each NIC has the MAC address that was delivered.",
+    why="Another address is another card, or the host.json of another server: addresses by SLAAC and rules follow from it.",
+    how="/sys/class/net/NIC/address",
+    source="host.json nics[].mac, from the inventory",
+    unless=lambda _, nic: "the inventory has no MAC address for it yet" if nic.plan.mac is None else "",
+)
+def mac(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare the address."""
+    seen = server.machine.text(f"/sys/class/net/{nic.netdev}/address") or "none"
+    if seen == nic.plan.mac:
+        yield ok(seen)
+    else:
+        remedy = "railweave inventory fill FABRIC CAPTURE, or install this server's own host.json"
+        yield failed(seen, nic.plan.mac, f"host.json {nic.key}.mac", remedy)
+
+
+@of_nic(
+    "nic-driver",
+    what="Each NIC is driven by the planned driver.",
+    why="Checks, settings and counters go by the vendor's family; vfio or no driver means that the NIC was given away.",
+    how="/sys/class/net/NIC/device/driver",
+    source="host.json nics[].driver, from the hardware catalog",
+    unless=lambda _, nic: "" if nic.driver else "the design names no driver",
+)
+def driver(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare the driver."""
+    path = server.machine.real(f"/sys/class/net/{nic.netdev}/device/driver")
+    seen = path.rpartition("/")[2] if path else "none"
+    if seen == nic.driver:
+        yield ok(seen)
+    else:
+        yield failed(
+            seen, nic.driver, f"host.json {nic.key}.driver", "give the server its own host.json, or modprobe it"
+        )
+
+
+@of_nic(
+    "nic-firmware",
+    what="Each NIC has the firmware version that the fabric file asks for, and the same as its like.",
+    why="A NIC of another firmware behaves otherwise under congestion, and one slow NIC slows the whole job.",
+    how="ethtool -i NIC",
+    source="fabric file, hosts.versions.nic_firmware; Thor2 guide, section 2.6, check 1",
+)
+def firmware(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare with the plan, or with the server's other NICs of this model."""
+    seen = _version(server, nic, "firmware-version")
+    yield from _compared(server, nic, seen, "nic_firmware", nic.model, "firmware-version")
+
+
+@of_nic(
+    "nic-driver-version",
+    what="Each NIC's driver has the version that the fabric file asks for.",
+    why="Mixed driver versions are the first thing a vendor's support asks to end.",
+    how="ethtool -i NIC",
+    source="fabric file, hosts.versions.nic_driver; Thor2 guide, section 2.6, check 1",
+)
+def driver_version(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare with the plan."""
+    seen = _version(server, nic, "version")
+    yield from _compared(server, nic, seen, "nic_driver", nic.driver, "version")
+
+
+def _version(server: Server, nic: WantedNic, name: str) -> str:
+    text = reading.pairs(server.machine.output("ethtool", "-i", nic.netdev)).get(name, "")
+    if not text:
+        raise CannotTellError(f"ethtool -i {nic.netdev} prints no {name}")
+    return text.split(" ")[0].split("/")[0]
+
+
+def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name: str) -> Iterator[Outcome]:
+    wanted = "".join(str(one.get(of, "")) for one in objects(server.versions.get(key)))
+    like = [one for one in server.nics if one.model == nic.model and one.driver == nic.driver]
+    if wanted:
+        if seen == wanted:
+            yield ok(seen)
+        else:
+            remedy = f"update it with the vendor's tool to {wanted}, then reboot"
+            yield failed(seen, wanted, f"host.json versions.{key}.{of}", remedy)
+        return
+    others: dict[str, int] = {}
+    for one in like:
+        try:
+            version = _version(server, one, name)
+        except CannotTellError:
+            continue
+        others[version] = others.get(version, 0) + 1
+    most = max(sorted(others), key=lambda one: others[one], default=seen)
+    if seen == most or others[most] * 2 <= len(like):
+        yield ok(f"{seen} (the fabric file asks for none)")
+    else:
+        remedy = f"bring it to {most}, or write the wanted version under hosts.versions of the fabric file"
+        yield warning(seen, f"{most}, as {others[most]} of {len(like)} such NICs here", "this server", remedy)
+
+
+@of_nic(
+    "nic-flash",
+    what="The settings that the NIC keeps in its own flash are the planned ones.",
+    why="Firmware that answers LLDP or DCBX itself takes QoS away from the driver; others turn RDMA or congestion control off.",
+    how="mlxconfig -d PCI query (mstconfig), niccli --dev PCI nvm --getoption NAME [--scope FUNCTION]",
+    source="Thor2 guide, section 2.2.4 and section 5.1, question 5; hardware catalog, firmware",
+    root=True,
+    unless=lambda _, nic: "" if nic.flash else "no setting is planned for it",
+)
+def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
+    """Compare each setting; of one that the tool does not show nobody can tell."""
+    address = reading.pci_of(server.machine, nic.netdev)
+    have = _mlx5_flash(server, address) if nic.mlx5 else _bnxt_flash(server, nic, address)
+    different = [
+        f"{name}={have[name]} (wanted {wanted})"
+        for name, wanted in nic.flash.items()
+        if have.get(name) is not None and have[name] != int(wanted)
+    ]
+    odd = [name for name in nic.flash if name in have and have[name] is None]
+    absent = [name for name in nic.flash if name not in have]
+    if different:
+        remedy = "sudo ./nic-nvm.sh apply, then reboot"
+        yield failed(", ".join(different), f"{len(nic.flash)} settings", f"host.json {nic.key}.firmware", remedy)
+    elif odd or absent:
+        why = [f"not understood: {', '.join(odd)}"] if odd else []
+        why += [f"the tool does not show {', '.join(absent)}"] if absent else []
+        right = len(nic.flash) - len(odd) - len(absent)
+        raise CannotTellError(f"{'; '.join(why)} ({right} of {len(nic.flash)} planned settings are as planned)")
+    else:
+        yield ok(f"{len(nic.flash)} planned settings as planned")
+
+
+def _mlx5_flash(server: Server, address: str) -> dict[str, int | None]:
+    tool = next((one for one in ("mlxconfig", "mstconfig") if server.machine.has(one)), "mstconfig")
+    found: dict[str, int | None] = {}
+    for line in server.machine.output(tool, "-d", address, "query").splitlines():
+        words = line.lstrip("* ").split()
+        if len(words) >= 2:
+            number = re.search(r"\((0x[0-9a-fA-F]+|\d+)\)$|^(0x[0-9a-fA-F]+|\d+)$", words[-1])
+            found[words[0]] = int(number[1] or number[2], 0) if number else None
+    return found
+
+
+_WORDS = {"true": 1, "enabled": 1, "enable": 1, "on": 1, "roce": 1}
+_WORDS.update(dict.fromkeys(("false", "disabled", "disable", "off", "none", "default"), 0))
+
+
+def _bnxt_flash(server: Server, nic: WantedNic, address: str) -> dict[str, int | None]:
+    """Each setting by itself: those of a function with its number, without which niccli answers with nothing (Thor2 guide, section 2.2.4)."""
+    if not server.machine.has("niccli"):
+        raise CannotTellError("niccli is not installed")
+    found: dict[str, int | None] = {}
+    for name in nic.flash:
+        scope = ("--scope", address.rpartition(".")[2]) if name in nic.flash_per_function else ()
+        text = server.machine.run("niccli", "--dev", address, "nvm", "--getoption", name, *scope).out
+        values = re.findall(rf"^\s*{re.escape(name)}[^=:\n]*[=:]\s*(.*\S)\s*$", text, re.MULTILINE)
+        if values:
+            word = values[-1].lower()
+            number = re.match(r"(0x[0-9a-f]+|\d+)(?:[\s(].*)?$", word) or re.search(r"\((0x[0-9a-f]+|\d+)\)$", word)
+            found[name] = int(number[1], 0) if number else _WORDS.get(word)
+    return found
