@@ -28,7 +28,7 @@ PARTS = [
 ]
 FOUND = ("nics/*/*.py", "cli/*.py", "host/commands.py", *(f"**/systems/*/{part}.py" for part in PARTS))
 """Modules that are found by their names or are where a program begins, whoever imports them. Rules are found too."""
-RULES = "railweave.findings.registry import"
+RULES = "findings.registry import"
 
 
 class Module(NamedTuple):

@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from ..machine import CannotTellError, objects
-from .gpu_tools import LOST, amd, no_gpus, not_nvidia, nvidia
-from .outcome import failed, failed_or_ok, of_server, ok, warning
+from . import reading
+from .gpu_tools import LOST, amd, no_gpus, not_nvidia, nvidia, one_gpu
+from .outcome import failed, failed_or_ok, not_applicable, of_server, ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     from .outcome import Outcome
     from .server import Server
 
+
 _SLOW = {0x8: "hardware slowdown", 0x20: "software thermal", 0x40: "hardware thermal", 0x80: "power brake"}
 """Reasons why clocks are held back that are faults (Azure node health checks; NVML, clocks event reasons)."""
+
+
 _AZURE = "Azure node health checks"
 
 
@@ -230,3 +234,211 @@ def _amd_partition(server: Server) -> Iterator[Outcome]:
         yield failed("; ".join(wrong), "SPX/NPS1", "host.json gpu.count", remedy)
     else:
         yield ok("whole")
+
+
+_LINKS = {"A100": 12, "A800": 12, "H100": 18, "H200": 18, "B200": 18, "B300": 18, "GB200": 18}
+"""NVLinks of a GPU in a server with NVSwitch (OCI node health checks)."""
+
+
+@of_server(
+    "gpu-links",
+    what="All links between the GPUs are up: NVLink, or xGMI.",
+    why="Collectives inside the server, and PXN to another rail's NIC, go by them.",
+    how="nvidia-smi nvlink -s; amd-smi xgmi --json",
+    source="OCI and Azure node health checks",
+    unless=one_gpu,
+)
+def links(server: Server) -> Iterator[Outcome]:
+    """Count links that are not up."""
+    if server.gpu_vendor != "NVIDIA":
+        rows = amd(server.machine, "xgmi")
+        states = re.findall(r"'(?:link_)?status': '(\w+)'", str(rows)) + re.findall(r"'([UDX])'", str(rows))
+        down = sum(one in {"D", "DOWN", "DISABLED"} for one in states)
+        if not states:
+            raise CannotTellError("amd-smi xgmi shows no state of links")
+        if down:
+            yield failed(
+                f"{down} of {len(states)} down",
+                "all up",
+                "Azure node health checks",
+                "amd-smi xgmi; a power cycle, then exchange the board",
+            )
+        else:
+            yield ok(f"{len(states)} up")
+        return
+    text = server.machine.output("nvidia-smi", "nvlink", "-s")
+    wrong: list[str] = []
+    total = 0
+    for block in re.split(r"^(?=GPU \d+:)", text, flags=re.MULTILINE)[1:]:
+        index = block.split(":", 1)[0]
+        name = re.match(r"GPU \d+: NVIDIA (\S+)", block)
+        up = len(re.findall(r"Link \d+: [\d.]+ GB/s", block))
+        down = len(re.findall(r"Link \d+: <inactive>", block))
+        wanted = _LINKS.get(name[1].split("-")[0] if name else "", up + down)
+        total += up
+        if down or up < wanted:
+            wrong.append(f"{index}: {up} of {wanted}")
+    if not total and not wrong:
+        raise CannotTellError("nvidia-smi shows no NVLink")
+    remedy = "is nvidia-fabricmanager running? sudo systemctl restart it; then reset the GPUs, exchange the board"
+    yield failed_or_ok(wrong, f"{total} up", "all up", "OCI node health checks", remedy)
+
+
+@of_server(
+    "gpu-fabric",
+    what="The fabric manager has joined each GPU to the NVSwitches (NVIDIA).",
+    why="Without it NVLinks are up, and still no GPU reaches another: CUDA fails to start (error 802).",
+    how="nvidia-smi --query-gpu=index,fabric.state,fabric.status",
+    source="NVIDIA, fabric manager user guide; OCI node health checks",
+    unless=not_nvidia("AMD's GPUs have no fabric manager"),
+)
+def fabric(server: Server) -> Iterator[Outcome]:
+    """Read state and status; a GPU without an NVSwitch has none."""
+    wrong: list[str] = []
+    joined = 0
+    asked = "--query-gpu=index,fabric.state,fabric.status"
+    for line in server.machine.output("nvidia-smi", asked, "--format=csv,noheader").splitlines():
+        index, state, status = ([one.strip() for one in line.split(",")] + ["", "", ""])[:3]
+        if state == "Completed" and status == "Success":
+            joined += 1
+        elif state.strip("[]") not in {"", "N/A", "Not Supported"}:
+            wrong.append(f"GPU {index}: {state}, {status}")
+    if wrong:
+        remedy = "sudo systemctl restart nvidia-fabricmanager (of the driver's own version); journalctl -u nvidia-fabricmanager"
+        yield failed("; ".join(wrong), "Completed, Success", "NVIDIA, fabric manager user guide", remedy)
+    elif not joined:
+        yield not_applicable("no GPU here is joined by an NVSwitch")
+    else:
+        yield ok(f"{joined} joined")
+
+
+@of_server(
+    "gpu-peer-access",
+    what="Each GPU may read every other GPU's memory (NVIDIA).",
+    why="Where the driver or the chipset refuses, collectives inside the server go through host memory.",
+    how="nvidia-smi topo -p2p r",
+    source="nvidia-smi(1), topo -p2p",
+    unless=lambda server: one_gpu(server) or not_nvidia("xGMI is seen by gpu-links")(server),
+)
+def peer_access(server: Server) -> Iterator[Outcome]:
+    """Read the matrix; its legend follows below."""
+    text = server.machine.output("nvidia-smi", "topo", "-p2p", "r")
+    rows = re.findall(r"^\s*(GPU\d+)((?:\s+(?:X|OK|CNS|GNS|TNS|NS|U))+)\s*$", text, re.MULTILINE)
+    if not rows:
+        raise CannotTellError("nvidia-smi shows no matrix of peer access")
+    refused = [f"{gpu}: {cell}" for gpu, cells in rows for cell in sorted(set(cells.split()) - {"X", "OK"})]
+    if refused:
+        remedy = "is ACS or the IOMMU on (pcie-acs, iommu-mode)? TNS, GNS: this driver or GPU has none"
+        yield failed(", ".join(refused), "OK", "nvidia-smi(1)", remedy)
+    else:
+        yield ok(f"{len(rows)} GPUs, each with every other")
+
+
+_WINDOW = 32 << 30
+"""Bytes: all data center GPUs of 40 GiB and more have a larger one."""
+
+
+@of_server(
+    "gpu-pcie-width",
+    what="Each GPU's PCIe link has all its lanes.",
+    why="Half the lanes are half the rate to NICs and CPU.",
+    how="nvidia-smi --query-gpu=pcie.link.width…; /sys/bus/pci/devices/*/current_link_width",
+    source="OCI node health checks (width 16)",
+    unless=no_gpus,
+)
+def pcie_width(server: Server) -> Iterator[Outcome]:
+    """Compare with the most that it can: sysfs shows it for both vendors."""
+    addresses = reading.gpu_addresses(server.machine, server.gpu_vendor)
+    if not addresses:
+        raise CannotTellError("no GPU is on the PCI bus")
+    wrong: list[str] = []
+    for index, address in enumerate(addresses):
+        now, most = (
+            server.machine.number(f"/sys/bus/pci/devices/{address}/{one}_link_width") for one in ("current", "max")
+        )
+        if now and most and now < most:
+            wrong.append(f"GPU {index} ({address}): x{now}")
+    yield failed_or_ok(
+        wrong,
+        f"{len(addresses)} at full width",
+        "x16",
+        "OCI node health checks",
+        "power cycle; then reseat the GPU's board",
+    )
+
+
+@of_server(
+    "gpu-memory-window",
+    what="Each GPU shows its memory to the PCI bus in one window of 32 GiB or more.",
+    why="NICs reach GPU memory by it; a small one (Above 4G Decoding or Resizable BAR off) ends GPUDirect RDMA.",
+    how="/sys/bus/pci/devices/*/resource",
+    source="AMD, MI300X system optimization (Above 4G decoding); lspci(8), regions",
+    unless=no_gpus,
+)
+def memory_window(server: Server) -> Iterator[Outcome]:
+    """Look for the largest region of each."""
+    addresses = reading.gpu_addresses(server.machine, server.gpu_vendor)
+    small: list[str] = []
+    known = 0
+    for index, address in enumerate(addresses):
+        text = server.machine.text(f"/sys/bus/pci/devices/{address}/resource") or ""
+        ends = re.findall(r"^0x([0-9a-f]+) 0x([0-9a-f]+) 0x[0-9a-f]+$", text, re.MULTILINE)
+        largest = max((int(last, 16) - int(first, 16) + 1 for first, last in ends if int(last, 16)), default=0)
+        known += bool(largest)
+        if 0 < largest < _WINDOW:
+            small.append(f"GPU {index} ({address}): {largest >> 20} MiB")
+    if small:
+        remedy = "turn Above 4G Decoding and Resizable BAR on in the BIOS (bios.md); kernel command line pci=realloc"
+        yield failed("; ".join(small), "32 GiB or more", "AMD, MI300X system optimization", remedy)
+    elif not known:
+        raise CannotTellError("the kernel shows no memory regions of GPUs")
+    else:
+        yield ok(f"{known} of 32 GiB or more")
+
+
+_PEER = {
+    "NVIDIA": ("/sys/module/nvidia_peermem/version", "/sys/kernel/mm/memory_peers/nv_mem/version", "/sys/kernel/mm/memory_peers/nv_mem_nc/version"),
+    "AMD": ("/sys/kernel/mm/memory_peers/amdkfd/version", "/sys/kernel/memory_peers/amdkfd/version", "/sys/memory_peers/amdkfd/version"),
+}  # fmt: skip
+"""Where the library looks for peer memory (NCCL and RCCL, the gdr check of their verbs transports)."""
+
+
+@of_server(
+    "gpu-direct",
+    what="NICs can reach GPU memory: by a peer memory module, or by dma-buf.",
+    why="Otherwise data goes through host memory at about half the rate, and nothing fails.",
+    how="/sys/module/nvidia_peermem; /sys/kernel/mm/memory_peers; modinfo -F license nvidia; /boot/config-*",
+    source="Thor2 guide, section 2.2; NCCL and RCCL, check for GPU Direct RDMA",
+    unless=no_gpus,
+)
+def direct(server: Server) -> Iterator[Outcome]:
+    """Look at every place that the libraries look at."""
+    machine = server.machine
+    modules = {"NVIDIA": "nvidia_peermem", "AMD": "ib_peer_mem"}
+    found = [one for one in _PEER[server.gpu_vendor] if machine.text(one) is not None]
+    module = modules[server.gpu_vendor]
+    if machine.names(f"/sys/module/{module}"):
+        found.append(f"/sys/module/{module}")
+    off = str(server.environment.get("NCCL_DMABUF_ENABLE", "")) == "0"
+    if found:
+        yield ok(f"peer memory: {found[0]}")
+    elif not off and _dma_buf(server):
+        yield ok(f"dma-buf: {_dma_buf(server)}")
+    else:
+        remedy = (
+            "sudo modprobe nvidia_peermem (after the RDMA modules), or install the open kernel modules"
+            if server.gpu_vendor == "NVIDIA"
+            else "install the NIC vendor's peer memory package, or a kernel with CONFIG_PCI_P2PDMA and CONFIG_DMABUF_MOVE_NOTIFY"
+        )
+        yield failed("neither peer memory nor dma-buf", "one of them", "NCCL and RCCL, GPU Direct RDMA", remedy)
+
+
+def _dma_buf(server: Server) -> str:
+    machine = server.machine
+    if server.gpu_vendor == "NVIDIA":
+        said = machine.run("modinfo", "-F", "license", "nvidia")
+        return "open kernel modules" if "GPL" in said.out else ""
+    release = machine.text("/proc/sys/kernel/osrelease") or ""
+    config = machine.text(f"/boot/config-{release}") or ""
+    wanted = ("CONFIG_PCI_P2PDMA=y", "CONFIG_DMABUF_MOVE_NOTIFY=y")
+    return "the kernel has both options" if all(one in config for one in wanted) else ""

@@ -131,5 +131,5 @@ def _enter(check: Check) -> None:
 
 
 def _subject(look: Callable[..., object]) -> str:
-    """The module that it stands in; ``system_cpus`` is of the subject ``system``."""
-    return look.__module__.rpartition(".")[2].partition("_")[0]
+    """The name of the module that the function is in."""
+    return look.__module__.rpartition(".")[2]

@@ -8,25 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..failure import HostInputError
 from ..machine import CannotTellError
-from . import (
-    counters,
-    gpus,
-    gpus_links,
-    gpus_pcie,
-    job,
-    link,
-    log,
-    modules,
-    network,
-    network_carrier,
-    nics,
-    pcie,
-    pcie_places,
-    qos,
-    rdma,
-    system,
-    system_cpus,
-)
+from . import counters, gpus, job, link, log, modules, network, nics, pcie, qos, rdma, system
 from .outcome import ALL, FAILED, Check, Outcome, could_not_tell, not_applicable
 
 if TYPE_CHECKING:
@@ -35,25 +17,7 @@ if TYPE_CHECKING:
     from .server import Server, WantedNic
 
 _AT_ONCE = 16
-_MODULES = (
-    nics,
-    modules,
-    link,
-    pcie,
-    pcie_places,
-    rdma,
-    network,
-    network_carrier,
-    qos,
-    gpus,
-    gpus_links,
-    gpus_pcie,
-    system,
-    system_cpus,
-    job,
-    log,
-    counters,
-)
+_MODULES = (nics, modules, link, pcie, rdma, network, qos, gpus, system, job, log, counters)
 """The modules that hold checks, in the order of the report."""
 
 
@@ -68,7 +32,7 @@ class Result:
 def chosen(only: Iterable[str]) -> list[Check]:
     """The checks of these ids or subjects; all where none is named. Raises HostInputError for a name that is neither."""
     wanted = list(only)
-    subjects = list(dict.fromkeys(one.__name__.rpartition(".")[2].partition("_")[0] for one in _MODULES))
+    subjects = list(dict.fromkeys(one.__name__.rpartition(".")[2] for one in _MODULES))
     for name in wanted:
         if name not in ALL and name not in subjects:
             raise HostInputError(
