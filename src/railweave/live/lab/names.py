@@ -6,7 +6,7 @@ import hashlib
 import re
 from pathlib import Path
 
-FOLDER = Path("/run/railweave/live/lab")
+FOLDER = Path("/run/railweave/lab")
 """Where labs keep what belongs to them: a folder each. Gone after a restart, as namespaces are."""
 
 MARK = "RAILWEAVE_LAB"
