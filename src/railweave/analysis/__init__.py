@@ -1,4 +1,4 @@
-"""Work on configurations without a network.
+"""Work on designed or saved configurations; no device is asked.
 
 Takes: ``Network``, the ``DeviceConfig`` of every switch, rendered files, saved configurations.
 Gives: forwarding tables and paths (``routing``), findings on configuration (``checks``), the difference from running configurations and

@@ -1,6 +1,9 @@
-"""What runs on a GPU server: routing tables and rules, RDMA GIDs, a job's environment, from its ``host.json``.
+"""The program of a GPU server: routing tables and rules, RDMA GIDs, a job's environment, checks and counters.
 
-The room stands alone: the Python standard library (3.9 or newer, as on an air-gapped Ubuntu 22.04) and iproute2, nothing
+Takes: ``host.json``, and what the server shows.
+Gives: what it changed, findings, metrics.
+
+The wing stands alone: the Python standard library (3.9 or newer, as on an air-gapped Ubuntu 22.04) and iproute2, nothing
 else of railweave. ``python -m railweave.host`` and the zipapp that ``bundle`` writes are the same program as
 ``railweave host``.
 

@@ -1,8 +1,11 @@
-"""Pages: the parts that pages and tables are made of.
+"""The parts that pages and tables are made of.
 
 ``markup`` escapes and writes elements, ``shell`` is a page around its content, ``charts`` draws lines, bars and heat maps as SVG,
-``palette`` gives colors their shades, ``terms`` explains the words that a page uses. This room takes texts and numbers, gives HTML
-and CSS, and knows no networks: it imports no other room.
+``palette`` gives colors their shades, ``terms`` explains the words that a page uses. ``page.css`` and
+``prediction.css`` style them.
+
+Takes: texts and numbers, no networks.
+Gives: HTML, SVG and CSS.
 
 Imports: no other wing.
 """

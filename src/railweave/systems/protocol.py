@@ -183,7 +183,7 @@ class System(Renderer, Protocol):
 
     @property
     def state(self) -> StateReader | None:
-        """Questions about a switch's state, and the reader of their answers: the package ``state``; None: missing on purpose."""
+        """Questions about a switch's state, and the reader of their answers: the module or package ``state``; None: missing on purpose."""
         return cast("StateReader | None", self._part("state"))
 
     @property
@@ -275,7 +275,7 @@ class Reader(Protocol):
 
 
 class StateReader(Protocol):
-    """What the package ``state`` of a system's folder offers: what is asked of a switch, and what its answers say."""
+    """What the module or package ``state`` of a system's folder offers: what is asked of a switch, and what its answers say."""
 
     @property
     def NOT_READ(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the module

@@ -37,7 +37,7 @@ class Attributes:
     """What the decision process and policies look at (RFC 4271 section 5, RFC 7311, RFC 8092).
 
     ``communities`` holds values such as ``color:0:1`` or ``65000:1:1``; ``aigp`` is None where the attribute is absent.
-    Of the AS path only the length counts here: which numbers are in it decides nothing but loops (``as_paths``).
+    Of the AS path only the length counts here: which numbers are in it decides nothing but loops (``candidates.AsPaths``).
     """
 
     protocol: Literal["direct", "bgp"]
