@@ -29,10 +29,9 @@ RENDERER = "railweave.systems.eos.render"
 
 
 class Mutation(NamedTuple):
-    """``old`` stands in ``module`` of the renderer and becomes ``new``; ``seen`` is in a finding about it."""
+    """``old`` is once in the renderer's source and becomes ``new``; ``seen`` is in a finding about it."""
 
     id: str
-    module: str
     old: str
     new: str
     seen: str
@@ -41,175 +40,148 @@ class Mutation(NamedTuple):
 POLICIES = [
     Mutation(
         "local preference",
-        "routing",
         "local-preference {action.local_preference}",
         "local-preference {action.local_preference + 1}",
         "only in eos.conf: route-map from-green permit 10 / set local-preference 201",
     ),
     Mutation(
         "prefix left out",
-        "routing",
         "bgp.prefix_lists.get(name, ())",
         "bgp.prefix_lists.get(name, ())[1:]",
         "missing in eos.conf: ipv6 prefix-list own",
     ),
     Mutation(
         "length of a prefix",
-        "routing",
         '" le 128" if version',
         '" le 127" if version',
         "only in eos.conf: ipv6 prefix-list local / seq 5 permit fc00::/16 le 127",
     ),
-    Mutation("sequence of a prefix list", "routing", "[(5 * place, f", "[(7 * place, f", "/ seq 7 permit"),
+    Mutation("sequence of a prefix list", "[(5 * place, f", "[(7 * place, f", "/ seq 7 permit"),
     Mutation(
         "sequence of a route map",
-        "routing",
         "'deny'} {10 * place}",
         "'deny'} {20 * place}",
         "only in eos.conf: route-map connected permit 20",
     ),
     Mutation(
         "order of a route map",
-        "routing",
         "enumerate(policy.terms, 1)",
         "enumerate(policy.terms[::-1], 1)",
         "only in eos.conf: route-map connected permit 20",
     ),
     Mutation(
         "permit and deny",
-        "routing",
         "'permit' if term",
         "'deny' if term",
         "only in eos.conf: route-map connected deny 10",
     ),
     Mutation(
         "community that is set",
-        "routing",
         "{' '.join(added)}{additive}",
         "{' '.join(added)}0{additive}",
         "set large-community 4200000001:1:10 additive",
     ),
     Mutation(
         "community that is matched",
-        "routing",
         "return bgp.values(sorted(matched))",
         "return {name: value + '0' for name, value in bgp.values(sorted(matched)).items()}",
         "only in eos.conf: ip large-community-list path-blue permit 4200000001:1:20",
     ),
-    Mutation("kind of a community", "overlay", 'value.count(":") == 2', 'value.count(":") == 1', " community "),
+    Mutation("kind of a community", 'value.count(":") == 2', 'value.count(":") == 1', " community "),
 ]
 BGP = [
-    Mutation("AS number", "routing", "router bgp {bgp.asn}", "router bgp {bgp.asn + 1}", "router bgp 4200001002"),
-    Mutation("peer filter", "routing", "as-range {low}", "as-range {low + 1}", "as-range 4200000002-"),
-    Mutation("maximum paths", "routing", "maximum-paths {bgp.maximum_ecmp}", "maximum-paths 1", "maximum-paths 1 ecmp"),
+    Mutation("AS number", "router bgp {bgp.asn}", "router bgp {bgp.asn + 1}", "router bgp 4200001002"),
+    Mutation("peer filter", "as-range {low}", "as-range {low + 1}", "as-range 4200000002-"),
+    Mutation("maximum paths", "maximum-paths {bgp.maximum_ecmp}", "maximum-paths 1", "maximum-paths 1 ecmp"),
     Mutation(
         "route maps of a group",
-        "routing",
         "{group.import_policy} in",
         "{group.export_policy} in",
         "route-map to-spines in",
     ),
     Mutation(
         "IPv4 over IPv6 next hops",
-        "routing",
         'family == "ipv4" and',
         'family == "ipv6" and',
         "next-hop address-family ipv6 originate",
     ),
-    Mutation("hops of overlay sessions", "overlay", "{HOPS}", "{HOPS + 1}", "ebgp-multihop 3"),
+    Mutation("hops of overlay sessions", "{HOPS}", "{HOPS + 1}", "ebgp-multihop 3"),
     Mutation(
         "what a router outside is sent",
-        "external",
         'if direction == "to"',
         'if direction == "from"',
         "only in eos.conf: ip prefix-list from-jobs-wan / seq 5 permit 0.0.0.0/0 le 32",
     ),
 ]
 VXLAN = [
-    Mutation("VNI of a VRF", "overlay", "vni {vrf.vni}", "vni {vrf.vni + 1}", "vxlan vrf tenant-1 vni 20002"),
-    Mutation("VNI of a VLAN", "bridging", "vni {one.vni}", "vni {one.vlan}", "vxlan vlan 3 vni 3"),
-    Mutation("RD of a VRF", "overlay", "rd {vrf.route_distinguisher}", "rd {vrf.route_distinguisher}0", " / rd "),
-    Mutation("RD of a VLAN", "bridging", "FIRST_BRIDGED + vlan", "FIRST_BRIDGED - vlan", ":59997"),
+    Mutation("VNI of a VRF", "vni {vrf.vni}", "vni {vrf.vni + 1}", "vxlan vrf tenant-1 vni 20002"),
+    Mutation("VNI of a VLAN", "vni {one.vni}", "vni {one.vlan}", "vxlan vlan 3 vni 3"),
+    Mutation("RD of a VRF", "rd {vrf.route_distinguisher}", "rd {vrf.route_distinguisher}0", " / rd "),
+    Mutation("RD of a VLAN", "FIRST_BRIDGED + vlan", "FIRST_BRIDGED - vlan", ":59997"),
     Mutation(
         "route target of a VRF",
-        "overlay",
         'return value.removeprefix("target:")',
         'return value.removeprefix("target:") + "9"',
         "route-target import evpn ",
     ),
     Mutation(
         "route target of a VLAN",
-        "bridging",
         "route-target both {target}",
         "route-target both {target}9",
         "route-target both 64512:100019",
     ),
     Mutation(
         "source interface",
-        "overlay",
         ".address in own else",
         ".address not in own else",
         "only in eos.conf: interface Vxlan1 / vxlan source-interface Loopback0",
     ),
-    Mutation("families of a VRF", "overlay", '"ipv6": "ipv6"', '"ipv6": "ip"', "ipv6 unicast-routing vrf tenant-1"),
-    Mutation("paths of a VRF", "overlay", "max(1, len(", "max(1, 1 + len(", " / maximum-paths "),
-    Mutation(
-        "MAC address of gateways", "bridging", "(one.mac for", "(one.mac[::-1] for", "ip virtual-router mac-address"
-    ),
+    Mutation("families of a VRF", '"ipv6": "ipv6"}[one]', '"ipv6": "ip"}[one]', "ipv6 unicast-routing vrf tenant-1"),
+    Mutation("paths of a VRF", "max(1, len(", "max(1, 1 + len(", " / maximum-paths "),
+    Mutation("MAC address of gateways", "(one.mac for", "(one.mac[::-1] for", "ip virtual-router mac-address"),
 ]
 QOS = [
     Mutation(
         "headroom",
-        "qos",
         "one.headroom_bytes for one in qos.profiles",
         "one.headroom_bytes // 2 for one in qos.profiles",
         "ingress headroom bytes ",
     ),
-    Mutation(
-        "headroom pool", "qos", "qos.buffers.headroom / 100", "qos.buffers.headroom / 10", "headroom-pool limit bytes"
-    ),
-    Mutation("DSCP map", "qos", "range(64)", "range(63)", " to traffic-class 0"),
+    Mutation("headroom pool", "qos.buffers.headroom / 100", "qos.buffers.headroom / 10", "headroom-pool limit bytes"),
+    Mutation("DSCP map", "range(64)", "range(63)", " to traffic-class 0"),
     Mutation(
         "PFC priority",
-        "qos",
         "sorted(one.pfc_priority for",
         "sorted(one.pfc_priority + 1 for",
         "priority-flow-control priority 4 no-drop",
     ),
-    Mutation("ECN threshold", "qos", "marking.first // 1000", "marking.first // 1024", "minimum-threshold 976 kbytes"),
-    Mutation("share of a queue", "qos", "bandwidth percent {one", "bandwidth percent 1{one", "bandwidth percent 15"),
-    Mutation("queue of a class", "qos", "to tx-queue {one.queue}", "to tx-queue {one.queue % 6}", "6 to tx-queue 0"),
-    Mutation("dynamic threshold", "qos", "MOST_ALPHA) - 7", "MOST_ALPHA) - 6", "priority-group 3 threshold 2"),
-    Mutation("watchdog", "qos", "poll_interval * one.detection", "poll_interval + one.detection", "timeout 0.102"),
-    Mutation("DSCP of a class", "qos", "to dscp {one.dscp[0]}", "to dscp {one.dscp[-1] + 1}", "class 3 to dscp 27"),
+    Mutation("ECN threshold", "marking.first // 1000", "marking.first // 1024", "minimum-threshold 976 kbytes"),
+    Mutation("share of a queue", "bandwidth percent {one", "bandwidth percent 1{one", "bandwidth percent 15"),
+    Mutation("queue of a class", "to tx-queue {one.queue}", "to tx-queue {one.queue % 6}", "6 to tx-queue 0"),
+    Mutation("dynamic threshold", "alpha(index)", "alpha(index + 1)", "priority-group 3 threshold 2"),
+    Mutation("watchdog", "poll_interval * one.detection", "poll_interval + one.detection", "timeout 0.102"),
+    Mutation("DSCP of a class", "to dscp {one.dscp[0]}", "to dscp {one.dscp[-1] + 1}", "class 3 to dscp 27"),
     Mutation(
         "what is watched",
-        "qos",
         "watched and one.lossless",
         "watched and not one.lossless",
         "queue 3 / bandwidth guaranteed",
     ),
-    Mutation("unit of the watchdog", "qos", "milliseconds / 1000", "milliseconds / 100", "recovery-time 2"),
-    Mutation("ports that are paused", "qos", "not any(port in", "any(port in", "service-profile ROCE-UNPAUSED"),
-    Mutation("size of the flowset table", "qos", "bit_length() - 8", "bit_length() - 7", "dynamic flow-set-size 2"),
+    Mutation("unit of the watchdog", "milliseconds / 1000", "milliseconds / 100", "recovery-time 2"),
+    Mutation("ports that are paused", "not any(port in", "any(port in", "service-profile ROCE-UNPAUSED"),
+    Mutation("size of the flowset table", "bit_length() - 8", "bit_length() - 7", "dynamic flow-set-size 2"),
 ]
 PORTS = [
-    Mutation("MTU", "ports", "port.mtu - ETHERNET_HEADER", "port.mtu", "mtu 9216"),
-    Mutation("lanes", "ports", "min(port.lanes", "max(port.lanes", "speed 100g-8"),
-    Mutation("loopback addresses", "ports", "ends - own", "own - ends", "interface Loopback"),
-    Mutation(
-        "VLAN of a port", "ports", "one.vlan_name: one.vlan for", "one.vlan_name: one.vlan + 1 for", "access vlan"
-    ),
-    Mutation(
-        "timers of router advertisements", "ports", "{timers.max_interval}", "{timers.min_interval}", "ra interval"
-    ),
-    Mutation("IS-IS metric", "isis", "isis metric {link.metric}", "isis metric {link.metric + 1}", "isis metric 11"),
-    Mutation(
-        "which prefixes IS-IS advertises", "isis", "gateway.port or gateway.name", 'gateway.port or ""', "isis passive"
-    ),
-    Mutation("cipher", "macsec", 'f"cipher {CIPHERS[found.cipher_suite]}"', '"cipher aes128-gcm"', "cipher aes128-gcm"),
-    Mutation("key of MACsec", "macsec", "key {found.key_name} 0", "key {found.key_name}", "key 50 <secret:macsec-cak>"),
-    Mutation("severity of syslog", "management", "order[max(levels)]", "order[min(levels)]", "logging trap errors"),
+    Mutation("MTU", "port.mtu - ETHERNET_HEADER", "port.mtu", "mtu 9216"),
+    Mutation("lanes", "min(port.lanes", "max(port.lanes", "speed 100g-8"),
+    Mutation("loopback addresses", "ends - own", "own - ends", "interface Loopback"),
+    Mutation("VLAN of a port", "one.vlan_name: one.vlan for", "one.vlan_name: one.vlan + 1 for", "access vlan"),
+    Mutation("timers of router advertisements", "{timers.max_interval}", "{timers.min_interval}", "ra interval"),
+    Mutation("IS-IS metric", "isis metric {link.metric}", "isis metric {link.metric + 1}", "isis metric 11"),
+    Mutation("which prefixes IS-IS advertises", "gateway.port or gateway.name", 'gateway.port or ""', "isis passive"),
+    Mutation("cipher", 'f"cipher {CIPHERS[found.cipher_suite]}"', '"cipher aes128-gcm"', "cipher aes128-gcm"),
+    Mutation("key of MACsec", "key {found.key_name} 0", "key {found.key_name}", "key 50 <secret:macsec-cak>"),
+    Mutation("severity of syslog", "order[max(levels)]", "order[min(levels)]", "logging trap errors"),
 ]
 MUTATIONS = [*POLICIES, *BGP, *VXLAN, *QOS, *PORTS]
 
@@ -266,11 +238,12 @@ def once() -> Iterator[None]:
 @pytest.fixture
 def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Mutation:
     mutation: Mutation = request.param
-    module = importlib.import_module(f"{RENDERER}.{mutation.module}")
-    source = inspect.getsource(module)
+    parts = [f"{RENDERER}.{path.stem}" for path in sorted(Path(inspect.getfile(eos)).parent.glob("[!_]*.py"))]
+    modules = [importlib.import_module(part) for part in (RENDERER, *parts)]
+    [(module, source)] = [(one, text) for one in modules if mutation.old in (text := inspect.getsource(one))]
     assert source.count(mutation.old) == 1
     made: dict[str, Any] = {"__name__": module.__name__}
-    exec(compile(source.replace(mutation.old, mutation.new), mutation.module, "exec"), made)  # noqa: S102 - the renderer's own code, broken in one place
+    exec(compile(source.replace(mutation.old, mutation.new), module.__name__, "exec"), made)  # noqa: S102 - the renderer's own code, broken in one place
     for name, function in made.items():
         if inspect.isfunction(function) and function.__module__ == module.__name__:
             monkeypatch.setattr(getattr(module, name), "__code__", function.__code__)
