@@ -57,11 +57,11 @@ def test_lldp_is_asked_where_its_daemon_is(
     program.write_text(script)
     program.chmod(0o755)
     monkeypatch.setattr(show, "_LLDP", (str(program), *show._LLDP[1:]))
-    shown = show.now_document(ThisMachine(tmp_path))
+    shown = show.state_document(ThisMachine(tmp_path))
     if says is None:
         assert (shown["lldp"], shown["notes"]) == ({"lldp": {"interface": []}}, [])
     else:
         assert shown["lldp"] is None
         assert says in shown["notes"][0]
     monkeypatch.setattr(show, "_LLDP", (str(tmp_path / "none"),))
-    assert "lldpcli is not there" in show.now_document(ThisMachine(tmp_path))["notes"][0]
+    assert "lldpcli is not there" in show.state_document(ThisMachine(tmp_path))["notes"][0]

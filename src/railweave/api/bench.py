@@ -1,4 +1,4 @@
-"""Results of benchmarks: kept in a store, and looked through for what went wrong."""
+"""Benchmarks: plan runs, keep results in a store, compare them, find what went wrong, and report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a network is as files: write them, compare two, and have them checked."""
+"""Files of a network: write, compare and check them; its forwarding tables and paths."""
 
 from __future__ import annotations
 

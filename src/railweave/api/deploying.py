@@ -1,4 +1,4 @@
-"""Bringing a design onto running devices: plan, apply, and what became of it."""
+"""Changes of running devices: plan, apply and status; first boots and failure campaigns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking a part of a network out of use, and back: plans that ``deploy_apply`` carries out."""
+"""Plans that ``deploy_apply`` carries out: take a part of a network out of use and back, or replace hardware."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Better values for a fabric file's own fields."""
+"""Better values for a fabric file's own fields, and the evaluators that measure them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``railweave bench``: results of benchmarks."""
+"""``railweave bench``: benchmarks planned, run, kept, compared and reported."""
 
 from __future__ import annotations
 
@@ -118,15 +118,15 @@ def compare(
     if as_json:
         print_json(found.to_json())
     else:
-        _compared_told(found)
+        _print_compared(found)
     if not found.good:
         raise typer.Exit(1)
 
 
-def _compared_told(found: Compared) -> None:
+def _print_compared(found: Compared) -> None:
     ordered = sorted(found.rows, key=lambda row: (not row.bad, row.ratio or 0.0 if row.bad else 0.0))
     for row in ordered[:MOST]:
-        typer.echo(_compared_line(row, found.of))
+        typer.echo(_row_line(row, found.of))
         for sentence in row.likely:
             typer.echo(f"    {sentence}")
     if len(ordered) > MOST:
@@ -139,7 +139,7 @@ def _compared_told(found: Compared) -> None:
     typer.echo(found.verdict())
 
 
-def _compared_line(row: Row, of: str) -> str:
+def _row_line(row: Row, of: str) -> str:
     colors = {"worse": "red", "failed": "red", "better": "green", "too few repeats": "yellow"}
     verdict = typer.style(row.verdict, fg=colors.get(row.verdict))
     band = "" if row.low is None or row.high is None or row.low == row.high else f", {row.low:.4g} to {row.high:.4g}"
@@ -514,7 +514,7 @@ def triage(
     if as_json:
         print_json({"findings": [one.to_json() for triaged in found for one in triaged.diagnoses]})
     else:
-        _told(found)
+        _print_triaged(found)
         typer.echo(tally(findings))
     if unknown:
         raise InputError(unknown)
@@ -522,7 +522,7 @@ def triage(
         raise typer.Exit(1)
 
 
-def _told(found: list[Triaged]) -> None:
+def _print_triaged(found: list[Triaged]) -> None:
     for triaged in found:
         for one in triaged.diagnoses:
             print_findings([one.finding])

@@ -1,4 +1,4 @@
-"""The inventory against the design: that every row is about something that the fabric file has.
+"""Positions of devices with cable lengths between them, and the inventory checked against the design.
 
 A device or a cabled port may have left the fabric file, and its row stayed: that is a finding. A NIC that its server
 model does not have is a mistake.

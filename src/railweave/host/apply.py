@@ -1,4 +1,4 @@
-"""Bring the kernel and the names file to the plan, or leave everything as it was; and take it all back."""
+"""Apply the plan to the kernel and the names file, or leave everything as it was; undo it; watch and repair it."""
 
 from __future__ import annotations
 

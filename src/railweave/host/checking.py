@@ -1,4 +1,4 @@
-"""``check``, ``capture`` and ``support``: is this server ready for a job, and what a support case needs of it."""
+"""``check``, ``capture`` and ``support``: the readiness of this server for a job, a support case, and recorded machines."""
 
 from __future__ import annotations
 

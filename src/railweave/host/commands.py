@@ -128,7 +128,7 @@ def _undo(asked: Namespace) -> int:
 
 
 def _show(asked: Namespace) -> int:
-    shown = show.now_document(ThisMachine(asked.sysfs))
+    shown = show.state_document(ThisMachine(asked.sysfs))
     print(json.dumps(shown, indent=1) if asked.json else show.table(shown))
     return 0
 

@@ -1,4 +1,4 @@
-"""The machine that is looked at: this server, or one that was recorded (``recorded``). Everything is read through here."""
+"""The machine that is looked at: this server, or one that was recorded (``checking.RecordedMachine``). Everything is read through here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probe other servers of the fabric from this one: ICMP echo of the designed size, whole, from a given address to another.
+"""Probe other servers of the fabric: by ICMP echo of the designed size, whole, between given addresses; or by ``railweave-rdma-ping``.
 
 ``python -m railweave_host.probing FILE`` reads the probes (``[{"source", "target", "bytes"}]``) and prints what came of each, in
 their order. ``railweave fleet mesh`` runs it, from the zipapp. Nothing on the server is changed.

@@ -1,4 +1,4 @@
-"""What ``plan`` and ``apply`` print: for people, and as JSON."""
+"""Print what ``plan`` and ``apply`` do, and what this server has now: for people, and as JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOCAL = 255
 _DOUBTFUL = ("tentative", "dadfailed", "deprecated", "temporary")
 
 
-def now_document(machine: Machine) -> dict[str, Any]:
+def state_document(machine: Machine) -> dict[str, Any]:
     """All of it for machines. Raises HostError where ``ip`` cannot say; what else is not there is a note."""
     shown = kernel.ip_json("-s", "addr", "show")
     have = kernel.read()

@@ -1,4 +1,4 @@
-"""How a change is made on a running device: the verbs that a system's module ``transaction`` offers, whatever the system.
+"""Verbs by which a change is made on a running device, in a system's module ``transaction``; and a timer of machines without confirmed commit.
 
 Nothing here knows what is changed or why. Whoever calls these verbs has written down beforehand that it will (``operations.deploy.journal``).
 """

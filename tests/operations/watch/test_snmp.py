@@ -20,7 +20,7 @@ from railweave.live.reach.snmp import column
 from railweave.live.reach.target import Password, Snmp, Target, Way
 from railweave.model.state.telemetry import PORT_NAMES, PORTS_BY_SNMP, Column, Series
 from railweave.operations.watch.layout import Layout
-from railweave.operations.watch.setting_up import SnmpSource, said_by_snmp
+from railweave.operations.watch.setting_up import SnmpSource, snmp_numbers
 from railweave.operations.watch.stream import Stream
 from railweave.systems.junos import telemetry as junos
 
@@ -115,7 +115,7 @@ def test_tables_of_a_real_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_rows_without_a_port_and_words_are_left_out() -> None:
     made = Column("1.2", "queue_dropped", "A-MIB")
     table = {(517, 3): 5, (999, 3): 5, (517, 4): "none", (): 1}
-    assert said_by_snmp(made, table, {517: "a"}) == [(Series("queue_dropped", "a", "3"), 5)]
+    assert snmp_numbers(made, table, {517: "a"}) == [(Series("queue_dropped", "a", "3"), 5)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Server prefixes, gateways and VLANs of a fabric."""
+"""Server prefixes of a fabric with the rule that numbers them, its gateways and VLANs."""
 
 from __future__ import annotations
 

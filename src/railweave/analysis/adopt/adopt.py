@@ -1,4 +1,4 @@
-"""Import a network: find its fabric file, design it, and compare the design with what was read."""
+"""Import a network: find and write its fabric file, design it, and score the design against what was read."""
 
 from __future__ import annotations
 

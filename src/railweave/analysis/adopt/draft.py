@@ -1,4 +1,4 @@
-"""A fabric file in the making: its parts as plain values, its lock, and what could not be taken into it."""
+"""Draft of a fabric file: its parts as plain values, its lock, what could not be taken, and the natural order of names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fabric file with its lock from the configurations of an existing network's switches."""
+"""Fabric file and lock from the configurations of an existing network's switches, with number pools and the management plane."""
 
 from __future__ import annotations
 

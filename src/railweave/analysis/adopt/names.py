@@ -1,4 +1,4 @@
-"""Names of stripes, spines and VLANs as patterns of the fabric file; switches that no pattern fits have their name listed."""
+"""Names of stripes, spines and VLANs as patterns of the fabric file; names for servers and NICs that texts do not name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stripes, rails, spines and pods of a fabric, each in the order that its numbers follow from."""
+"""Roles of switches, and stripes, rails, spines and pods of a fabric, each in the order that its numbers follow from."""
 
 from __future__ import annotations
 

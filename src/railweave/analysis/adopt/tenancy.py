@@ -1,4 +1,4 @@
-"""Tenants of a fabric, from the VRFs and VLANs of its leaves."""
+"""Tenants and overlay of a fabric, from the VRFs, VLANs and tunnels of its switches."""
 
 from __future__ import annotations
 

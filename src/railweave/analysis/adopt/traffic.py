@@ -11,12 +11,13 @@ from railweave.analysis.adopt.wiring import End
 from railweave.design.limits.devices import tunnel_overhead_bytes
 from railweave.errors import RailweaveError
 from railweave.model.catalog import catalog
-from railweave.model.device.classes import TrafficClass, Watchdog
+from railweave.model.device.classes import Ecn, TrafficClass, Watchdog
 from railweave.model.device.qos import marking_of, on_queues
 from railweave.model.device.reading import own_type
 from railweave.model.intent.balancing import LoadBalancing
 from railweave.model.intent.buffers import SYSTEM_EGRESS
 from railweave.model.intent.qos import DEFAULT_CLASSES, Pfc, Qos
+from railweave.model.intent.qos import Ecn as EcnIntent
 from railweave.model.intent.qos import Watchdog as WatchdogIntent
 from railweave.model.intent.tenants import Overlay
 from railweave.model.intent.topology import Mtu
@@ -276,8 +277,6 @@ def _classes(found: QosConfig, system: System) -> dict[str, Any]:
 
 
 def _of_class(name: str) -> dict[str, Any]:
-    from railweave.model.device.classes import Ecn
-
     known = dict(DEFAULT_CLASSES[name])
     share = known.pop("bandwidth")
     ecn = known.pop("ecn", None)
@@ -294,9 +293,7 @@ def _ecn(found: QosConfig, name: str, one: TrafficClass, system: System) -> dict
         return own | ({"max_probability": marking.probability} if marking.probability != 100 else {})
     if one.ecn is None:
         return None
-    from railweave.model.intent.qos import Ecn
-
-    return given(one.ecn, Ecn())
+    return given(one.ecn, EcnIntent())
 
 
 def load_balancing(draft: Draft, configs: Mapping[str, DeviceConfig], leaves: Sequence[str], *, colored: bool) -> None:

@@ -1,4 +1,4 @@
-"""Which rule names what is not as designed in a device's configuration.
+"""Rules about a device's configuration that differs from the design, and the rule for each difference.
 
 A difference of fields is named by the field (``of_field``); a statement that changes no field which is read, by its words
 (``of_statement``).

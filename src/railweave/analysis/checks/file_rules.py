@@ -1,4 +1,4 @@
-"""Rules about a file of a build folder or of saved configurations, whatever is in it."""
+"""Rules about files of a build folder or of saved configurations, and the comparison of tables row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Have every outside validator read the files that are for it: those of the operating systems, and netplan's."""
+"""The netplan validator, and the run of every outside validator on the files that it reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drift: what devices have against what is designed, per device and in the network as a whole."""
+"""Drift: differences of devices from the design, per device, and their effects on the network."""
 
 from __future__ import annotations
 

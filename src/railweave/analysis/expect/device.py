@@ -1,4 +1,4 @@
-"""All that must hold on one switch."""
+"""Expectations of one switch: its ports, queues, sessions, adjacencies and routes."""
 
 from __future__ import annotations
 

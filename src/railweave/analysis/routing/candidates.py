@@ -1,4 +1,4 @@
-"""What a device can choose from: the sessions with routes, those over which the same was received taken together."""
+"""Routes that a device can choose from: advertised tables, AS paths, and sessions that received the same, taken together."""
 
 from __future__ import annotations
 

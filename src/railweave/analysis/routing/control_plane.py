@@ -1,4 +1,4 @@
-"""What the control plane settles on, computed from the configurations of the devices: BGP here, IS-IS in ``isis``.
+"""The settled control plane, computed from the configurations of the devices: BGP and its sessions here, IS-IS in ``isis``.
 
 A synchronous path-vector computation: devices exchange whole tables until nothing changes. Tables, and decisions that
 follow from equal ones, are kept in a memo, so that work grows with what differs. It follows the decision

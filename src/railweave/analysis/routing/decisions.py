@@ -1,4 +1,4 @@
-"""What devices decide: the best of what they receive, what they pass on, and where packets go.
+"""Decisions of devices: the best of what they receive, what they pass on, where packets go, and the rules of path colors.
 
 A decision depends on a device's rules, on what it originates, and on what it receives. Devices with equal ones, as the
 spines of a path color have, decide alike: every decision is taken once.

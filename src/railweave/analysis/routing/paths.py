@@ -1,4 +1,4 @@
-"""The path of each queue pair: its GIDs, and every link it may cross with what share.
+"""NICs by name, and the path of each queue pair: its GIDs, and every link it may cross with what share.
 
 Queue pair i of a connection takes path color i mod P (docs/path-colors.md), so its source and destination address
 both lie in prefixes of that color, and so does its way back.

@@ -1,4 +1,4 @@
-"""What the control plane leaves behind: forwarding tables as flat arrays."""
+"""Forwarding tables as flat arrays, and the destinations that several leaves share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses of links between switches, for numbered peering: by port, one cable after another, or by the file's formula."""
+"""Addresses of links between switches for numbered peering, of loopbacks and tunnel endpoints, and of edge ports."""
 
 from __future__ import annotations
 

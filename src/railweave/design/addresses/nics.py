@@ -1,4 +1,4 @@
-"""Addresses of NICs."""
+"""Addresses of NICs, and the routing tables of servers."""
 
 from __future__ import annotations
 

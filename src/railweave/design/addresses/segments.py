@@ -1,4 +1,4 @@
-"""Server-facing segments: the VLAN of each, and its prefixes."""
+"""Server-facing segments with their VLANs and prefixes, and the parts of pools that several fabrics share."""
 
 from __future__ import annotations
 
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from railweave.model.network.fabric import Color, Fabric
     from railweave.model.network.overlay import Tenant, VirtualNetwork
 
-
-if TYPE_CHECKING:
     Prefix = ipaddress.IPv4Network | ipaddress.IPv6Network
     Held = tuple[Prefix, str, Location]
     """A prefix that is allotted, to whom, and where the file says from what."""

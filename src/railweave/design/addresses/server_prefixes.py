@@ -1,4 +1,4 @@
-"""Server prefixes out of a pool: by bit fields, or by the file's formula."""
+"""Server pools, and prefixes cut from them: by bit fields, or by the file's formula."""
 
 from __future__ import annotations
 

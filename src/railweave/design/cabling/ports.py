@@ -1,4 +1,4 @@
-"""Which port of a device a cable takes.
+"""Ports of a device: which are taken, and which one a cable takes.
 
 A port follows from a slot number alone, so that adding or removing a neighbor moves no other cable.
 """

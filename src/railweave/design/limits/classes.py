@@ -1,4 +1,4 @@
-"""Lossless classes that do not get what they are for: nothing classified into them, no share, marking or buffers on one tier alone."""
+"""Checks of traffic classes: lossless ones without traffic, share, marking or buffers; exceptions of ports; ECN levels as queue lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of switches, hosts and protocols that a design meets."""
+"""Limits of switches, hosts and protocols that a design meets, and values that an operating system does not take."""
 
 from __future__ import annotations
 

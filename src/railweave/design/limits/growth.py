@@ -1,4 +1,4 @@
-"""What is left to grow into, and how far a queue pair's path is pinned: said where it matters, as findings.
+"""Findings about growth and order: what is left to grow into, empty stripes, crossings of stripes, and pinned paths.
 
 ``growth`` is a function of a fabric's switches and cables alone.
 """

@@ -1,4 +1,4 @@
-"""PFC headroom: what a port needs, and whether a switch's partition of its packet buffer holds what all of them do."""
+"""PFC headroom: what a port needs, whether a switch's buffer holds it for all ports, and what pauses on long links would cost."""
 
 from __future__ import annotations
 

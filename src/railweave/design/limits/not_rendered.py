@@ -1,4 +1,4 @@
-"""Fields that the fabric file gives and an operating system has no statement for: said, each with its line."""
+"""Findings about fields that an operating system has no statement for, and about ranges of ports that no link takes."""
 
 from __future__ import annotations
 

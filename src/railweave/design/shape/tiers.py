@@ -1,4 +1,4 @@
-"""Spines and super-spines: which leaves share which spines, and what joins the spines.
+"""Spines and super-spines: which leaves share which spines, what joins the spines; and the names of devices.
 
 Four shapes. One set of spines joins all leaves; or each rail has its own (``planes: rail``), and there is no path from
 rail to rail but inside a server; or each port of NICs has its own (``planes: 2``), with all rails in each; or each pod of stripes has its own, and super-spines join the spines of one number of

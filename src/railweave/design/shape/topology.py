@@ -1,4 +1,4 @@
-"""Who is where: stripes, leaves, spines, and the servers of each stripe."""
+"""The layout of a fabric: stripes, leaves, spines and the servers of each stripe; checks of size, ports, oversubscription and underlay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sized fabric as a fabric file."""
+"""A sized fabric as a fabric file, with the PFC thresholds and headroom that it needs."""
 
 from __future__ import annotations
 

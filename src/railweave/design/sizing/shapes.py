@@ -1,4 +1,4 @@
-"""From "I have so many GPUs and these switches" to a fabric: every shape counted, and the one to take.
+"""From "I have so many GPUs and these switches" to a fabric: every shape counted, the one to take, and the cost of growth.
 
 Arithmetic on the catalog alone. But for ``one-leaf``, shapes are rail-optimised with one leaf a rail and stripe:
 

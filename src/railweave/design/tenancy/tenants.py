@@ -1,4 +1,4 @@
-"""Tenants: their numbers, and whose each NIC is."""
+"""Tenants: their numbers, networks, slices, VRFs and external routers, and the tenant of each NIC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GPUs, by the vendor's tool where it is there: count, driver, memory errors, clocks, power."""
+"""GPUs, by the vendor's tool if present: count, driver, memory errors, clocks, power, links between them, PCI Express."""
 
 from __future__ import annotations
 

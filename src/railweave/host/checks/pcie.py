@@ -1,4 +1,4 @@
-"""PCI Express: link, payload and ordering of NICs, access control on the way, IOMMU."""
+"""PCI Express: link, payload and ordering of NICs, access control, IOMMU, and places of NICs and GPUs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The system: kernel parameters, memory, limits of jobs, time, disk."""
+"""The system: kernel parameters, memory, limits of jobs, time, disk, CPUs."""
 
 from __future__ import annotations
 

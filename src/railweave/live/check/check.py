@@ -1,4 +1,4 @@
-"""A network beside a capture of it: what must hold on every device that should be there, and what the devices said."""
+"""A network compared with a capture of it: findings, the punch list of technicians, and JUnit XML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What devices say of hardware that nobody knows before it is delivered: serial numbers, MAC addresses, names of interfaces, modules."""
+"""Hardware as devices report it: serial numbers, MAC addresses, names of interfaces, modules; and the inventory filled with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers: NICs that are up with their addresses and GIDs, the rules and routes that keep paths apart, and lost packets."""
+"""Servers: NICs with addresses and GIDs, rules and routes that keep paths apart, stray entries, and lost packets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of checking servers: for people, as JSON, and as JUnit."""
+"""Results of checking servers, and what failures share: for people, as JSON, and as JUnit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of the probes between servers: for people, as JSON, and as JUnit."""
+"""Results of probes between servers, and what failed ones have in common: for people, as JSON, and as JUnit."""
 
 from __future__ import annotations
 

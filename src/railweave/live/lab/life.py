@@ -1,4 +1,4 @@
-"""Bringing a lab up and taking it down: whatever happens in between, what is a lab's own goes and nothing else does."""
+"""Bring a lab up, if it fits this machine, and take it down: whatever happens, what is the lab's own goes and nothing else does."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ from railweave.counting import counted
 from railweave.errors import LabError
 from railweave.live.lab import hosts, lldp, names, slicing, state
 from railweave.live.lab.frr import held_sessions, rootfs, routers
-from railweave.live.lab.frr import routers as protection
 from railweave.live.lab.kernel import links, processes, tunnels
-from railweave.live.lab.kernel import links as neighbor_table
-from railweave.live.lab.kernel import links as probe
 from railweave.live.lab.plan import make_plan
 from railweave.live.lab.running import Running, machine
 from railweave.live.lab.state import Place, Record
@@ -236,12 +233,12 @@ def up(
         if place.folder.exists():
             raise LabError(f"the lab of {fabric} is there already: run `railweave lab down {fabric}` first")
         check_fits(machines, whole)
-        neighbor_table.make_room(len(machines.wires))
+        links.make_room(len(machines.wires))
         need = rootfs.need(machines.configs.values())
         frr = rootfs.find(frr_root, need, announce)
         if said := lldp.missing(frr, need.suite):
             announce(said)
-        probe.probe(lab)
+        links.probe(lab)
         frr = replace(frr, protocols=machines.protocols())
         record = Record(
             lab,
@@ -280,7 +277,7 @@ def _make(lab: Running, machines: Running, record: Record, progress: Callable[[s
         done("links")
         started = machines.plan.configs | plan.configs
         routers.write_files(place, lab.frr, list(started.values()), bare=started.keys() - plan.configs.keys())
-        protection.load(place, plan.configs.values(), progress)
+        routers.load(place, plan.configs.values(), progress)
         routers.start(place, lab.frr, list(started.values()), progress)
         tunnels.make(machines)
         routers.solicit(place, plan.configs.values())

@@ -1,4 +1,4 @@
-"""A lab that is up: what it was made of, and ways to ask its kernels and daemons."""
+"""A lab that is up: what it was made of, ways to ask its kernels and daemons, and what its machine has left."""
 
 from __future__ import annotations
 

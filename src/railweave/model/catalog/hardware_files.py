@@ -1,4 +1,4 @@
-"""Hardware files: models of users' own, in the catalog's form, with file and line of everything that is wrong.
+"""Hardware files: models of users' own, in the catalog's form, with file and line of everything that is wrong; their JSON Schema.
 
 A hardware file has the sections ``switches``, ``nics``, ``servers`` and ``optics``, each with models by name; the section
 ``hardware:`` of a fabric file has the same. A model of a name that is known already takes its place. ``extends: MODEL``

@@ -1,4 +1,4 @@
-"""Which optics fit a port, which can be at the two ends of a link, and which make modules that are joined of one kind."""
+"""Optics that fit a port, the two ends of a link and a shared module; ports split for a speed."""
 
 from __future__ import annotations
 

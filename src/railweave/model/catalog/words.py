@@ -1,4 +1,4 @@
-"""The models that a word means, the same in the fabric file and on the command line."""
+"""Models that a word means, the same in the fabric file and on the command line; the catalog as text for people."""
 
 from __future__ import annotations
 

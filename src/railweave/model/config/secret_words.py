@@ -1,4 +1,4 @@
-"""Words of a statement that are secrets, in the command languages of switches: what stands after a word that announces one.
+"""Secrets in configuration: the reference that replaces a value, and the words of command languages that announce one.
 
 Sources: Junos CLI reference (``authentication-key``, ``secret``, ``pre-shared-key``, ``snmp community``, ``trap-group``, whose name is the
 community of traps); Arista EOS user manual (``username``, ``snmp-server``, ``tacacs-server``, ``ntp authentication-key``, MACsec, shared-secret

@@ -1,4 +1,4 @@
-"""``Network`` to ``DeviceConfig``: intent per role resolved for one device and its operating system."""
+"""``Network`` to ``DeviceConfig``: intent per role resolved for one device, with IS-IS, and without what its platform lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two configurations of a device field by field, whatever wrote them; and fields that a text has no words for.
+"""Two configurations of a device field by field, compared or merged; and fields that a text has no words for.
 
 A field is named by its place: names of fields with dots between them, as in ``bgp.groups.sessions.peer_as``. A place has the names of entries
 in it as well: ``("bgp", "groups", "spines", "sessions", "et-0/0/0", "peer_as")``.

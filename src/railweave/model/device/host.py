@@ -1,4 +1,4 @@
-"""``HostScope`` to ``HostConfig``: intent resolved for one server."""
+"""``HostScope`` to ``HostConfig``: intent resolved for one server, with its kernel parameters and the settings of NICs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the configuration of one server follows from.
+"""Inputs of the configuration of one server, and what long links ask of a job.
 
-``host_config`` sees this and nothing else of a network, so servers whose scope is unchanged have the same configuration.
+``host_config`` sees a ``HostScope`` and nothing else of a network, so servers whose scope is unchanged have the same configuration.
 """
 
 from __future__ import annotations

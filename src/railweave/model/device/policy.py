@@ -1,4 +1,4 @@
-"""Path colors as routing policy, in the form that an operating system has.
+"""Path colors as routing policy, in the form that an operating system has, and policies of drained switches and links.
 
 Three forms, all of which prefer the uplink of a prefix's color and keep the others as backup:
 

@@ -1,4 +1,4 @@
-"""Ports and gateways of a switch as they are configured."""
+"""Ports and gateways of a switch as they are configured, and the names by which LLDP may announce a port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses, prefixes and ranges of numbers, as the fabric file writes them."""
+"""Addresses, prefixes, ranges and pools of numbers, as the fabric file writes them."""
 
 from __future__ import annotations
 

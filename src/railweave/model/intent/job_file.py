@@ -1,4 +1,4 @@
-"""The job file: what is trained, how it is divided over GPUs, and on which servers, for ``railweave sim --job``."""
+"""The job file: what is trained, how it is divided over GPUs, on which servers, and its storage, for ``railweave sim --job``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Management-plane intent: how operators and tools reach the switches."""
+"""Management-plane intent: how operators and tools reach the switches, and what protects switches and logins."""
 
 from __future__ import annotations
 

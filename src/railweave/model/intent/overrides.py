@@ -1,4 +1,4 @@
-"""Explicit overrides: this address, that cable, that switch's model, in place of what design would choose."""
+"""Explicit overrides in place of what design would choose (an address, a cable, a switch's model), and racks."""
 
 from __future__ import annotations
 

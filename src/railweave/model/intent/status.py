@@ -1,4 +1,4 @@
-"""``status:``: which switches, servers and links are not there yet, or not any more."""
+"""``status:``: switches, servers and links that are planned, drained or failed; and its lines changed as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tenants of a fabric: which NICs are theirs, and the EVPN-VXLAN overlay that keeps them apart."""
+"""Tenants of a fabric: their NICs, networks and external routers, edge ports, and the EVPN-VXLAN overlay that keeps tenants apart."""
 
 from __future__ import annotations
 

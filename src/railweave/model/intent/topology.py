@@ -1,4 +1,4 @@
-"""Topology intent: stripes, rails, spines, device roles, port layout, cabling."""
+"""Topology intent: stripes, rails, spines, device roles, port layout, cabling, links between sites."""
 
 from __future__ import annotations
 

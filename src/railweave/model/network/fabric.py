@@ -1,4 +1,4 @@
-"""A fabric of a ``Network``: its path colors, and the intent that its devices share, by role."""
+"""A fabric of a ``Network``: its path colors, the intent that its devices share, by role, and orders of its servers as ranks."""
 
 from __future__ import annotations
 

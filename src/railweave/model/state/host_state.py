@@ -1,4 +1,4 @@
-"""``HostState``: what one server said of itself, as ``railweave-host show --json`` has it. None is what it did not say."""
+"""``HostState``: one server's report of itself (``railweave-host show --json``; None: not reported), and LLDP as ``lldpcli`` prints it."""
 
 from __future__ import annotations
 

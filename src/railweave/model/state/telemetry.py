@@ -1,4 +1,4 @@
-"""What streams of numbers from a device are about: metrics, the series that they make, and what is subscribed to.
+"""Metrics that a device streams, the series that they make, what is subscribed to, and leaves of the OpenConfig models.
 
 A series is one metric of one part of a device: of a port, of a queue of a port, of a session. Its numbers are integers or floats. A
 state is a number too: 1 for up and 0 for down, and a BGP session the number of its state (BGP4-MIB: 1 idle to 6 established).

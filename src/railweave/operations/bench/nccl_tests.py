@@ -1,4 +1,4 @@
-"""What nccl-tests and rccl-tests measure, as values.
+"""Results of nccl-tests and rccl-tests as values, and the reader of their JSON (``-J``).
 
 Times are those of one operation in microseconds; bandwidths in 10^9 byte/s, as they are printed (``GB/s``). Sources: NVIDIA/nccl-tests
 ``src/common.cu`` and ``src/util.cu``, doc/PERFORMANCE.md; ROCm/rccl-tests, now in ROCm/rocm-systems.

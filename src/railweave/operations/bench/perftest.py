@@ -1,4 +1,4 @@
-"""What perftest measures (``ib_write_bw``, ``ib_read_lat`` and their like), as values.
+"""Results of perftest (``ib_write_bw``, ``ib_read_lat`` and such) as values, and the reader of its file (``--out_json``).
 
 Rates are in 10^9 bit/s whatever was printed. Sources: linux-rdma/perftest, ``perftest_parameters.c`` and ``.h``.
 """

@@ -1,4 +1,4 @@
-"""A text of any of the forms, read: what it is follows from what stands in it, and one text may hold several.
+"""A text of any of the forms, read: its content decides, and one text may hold several; the files that rccl-tests report to.
 
 So a log of a job, in which ``NCCL_DEBUG`` and two runs of nccl-tests are mixed, gives a log and two runs.
 """

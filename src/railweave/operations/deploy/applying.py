@@ -1,4 +1,4 @@
-"""Plans applied and ended: from a plan, a journal and a site to a revision."""
+"""Plans applied and ended: from a plan, a journal and a site to a revision; secrets filled in, files of the user changed."""
 
 from __future__ import annotations
 

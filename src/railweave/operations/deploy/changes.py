@@ -1,4 +1,4 @@
-"""What will change on one device: from what it runs to what is wanted, without what is its own."""
+"""Changes of one device, from what it runs to what is wanted; and the kind of each device of a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a drain or its end means: what it names, what is left of the network, what is lost, and whether the routes follow."""
+"""Drains and their ends: what they name, what is left of the network, what is lost, whether routes follow; the command to wait for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making a plan: from what devices run to what the design has them run."""
+"""Make a plan from what devices run to what the design has them run, with the isolation of tenants after each wave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan: what will change on which device, in which waves, what that risks, and what is refused. It is shown, saved, and applied as it is."""
+"""A plan: changes by device in waves, risks and refusals. It is shown, saved, and applied as it is. Also what follows from replaced hardware."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of an upgrade: the release that each of its switches runs, by the switches themselves."""
+"""Devices in a rollout as they report themselves: their state, and the release that each switch of an upgrade runs."""
 
 from __future__ import annotations
 

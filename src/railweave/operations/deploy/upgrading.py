@@ -154,11 +154,11 @@ def less(before: Stood, now: Stood) -> Iterator[str]:
     for name, families in before.sessions.items():
         found = now.sessions.get(name)
         if found is None:
-            yield f"the BGP session with {_named_by_vrf(name)} was established, and is not"
+            yield f"the BGP session with {_in_vrf(name)} was established, and is not"
             continue
         for family, count in families.items():
             if found.get(family, 0) < count:
-                yield f"{_named_by_vrf(name)} brings {found.get(family, 0)} of {count} {family} prefixes"
+                yield f"{_in_vrf(name)} brings {found.get(family, 0)} of {count} {family} prefixes"
     for name in before.bfd:
         if name not in now.bfd:
             yield f"the BFD session with {name.strip()} was up, and is not"
@@ -167,10 +167,10 @@ def less(before: Stood, now: Stood) -> Iterator[str]:
             yield f"{port} heard {neighbor} by LLDP, and hears {now.heard.get(port) or 'nothing'}"
     for name, count in before.routes.items():
         if now.routes.get(name, 0) < count:
-            yield f"the route {_named_by_vrf(name)} has {now.routes.get(name, 0)} of {count} next hops"
+            yield f"the route {_in_vrf(name)} has {now.routes.get(name, 0)} of {count} next hops"
 
 
-def _named_by_vrf(name: str) -> str:
+def _in_vrf(name: str) -> str:
     vrf, _, rest = name.partition(" ")
     return rest if vrf == "default" else f"{rest} in {vrf}"
 

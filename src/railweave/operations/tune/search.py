@@ -1,4 +1,4 @@
-"""The search: Optuna proposes combinations, in a SQLite file that a study can be taken up from.
+"""The search: Optuna proposes combinations, in a SQLite file that a study can be taken up from; and the importance of knobs.
 
 Trials are asked for in batches of one size, and told in the order of their numbers when all of a batch are measured. The sampler of a
 trial is made anew from the study's seed and the trial's number. So what is proposed depends on the study file alone: not on how

@@ -1,4 +1,4 @@
-"""What is served by HTTP: the console for browsers, ``/metrics`` for Prometheus, and JSON. Nothing can be changed through it.
+"""Pages by HTTP, within limits: the console for browsers, ``/metrics`` for Prometheus, and JSON. Nothing can be changed through it.
 
 Beyond loopback a password is asked for (RFC 7617), which Prometheus and browsers can give, or a proxy says who asks; put TLS in front of it there.
 """

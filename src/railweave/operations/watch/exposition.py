@@ -1,4 +1,4 @@
-"""``/metrics``: the last numbers of every device in the text format of Prometheus (version 0.0.4).
+"""``/metrics``: the last numbers of every device, and the design's own, in the text format of Prometheus (version 0.0.4).
 
 A series is of a device and its port, queue, priority, lane or neighbor, never of a queue pair. Those by queue and priority that have always
 been zero are left out. At 192 switches of 64 ports with two busy queues that is about 160,000 series (docs/watch.md).

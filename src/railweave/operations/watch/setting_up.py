@@ -1,4 +1,4 @@
-"""A network and how its devices are reached, as devices that are watched: which are subscribed to, which are asked, and how often."""
+"""Devices that are watched, from a network and how its devices are reached: subscribed to, asked, or asked by SNMP."""
 
 from __future__ import annotations
 
@@ -298,12 +298,12 @@ class SnmpSource:
         for column in self._columns:
             begun = time()
             table = await self._walk(self._target, column.oid)
-            self._stream.offer(said_by_snmp(column, table, self._names), int(begun * 1e9), time())
+            self._stream.offer(snmp_numbers(column, table, self._names), int(begun * 1e9), time())
         self.reached.heard = monotonic()
         self.reached.turn(up=True)
 
 
-def said_by_snmp(column: Column, table: Table, names: Mapping[int, str]) -> list[tuple[Series, float]]:
+def snmp_numbers(column: Column, table: Table, names: Mapping[int, str]) -> list[tuple[Series, float]]:
     """The numbers of a column; rows of ports without a name, and words that are no numbers, are left out."""
     found: list[tuple[Series, float]] = []
     for row, value in table.items():

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from railweave.model.network.devices import Cable, End
     from railweave.model.network.model import Network
 
-
-if TYPE_CHECKING:
     Attributes = Mapping[str, str]
     Changes = dict[str, tuple[str, str]]
     """Old and new value of each attribute that differs; empty where there is none."""

@@ -1,4 +1,4 @@
-"""What the report shows of a network beside findings: it can be drawn before they are all known."""
+"""The body of the report, without findings, so that it can be drawn before they are known: bill, forwarding, servers, decisions."""
 
 from __future__ import annotations
 

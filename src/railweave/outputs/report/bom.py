@@ -1,4 +1,4 @@
-"""Bill of materials: switches, servers, NICs, pluggables, cable assemblies and fibre, with counts.
+"""Bill of materials: switches, servers, NICs, pluggables, cable assemblies and fibre, with counts and prices.
 
 How things are counted:
 

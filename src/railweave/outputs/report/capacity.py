@@ -1,4 +1,4 @@
-"""Capacity rail by rail: oversubscription, how many uplinks lead to another stripe, and how evenly path colors share them.
+"""Capacity rail by rail: oversubscription, uplinks that lead to another stripe, shares of path colors; and what failures do.
 
 Bandwidth is that of the cables; uplinks in use are counted on the computed forwarding tables, so that a policy that hides an
 uplink shows here.

@@ -1,4 +1,4 @@
-"""How bytes are cut: over channels, into chunks, into the slices that are one network message each.
+"""Sizes of collectives, and how bytes are cut: over channels, into chunks, into the slices that are one network message each.
 
 Source: NCCL 2.23 ``enqueue.cc`` (``calcCollChunking``), ``include/device.h``, ``device/prims_*.h``.
 """

@@ -1,4 +1,4 @@
-"""A collective of a job as a ``Program``: the way in to this room."""
+"""A collective of a job as a ``Program``: the way in to this room, with rings, broadcast and transfers between ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The messages of a collective, and what each waits for."""
+"""The messages of a collective, before and after credit, and what each waits for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The double binary tree: all-reduce of small and middle sizes.
+"""Trees: the double binary tree (all-reduce of small and middle sizes), and parallel aggregated trees (PAT).
 
 Source: NCCL 2.23 ``graph/trees.cc``, ``graph/connect.cc``, ``device/all_reduce.h``. Servers form two trees; in the second
 the leaves of the first are inner nodes (mirrored for an even number of servers, shifted by one for an odd one). Channels

@@ -1,7 +1,7 @@
-"""Which algorithm and protocol NCCL takes for a size, and the latencies it counts with.
+"""The algorithm and protocol that NCCL or RCCL takes for a size, and the latencies that they count with.
 
 The constants are those of NCCL 2.23 (``graph/tuning.cc``), in us and 10^9 byte/s; RCCL's base latencies are its own, and
-where it has a table for the GPU (``rccl_tuning.py``), that chooses. Latencies that are counted with are NCCL's for both.
+where it has a table for the GPU (``rccl_estimate_us``), that chooses. Latencies that are counted with are NCCL's for both.
 """
 
 from __future__ import annotations

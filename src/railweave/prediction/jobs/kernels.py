@@ -1,4 +1,4 @@
-"""How long a GPU computes: a roofline with an efficiency for each class of kernels."""
+"""A transformer's sizes and operations, and how long a GPU computes: a roofline with an efficiency for each class of kernels."""
 
 from __future__ import annotations
 

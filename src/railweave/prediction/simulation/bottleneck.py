@@ -87,7 +87,7 @@ class Load:
         """The load of a run that has ended, in which ports sent so many bytes.
 
         ``nic_of``: by port of a NIC the one that stands for all ports of the NIC, which one proxy posts for; None: each its own.
-        ``used``: by port, True if the job's messages take it (``job_links``); None: all ports. Other links cannot hold the job up.
+        ``used``: by port, True if the job's messages take it (``collective.job_links``); None: all ports. Other links cannot hold the job up.
         """
         # a frame's bytes, without the 20 of preamble and gap: for full packets half a percent less than the wire is busy
         rates = wiring.cables[wiring.port_cable, 2].astype(np.float64)

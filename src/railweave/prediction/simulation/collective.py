@@ -194,9 +194,9 @@ def predict(
     """Run a collective over all servers of a network through the packet engine or the flow engine.
 
     ``qps`` is the number of queue pairs per connection (default: the fabric file's, or one per path color), ``nccl`` are parameters by name,
-    ``lb`` overrides how switches share (``simulate.balancing``), ``settings`` are further engine parameters (docs/sim.md).
-    ``engine`` is packet, flow or auto (``simulate.engine_choice``), which takes flows above ``most_hops`` packet hops; a long run of packets is stopped when it is steady
-    (``simulate.steady``), unless it is to be ``exact``. ``progress`` is called with messages arrived, and how many there are, ``announce`` with what a long run
+    ``lb`` overrides how switches share (``model.fabric.override``), ``settings`` are further engine parameters (docs/sim.md).
+    ``engine`` is packet, flow or auto (``engines.choice``), which takes flows above ``most_hops`` packet hops; a long run of packets is stopped when it is steady
+    (``engines.packets``), unless it is to be ``exact``. ``progress`` is called with messages arrived, and how many there are, ``announce`` with what a long run
     will take. ``bed``
     is the network made ready before (then ``lb`` is the bed's), ``conditions`` what else goes on, in a job whose collective
     begins at ``at_ps``; with ``watch`` series are collected (``Prediction.measured``). Raises ``InputError`` for what cannot be.

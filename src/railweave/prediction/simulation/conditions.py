@@ -54,7 +54,7 @@ def bed_of(
 ) -> Bed:
     """Make a network ready.
 
-    ``lb``: see ``simulate.balancing``; ``fibs``: a file of forwarding tables (``routes.fib_file``); ``tenant``: whose job it
+    ``lb``: see ``model.fabric.override``; ``fibs``: a file of forwarding tables (``analysis.routing.fib_file``); ``tenant``: whose job it
     is, where there are several; ``configs``: running configurations of switches, in place of the designed ones; ``order`` and
     ``processes``: which servers take part in which order, and the processes of each; ``gpus``: how many GPUs of each (``job.job_of``).
 

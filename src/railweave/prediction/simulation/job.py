@@ -1,4 +1,4 @@
-"""The job that runs on a network: its servers with their GPUs and NICs, as the collectives room takes them."""
+"""The job that runs on a network: its servers in the order of their ranks, with their GPUs and NICs, for ``prediction.collectives``."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def job_of(
 ) -> tuple[Job, NDArray[np.uint32]]:
     """The job of all servers of a network, or of a tenant's, and the engine's host of each of its NICs (``Job.nics``).
 
-    ``order``: which servers take part, in the order of their ranks (``ranks.ordered``); ``processes``: how many each has, one for each
+    ``order``: which servers take part, in the order of their ranks (``ordered``); ``processes``: how many each has, one for each
     GPU where that is None; ``gpus``: how many GPUs of each server take part, the first ones, with the NICs beside them; ``lost``: NICs that servers are without by their status (``status.lost_nics``). Raises ``JobError`` where the servers are not alike, ``InputError`` where it is not said which
     tenant's job it is, and for an order that cannot be.
     """

@@ -1,4 +1,4 @@
-"""What is asked of a simulation, from a scenario file, from options, or from both; and the run that answers it."""
+"""The question of a simulation, from a scenario file, options or both; the run that answers it, and the cost of split messages."""
 
 from __future__ import annotations
 

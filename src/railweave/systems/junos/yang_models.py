@@ -1,4 +1,4 @@
-"""Juniper's published configuration models, loaded with libyang.
+"""Juniper's published configuration models, loaded with libyang, and Junos statements as XML of these models.
 
 The models are those of the public repository Juniper/yang; the ``conf-with-extensions`` sets say with
 ``junos:cli-feature "nokeyword"`` which names are not typed on the command line, which is what makes them usable here.

@@ -1,6 +1,6 @@
 """``config_db.json`` as a tree that can be compared, a change as a JSON patch (RFC 6902), and what that disrupts.
 
-``config apply-patch`` takes such a patch, but refuses some of it (``patch_gate``).
+``config apply-patch`` takes such a patch, but refuses some of it (``refusal``).
 """
 
 from __future__ import annotations

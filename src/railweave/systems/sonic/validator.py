@@ -2,7 +2,7 @@
 
 It sees unknown tables and fields, values outside a range or pattern, references to rows that are not there, and the
 models' own conditions between tables. It does not see lanes given out twice or queues a chip does not have:
-``sonic_lint`` has those.
+``systems.sonic.lint`` has those.
 """
 
 from __future__ import annotations

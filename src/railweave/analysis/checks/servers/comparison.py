@@ -1,4 +1,4 @@
-"""Which reader takes which file of a server, and what a file says otherwise than the designed one."""
+"""Readers of a server's files, and the comparison of each file with the designed one."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ PARAMETER = Kind("kernel parameter", KERNEL)
 LIMIT = Kind("limit", KERNEL)
 TABLE = Kind("name of routing table", ROUTE)
 MEMBER = Kind("server", NCCL, ordered=True)
-KERNEL_SETTING = Kind("setting", QOS)
+DRIVER_SETTING = Kind("setting", QOS)
 
 
 def sysctl(text: str) -> list[Entry]:
@@ -221,7 +221,7 @@ def settings(text: str) -> list[Entry]:
     for number, line in _lines(text, "#"):
         name, equals, value = line.partition("=")
         found[name.strip()] = Entry(
-            KERNEL_SETTING, {"value": value.strip() if equals else "(no value)"}, number, name.strip()
+            DRIVER_SETTING, {"value": value.strip() if equals else "(no value)"}, number, name.strip()
         )
     return list(found.values())
 
@@ -235,13 +235,12 @@ def _lines(text: str, comment: str) -> Iterator[tuple[int, str]]:
 
 SERVER = Kind("server", NIC, {"kernel_command_line": KERNEL, "router_advertisements": ADDRESS})
 FABRIC = Kind("QoS of fabric", QOS)
-NIC_ = Kind("NIC", NIC, {"mtu": MTU, "slaac": ADDRESS}, {"mtu": "MTU"})
-FIRMWARE_ = Kind("setting", FIRMWARE)
-ADDRESS_ = Kind(
+HOST_NIC = Kind("NIC", NIC, {"mtu": MTU, "slaac": ADDRESS}, {"mtu": "MTU"})
+HOST_FIRMWARE = Kind("setting", FIRMWARE)
+HOST_ADDRESS = Kind(
     "address", ADDRESS, {"traffic_class": QOS, "service_level": QOS, "table": ROUTE, "table_name": ROUTE, "gateway": ROUTE}
 )  # fmt: skip
-ROUTE_ = Kind("route", ROUTE, names={"via": "next hop (via)", "to": "destination (to)"})
-RULE_ = Kind("rule", RULE, names={"from": "source (from)", "to": "destination (to)"})
+HOST_ROUTE = Kind("route", ROUTE, names={"via": "next hop (via)", "to": "destination (to)"})
 VARIABLE = Kind("variable", NCCL)
 JOB = Kind("job", NCCL)
 TUNER_TABLE = Kind("tuner table", NCCL)
@@ -277,7 +276,7 @@ def _host(document: Located) -> Iterator[Entry]:
         yield Entry(FABRIC, {key: one.text for key, one in inner.items()}, fabric.line, name, lines=lines)
     for nic in named["nics"].items():
         yield from _nic(nic)
-    for kind, key in ((ROUTE_, "routes"), (RULE_, "rules")):
+    for kind, key in ((HOST_ROUTE, "routes"), (RULE_OF, "rules")):
         for one in named[key].items() if isinstance(named[key].data, list) else ():
             dev = one.named().get("dev")
             whose = dev.text if dev else ""
@@ -289,13 +288,13 @@ def _host(document: Located) -> Iterator[Entry]:
 def _nic(nic: Located) -> Iterator[Entry]:
     fields = nic.fields(["firmware", "addresses"])
     name = fields.get("netdev", nic.text)
-    yield Entry(NIC_, fields, nic.line, name, lines=nic.lines())
+    yield Entry(HOST_NIC, fields, nic.line, name, lines=nic.lines())
     inner = nic.named()
     if "firmware" in inner:
-        yield from _values(FIRMWARE_, inner["firmware"], name)
+        yield from _values(HOST_FIRMWARE, inner["firmware"], name)
     for one in inner["addresses"].items() if "addresses" in inner else ():
         own = one.fields()
-        yield Entry(ADDRESS_, own, one.line, f"of path {own.get('path', '')}", name, one.lines())
+        yield Entry(HOST_ADDRESS, own, one.line, f"of path {own.get('path', '')}", name, one.lines())
 
 
 def _job(job: Located, tenant: str) -> Iterator[Entry]:

@@ -1,4 +1,4 @@
-"""What a file states, entry by entry, whatever its form; and two such lists compared.
+"""Entries of a server's file, whatever its form; the comparison of two lists of entries, and the rules that it names.
 
 An entry is a route, a variable, a NIC: its fields by name, each on its line. Entries with a key are the same where the key
 is; others (routes, rules, addresses) are paired with the one that they have most in common with, so that a changed field

@@ -1,4 +1,4 @@
-"""Sessions of BGP and BFD, by the readers and the rules of ``railweave check``."""
+"""Sessions of BGP and BFD, by the readers and the rules of ``railweave check``; addresses and tables of servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparison of forwarding tables with each single link down, one after another."""
+"""Every single fault of a network, and forwarding tables compared with each single link down, one after another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions that BFD holds down, which FRR 10.3 does not take back by itself.
+"""FRR's vty, and sessions that BFD holds down, which FRR 10.3 does not take back by itself.
 
 Where BFD went down at both ends, each end's bgpd keeps "BFD down" in mind and refuses the other's connections for it
 ("incoming conn rejected - no AF activated for peer"), so that neither comes up and BFD, which follows the session, never

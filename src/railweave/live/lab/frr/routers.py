@@ -1,4 +1,4 @@
-"""Routers: FRR's daemons for each switch, in its network namespace, with folders of their own in place of the root's."""
+"""Routers: FRR's daemons and ``nftables.conf`` for each switch, in its network namespace, with folders of their own in place of the root's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The namespaces of a lab and what joins them: veth pairs for cables, bridges for the VLANs of leaves."""
+"""The namespaces of a lab and what joins them (veth pairs for cables, bridges for VLANs), and a probe of what the kernel can do."""
 
 from __future__ import annotations
 

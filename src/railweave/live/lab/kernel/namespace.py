@@ -1,4 +1,4 @@
-"""Network namespaces: entering them, commands and settings in them."""
+"""Network namespaces: entering them, commands, settings and counters in them, and the namespace of each interface."""
 
 from __future__ import annotations
 

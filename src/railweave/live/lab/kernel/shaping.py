@@ -1,6 +1,6 @@
-"""Links that lose packets, hold them up, or lose only some: queueing disciplines at their interfaces (tc(8)).
+"""Links that lose or delay packets, by queueing disciplines at their interfaces (tc(8)), and links that break.
 
-netem would do it too, and is missing from many kernels; these need htb, tbf and cls_bpf.
+netem would lose and delay packets too, but many kernels lack it; these disciplines need htb, tbf and cls_bpf.
 """
 
 from __future__ import annotations

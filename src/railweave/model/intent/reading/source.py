@@ -1,4 +1,4 @@
-"""The three input files of a network, read together."""
+"""The three input files of a network, read together, and fields of a file changed before it is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which NIC, server, cable or switch explains slow pairs best.
+"""Parts of a network that pairs cross, and the NIC, server, cable or switch that explains slow pairs best.
 
 Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. Of one part at a time it is supposed that pairs
 which cross it are slow, all of them or some (a hash takes a pair over one of eight parallel cables, and nobody knows which), and all

@@ -1,4 +1,4 @@
-"""Where runs of perftest took place in a designed network: NICs by their GIDs, the leaves, and the links of a path that is pinned.
+"""Runs by the words that name them; runs of perftest in a designed network: NICs by their GIDs, the leaves, the links of a pinned path.
 
 What a run says of itself stays; this adds what it does not say.
 """

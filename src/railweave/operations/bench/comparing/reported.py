@@ -1,4 +1,4 @@
-"""The content of a store as a value: curves over sizes, pairs, what is to blame, regressions, completion times."""
+"""Reports of runs as values: the content of a store, and two sets of runs side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of runs by what they are of, so that those of other runs can be laid beside them.
+"""Numbers of runs as rows with verdicts, by what they are of, so that those of other runs can be compared with them.
 
 A run counts once, whatever number of samples it has of a thing: steps of one run are not repeats of it, for what slows a run slows all of
 them. So the number of a run is the median of its samples.

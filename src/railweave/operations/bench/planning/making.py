@@ -1,4 +1,4 @@
-"""The plan of a suite on a network."""
+"""The plan of a suite on a network, with predictions and durations of its runs, and as a table."""
 
 from __future__ import annotations
 
@@ -374,7 +374,7 @@ def plan(
 ) -> Plan:
     """The plan of a suite on a network of one fabric (``job_network``).
 
-    ``fabric``, ``design_digest``: as of ``Plan``; ``hosts``: as of ``ranks.ordered``; ``memory``: where perftest's buffers lie;
+    ``fabric``, ``design_digest``: as of ``Plan``; ``hosts``: as of ``prediction.simulation.job.ordered``; ``memory``: where perftest's buffers lie;
     ``parts``: leave out all others; ``predict``: whether to ask what each run should give. Raises ``InputError``.
     """
     wanted = suite_of(suite)

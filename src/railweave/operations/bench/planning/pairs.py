@@ -1,4 +1,4 @@
-"""Runs of perftest: every NIC with itself, every NIC with a neighbour, every pair of leaves by every path color."""
+"""Runs of perftest (every NIC with itself, with a neighbour, every pair of leaves by every path color), in rounds that share nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The NICs of a network as ends of perftest: who may talk to whom, and which GPU is beside each."""
+"""The NICs of a network as ends of perftest: who may talk to whom, the GPU beside each, and what a pair's packets cross."""
 
 from __future__ import annotations
 

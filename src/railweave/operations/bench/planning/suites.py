@@ -1,4 +1,4 @@
-"""What there is to run: suites by name, each a function from a network's pairs and jobs to runs.
+"""Suites by name, each a function from a network's pairs and jobs to runs; runs of nccl-tests or rccl-tests for a job.
 
 ``table12``, ``table1.3`` and ``fifty-km`` are the grids of the source documents. Where a document does not say at which size it
 measured, the size is the one that docs/validation.md takes for its rows.

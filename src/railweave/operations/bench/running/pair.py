@@ -1,4 +1,4 @@
-"""A run of perftest: the end that listens, then the end that asks, each on its server."""
+"""A run on servers: perftest (the end that listens, then the end that asks), or nccl-tests and rccl-tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of a plan, as values and as text."""
+"""Runs of a plan that are chosen now, and the results of a plan, as values and as text."""
 
 from __future__ import annotations
 

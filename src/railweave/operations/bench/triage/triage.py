@@ -1,4 +1,4 @@
-"""All rules of triage over a text, with the line that shows each finding."""
+"""Triage rules about hosts, processes and the network that NCCL took, and all rules over a text."""
 
 from __future__ import annotations
 

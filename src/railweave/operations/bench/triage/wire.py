@@ -1,4 +1,4 @@
-"""What went wrong on the wire: completions, GIDs, links, and results that say so."""
+"""Triage rules about the wire (completions, GIDs, links, results that say so), and the case that a rule looks at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a campaign would do: a value that is shown, and carried out exactly as it was."""
+"""The plan of a campaign: a value that is shown, and carried out exactly as it was; with the model's prediction of each turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a turn of a campaign reaches: which switches it touches, and what of the network would be gone meanwhile."""
+"""Turns of a campaign: faults as configuration, the switches that a turn touches, and what would be gone meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One device: its ports, queues and sessions with what the design expects of them; a server by the ports of the leaves it is on."""
+"""The list of devices, and one device: its ports, queues and sessions with what the design expects; a server by its leaves' ports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every page of the console has around its content: the navigation, and how the network and the collector stand."""
+"""The frame of every page of the console: navigation, state of the network and the collector; and server-sent events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cables with what they carry: each from whichever of its ends is watched, and summed up by path color, stripe and device."""
+"""Ports and cables with what they carry: each cable from whichever of its ends is watched, and sums by path color, stripe and device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first page: the network's picture with its load as it is, and what each path color carries."""
+"""Pages of the picture, of paths and of rails: the network with its load as it is, and what each path color carries."""
 
 from __future__ import annotations
 

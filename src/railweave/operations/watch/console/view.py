@@ -1,4 +1,4 @@
-"""What a page of the console is: markup, made once, and live values in it that are sent again when they change.
+"""A page of the console: markup, made once, and live values in it that are sent again when they change; numbers as short text.
 
 A live value has a key; the elements that show it carry the key: ``data-live`` as their text, ``data-live-html`` as markup that was escaped here,
 ``data-live-class`` as their only changing class, ``data-live-fill`` as how full a bar is. ``live.js`` puts a new value where its key is. So a page is right

@@ -1,4 +1,4 @@
-"""What a server needs before a job: kernel command line, locked memory, PCIe access control off.
+"""Files for a server before a job: kernel command line and parameters, locked memory, PCIe access control off, firmware menu.
 
 Thor2 guide, sections 2.3 (ACS and IOMMU) and Appendix C (what its own script does once; this one also lasts).
 """

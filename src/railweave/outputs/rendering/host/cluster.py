@@ -1,4 +1,4 @@
-"""Files that all servers share: ``hostfile`` and ``mpirun.sh``; a pair for each library where servers differ in it.
+"""Files that all servers share: ``hostfile``, ``mpirun.sh`` and ``tuner.json``; one for each library where servers differ in it.
 
 Thor2 guide, section 8.7.2. Its hostfile lists a server twice. Its MCA options are for Open MPI 4: what concerns OpenSHMEM
 (``spml``) is left out, and Open MPI 5 names shared memory ``sm`` and has no ``openib``.

@@ -1,4 +1,4 @@
-"""``net-setup.sh``: links, addresses, routes and rules by iproute2, without netplan."""
+"""``net-setup.sh``: links, addresses, routes and rules by iproute2, without netplan; and names of interfaces as udev rules."""
 
 from __future__ import annotations
 

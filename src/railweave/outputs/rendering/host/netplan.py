@@ -1,4 +1,4 @@
-"""``netplan.yaml``: the fabric NICs for netplan with systemd-networkd.
+"""``netplan.yaml``: the fabric NICs for netplan with systemd-networkd; and what NetworkManager and the kernel are told beside it.
 
 A NIC with static addresses has the keys of the Thor2 guide's files (sections 2.4.1.1 and 2.4.2.1). A SLAAC NIC follows the
 RLB document's "Server SLAAC Configuration", with source routing as in its Tables 8 to 10. Every NIC has ``ignore-carrier``

@@ -1,4 +1,4 @@
-"""``nic-qos.sh``, and what vendors have beside it: what NICs must agree on with the switches of their fabric.
+"""``nic-qos.sh`` and what vendors have beside it, on which NICs and switches must agree; ``nic-nvm.sh``: settings in flash.
 
 How a NIC is told is its vendor's (``railweave.nics``): each vendor of a server's NICs gives functions of the script.
 """

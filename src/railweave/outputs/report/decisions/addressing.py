@@ -1,4 +1,4 @@
-"""Decisions about addresses of servers: their prefixes, the VLANs these are on, and how servers choose among them."""
+"""Decisions about addresses of servers (prefixes, VLANs, the choice among them), and the management plane of the switches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was chosen for a fabric, and why, in the order in which design decides it."""
+"""Decisions about a fabric, in the order in which design takes them: shape, ports, routing, path colors, tenants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions about queues, buffers, headroom and MTU."""
+"""Decisions about queues, buffers, headroom, MTU, lengths of cables and links between sites."""
 
 from __future__ import annotations
 

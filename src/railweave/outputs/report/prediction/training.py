@@ -1,4 +1,4 @@
-"""Training jobs as one HTML page: the time of a step, what GPUs wait for, and a step drawn, stage by stage."""
+"""Training jobs as HTML pages: the time of a step, what GPUs wait for and a step drawn; and jobs with one thing changed."""
 
 from __future__ import annotations
 

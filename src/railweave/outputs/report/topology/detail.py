@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from railweave.outputs.report.topology.frame import Frame
     from railweave.pages.palette import Stroke
 
-
-if TYPE_CHECKING:
     Row = tuple[Server, ...]  # the servers that share a row: one, or several that are alike
 
 BESIDE = 3

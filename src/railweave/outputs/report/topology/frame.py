@@ -1,4 +1,4 @@
-"""The measures of a fabric that is drawn device by device: how wide columns are, and where rails and cables run."""
+"""The measures of a fabric that is drawn device by device (columns, rails, cables), and tenants in the picture."""
 
 from __future__ import annotations
 

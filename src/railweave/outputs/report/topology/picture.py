@@ -1,7 +1,7 @@
 """The picture of a network as one SVG: a panel per fabric, spines on top, leaves and servers grouped by stripe.
 
 A fabric of up to ``DETAIL_DEVICES`` leaves and servers and ``DETAIL_LINKS`` uplinks is drawn device by device and
-cable by cable (``topology_detail``); a larger one as blocks with counts (``topology_overview``), so that the picture
+cable by cable (``detail``); a larger one as blocks with counts (``overview``), so that the picture
 stays readable and its size bounded.
 
 The page and other readers find things by their attributes: a device has ``data-device``, a cable ``data-a`` and

@@ -1,4 +1,4 @@
-"""A job that is a trace, as it is run: beside ``prediction.jobs.plan``, whose jobs follow from a model by formula."""
+"""A job that is a trace, as it is run, with alike ranks once; jobs of ``prediction.jobs.plan`` follow from a model by formula."""
 
 from __future__ import annotations
 

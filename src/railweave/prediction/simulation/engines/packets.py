@@ -1,4 +1,4 @@
-"""Traffic on a designed network through the packet engine."""
+"""Traffic on a designed network through the packet engine, and long runs stopped when every round goes as the one before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run of an engine gave, whichever engine it was."""
+"""Results of a run, whichever engine it was; traffic on a designed network through the flow engine."""
 
 from __future__ import annotations
 

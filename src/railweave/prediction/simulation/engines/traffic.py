@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """Arrays as the engines have them (``_sim.pyi``), with addresses as ``simulate.addresses`` counts them.
+    """Arrays as the engines have them (``_sim.pyi``), with addresses as ``model.addresses`` counts them.
 
     ``data`` says which queue pairs carry data; the others carry receivers' credit messages. Where ``after_of`` is None, message
     m waits for list m.

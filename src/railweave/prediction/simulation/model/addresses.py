@@ -1,7 +1,7 @@
 """Addresses of NICs, numbered, and which of them a queue pair uses.
 
 Queue pair i of a connection takes the source NIC's address i mod P and the destination's address of the same path color,
-as ``routes.paths`` has it.
+as ``analysis.routing.paths`` has it.
 """
 
 from __future__ import annotations

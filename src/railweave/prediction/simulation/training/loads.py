@@ -1,4 +1,4 @@
-"""What a communication puts on each link, and how long it takes alone: all of its groups at once, by flows."""
+"""Process groups as jobs, and communications: the load on each link, and the time alone, all groups at once, by flows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The training jobs of a file on a network: their graphs, run side by side."""
+"""The training jobs of a file on a network: their graphs, storage and background traffic, run side by side."""
 
 from __future__ import annotations
 

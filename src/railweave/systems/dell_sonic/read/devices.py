@@ -1,4 +1,4 @@
-"""Ports, gateways and splits out of the lines of interfaces, and what each is for."""
+"""Ports, gateways and splits out of the lines of interfaces, with what each is for; and the management plane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands below ``interface``: line by line, whatever the interface is for."""
+"""Lines below ``interface``, whatever the interface is for, and load balancing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AVD: VLANs, ports, loopbacks, gateways."""
+"""AVD: VLANs, ports, loopbacks, gateways, IS-IS, logins and SNMP clients."""
 
 from __future__ import annotations
 

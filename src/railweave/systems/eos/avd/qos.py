@@ -1,4 +1,4 @@
-"""AVD: QoS, buffers, and how next-hop groups are shared."""
+"""AVD: QoS, buffers, how next-hop groups are shared, and access lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration of a device put together from what its parts say."""
+"""The configuration of a device put together from what its parts say, with IS-IS and OSPF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The management plane: names, time, logins, syslog, SNMP, LLDP, the banner, APIs."""
+"""The management plane: names, time, logins, syslog, SNMP, LLDP, the banner, APIs; access lists of the control plane."""
 
 from __future__ import annotations
 

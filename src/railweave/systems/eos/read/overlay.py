@@ -1,4 +1,4 @@
-"""The EVPN overlay: its sessions, tunnel endpoints, VRFs with their external routers, and stretched VLANs."""
+"""The EVPN overlay (sessions, tunnel endpoints, VRFs with external routers, stretched VLANs), VLANs and gateways of servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of statements as values; None where a word is no such value, so that its line is not understood."""
+"""Words of statements as values (None: no such value, so that its line is not understood), and sections by their headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Management plane: identity, logins, name servers, time, syslog, SNMP, LLDP, APIs; all in the VRF ``MGMT``."""
+"""Management plane, in the VRF ``MGMT`` (identity, logins, time, syslog, SNMP, LLDP, APIs), and access lists of the control plane."""
 
 from __future__ import annotations
 

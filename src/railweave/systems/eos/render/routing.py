@@ -1,4 +1,4 @@
-"""Prefix lists, community lists, route maps, and ``router bgp``."""
+"""Prefix lists, community lists, route maps, ``router bgp``, ``router isis``, and the EVPN overlay."""
 
 from __future__ import annotations
 

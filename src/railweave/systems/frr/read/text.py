@@ -1,4 +1,4 @@
-"""FRR configuration text as sections, however it is indented: FRR itself goes by the words that open and close a section.
+"""FRR configuration text as sections, however it is indented (FRR goes by the words that open and close a section), and words as values.
 
 ``vtysh -c 'show running-config'`` indents by level; files that people write often do not indent at all.
 """

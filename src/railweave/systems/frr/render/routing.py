@@ -1,4 +1,4 @@
-"""Lists, route-maps and ``router bgp``."""
+"""Lists, route-maps, ``router bgp`` and ``router isis``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What vtysh says of BGP and IS-IS."""
+"""Answers of vtysh about BGP, BFD, IS-IS, routes, VRFs and EVPN, read."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Junos configuration text to ``DeviceConfig``: curly, ``set`` lines, XML and JSON.
 
-Every form becomes a trie of words (``words``), groups are expanded in it (``inheritance``), and each subject takes the words that it
+Every form becomes a trie of words (``words``), groups are expanded in it (``shape.inherit``), and each subject takes the words that it
 understands. Where a text does not say what a configuration must have, it is empty: no name, the address 0.0.0.0, speed 0.
 Secrets are read as references; one whose value was put in is ``secret:?``, whatever it is.
 """

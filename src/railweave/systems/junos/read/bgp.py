@@ -1,4 +1,4 @@
-"""``protocols bgp`` of the underlay: groups, sessions, and the policies that they name."""
+"""``protocols bgp``: groups and sessions of the underlay, the overlay and VRFs, and the policies that they name."""
 
 from __future__ import annotations
 

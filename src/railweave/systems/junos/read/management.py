@@ -1,4 +1,4 @@
-"""The management plane: identity, logins, services, time, syslog, SNMP, and who else is asked about logins."""
+"""The management plane (identity, logins, services, time, syslog, SNMP), and filters that protect the device."""
 
 from __future__ import annotations
 

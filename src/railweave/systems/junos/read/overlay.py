@@ -1,4 +1,4 @@
-"""The EVPN overlay: its sessions, and the instance of bridged VLANs."""
+"""The EVPN overlay (its sessions, the instance of bridged VLANs), and gateways of servers."""
 
 from __future__ import annotations
 

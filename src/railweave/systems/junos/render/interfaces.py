@@ -1,4 +1,4 @@
-"""Ports, VLANs with their gateways, router advertisements."""
+"""Ports, VLANs with their gateways, router advertisements, and the filter of selective DLB."""
 
 from __future__ import annotations
 

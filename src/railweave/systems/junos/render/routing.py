@@ -1,4 +1,4 @@
-"""BGP, policies, routing options, and how next-hop groups are shared."""
+"""BGP, IS-IS, policies, routing options, and how next-hop groups are shared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Management plane: system, SNMP, chassis, LLDP."""
+"""Management plane (system, SNMP, chassis, LLDP) and MACsec."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers about BGP, IS-IS, OSPF and routes, read."""
+"""Answers about BGP, BFD, IS-IS, OSPF, routes and neighbors, read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BGP in tables of ``config_db.json``, as SONiC's own daemons give it to FRR: the lines that it comes to.
+"""BGP and policies in tables of ``config_db.json``, as SONiC's own daemons give them to FRR: the lines that they come to.
 
 Two daemons do so: ``frrcfgd`` where ``BGP_GLOBALS`` stands (sonic-buildimage, sonic-bgp-global.yang and its neighbors), else
 ``bgpcfgd``, which knows ``BGP_NEIGHBOR`` and has templates for the rest (sonic-buildimage, dockers/docker-fpm-frr).

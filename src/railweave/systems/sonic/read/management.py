@@ -1,4 +1,4 @@
-"""Management: names, time, logs, SNMP, gNMI, and who logs in."""
+"""Management: names, time, logs, SNMP, gNMI, logins, and access lists of the control plane."""
 
 from __future__ import annotations
 

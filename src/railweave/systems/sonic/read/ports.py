@@ -1,4 +1,4 @@
-"""Ports, their splits, and the interfaces that addresses are on."""
+"""Ports, their splits, interfaces with addresses, VLANs with gateways, VRFs and the tunnel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quality of service: classes by their queues, marking, PFC, the watchdog."""
+"""Quality of service: classes by their queues, marking, PFC, the watchdog, and the packet buffer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of which not every release has all, and what is said of those that a device's release lacks."""
+"""Parts of which not every release has all, tenants among them, and what is said of those that a device's release lacks."""
 
 from __future__ import annotations
 

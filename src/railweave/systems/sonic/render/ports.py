@@ -1,4 +1,4 @@
-"""Ports of the front panel: PORT with its lanes, BREAKOUT_CFG, and what runs on them: INTERFACE, VLANs, loopback."""
+"""Ports of the front panel: PORT with its lanes, BREAKOUT_CFG, MACsec, and what runs on them: INTERFACE, VLANs, loopback."""
 
 from __future__ import annotations
 

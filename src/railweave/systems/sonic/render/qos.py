@@ -1,4 +1,4 @@
-"""Quality of service: which traffic class a packet has, its queue and priority group, how queues are served and marked."""
+"""Quality of service: classes of packets, queues and priority groups, how queues are served and marked, and the packet buffer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identity, the management port, and services."""
+"""Identity, the management port, logins, services, and access lists of the control plane."""
 
 from __future__ import annotations
 
