@@ -41,7 +41,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "RenderError": ("a '[' is not closed", 7),
     "WrongValueError": ("1 is above 2", "swap them", ("low",), ("high", 0)),
     "fault_targets._UnknownError": ("link", "there is no link 'a'", "did you mean b?"),
-    "yang_xml._UnknownError": (("system", "host-name"), "oen", "no such word here"),
+    "yang_models._UnknownError": (("system", "host-name"), "oen", "no such word here"),
 }
 """What a constructor takes, where it is neither problems nor a text alone."""
 

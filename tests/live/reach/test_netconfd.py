@@ -131,12 +131,25 @@ def answers(port: int) -> bool:
         return one.connect_ex(("127.0.0.1", port)) == 0
 
 
+async def answering(server: Server) -> Calls:
+    """A new session that answers: netconfd now and then answers nothing to the first call of a session."""
+    for _ in range(3):
+        session = await opened(server.target, "netconf")
+        assert isinstance(session, Calls)
+        try:
+            await session.tell(READ)
+        except ReachError:
+            await session.close()
+        else:
+            return session
+    raise AssertionError("three sessions, and no answer")
+
+
 def told(server: Server, work: Callable[[Calls], Awaitable[None]]) -> None:
     """Do something in a session of its own."""
 
     async def whole() -> None:
-        session = await opened(server.target, "netconf")
-        assert isinstance(session, Calls)
+        session = await answering(server)
         try:
             await work(session)
         finally:
@@ -189,7 +202,7 @@ def test_what_it_refuses_is_told_in_its_words(server: Server) -> None:
 def test_a_lock_is_held_against_another_session(server: Server) -> None:
     async def work(session: Calls) -> None:
         await session.tell(LOCK)
-        other = await opened(server.target, "netconf")
+        other = await answering(server)
         try:
             with pytest.raises(RefusedError, match=r"(?i)lock"):
                 await other.tell(LOCK)
