@@ -55,25 +55,37 @@ class Color(Protocol):
     """A path color: its name, and its index in the fabric."""
 
     @property
-    def index(self) -> int: ...  # noqa: D102
+    def index(self) -> int:
+        """The place of the color in its fabric, from 1."""
+        ...
+
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str:
+        """The name that the fabric file gives."""
+        ...
 
 
 class Fabric(Protocol):
     """A fabric: its name, and its path colors."""
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str:
+        """The name that the fabric file gives."""
+        ...
+
     @property
-    def colors(self) -> Sequence[Color]: ...  # noqa: D102
+    def colors(self) -> Sequence[Color]:
+        """The path colors, in the order of their indices."""
+        ...
 
 
 class Network(Protocol):
     """A network: its fabrics, in order."""
 
     @property
-    def fabrics(self) -> Sequence[Fabric]: ...  # noqa: D102
+    def fabrics(self) -> Sequence[Fabric]:
+        """The fabrics, in order."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from railweave.live.lab.running import Running
     from railweave.model.network.model import Network
 
-
 FLOWS = 128
+"""The most queue pairs whose packets are sent, spread over all."""
 
 
 class InLab:
