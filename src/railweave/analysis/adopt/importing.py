@@ -9,18 +9,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
+from railweave.analysis.adopt import routing
 from railweave.analysis.adopt.addressing import addressing, rails_by_vlan
 from railweave.analysis.adopt.cabling import cabling
 from railweave.analysis.adopt.draft import Draft, Note, as_number, common, common_start, given
 from railweave.analysis.adopt.names import name_leaves, name_spines, name_vlans, with_servers
-from railweave.analysis.adopt.routing import (
-    advertisements,
-    color_order,
-    group_names,
-    local_prefixes,
-    path_colors,
-    underlay,
-)
 from railweave.analysis.adopt.servers import OnFabric, nics_of, server_groups
 from railweave.analysis.adopt.shape import between_tiers, by_role, fabrics, joined, neighbors, roles, routed, shape
 from railweave.analysis.adopt.sites import interconnect
@@ -298,7 +291,7 @@ def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Map
     lengths: dict[tuple[str, str], int] = {}
     servers: list[OnFabric] = []
     drafts = [Draft(fabric, whole, lock, names, notes) for fabric, names in zip(_fabric_names(sets), sets, strict=True)]
-    local = {draft.name: local_prefixes(draft, configs) for draft in drafts}
+    local = {draft.name: routing.local_prefixes(draft, configs) for draft in drafts}
     evpn = [draft for draft in drafts if any(configs[name].overlay for name in draft.switches)]
     router_ids(drafts, configs, [pool for draft in evpn for pool in local[draft.name] if ":" not in pool])
     for draft in drafts:
@@ -376,10 +369,10 @@ def _fabric(
     evpn = overlay(draft, there, configs)
     if evpn:
         loopbacks(draft, configs, local)
-    underlay(draft, configs)
-    own = path_colors(draft, there, configs, keys)
-    order = color_order(own)
-    slaac = advertisements(draft, configs)
+    routing.underlay(draft, configs)
+    own = routing.path_colors(draft, there, configs, keys)
+    order = routing.color_order(own)
+    slaac = routing.advertisements(draft, configs)
     alone = addressing(draft, there, configs, own, order, local, slots if evpn else {}, slaac=slaac)
     rails = rails_by_vlan(there, configs)
     stripe_of = {leaf: one.name for one in there.stripes for leaf in one.leaves}
@@ -390,7 +383,7 @@ def _fabric(
         if one.vlan is not None
     }
     name_vlans(draft, configs, named)
-    group_names(draft, own, configs, tiers)
+    routing.group_names(draft, own, configs, tiers)
     load_balancing(draft, configs, there.leaves, colored=bool(own))
     qos(draft, tiers, configs, model, own_wiring)
     mtus(draft, configs, there)

@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.analysis.expect.prefixes import (
-    bridged,
-    every_route,
-    example_routes,
-    gateways,
-    shared_prefixes,
-    tenants,
-    underlay_examples,
-)
+from railweave.analysis.expect import prefixes
+from railweave.analysis.expect.prefixes import gateways, tenants
 from railweave.model.device.expected import (
     PAM4_GBPS,
     Adjacency,
@@ -210,14 +203,14 @@ def queues(network: Network, config: DeviceConfig, down: Collection[str]) -> lis
 
 def expected_routing(network: Network, config: DeviceConfig, routes: Routes) -> ExpectedRouting:
     """Return the sessions, routes and tenants of a switch if everything that is not in ``routes.down`` runs."""
-    examples = example_routes(network, config, routes)
+    examples = prefixes.example_routes(network, config, routes)
     return ExpectedRouting(
         tuple(sessions(network, config, routes)),
         tuple(examples),
-        tuple(underlay_examples(network, config, routes, examples)),
+        tuple(prefixes.underlay_examples(network, config, routes, examples)),
         tuple(tenants(network, config, routes)),
-        tuple(shared_prefixes(network, config, routes)),
-        bridged(config, routes),
+        tuple(prefixes.shared_prefixes(network, config, routes)),
+        prefixes.bridged(config, routes),
     )
 
 
@@ -266,7 +259,7 @@ def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_rout
         sessions(network, config, routes),
         overlay_sessions(network, config, routes),
         adjacencies(network, config, routes),
-        (every_route if all_routes else example_routes)(network, config, routes),
+        (prefixes.every_route if all_routes else prefixes.example_routes)(network, config, routes),
         gateways(network, config),
         tenants(network, config, routes),
         queues(network, config, routes.down),

@@ -20,15 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from railweave.analysis.routing import candidates
     from railweave.analysis.routing.attributes import AttributeTable, Ids, Mask, Places
-    from railweave.analysis.routing.candidates import (
-        Advertised,
-        AsPaths,
-        Candidate,
-        Candidates,
-        PathColumn,
-        RouteColumn,
-    )
     from railweave.analysis.routing.forwarding import Pattern
     from railweave.analysis.routing.policy import PolicyEngine, Resolved
     from railweave.model.device.model import BgpGroup, DeviceConfig, FabricAdvertise
@@ -130,7 +123,7 @@ class Decision(NamedTuple):
 class Outcome(NamedTuple):
     """What follows for all prefixes. ``learned`` are the places of those passed on from others."""
 
-    routes: tuple[RouteColumn, ...]
+    routes: tuple[candidates.RouteColumn, ...]
     learned: NDArray[np.intp]
     winner: NDArray[np.intp]
     pattern: Pattern
@@ -161,7 +154,12 @@ class Decisions:
     """Decisions taken so far."""
 
     def __init__(
-        self, table: AttributeTable, policies: PolicyEngine, paths: AsPaths, place: Mapping[str, int], memo: Memo
+        self,
+        table: AttributeTable,
+        policies: PolicyEngine,
+        paths: candidates.AsPaths,
+        place: Mapping[str, int],
+        memo: Memo,
     ) -> None:
         self._table, self._policies, self._paths, self._place, self.memo = table, policies, paths, place, memo
         self._count = policies.count
@@ -176,18 +174,18 @@ class Decisions:
         """A place for more decisions beside these, which go when it is no longer used."""
         return Decisions(self._table, self._policies, self._paths, self._place, Memo(self.memo))
 
-    def decide(self, rules: Rules, local: Mask, choice: Candidates) -> Outcome:
+    def decide(self, rules: Rules, local: Mask, choice: candidates.Candidates) -> Outcome:
         """What a device decides that originates the ``local`` prefixes."""
         weights = tuple(map(len, choice.rows))
         key = ("outcome", id(rules), local.tobytes(), choice.received, weights)
         return self.memo(key, lambda: self._decide(rules, local, choice.received, weights))
 
-    def let_in(self, rules: Rules, one: Candidate) -> Mask:
+    def let_in(self, rules: Rules, one: candidates.Candidate) -> Mask:
         """Which prefixes a device keeps of what it receives over a session."""
         common = rules.common
         return self.memo(("let in", id(common), one), lambda: self._accepted(common, (one,))[0] != NONE)
 
-    def advertised_by_group(self, outcome: Outcome, choice: Candidates) -> list[Advertised]:
+    def advertised_by_group(self, outcome: Outcome, choice: candidates.Candidates) -> list[candidates.Advertised]:
         """What a device advertises to the neighbors of each of its groups."""
         paths = self._no_paths
         if len(outcome.learned):
@@ -195,7 +193,9 @@ class Decisions:
             paths = self.memo(key, lambda: self._extended(outcome, choice.senders))
         return [self._columns.advertised(routes, paths) for routes in outcome.routes]
 
-    def _decide(self, rules: Rules, local: Mask, received: tuple[Candidate, ...], weights: tuple[int, ...]) -> Outcome:
+    def _decide(
+        self, rules: Rules, local: Mask, received: tuple[candidates.Candidate, ...], weights: tuple[int, ...]
+    ) -> Outcome:
         """Leaves of a stripe decide alike about prefixes of others: their own, and what they refuse, they do alone."""
         common = rules.common
         alike = tuple(one._replace(refused=NOWHERE) for one in received)
@@ -265,7 +265,9 @@ class Decisions:
             found.append(passed)
         return tuple(found)
 
-    def _extended(self, outcome: Outcome, senders: tuple[tuple[int, PathColumn], ...]) -> PathColumn:
+    def _extended(
+        self, outcome: Outcome, senders: tuple[tuple[int, candidates.PathColumn], ...]
+    ) -> candidates.PathColumn:
         """The AS paths of what is passed on: those that the winners sent, with their own numbers in front."""
         paths = np.full(self._count, EMPTY, dtype=np.int32)
         at = outcome.learned
@@ -274,7 +276,7 @@ class Decisions:
         paths[at] = self._paths.extended(np.array([asn for asn, _ in senders], dtype=np.int64)[winner], sent)
         return self._columns.paths(paths)
 
-    def _accepted(self, common: CommonRules, received: tuple[Candidate, ...], places: Places = ALL) -> Ids:
+    def _accepted(self, common: CommonRules, received: tuple[candidates.Candidate, ...], places: Places = ALL) -> Ids:
         """What a device keeps of what it receives, a row for each candidate: loops and other colors out, then policy.
 
         Whatever is refused is among ``places``.
@@ -288,7 +290,7 @@ class Decisions:
                 row[refused if isinstance(places, slice) else np.searchsorted(places, refused)] = NONE
         return rows
 
-    def _imported(self, group: GroupRules, one: Candidate, *, ignore_aigp: bool) -> Ids:
+    def _imported(self, group: GroupRules, one: candidates.Candidate, *, ignore_aigp: bool) -> Ids:
         def decide() -> Ids:
             ids = self._table.map(("send", one.aigp), one.routes.ids, lambda old: as_sent(old, aigp=one.aigp))
             if group.fabric_color is not None:

@@ -7,20 +7,8 @@ import ipaddress
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
+from railweave.design.addresses import server_prefixes
 from railweave.design.addresses.links import edge_segments
-from railweave.design.addresses.server_prefixes import (
-    ServerPool,
-    check_own_pools,
-    check_slaac,
-    cutter,
-    every_pool,
-    fabric_pools,
-    inside,
-    is_host,
-    other_pools,
-    stripes,
-    tenant_pools,
-)
 from railweave.model.config.naming import named
 from railweave.model.network.devices import Segment, Subnet
 
@@ -241,8 +229,8 @@ def segments(
     of_others = _other_cutters(context, layout, colors)
     links = {name: one.server_link for name, one in layout.spec.addressing.other_links.items()}
     usual = layout.spec.addressing.server_link
-    check_slaac(context, layout)
-    check_own_pools(context, layout)
+    server_prefixes.check_slaac(context, layout)
+    server_prefixes.check_own_pools(context, layout)
     kind_of = _kinds(layout)
     indexes = [one.index for one in colors] or [None]
     overlay = layout.spec.evpn() is not None
@@ -286,7 +274,7 @@ def segments(
     found += edge_segments(context, layout)
     _check_gateway(context, layout, found)
     _check_pairs(context, layout, found)
-    for pool in every_pool(layout):
+    for pool in server_prefixes.every_pool(layout):
         if pool.addressing.server_prefix:
             _check_apart(context, pool, found)
     _check_local_prefixes(context, layout, found)
@@ -295,9 +283,14 @@ def segments(
 
 def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple[Cutters, dict[str, Cutters]]:
     """What cuts the prefixes of the fabric, and of each tenant with pools of its own."""
-    of_fabric = tuple(cutter(context, layout, colors, pool) for pool in fabric_pools(layout))
+    of_fabric = tuple(
+        server_prefixes.cutter(context, layout, colors, pool) for pool in server_prefixes.fabric_pools(layout)
+    )
     own = {
-        tenant: tuple(cutter(context, layout, colors, pool) for pool in tenant_pools(layout, tenant))
+        tenant: tuple(
+            server_prefixes.cutter(context, layout, colors, pool)
+            for pool in server_prefixes.tenant_pools(layout, tenant)
+        )
         for tenant, intent in layout.spec.tenants.items()
         if intent.server_pools
     }
@@ -322,8 +315,8 @@ def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) ->
                 context.problem((*at, name, "servers"), what, fix)
     context.check()
     return {
-        name: tuple(cutter(context, layout, colors, pool) for pool in pools)
-        for name, pools in other_pools(layout).items()
+        name: tuple(server_prefixes.cutter(context, layout, colors, pool) for pool in pools)
+        for name, pools in server_prefixes.other_pools(layout).items()
     }
 
 
@@ -369,7 +362,7 @@ def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant
         context.problem(
             ("fabrics", layout.name, "pools", "vlan"),
             f"pool too small: VLANs {first}-{last} do not hold the {layout.rails} rails of {leaf.stripe}",
-            f"widen it to at least {first}-{first + stripes(layout) * layout.rails - 1}",
+            f"widen it to at least {first}-{first + server_prefixes.stripes(layout) * layout.rails - 1}",
         )
         context.check()
     return vlan
@@ -377,7 +370,7 @@ def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant
 
 def _check_gateway(context: Context, layout: Layout, found: Sequence[Segment]) -> None:
     mixed = bool(layout.spec.addressing.other_links)
-    for pool in every_pool(layout):
+    for pool in server_prefixes.every_pool(layout):
         prefix = next(
             (
                 subnet.prefix
@@ -385,12 +378,12 @@ def _check_gateway(context: Context, layout: Layout, found: Sequence[Segment]) -
                 if not one.network and not one.edge
                 for subnet in one.subnets
                 if (":" in subnet.prefix) == (pool.network.version == 6)
-                and (not mixed or inside(ipaddress.ip_network(subnet.prefix), pool.network))
+                and (not mixed or server_prefixes.inside(ipaddress.ip_network(subnet.prefix), pool.network))
             ),
             None,
         )
         host = pool.addressing.gateway_host
-        if prefix is not None and not is_host(ipaddress.ip_network(prefix), host):
+        if prefix is not None and not server_prefixes.is_host(ipaddress.ip_network(prefix), host):
             context.problem(
                 (*pool.at, "gateway_host"),
                 f"gateway_host {host} is no host of {prefix}: the leaf would have the network's own address, "
@@ -418,7 +411,7 @@ def _check_pairs(context: Context, layout: Layout, found: Sequence[Segment]) -> 
                 context.check()
 
 
-def _check_apart(context: Context, pool: ServerPool, found: Iterable[Segment]) -> None:
+def _check_apart(context: Context, pool: server_prefixes.ServerPool, found: Iterable[Segment]) -> None:
     """Prefixes of a formula may overlap, where it leaves out a number that tells segments apart."""
     version = pool.network.version
     nets = sorted(
@@ -450,13 +443,15 @@ def _check_local_prefixes(context: Context, layout: Layout, found: Sequence[Segm
     local = [ipaddress.ip_network(prefix) for prefix in layout.spec.addressing.local_prefixes]
     if layout.spec.evpn() is not None or not local:
         return  # tenants' prefixes go by EVPN, the underlay has loopbacks only
-    for pool in every_pool(layout):
-        if any(inside(pool.network, prefix) for prefix in local):
+    for pool in server_prefixes.every_pool(layout):
+        if any(server_prefixes.inside(pool.network, prefix) for prefix in local):
             continue
         for segment in found:
             for subnet in segment.subnets:
                 network = ipaddress.ip_network(subnet.prefix)
-                if network.version == pool.network.version and not any(inside(network, prefix) for prefix in local):
+                if network.version == pool.network.version and not any(
+                    server_prefixes.inside(network, prefix) for prefix in local
+                ):
                     context.problem(
                         ("fabrics", layout.name, "addressing", "local_prefixes"),
                         f"local_prefixes do not contain {subnet.prefix}, so {segment.leaf} would not originate it",

@@ -6,16 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from railweave.operations.bench import nccl_tests
 from railweave.operations.bench.lines import Line, Notes, counted, measured, whole
-from railweave.operations.bench.nccl_tests import (
-    Measured,
-    NcclTests,
-    NcclTestsRow,
-    Rank,
-    operation_of,
-    operation_of_file,
-    version_of,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +58,7 @@ def _width(names: Sequence[str]) -> int:
     return next((at for at, name in enumerate(names) if name in _TAIL), len(names))
 
 
-def row_of(columns: Columns, line: int, text: str, notes: Notes) -> NcclTestsRow | str:
+def row_of(columns: Columns, line: int, text: str, notes: Notes) -> nccl_tests.NcclTestsRow | str:
     """A row of a table, or what is wrong with it.
 
     Names that may be empty (redop, root) are missing among its words then; a timestamp is two words, a date and a time.
@@ -97,17 +89,17 @@ def _read(
     places: Sequence[Place],
     tail: Sequence[str],
     notes: Notes,
-) -> NcclTestsRow:
+) -> nccl_tests.NcclTestsRow:
     lead = dict(zip(columns.lead[:leads], fields[:leads], strict=True))
     width = len(columns.group)
-    by_place: dict[Place, Measured] = {}
+    by_place: dict[Place, nccl_tests.Measured] = {}
     for at, place in enumerate(places):
         begin = leads + at * width
         found = dict(zip(columns.group, fields[begin : begin + width], strict=True))
         by_place[place] = _measured(found, place, line, notes)
     after = dict(zip(tail, fields[len(fields) - len(tail) :], strict=True)) if tail else {}
     redop, root = lead.get("redop", ""), lead.get("root", "")
-    return NcclTestsRow(
+    return nccl_tests.NcclTestsRow(
         line,
         whole(fields[0]) or 0,
         count=counted(lead.get("count"), "count", line, notes),
@@ -124,14 +116,14 @@ def _read(
     )
 
 
-def _measured(found: dict[str, str], place: Place, line: int, notes: Notes) -> Measured:
+def _measured(found: dict[str, str], place: Place, line: int, notes: Notes) -> nccl_tests.Measured:
     def read(*names: str) -> float | None:
         name = next((name for name in names if name in found), "")
         if not name or found[name] == "N/A":
             return None
         return measured(found[name], f"{place} {name}", line, notes)
 
-    return Measured(
+    return nccl_tests.Measured(
         time_us=read(*_TIMES),
         algbw_gbytes_per_s=read("algbw"),
         busbw_gbytes_per_s=read("busbw"),
@@ -183,8 +175,8 @@ class _Run:
     unread: str = ""
     """The header of a table that is not understood: its rows are left out."""
     settings: dict[str, str] = field(default_factory=dict[str, str])
-    ranks: list[Rank] = field(default_factory=list[Rank])
-    rows: list[NcclTestsRow] = field(default_factory=list[NcclTestsRow])
+    ranks: list[nccl_tests.Rank] = field(default_factory=list[nccl_tests.Rank])
+    rows: list[nccl_tests.NcclTestsRow] = field(default_factory=list[nccl_tests.NcclTestsRow])
     failures: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     out_of_bounds: int | None = None
     average: float | None = None
@@ -199,11 +191,11 @@ class _Run:
         """Whether a further header is that of another run."""
         return bool(self.columns or self.unread or self.rows or self.averaged)
 
-    def whole(self, file: str) -> NcclTests:
-        return NcclTests(
+    def whole(self, file: str) -> nccl_tests.NcclTests:
+        return nccl_tests.NcclTests(
             file=file,
             line=self.line,
-            operation=self.operation or operation_of_file(file),
+            operation=self.operation or nccl_tests.operation_of_file(file),
             library=self.library or _library(self.ranks),
             tests_version=self.tests_version,
             library_version=self.library_version,
@@ -223,14 +215,14 @@ class _Run:
         )
 
 
-def _library(ranks: Sequence[Rank]) -> Literal["NCCL", "RCCL", ""]:
+def _library(ranks: Sequence[nccl_tests.Rank]) -> Literal["NCCL", "RCCL", ""]:
     """The library that such GPUs take, for versions that do not say it."""
     if not ranks:
         return ""
     return "RCCL" if any("AMD" in one.gpu for one in ranks) else "NCCL"
 
 
-def read_nccl_tests(lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
+def read_nccl_tests(lines: Sequence[Line], notes: Notes) -> list[nccl_tests.NcclTests]:
     """The runs among these lines, in order. Never raises."""
     runs: list[_Run] = []
     above = ""
@@ -245,7 +237,7 @@ def read_nccl_tests(lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
         above = text
     found = [run for run in runs if run.columns or run.rows or run.ranks or run.settings or run.failures]
     for run in found:
-        if run.rows and not run.operation and not operation_of_file(notes.file):
+        if run.rows and not run.operation and not nccl_tests.operation_of_file(notes.file):
             notes.add(run.line, "which operation was measured is not said: a version before 2.17 and no command")
     return [run.whole(notes.file) for run in found]
 
@@ -255,7 +247,7 @@ def _heads(text: str) -> bool:
         _VERSION.match(text)
         or _STARTING.match(text)
         or _SETTINGS.match(text)
-        or (not text.startswith("#") and operation_of(text))
+        or (not text.startswith("#") and nccl_tests.operation_of(text))
     )
 
 
@@ -283,7 +275,7 @@ def _take(run: _Run, line: Line, text: str, above: str, notes: Notes) -> bool:
             run.columns = USUAL
         run.rows.append(row)
         return True
-    operation = operation_of(text)
+    operation = nccl_tests.operation_of(text)
     if operation and not run.began_to_measure:
         run.operation, run.command = run.operation or operation, text.strip()[:2000]
         return True
@@ -303,7 +295,7 @@ def _failed(run: _Run, line: Line, text: str) -> bool:
 def _versions(run: _Run, found: re.Match[str]) -> None:
     run.library = "NCCL" if found[1] == "nccl" else "RCCL"
     run.tests_version = found[2]
-    run.library_version = version_of(int(found[3])) if found[3] else ""
+    run.library_version = nccl_tests.version_of(int(found[3])) if found[3] else ""
 
 
 def _comment(run: _Run, line: int, text: str, above: str, notes: Notes) -> bool:
@@ -314,12 +306,12 @@ def _comment(run: _Run, line: int, text: str, above: str, notes: Notes) -> bool:
     elif found := _VERSION.match(text):
         _versions(run, found)
     elif found := _STARTING.match(text):
-        run.operation = operation_of(found[1]) or run.operation
+        run.operation = nccl_tests.operation_of(found[1]) or run.operation
     elif _SETTINGS.match(text):
         run.settings |= dict(_SETTING.findall(text))
     elif found := _RANK.match(text):
         rank, group, pid, host, device, pci, gpu = found.groups()
-        run.ranks.append(Rank(int(rank), int(group or 0), int(pid), host, int(device), pci, gpu.strip()))
+        run.ranks.append(nccl_tests.Rank(int(rank), int(group or 0), int(pid), host, int(device), pci, gpu.strip()))
     else:
         return _footer(run, line, text, notes)
     return True

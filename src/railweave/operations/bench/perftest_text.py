@@ -9,22 +9,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from railweave.operations.bench import perftest
 from railweave.operations.bench.gids import gid_address
 from railweave.operations.bench.lines import Line, Notes, counted, measured
-from railweave.operations.bench.perftest import (
-    COMMAND,
-    GBPS_OF_MIBPS,
-    GPU,
-    TITLE,
-    Half,
-    Kind,
-    Perftest,
-    PerftestFailure,
-    PerftestRow,
-    Verb,
-    row_of,
-    verb_of,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,16 +58,16 @@ _RULE = re.compile(r"^\s*-{5,}\s*$")
 @dataclass
 class _Test:
     line: int
-    verb: Verb = ""
-    kind: Kind = ""
+    verb: perftest.Verb = ""
+    kind: perftest.Kind = ""
     bidirectional: bool = False
     gpu: bool = False
     settings: dict[str, str] = field(default_factory=dict[str, str])
     gids: dict[str, str] = field(default_factory=dict[str, str])
     command: str = ""
     columns: list[str] = field(default_factory=list[str])
-    rows: list[PerftestRow] = field(default_factory=list[PerftestRow])
-    failures: list[PerftestFailure] = field(default_factory=list[PerftestFailure])
+    rows: list[perftest.PerftestRow] = field(default_factory=list[perftest.PerftestRow])
+    failures: list[perftest.PerftestFailure] = field(default_factory=list[perftest.PerftestFailure])
     side: str = "local"
     titled: bool = False
     headed: bool = False
@@ -89,9 +76,9 @@ class _Test:
     """Lines of dashes since the header of the table."""
     taken: int = 0
     """Rows since the header, those that were left out among them."""
-    half: Half | None = None
-    halves: set[Half] = field(default_factory=set[Half])
-    next_half: Half | None = None
+    half: perftest.Half | None = None
+    halves: set[perftest.Half] = field(default_factory=set[perftest.Half])
+    next_half: perftest.Half | None = None
     heading: str = ""
     """The last line that was not understood, after the last row."""
     left_out: str = ""
@@ -102,8 +89,8 @@ class _Test:
         """Return whether nothing more is to come. A server of a test in one direction ends its table without a row."""
         return bool(self.failures) or (self.headed and self.rules > (0 if self.taken else 1))
 
-    def whole(self, file: str) -> Perftest:
-        return Perftest(
+    def whole(self, file: str) -> perftest.Perftest:
+        return perftest.Perftest(
             file=file,
             line=self.line,
             verb=self.verb,
@@ -119,12 +106,12 @@ class _Test:
         )
 
 
-def read_perftest(lines: Sequence[Line], notes: Notes) -> list[Perftest]:
+def read_perftest(lines: Sequence[Line], notes: Notes) -> list[perftest.Perftest]:
     """The tests among these lines, in order. A server, which prints no rows, is one too. Never raises."""
     tests: list[_Test] = []
     for line in lines:
         text = line.text
-        command, title = COMMAND.search(text), TITLE.match(text[:HEADING])
+        command, title = perftest.COMMAND.search(text), perftest.TITLE.match(text[:HEADING])
         before = tests[-1].rows or tests[-1].failures if tests else True
         if (before and _GPU_SAYS.search(text)) or command or (title and (not tests or tests[-1].titled)):
             tests.append(_Test(line.number))  # memory of a GPU is taken before the title is printed
@@ -150,16 +137,16 @@ def read_perftest(lines: Sequence[Line], notes: Notes) -> list[Perftest]:
 
 def _entitle(test: _Test, title: re.Match[str]) -> None:
     test.titled = True
-    test.verb = verb_of(title[1])
+    test.verb = perftest.verb_of(title[1])
     test.kind = "bandwidth" if title[2] == "BW" else "latency"
     test.bidirectional = "Bidirectional" in title[0]
 
 
 def _start(test: _Test, text: str, command: re.Match[str]) -> None:
     test.command = text.strip()[:1000]
-    test.verb = verb_of(command[1])
+    test.verb = perftest.verb_of(command[1])
     test.kind = "bandwidth" if command[2] == "bw" else "latency"
-    test.gpu = GPU.search(text) is not None
+    test.gpu = perftest.GPU.search(text) is not None
 
 
 def _table(tests: list[_Test], line: Line, notes: Notes) -> None:
@@ -234,10 +221,10 @@ def _failed(test: _Test, line: int, text: str) -> bool:
     if status:
         number_ = int(status["new"] or status["old"])
         what = (status["text"] or "").strip() or f"completion with status {number_}"
-        test.failures.append(PerftestFailure(line, what, number_, int(status[4], 16)))
+        test.failures.append(perftest.PerftestFailure(line, what, number_, int(status[4], 16)))
         return True
     if _ENDED.search(text):
-        test.failures.append(PerftestFailure(line, text[:200]))
+        test.failures.append(perftest.PerftestFailure(line, text[:200]))
         return True
     return False
 
@@ -266,7 +253,7 @@ def _row(tests: Sequence[_Test], line: Line, notes: Notes) -> None:
             notes.add(line.number, "a row without a size", text)
             return
         if not any((row.half, row.size_bytes) == (test.half, size) for row in test.rows) or not _others(tests):
-            test.rows.append(row_of(line.number, found, test.half))
+            test.rows.append(perftest.row_of(line.number, found, test.half))
             return
         _at_once(tests, notes)  # two tables in one: each has its row of a size
     why = test.left_out or f"its column {unknown[0]} is not understood"
@@ -282,6 +269,6 @@ def _values(columns: Sequence[str], fields: Sequence[str], line: Line, notes: No
             continue  # a counter of -W, or one port of two
         read = (counted if key in _WHOLE else measured)(given, column, line.number, notes)
         if read is not None and key.startswith("bandwidth") and unit.startswith(("MB", "MiB")):
-            read *= GBPS_OF_MIBPS
+            read *= perftest.GBPS_OF_MIBPS
         found[key] = read
     return found

@@ -9,17 +9,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from railweave.operations.bench.comparing.regressions import chance_of_slower
+from railweave.operations.tune import scoring
 from railweave.operations.tune.measuring import Failed, Refused, Sample, Wanted
-from railweave.operations.tune.scoring import (
-    Score,
-    aims_of,
-    as_measured,
-    best_first,
-    dominated,
-    over_seeds,
-    scored,
-    value_of,
-)
 from railweave.operations.tune.search import Searcher, Trial, importance
 from railweave.processes import uninterrupted
 
@@ -48,7 +39,7 @@ class Candidate:
 
     number: int
     values: Mapping[str, Setting]
-    simulated: Score
+    simulated: scoring.Score
 
 
 @dataclass(frozen=True)
@@ -57,7 +48,7 @@ class Seen:
 
     candidate: Candidate
     samples: tuple[Sample, ...]
-    score: Score | None
+    score: scoring.Score | None
     why: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -84,8 +75,8 @@ class Confirmed:
     needless: tuple[str, ...]
     own: tuple[Sample, ...]
     best: tuple[Sample, ...]
-    own_score: Score
-    best_score: Score
+    own_score: scoring.Score
+    best_score: scoring.Score
     chance: float
     verdict: Verdict
     hardware: tuple[Seen, ...] = ()
@@ -132,7 +123,7 @@ def confirmed(
         if len(samples) == len(seeds) and _as_good(study, after, samples):
             kept, after = tried, samples
             needless.append(name)
-    scores = [scored(study.goal, study.limits, one) for one in (before, after)]
+    scores = [scoring.scored(study.goal, study.limits, one) for one in (before, after)]
     chance = _chance(study, before, after)
     same = all(own.get(name) == value for name, value in kept.items())
     return Confirmed(
@@ -158,19 +149,19 @@ def on_hardware(
     seen: list[Seen] = []
     for one in candidates:
         samples, why = _samples(study, one.values, evaluator)
-        seen.append(Seen(one, samples, None if why else scored(study.goal, study.limits, samples), why))
-    aims = aims_of(study.goal)
+        seen.append(Seen(one, samples, None if why else scoring.scored(study.goal, study.limits, samples), why))
+    aims = scoring.aims_of(study.goal)
     there = [(one, one.score) for one in seen if one.score is not None]
     if not there:
         return replace(_broken(study, candidates[0].values, before, seen[0].why), hardware=tuple(seen))
     best, score = min(
-        there, key=lambda pair: (not pair[1].feasible, best_first(aims, pair[1]), pair[0].candidate.number)
+        there, key=lambda pair: (not pair[1].feasible, scoring.best_first(aims, pair[1]), pair[0].candidate.number)
     )
     values = best.candidate.values
     chance = min(1.0, len(there) * _chance(study, before, best.samples))
     same = all(own.get(name) == value for name, value in values.items())
     verdict = _verdict(study, before, best.samples, chance, same=same)
-    own_score = scored(study.goal, study.limits, before)
+    own_score = scoring.scored(study.goal, study.limits, before)
     return Confirmed(values, (), before, best.samples, own_score, score, chance, verdict, tuple(seen))
 
 
@@ -188,17 +179,17 @@ def _samples(study: Study, values: Mapping[str, Setting], evaluator: Evaluator) 
 
 def _broken(study: Study, winner: Mapping[str, Setting], before: tuple[Sample, ...], why: str) -> Confirmed:
     """The result for values that failed on hardware, or that no network can have."""
-    score = Score(tuple(one.hopeless for one in aims_of(study.goal)), ((why, 1.0),))
-    own = scored(study.goal, study.limits, before)
+    score = scoring.Score(tuple(one.hopeless for one in scoring.aims_of(study.goal)), ((why, 1.0),))
+    own = scoring.scored(study.goal, study.limits, before)
     return Confirmed(winner, (), before, (), own, score, 1.0, "breaks a limit")
 
 
 def _as_good(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> bool:
     """Whether nothing is lost: every objective within ``NO_LOSS``, limits kept."""
-    if not scored(study.goal, study.limits, after).feasible:
+    if not scoring.scored(study.goal, study.limits, after).feasible:
         return False
-    for aim in aims_of(study.goal):
-        one, other = (over_seeds(aim, study.goal.tail, samples) for samples in (before, after))
+    for aim in scoring.aims_of(study.goal):
+        one, other = (scoring.over_seeds(aim, study.goal.tail, samples) for samples in (before, after))
         if (other < one * (1 - NO_LOSS)) if aim.more else (other > one * (1 + NO_LOSS)):
             return False
     return True
@@ -206,8 +197,8 @@ def _as_good(study: Study, before: Sequence[Sample], after: Sequence[Sample]) ->
 
 def _chance(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> float:
     """How likely chance alone makes the later values of the first objective so much better than the earlier ones."""
-    aim = aims_of(study.goal)[0]
-    rows = [[value_of(aim, one) for one in samples] for samples in (before, after)]
+    aim = scoring.aims_of(study.goal)[0]
+    rows = [[scoring.value_of(aim, one) for one in samples] for samples in (before, after)]
     if not aim.more:
         rows = [[1 / (one + 1e-9 if aim.objective == "speed" else one + 1) for one in row] for row in rows]
     if not all(rows) or min(min(row) for row in rows) <= 0:
@@ -218,12 +209,12 @@ def _chance(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> 
 def _verdict(study: Study, before: Sequence[Sample], after: Sequence[Sample], chance: float, *, same: bool) -> Verdict:
     if same:
         return "the file's own values"
-    own, best = (scored(study.goal, study.limits, one) for one in (before, after))
+    own, best = (scoring.scored(study.goal, study.limits, one) for one in (before, after))
     if not best.feasible:
         return "breaks a limit"
     if not own.feasible or chance <= CHANCE:
         return "better"
-    if len(aims_of(study.goal)) > 1 and own.values != best.values and _as_good(study, before, after):
+    if len(scoring.aims_of(study.goal)) > 1 and own.values != best.values and _as_good(study, before, after):
         return "better"  # as fast, and better in another objective
     return "worse" if 1 - chance <= CHANCE else "no significant difference"
 
@@ -241,9 +232,9 @@ class Outcome:
     study: Study
     space: Space
     trials: tuple[Trial, ...]
-    scores: Mapping[int, Score]
+    scores: Mapping[int, scoring.Score]
     own: tuple[Sample, ...]
-    own_score: Score
+    own_score: scoring.Score
     best: int | None
     frontier: tuple[int, ...]
     importance: Mapping[str, Importance]
@@ -326,7 +317,7 @@ def _search(
         with uninterrupted():  # a batch is told whole
             for trial in found:
                 bad = trial.state in {"refused", "failed"}
-                score = None if bad else scored(study.goal, study.limits, trial.samples)
+                score = None if bad else scoring.scored(study.goal, study.limits, trial.samples)
                 searcher.tell(trial, score)
         progress(_line(study, [*told, *found]))
 
@@ -342,13 +333,15 @@ def _outcome(
     hardware: Callable[[], Evaluator] | None,
 ) -> Outcome:
     """What a search that has ended found, confirmed on fresh seeds."""
-    aims = aims_of(study.goal)
+    aims = scoring.aims_of(study.goal)
     trials = tuple(searcher.trials())
-    scores = {one.number: scored(study.goal, study.limits, one.samples) for one in trials if one.state == "complete"}
+    scores = {
+        one.number: scoring.scored(study.goal, study.limits, one.samples) for one in trials if one.state == "complete"
+    }
     good = [number for number, one in scores.items() if one.feasible]
-    best = min(good, key=lambda number: (best_first(aims, scores[number]), number), default=None)
+    best = min(good, key=lambda number: (scoring.best_first(aims, scores[number]), number), default=None)
     frontier = _frontier(study, scores, good, trials)
-    own_score = scored(study.goal, study.limits, own)
+    own_score = scoring.scored(study.goal, study.limits, own)
     runs = len({(one.chosen, sample.seed) for one in trials for sample in one.samples})
     shares = importance(space, aims[0], trials)
     check: Confirmed | None = None
@@ -362,7 +355,7 @@ def _outcome(
             chosen = _best(study, scores, trials, good)
             candidates = [Candidate(number, space.values(trials[number].chosen), scores[number]) for number in chosen]
             progress(f"measuring the best {len(candidates)} and the file's own values on hardware")
-            check = on_hardware(as_measured(study), own_values, candidates, hardware())
+            check = on_hardware(scoring.as_measured(study), own_values, candidates, hardware())
     return Outcome(
         study,
         space,
@@ -379,26 +372,26 @@ def _outcome(
 
 
 def _frontier(
-    study: Study, scores: Mapping[int, Score], good: Sequence[int], trials: Sequence[Trial]
+    study: Study, scores: Mapping[int, scoring.Score], good: Sequence[int], trials: Sequence[Trial]
 ) -> tuple[int, ...]:
     """Trials that no other beats in every objective, the best by the first objective first; of equal combinations the first."""
-    aims = aims_of(study.goal)
+    aims = scoring.aims_of(study.goal)
     first: dict[Chosen, int] = {}
     for number in good:
         first.setdefault(trials[number].chosen, number)
     kept = [
         one
         for one in first.values()
-        if not any(dominated(aims, scores[one], scores[other]) for other in first.values())
+        if not any(scoring.dominated(aims, scores[one], scores[other]) for other in first.values())
     ]
-    return tuple(sorted(kept, key=lambda one: (best_first(aims, scores[one]), one)))
+    return tuple(sorted(kept, key=lambda one: (scoring.best_first(aims, scores[one]), one)))
 
 
-def _best(study: Study, scores: Mapping[int, Score], trials: Sequence[Trial], good: Sequence[int]) -> list[int]:
+def _best(study: Study, scores: Mapping[int, scoring.Score], trials: Sequence[Trial], good: Sequence[int]) -> list[int]:
     """Trials that hardware is to confirm, the best first, each combination once."""
-    aims = aims_of(study.goal)
+    aims = scoring.aims_of(study.goal)
     first: dict[Chosen, int] = {}
-    for number in sorted(good, key=lambda one: (best_first(aims, scores[one]), one)):
+    for number in sorted(good, key=lambda one: (scoring.best_first(aims, scores[one]), one)):
         first.setdefault(trials[number].chosen, number)
     return list(first.values())[: study.bench.best]
 
@@ -413,7 +406,9 @@ def _batch(
 ) -> list[Trial]:
     """Measure a batch: seed by seed where trials may be given up, which only earlier batches decide."""
     simulated = study.evaluator != "bench"  # on hardware all runs of a combination are made while it is in force
-    pruning = simulated and study.search.prune and len(aims_of(study.goal)) == 1 and study.search.sampler != "grid"
+    pruning = (
+        simulated and study.search.prune and len(scoring.aims_of(study.goal)) == 1 and study.search.sampler != "grid"
+    )
     rounds = [[seed] for seed in range(1, study.seeds + 1)] if pruning else [list(range(1, study.seeds + 1))]
     found = {one.number: one for one in batch}
     for seeds in rounds:
@@ -448,21 +443,23 @@ def _batch(
 
 def _hopeless(study: Study, samples: Sequence[Sample], told: Sequence[Trial]) -> bool:
     """Whether a trial is worse after these seeds than the median of earlier ones was (the median rule of D. Golovin and others, 2017)."""
-    (aim,) = aims_of(study.goal)
+    (aim,) = scoring.aims_of(study.goal)
     count = len(samples)
-    before = [over_seeds(aim, study.goal.tail, one.samples[:count]) for one in told if len(one.samples) >= count]
+    before = [
+        scoring.over_seeds(aim, study.goal.tail, one.samples[:count]) for one in told if len(one.samples) >= count
+    ]
     if len(before) < study.search.start:
         return False
-    return aim.better(median(before), over_seeds(aim, study.goal.tail, samples))
+    return aim.better(median(before), scoring.over_seeds(aim, study.goal.tail, samples))
 
 
 def _line(study: Study, trials: Sequence[Trial]) -> str:
     """How far a study is."""
-    aim = aims_of(study.goal)[0]
+    aim = scoring.aims_of(study.goal)[0]
     good = [
         score.values[0]
         for one in trials
-        if one.state == "complete" and (score := scored(study.goal, study.limits, one.samples)).feasible
+        if one.state == "complete" and (score := scoring.scored(study.goal, study.limits, one.samples)).feasible
     ]
     best = (max if aim.more else min)(good, default=None)
     shown = "none keeps to the limits yet" if best is None else f"best {aim.title} {best:,.2f} {aim.unit}".rstrip()

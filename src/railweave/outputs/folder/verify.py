@@ -7,19 +7,10 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from railweave.analysis.checks import file_rules
 from railweave.analysis.checks.checks import checks, run_checks
 from railweave.analysis.checks.config_document import config_differences
 from railweave.analysis.checks.devices import configurations, saved, stand
-from railweave.analysis.checks.file_rules import (
-    DESIGN_EDITED,
-    FILE_EDITED,
-    FILE_MISSING,
-    FILE_UNKNOWN,
-    FILE_UNREADABLE,
-    KEYS,
-    NOT_CAPTURED,
-    table_differences,
-)
 from railweave.analysis.checks.servers.comparison import compared
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.checks.validators import validate_all
@@ -71,24 +62,24 @@ def others(folder: Path, network: Network, manifest: Manifest, wrong: Sequence[s
     where = network.name
     if not manifest.files:
         if content_of(folder, MANIFEST) is None:
-            yield FILE_MISSING.finding(where, f"{MANIFEST} is missing", file=MANIFEST)
+            yield file_rules.FILE_MISSING.finding(where, f"{MANIFEST} is missing", file=MANIFEST)
         else:
             what = f"{MANIFEST} cannot be read as the list of what a build wrote"
-            yield FILE_UNREADABLE.finding(where, what, file=MANIFEST)
+            yield file_rules.FILE_UNREADABLE.finding(where, what, file=MANIFEST)
     wrong = list(wrong)
     for name in [*OTHERS, *_runbooks(network)]:
         content, noted = content_of(folder, name), manifest.files.get(name)
         if content is None:
-            yield FILE_MISSING.finding(where, f"{name} is missing", file=name)
+            yield file_rules.FILE_MISSING.finding(where, f"{name} is missing", file=name)
         elif noted is None:
             wrong.append(name)
         elif noted != digest(content):
-            rule = DESIGN_EDITED if name == DESIGN else FILE_EDITED
+            rule = file_rules.DESIGN_EDITED if name == DESIGN else file_rules.FILE_EDITED
             yield rule.finding(where, f"{name} is not as the build wrote it", file=name)
     if manifest.files and wrong:
         more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         what = f"{MANIFEST} does not have the digest of {wrong[0]}{more}"
-        yield FILE_EDITED.finding(where, what, file=MANIFEST)
+        yield file_rules.FILE_EDITED.finding(where, what, file=MANIFEST)
 
 
 def _runbooks(network: Network) -> list[str]:
@@ -113,7 +104,7 @@ def foreign(folder: Path, network: Network, rendered: Collection[str]) -> Iterat
                 continue
             kind = "folder" if is_folder else "file"
             what = f"{name} is a {kind} that no build of this design writes"
-            yield FILE_UNKNOWN.finding(name.split("/")[1] if above else network.name, what, file=name)
+            yield file_rules.FILE_UNKNOWN.finding(name.split("/")[1] if above else network.name, what, file=name)
 
 
 FIXES = {
@@ -177,8 +168,8 @@ def _text(content: bytes | None) -> str | RenderError:
 def _unreadable(network: Network, name: str, error: RenderError, *, missing: bool = False) -> Finding:
     where = _owner(network, name)
     if missing:
-        return FILE_MISSING.finding(where, f"{name} is missing", file=name)
-    return FILE_UNREADABLE.finding(where, f"{name} cannot be read: {error.what}", file=name, line=error.line)
+        return file_rules.FILE_MISSING.finding(where, f"{name} is missing", file=name)
+    return file_rules.FILE_UNREADABLE.finding(where, f"{name} cannot be read: {error.what}", file=name, line=error.line)
 
 
 def _of_file(network: Network, name: str, designed: str, found: str) -> Iterator[Finding]:
@@ -186,8 +177,8 @@ def _of_file(network: Network, name: str, designed: str, found: str) -> Iterator
     kind, file = name.partition("/")[0], name.rpartition("/")[2]
     where = _owner(network, name)
     try:
-        if name in KEYS:
-            made = table_differences(name, designed, found)
+        if name in file_rules.KEYS:
+            made = file_rules.table_differences(name, designed, found)
         elif kind == "hosts":
             made = compared(name, designed, found)
         elif file == CONFIG_FILE:
@@ -204,7 +195,7 @@ def _of_file(network: Network, name: str, designed: str, found: str) -> Iterator
         what = f"{name} differs from the designed file in comments, blanks or order only"
         line = _first_difference(designed, found)
         why = "its values are the designed ones; the next build overwrites the file"
-        yield FILE_EDITED.finding(where, what, severity="info", why=why, file=name, line=line)
+        yield file_rules.FILE_EDITED.finding(where, what, severity="info", why=why, file=name, line=line)
     else:
         yield from _told(where, name, made)
 
@@ -233,7 +224,7 @@ def of_device(network: Network, name: str, designed: str, found: str) -> Iterato
 
 def _edited(where: str, name: str, line: int, fix: str | None = None, more: str = "") -> Finding:
     what = f"{name} is not what the design renders to, from line {line} on{more}"
-    return FILE_EDITED.finding(where, what, fix=fix, file=name, line=line)
+    return file_rules.FILE_EDITED.finding(where, what, fix=fix, file=name, line=line)
 
 
 def _owner(network: Network, name: str) -> str:
@@ -311,7 +302,9 @@ def verify(
         progress("reading running configurations")
         stood = saved(subject.configs, running)
         found += [
-            NOT_CAPTURED.finding(name) for name in subject.configs if name not in stood and name not in network.absent
+            file_rules.NOT_CAPTURED.finding(name)
+            for name in subject.configs
+            if name not in stood and name not in network.absent
         ]
     subject = Subject(network, subject.configs | {name: one.config for name, one in stood.items() if one.config})
     found += [finding for one in stood.values() for finding in one.findings]

@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import Address, Prefix
+from railweave.model.device import model
 from railweave.model.device.control_plane import ControlPlane, ControlRule
 from railweave.model.device.management import Services, Snmp, Syslog, User
-from railweave.model.device.model import (
-    BridgedVlan,
-    ExternalPeer,
-    Isis,
-    Macsec,
-    MacVrf,
-    NumberedSession,
-    TunnelEndpoint,
-)
 from railweave.systems import system
 
 if TYPE_CHECKING:
@@ -88,7 +80,7 @@ def _guarded(config: DeviceConfig) -> DeviceConfig:
 def _two_endpoints(config: DeviceConfig) -> DeviceConfig:
     if config.overlay is None:
         return config
-    ends = (TunnelEndpoint(Address("192.0.2.1"), "green"), TunnelEndpoint(Address("192.0.2.2"), "blue"))
+    ends = (model.TunnelEndpoint(Address("192.0.2.1"), "green"), model.TunnelEndpoint(Address("192.0.2.2"), "blue"))
     return replace(config, overlay=replace(config.overlay, endpoints=ends))
 
 
@@ -105,7 +97,7 @@ def _routes_advertised(config: DeviceConfig) -> DeviceConfig:
 
 
 def _over_isis(config: DeviceConfig) -> DeviceConfig:
-    found = Isis("49.0001.0000.0000.0001.00", Address("192.0.2.1"), (), (), ("ipv4",), 1, None, None)
+    found = model.Isis("49.0001.0000.0000.0001.00", Address("192.0.2.1"), (), (), ("ipv4",), 1, None, None)
     return replace(config, bgp=None, isis=found)
 
 
@@ -116,7 +108,7 @@ def _proxied(config: DeviceConfig) -> DeviceConfig:
 
 
 def _encrypted(config: DeviceConfig) -> DeviceConfig:
-    wanted = Macsec(key_name="50", key="secret:cak")
+    wanted = model.Macsec(key_name="50", key="secret:cak")
     return replace(config, interfaces=tuple(replace(one, macsec=wanted) for one in config.interfaces))
 
 
@@ -134,16 +126,16 @@ def _stretched(config: DeviceConfig) -> DeviceConfig:
         mac="00:1c:73:00:00:01",
         advertisements=None,
     )
-    bridged = BridgedVlan(vlan, name, 10001, "target:64512:10001")
-    found = MacVrf("bridged", "192.0.2.1:60000", "target:64512:10000", (bridged,), ())
+    bridged = model.BridgedVlan(vlan, name, 10001, "target:64512:10001")
+    found = model.MacVrf("bridged", "192.0.2.1:60000", "target:64512:10000", (bridged,), ())
     return replace(config, mac_vrf=found, gateways=(gateway, *config.gateways[1:]))
 
 
 def _outside(config: DeviceConfig) -> DeviceConfig:
     """A router outside in the first VRF."""
     ends = Address("192.0.2.0"), Address("192.0.2.1")
-    session = NumberedSession(config.interfaces[0].name, "", "wan", 65000, *ends)
-    peer = ExternalPeer("wan", session, (Prefix("0.0.0.0/0"),), (Prefix("10.0.0.0/8"),))
+    session = model.NumberedSession(config.interfaces[0].name, "", "wan", 65000, *ends)
+    peer = model.ExternalPeer("wan", session, (Prefix("0.0.0.0/0"),), (Prefix("10.0.0.0/8"),))
     return replace(config, vrfs=tuple(replace(one, external=(peer,)) for one in config.vrfs[:1]))
 
 

@@ -8,21 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.errors import Argument, InputError, Problem
+from railweave.prediction.collectives import schedule
 from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES, Collective, bus_factor
 from railweave.prediction.collectives.channels import channel_count, ring_hops, ring_order, rings
 from railweave.prediction.collectives.chunks import GRAIN, cut, on_the_wire, over_channels, sliced
 from railweave.prediction.collectives.nccl import Parameters, parameters
 from railweave.prediction.collectives.pace import Pace
 from railweave.prediction.collectives.program import Draft, Program, empty, finished, refuse_beyond
-from railweave.prediction.collectives.schedule import (
-    BATCH,
-    P2pChannels,
-    Rounds,
-    batches,
-    p2p_channels,
-    parts_of,
-    rounds,
-)
 from railweave.prediction.collectives.tree import TREES, pat, tree
 from railweave.prediction.collectives.tuning import SWITCH_EFFICIENCY, Choice, choose, launch_of_others_us
 
@@ -53,7 +45,7 @@ class Transfers:
     of_one: bool = False
 
 
-def everyone(job: Job, size_bytes: int, turns: Rounds, *, of_one: bool = False) -> Transfers:
+def everyone(job: Job, size_bytes: int, turns: schedule.Rounds, *, of_one: bool = False) -> Transfers:
     """All-to-all: every rank sends ``size_bytes`` to every rank; here those of other servers."""
     gpus, servers = job.gpus_per_server, len(job.servers)
     senders = 1 if of_one else servers
@@ -69,7 +61,7 @@ def everyone(job: Job, size_bytes: int, turns: Rounds, *, of_one: bool = False) 
     return Transfers(source.ravel(), target.ravel(), turn.ravel(), size_bytes, of_one)
 
 
-def neighbors(job: Job, size_bytes: int, turns: Rounds) -> Transfers:
+def neighbors(job: Job, size_bytes: int, turns: schedule.Rounds) -> Transfers:
     """Send/recv as nccl-tests does it: every rank sends to the next one, the last to the first."""
     gpus = job.gpus_per_server
     source = np.arange(job.ranks)
@@ -84,7 +76,14 @@ def neighbors(job: Job, size_bytes: int, turns: Rounds) -> Transfers:
 
 
 def transfers(
-    job: Job, nccl: Parameters, p2p: P2pChannels, wanted: Transfers, pace: Pace, *, all_pairs: bool, whole: bool = False
+    job: Job,
+    nccl: Parameters,
+    p2p: schedule.P2pChannels,
+    wanted: Transfers,
+    pace: Pace,
+    *,
+    all_pairs: bool,
+    whole: bool = False,
 ) -> Draft:
     """The messages of transfers.
 
@@ -96,7 +95,7 @@ def transfers(
     if not count or not size:
         return empty(pace.launch_ps)
     step = min(nccl["NCCL_P2P_NET_CHUNKSIZE"], nccl["NCCL_BUFFSIZE"] // nccl["NCCL_STEPS"])
-    parts = parts_of(size, p2p, step)
+    parts = schedule.parts_of(size, p2p, step)
     part_bytes = -(-size // (parts * PART_GRAIN)) * PART_GRAIN
     chunk = part_bytes if whole else _chunk(nccl, size, step)
     refuse_beyond(count * -(-size // chunk))
@@ -107,7 +106,7 @@ def transfers(
 
     # A stream is a part of a transfer; streams are numbered part by part.
     parts = len(sizes)
-    base = rounds(job, p2p).base[wanted.turn]
+    base = schedule.rounds(job, p2p).base[wanted.turn]
     channel = np.stack([p2p.of_part(base, part) for part in range(parts)])
     sending, receiving, relayed = _nics(job, nccl, wanted)
     if all_pairs:
@@ -133,7 +132,9 @@ def transfers(
         delay_ps=_scatter(message, np.repeat(late, chunks), total),
         waiting=waiting,
         awaited=awaited,
-        window=max(1, min(nccl["NCCL_STEPS"], SHARED_STEPS // BATCH[job.library] if all_pairs else nccl["NCCL_STEPS"])),
+        window=max(
+            1, min(nccl["NCCL_STEPS"], SHARED_STEPS // schedule.BATCH[job.library] if all_pairs else nccl["NCCL_STEPS"])
+        ),
         consume_ps=pace.hops(1, chunk),
         tail_ps=pace.hops(1, chunk),
         stream=_scatter(message, np.repeat(np.arange(parts * count), chunks), total),
@@ -213,18 +214,20 @@ def _numbers(
     return np.stack([*np.divmod(pair, nics), of_channel], axis=1), connection, message
 
 
-def _batches(job: Job, p2p: P2pChannels, wanted: Transfers, parts: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _batches(
+    job: Job, p2p: schedule.P2pChannels, wanted: Transfers, parts: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """By stream its batch, and up to 8 streams that must have arrived before it begins; -1 for none.
 
     A rank begins a batch of a channel when it has received the one before. That it also waits until its own sends are
     done is left out: they are not seen at its server.
     """
-    turns = rounds(job, p2p)
+    turns = schedule.rounds(job, p2p)
     number, count = len(turns.base), len(wanted.source)
     turn, part = np.tile(np.arange(number), parts), np.repeat(np.arange(parts), number)  # a round that takes a channel
     channel = np.concatenate([p2p.of_part(turns.base, each) for each in range(parts)])
-    batch, place = batches(turn * parts + part, channel, BATCH[job.library])
-    members = np.full((p2p.total, int(batch.max()) + 2, BATCH[job.library]), -1, np.int64)
+    batch, place = schedule.batches(turn * parts + part, channel, schedule.BATCH[job.library])
+    members = np.full((p2p.total, int(batch.max()) + 2, schedule.BATCH[job.library]), -1, np.int64)
     members[channel, batch + 1, place] = np.arange(len(turn))
     before = members[channel, batch]  # by entry: those of the batch before
     receives = np.full((number + 1, job.ranks), -1, np.int64)  # by round and rank: what it receives from another server
@@ -506,8 +509,8 @@ def _draft(
         steps = 1 if choice.algorithm == "NVLS" else steps
         return empty(inside_one_server(choice, steps) + links_need_ps(job, nccl, collective, size_bytes, choice))
     if collective in {"all-to-all", "send-recv"}:
-        p2p = p2p_channels(job, nccl, choice.channels)
-        turns = rounds(job, p2p)
+        p2p = schedule.p2p_channels(job, nccl, choice.channels)
+        turns = schedule.rounds(job, p2p)
         everybody = collective == "all-to-all"
         each = size_bytes // job.ranks
         wanted = everyone(job, each, turns, of_one=of_one) if everybody else neighbors(job, size_bytes, turns)

@@ -7,13 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from railweave.prediction.simulation.bottleneck import Load, bottleneck
-from railweave.prediction.simulation.engines.report import (
-    congestion_text,
-    counters_json,
-    engine_json,
-    engine_text,
-    lost_text,
-)
+from railweave.prediction.simulation.engines import report
 
 if TYPE_CHECKING:
     from railweave.prediction.collectives.program import Program
@@ -87,11 +81,11 @@ class Prediction:
         return (
             f"{self.collective} of {self.size_bytes} bytes: {self.program.algorithm}, {self.program.protocol}, "
             f"{self.program.channels} channels\n"
-            f"{lost_text(self.counters)}"
+            f"{report.lost_text(self.counters)}"
             f"{self._times() if self.complete else self._no_time()}"
             f"  servers        {self.order}\n"
-            f"  congestion     {congestion_text(self.counters)}\n"
-            f"  engine         {engine_text(self.choice, self.steady)}"
+            f"  congestion     {report.congestion_text(self.counters)}\n"
+            f"  engine         {report.engine_text(self.choice, self.steady)}"
             + "".join(f"\n  error          {error}" for error in self.errors)
             + "".join(f"\n  note           {remark}" for remark in self.remarks)
         )
@@ -120,7 +114,7 @@ class Prediction:
             "algorithm": self.program.algorithm,
             "protocol": self.program.protocol,
             "channels": self.program.channels,
-            **engine_json(self.choice, self.steady),
+            **report.engine_json(self.choice, self.steady),
             "complete": self.complete,
             "time_us": self.time_ps / 1e6,
             "band": None if self.band is None else self.band.to_json(),
@@ -131,7 +125,7 @@ class Prediction:
             else None,
             "bottleneck": bottleneck(self.load, self.time_ps).to_json() if self.complete else None,
             "wall_s": self.wall_s,
-            **counters_json(self.counters),
+            **report.counters_json(self.counters),
             "flows": self.flows,
             "hosts": list(self.hosts),
             "rank_order": self.order,

@@ -10,19 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.systems import runbook
 from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS
-from railweave.systems.runbook import (
-    CLASS_HEADER,
-    SESSION_HEADER,
-    Check,
-    class_rows,
-    external_session_checks,
-    modules_check,
-    of_both_families,
-    overlay_session_checks,
-    session_rows,
-    tenants_check,
-)
 from railweave.systems.sonic.render.names import vrf_names
 from railweave.systems.sonic.render.qos import lossless
 from railweave.systems.sonic.runbook import port_mtus
@@ -88,15 +77,15 @@ def _preparation(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
     ]
 
 
-def identity(config: DeviceConfig, serial: str) -> Check:
+def identity(config: DeviceConfig, serial: str) -> runbook.Check:
     """Model, release and serial number."""
     points = [f"model {config.model}, Enterprise SONiC {config.release} or newer"]
     points += [f"serial number {serial}"] if serial else []
     points.append("another release: install this one first, as Dell's manual says, and look again")
-    return Check("Model and release (in `sonic-cli`)", ("show version",), tuple(points))
+    return runbook.Check("Model and release (in `sonic-cli`)", ("show version",), tuple(points))
 
 
-def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
+def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[runbook.Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
     made = [_ports(config), _modules(network, config), _lldp(config)]
     if config.bgp is not None:
@@ -109,32 +98,32 @@ def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) ->
     return made
 
 
-def _ports(config: DeviceConfig) -> Check:
+def _ports(config: DeviceConfig) -> runbook.Check:
     points = (
         f"{counted(len(config.interfaces), 'port')} up, up, each described with its neighbor in the port table",
         f"MTU {', '.join(map(str, port_mtus(config)))} on every port, without the Ethernet header",
     )
-    return Check("Ports", ("show interface status",), points)
+    return runbook.Check("Ports", ("show interface status",), points)
 
 
-def _modules(network: Network, config: DeviceConfig) -> Check:
+def _modules(network: Network, config: DeviceConfig) -> runbook.Check:
     commands = ("show interface status", RUNNING)
-    made = modules_check(
+    made = runbook.modules_check(
         network, config, "Modules and error correction, all ports", commands, " (port-fec in RESTCONF)"
     )
     said = "no public document names a command for light and error rates: `?` after `show interface` lists what the release has"
-    return Check(made.title, made.commands, (said, *made.points), made.header, made.rows)
+    return runbook.Check(made.title, made.commands, (said, *made.points), made.header, made.rows)
 
 
-def _lldp(config: DeviceConfig) -> Check:
+def _lldp(config: DeviceConfig) -> runbook.Check:
     points = (
         f"{counted(len(config.fabric_interfaces()), 'switch', 'switches')} seen, each on the port of the port table above",
         "a neighbor on another port is a cable in the wrong port: move it before going on",
     )
-    return Check("Cabling, by LLDP", ("show lldp table",), points)
+    return runbook.Check("Cabling, by LLDP", ("show lldp table",), points)
 
 
-def _bgp(config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
+def _bgp(config: DeviceConfig, expected: ExpectedRouting) -> list[runbook.Check]:
     bgp = config.bgp
     if bgp is None:
         return []
@@ -149,32 +138,34 @@ def _bgp(config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
     if bgp.bfd:
         timers = f"{bgp.bfd.minimum_interval} ms x {bgp.bfd.multiplier}, down after {bgp.bfd.detection_ms():,} ms"
         points.append(f"BFD runs on each session, {timers}: a session that flaps loses it first")
-    points += of_both_families(bgp)
+    points += runbook.of_both_families(bgp)
     summaries = tuple(f"show bgp {one} unicast summary" for one in bgp.families)
-    made = [Check("BGP sessions", summaries, tuple(points), SESSION_HEADER, session_rows(found))]
+    made = [
+        runbook.Check("BGP sessions", summaries, tuple(points), runbook.SESSION_HEADER, runbook.session_rows(found))
+    ]
     examples = expected.underlay
     if examples:
         rows = tuple((one.prefix, one.color, ", ".join(one.ports) or "none") for one in examples)
         families = dict.fromkeys(one.prefix.family for one in examples)
         asked = tuple(f"show {'ipv6' if one == 'ipv6' else 'ip'} route" for one in families)
         words = (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops",)
-        made.append(Check("Routes to another leaf", asked, words, ("Prefix", "Path color", "Next hops"), rows))
+        made.append(runbook.Check("Routes to another leaf", asked, words, ("Prefix", "Path color", "Next hops"), rows))
     return made
 
 
-def _tenants(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
+def _tenants(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[runbook.Check]:
     """Return the checks of the overlay; VRFs are only in the configuration."""
-    made = overlay_session_checks(config, "show bgp l2vpn evpn summary")
+    made = runbook.overlay_session_checks(config, "show bgp l2vpn evpn summary")
     if not config.vrfs:
         return made
     first, names = config.vrfs[0], vrf_names(config)
     words = ("ipv6" if family == "ipv6" else "ip" for family in first.families())
     commands = (*(f"show {word} route vrf {names[first.name]}" for word in words), RUNNING)
-    made.append(tenants_check(network, config, expected.tenants, commands, names=names))
-    return made + external_session_checks(config, "show bgp {family} unicast vrf {vrf} summary", names)
+    made.append(runbook.tenants_check(network, config, expected.tenants, commands, names=names))
+    return made + runbook.external_session_checks(config, "show bgp {family} unicast vrf {vrf} summary", names)
 
 
-def _gateways(config: DeviceConfig) -> Check:
+def _gateways(config: DeviceConfig) -> runbook.Check:
     rows = tuple(
         (f"Vlan{one.vlan}" if one.vlan else one.port, address, prefix)
         for one in config.gateways
@@ -182,14 +173,14 @@ def _gateways(config: DeviceConfig) -> Check:
     )
     asked = (f"show {'ipv6' if rows[0][1].family == 'ipv6' else 'ip'} route", RUNNING)
     points = ("each prefix below is connected, by the interface below, once a server is connected",)
-    return Check("Server prefixes", asked, points, ("Interface", "Gateway", "Prefix"), rows)
+    return runbook.Check("Server prefixes", asked, points, ("Interface", "Gateway", "Prefix"), rows)
 
 
-def _qos(config: DeviceConfig, qos: QosConfig) -> list[Check]:
+def _qos(config: DeviceConfig, qos: QosConfig) -> list[runbook.Check]:
     port = _in_commands(config.interfaces[0].name)
     points = (f"bound to {counted(len(qos.ports), 'port')}; DSCPs not named below are {qos.default_class}",)
     asked = (f"show qos interface {port}", RUNNING)
-    made = [Check("Classes, ECN, PFC", asked, points, CLASS_HEADER, class_rows(qos))]
+    made = [runbook.Check("Classes, ECN, PFC", asked, points, runbook.CLASS_HEADER, runbook.class_rows(qos))]
     paused = lossless(qos)
     if not paused:
         return made
@@ -205,7 +196,7 @@ def _qos(config: DeviceConfig, qos: QosConfig) -> list[Check]:
     ]
     if qos.watchdog:
         seen.append("the watchdog has detected nothing")
-    return [*made, Check("Counters, before and under load", counters, tuple(seen))]
+    return [*made, runbook.Check("Counters, before and under load", counters, tuple(seen))]
 
 
 def _in_commands(port: str) -> str:

@@ -5,24 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
+from railweave.systems import runbook
 from railweave.systems.eos.names import MACSEC_PROFILE
 from railweave.systems.eos.render.keys import CIPHERS
 from railweave.systems.eos.render.qos import headroom_bytes, lossless
-from railweave.systems.runbook import (
-    SESSION_HEADER,
-    Check,
-    IsisWords,
-    external_session_checks,
-    first_of_each,
-    isis_checks,
-    modules_check,
-    of_both_families,
-    other_timers,
-    overlay_session_checks,
-    session_rows,
-    tenants_check,
-    with_bfd,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,11 +19,13 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 
-ISIS = IsisWords(("show isis neighbors", "show isis interface", "show isis summary"), "show bfd peers", "Loopback0")
+ISIS = runbook.IsisWords(
+    ("show isis neighbors", "show isis interface", "show isis summary"), "show bfd peers", "Loopback0"
+)
 """IS-IS in the words of EOS."""
 
 
-def macsec_checks(config: DeviceConfig) -> list[Check]:
+def macsec_checks(config: DeviceConfig) -> list[runbook.Check]:
     """MACsec on the long links; none where they are not encrypted."""
     ports = [one for one in config.interfaces if one.macsec is not None]
     wanted = ports[0].macsec if ports else None
@@ -48,7 +36,7 @@ def macsec_checks(config: DeviceConfig) -> list[Check]:
         f"cipher {CIPHERS[wanted.cipher_suite]}, key name {wanted.key_name}, the same on both ends",
         "no link comes up where the keys differ: IS-IS, BGP and LLDP stay silent there",
     )
-    return [Check("MACsec", ("show mac security interface", "show mac security participants"), points)]
+    return [runbook.Check("MACsec", ("show mac security interface", "show mac security participants"), points)]
 
 
 CONFIGURATION = "eos.conf"
@@ -99,22 +87,22 @@ def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
     ]
 
 
-def identity(config: DeviceConfig, serial: str) -> Check:
+def identity(config: DeviceConfig, serial: str) -> runbook.Check:
     """Model, release and serial number."""
     points = [f"model {config.model}, EOS {config.release} or newer"]
     points += [f"serial number {serial}"] if serial else []
     points.append("another release: install this one first (`install source IMAGE`, `reload`), and look again")
-    return Check("Model and release", ("show version",), tuple(points))
+    return runbook.Check("Model and release", ("show version",), tuple(points))
 
 
-def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
+def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[runbook.Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
     made = [
         _ports(config),
         _modules(network, config),
         *macsec_checks(config),
         _lldp(config),
-        *isis_checks(config, ISIS),
+        *runbook.isis_checks(config, ISIS),
     ]
     if config.bgp is not None:
         made += _bgp(config, expected.sessions)
@@ -127,27 +115,27 @@ def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) ->
     return made
 
 
-def _ports(config: DeviceConfig) -> Check:
+def _ports(config: DeviceConfig) -> runbook.Check:
     points = (
         f"{counted(len(config.interfaces), 'port')} connected, each described with its neighbor in the port table",
     )
-    return Check("Ports", ("show interfaces status connected", "show interfaces description"), points)
+    return runbook.Check("Ports", ("show interfaces status connected", "show interfaces description"), points)
 
 
-def _modules(network: Network, config: DeviceConfig) -> Check:
+def _modules(network: Network, config: DeviceConfig) -> runbook.Check:
     commands = ("show interfaces transceiver", "show interfaces error-correction", "show interfaces counters errors")
-    return modules_check(network, config, "Modules and error correction, all ports", commands, "")
+    return runbook.modules_check(network, config, "Modules and error correction, all ports", commands, "")
 
 
-def _lldp(config: DeviceConfig) -> Check:
+def _lldp(config: DeviceConfig) -> runbook.Check:
     points = (
         f"{counted(len(config.fabric_interfaces()), 'switch', 'switches')} seen, each on the port of the port table above",
         "a neighbor on another port is a cable in the wrong port: move it before going on",
     )
-    return Check("Cabling, by LLDP", ("show lldp neighbors",), points)
+    return runbook.Check("Cabling, by LLDP", ("show lldp neighbors",), points)
 
 
-def _bgp(config: DeviceConfig, found: Sequence[Session]) -> list[Check]:
+def _bgp(config: DeviceConfig, found: Sequence[Session]) -> list[runbook.Check]:
     bgp = config.bgp
     if bgp is None:
         return []
@@ -159,33 +147,36 @@ def _bgp(config: DeviceConfig, found: Sequence[Session]) -> list[Check]:
         ),
     )
     made = [
-        Check(
+        runbook.Check(
             "BGP sessions",
             tuple(f"show bgp {one} unicast summary" for one in bgp.families),
-            (*points, *of_both_families(bgp)),
-            SESSION_HEADER,
-            session_rows(found),
+            (*points, *runbook.of_both_families(bgp)),
+            runbook.SESSION_HEADER,
+            runbook.session_rows(found),
         )
     ]
     if bgp.bfd:
         timers = f"{bgp.bfd.minimum_interval} ms x {bgp.bfd.multiplier}, down after {bgp.bfd.detection_ms():,} ms"
         made.append(
-            Check(
+            runbook.Check(
                 "BFD",
                 ("show bfd peers",),
-                (f"{counted(with_bfd(config, found), 'session')} up", f"{timers}{other_timers(config)}"),
+                (
+                    f"{counted(runbook.with_bfd(config, found), 'session')} up",
+                    f"{timers}{runbook.other_timers(config)}",
+                ),
             )
         )
     return made
 
 
-def _routes(config: DeviceConfig, examples: Sequence[Route]) -> list[Check]:
+def _routes(config: DeviceConfig, examples: Sequence[Route]) -> list[runbook.Check]:
     if not examples or config.bgp is None:
         return []
     return [
-        Check(
+        runbook.Check(
             "Routes to another leaf",
-            first_of_each(examples),
+            runbook.first_of_each(examples),
             (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops of the route in use",),
             ("Prefix", "Path color", "Next hops"),
             tuple((one.prefix, one.color, ", ".join(one.ports) or "none") for one in examples),
@@ -193,18 +184,18 @@ def _routes(config: DeviceConfig, examples: Sequence[Route]) -> list[Check]:
     ]
 
 
-def _tenants(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
-    made = overlay_session_checks(config, "show bgp evpn summary")
+def _tenants(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[runbook.Check]:
+    made = runbook.overlay_session_checks(config, "show bgp evpn summary")
     if not config.vrfs:
         return made
     first = config.vrfs[0]
     tables = (f"show {'ipv6' if family == 'ipv6' else 'ip'} route vrf {first.name}" for family in first.families())
     commands = ("show vrf", "show vxlan vni", *tables)
-    made.append(tenants_check(network, config, expected.tenants, commands))
-    return made + external_session_checks(config, "show bgp {family} unicast summary vrf {vrf}")
+    made.append(runbook.tenants_check(network, config, expected.tenants, commands))
+    return made + runbook.external_session_checks(config, "show bgp {family} unicast summary vrf {vrf}")
 
 
-def _gateways(config: DeviceConfig) -> Check:
+def _gateways(config: DeviceConfig) -> runbook.Check:
     rows = [
         (f"Vlan{one.vlan}" if one.vlan else one.port, address, prefix)
         for one in config.gateways
@@ -222,10 +213,10 @@ def _gateways(config: DeviceConfig) -> Check:
             f"each prefix below advertised, valid {timers.prefix_valid_lifetime:,} s, preferred "
             f"{timers.prefix_preferred_lifetime:,} s, every {timers.min_interval} to {timers.max_interval} s"
         )
-    return Check("Server prefixes", commands, tuple(points), ("Interface", "Gateway", "Prefix"), tuple(rows))
+    return runbook.Check("Server prefixes", commands, tuple(points), ("Interface", "Gateway", "Prefix"), tuple(rows))
 
 
-def _qos(config: DeviceConfig, qos: QosConfig) -> list[Check]:
+def _qos(config: DeviceConfig, qos: QosConfig) -> list[runbook.Check]:
     port = config.interfaces[0].name
     rows = [
         (
@@ -241,13 +232,13 @@ def _qos(config: DeviceConfig, qos: QosConfig) -> list[Check]:
     header = ("Class", "Traffic class and queue", "DSCP", "Loss", "Scheduling", "ECN marking")
     commands = ("show qos maps", f"show qos interfaces {port}")
     points = (f"bound to {counted(len(qos.ports), 'port')}; DSCPs not named below are {qos.default_class}",)
-    made = [Check("Classes, ECN", commands, points, header, tuple(rows))]
+    made = [runbook.Check("Classes, ECN", commands, points, header, tuple(rows))]
     if lossless(qos):
         dog = qos.watchdog
         wanted = [f"headroom {headroom_bytes(qos):,} bytes a port and priority"]
         wanted += [f"watchdog: {dog.poll_interval} ms x {dog.detection}, recovery {dog.recovery} ms"] if dog else []
         pfc = ("show priority-flow-control status", "show platform trident mmu queue profile")
-        made.append(Check("PFC and buffers", pfc, tuple(wanted)))
+        made.append(runbook.Check("PFC and buffers", pfc, tuple(wanted)))
         counters = (
             "idle: no errors, no drops, no PFC frames, no ECN-marked packets",
             f"under load: PFC only on priority {', '.join(map(str, lossless(qos)))}, and ECN marks before it",
@@ -257,7 +248,7 @@ def _qos(config: DeviceConfig, qos: QosConfig) -> list[Check]:
             f"show interfaces {port} counters queue",
             "show qos interfaces ecn counters queue",
         )
-        made.append(Check("Counters, before and under load", words, counters))
+        made.append(runbook.Check("Counters, before and under load", words, counters))
     return made
 
 

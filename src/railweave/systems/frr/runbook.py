@@ -5,20 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.systems.runbook import (
-    SESSION_HEADER,
-    Check,
-    by_family,
-    external_session_checks,
-    first_of_each,
-    modules_check,
-    of_both_families,
-    other_timers,
-    overlay_session_checks,
-    session_rows,
-    tenants_check,
-    with_bfd,
-)
+from railweave.systems import runbook
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,16 +33,16 @@ def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
     return [(words, commands), (more, filters)]
 
 
-def identity(config: DeviceConfig, serial: str) -> Check:
+def identity(config: DeviceConfig, serial: str) -> runbook.Check:
     """The release."""
-    return Check(
+    return runbook.Check(
         "Release",
         ("show version",),
         (f"FRRouting {config.release} or newer", *((f"serial number {serial}",) if serial else ())),
     )
 
 
-def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
+def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[runbook.Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
     made = [_ports(config), _modules(network, config), _lldp(config), *routing_checks(network, config, expected)]
     if config.gateways:
@@ -65,14 +52,14 @@ def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) ->
 
 def routing_checks(
     network: Network, config: DeviceConfig, expected: ExpectedRouting, names: Mapping[str, str] | None = None
-) -> list[Check]:
+) -> list[runbook.Check]:
     """What ``vtysh`` is asked about routing, on every system whose routing is FRRouting's; ``names``: what VRFs are called there."""
-    made: list[Check] = []
+    made: list[runbook.Check] = []
     bgp = config.bgp
     if bgp is not None:
         found = expected.sessions
         made.append(
-            Check(
+            runbook.Check(
                 "BGP sessions",
                 tuple(f"show bgp {one} unicast summary" for one in bgp.families),
                 (
@@ -81,33 +68,36 @@ def routing_checks(
                         "State/PfxRcd counts what the import policy lets in; the last column counts prefixes that have this "
                         "session's port among their next hops"
                     ),
-                    *of_both_families(bgp),
+                    *runbook.of_both_families(bgp),
                 ),
-                SESSION_HEADER,
-                session_rows(found),
+                runbook.SESSION_HEADER,
+                runbook.session_rows(found),
             )
         )
         if bgp.bfd:
             timers = f"{bgp.bfd.minimum_interval} ms x {bgp.bfd.multiplier}, down after {bgp.bfd.detection_ms():,} ms"
             made.append(
-                Check(
+                runbook.Check(
                     "BFD",
                     ("show bfd peers brief",),
-                    (f"{counted(with_bfd(config, found), 'session')} up", f"{timers}{other_timers(config)}"),
+                    (
+                        f"{counted(runbook.with_bfd(config, found), 'session')} up",
+                        f"{timers}{runbook.other_timers(config)}",
+                    ),
                 )
             )
         made += _routes(expected.underlay)
     if config.isis is not None:
         count = counted(len(config.isis.ports), "neighbor")
-        made.append(Check("IS-IS", ("show isis neighbor", "show isis route"), (f"{count}, level 2, state Up",)))
+        made.append(runbook.Check("IS-IS", ("show isis neighbor", "show isis route"), (f"{count}, level 2, state Up",)))
     return [*made, *tenant_checks(network, config, expected, names)]
 
 
 def tenant_checks(
     network: Network, config: DeviceConfig, expected: ExpectedRouting, names: Mapping[str, str] | None = None
-) -> list[Check]:
+) -> list[runbook.Check]:
     """Return the checks of the overlay in ``vtysh``; ``names`` is what VRFs are called there if not as their tenants."""
-    made = overlay_session_checks(config, "show bgp l2vpn evpn summary")
+    made = runbook.overlay_session_checks(config, "show bgp l2vpn evpn summary")
     if not config.vrfs:
         return made
     first = config.vrfs[0]
@@ -117,39 +107,41 @@ def tenant_checks(
         "show evpn vni",
         *(f"show bgp vrf {name} {family} unicast" for family in first.families()),
     )
-    made.append(tenants_check(network, config, expected.tenants, commands, names=names))
-    return made + external_session_checks(config, "show bgp vrf {vrf} {family} unicast summary", names)
+    made.append(runbook.tenants_check(network, config, expected.tenants, commands, names=names))
+    return made + runbook.external_session_checks(config, "show bgp vrf {vrf} {family} unicast summary", names)
 
 
-def _ports(config: DeviceConfig) -> Check:
+def _ports(config: DeviceConfig) -> runbook.Check:
     points = (f"{counted(len(config.interfaces), 'port')} up", "names and neighbors as in the port table above")
-    return Check("Ports", ("show interface brief",), points)
+    return runbook.Check("Ports", ("show interface brief",), points)
 
 
-def _modules(network: Network, config: DeviceConfig) -> Check:
+def _modules(network: Network, config: DeviceConfig) -> runbook.Check:
     first = config.interfaces[0].name if config.interfaces else "PORT"
     commands = (f"ethtool -m {first}", f"ethtool --include-statistics --show-fec {first}", f"ethtool -S {first}")
-    return modules_check(network, config, "Modules and error correction, each port (in the shell)", commands, "")
+    return runbook.modules_check(
+        network, config, "Modules and error correction, each port (in the shell)", commands, ""
+    )
 
 
-def _lldp(config: DeviceConfig) -> Check:
+def _lldp(config: DeviceConfig) -> runbook.Check:
     count = len(config.fabric_interfaces())
     points = (
         f"{counted(count, 'switch', 'switches')} seen, each on the port of the port table above",
         "FRR has no LLDP: lldpd runs beside it",
     )
-    return Check("Cabling, by LLDP (in the shell)", ("lldpcli show neighbors",), points)
+    return runbook.Check("Cabling, by LLDP (in the shell)", ("lldpcli show neighbors",), points)
 
 
-def _routes(examples: Sequence[Route]) -> list[Check]:
+def _routes(examples: Sequence[Route]) -> list[runbook.Check]:
     if not examples:
         return []
     return [
-        Check(
+        runbook.Check(
             "Routes to another leaf",
             (
-                *(f"show bgp {one.prefix.family} unicast {one.prefix}" for one in by_family(examples)),
-                *first_of_each(examples),
+                *(f"show bgp {one.prefix.family} unicast {one.prefix}" for one in runbook.by_family(examples)),
+                *runbook.first_of_each(examples),
             ),
             (f"prefixes of {examples[0].leaf}, with exactly these ports as next hops of the best path",),
             ("Prefix", "Path color", "Next hops"),
@@ -158,7 +150,7 @@ def _routes(examples: Sequence[Route]) -> list[Check]:
     ]
 
 
-def _gateways(config: DeviceConfig) -> Check:
+def _gateways(config: DeviceConfig) -> runbook.Check:
     rows = [
         (one.name, address, prefix)
         for one in config.gateways
@@ -170,4 +162,4 @@ def _gateways(config: DeviceConfig) -> Check:
         "the gateway addresses below",
         *(("each interface below sends router advertisements",) if advertised else ()),
     )
-    return Check("Server prefixes", commands, points, ("Interface", "Gateway", "Prefix"), tuple(rows))
+    return runbook.Check("Server prefixes", commands, points, ("Interface", "Gateway", "Prefix"), tuple(rows))

@@ -13,27 +13,8 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.model.catalog import catalog
 from railweave.model.catalog.headroom import port_headroom
-from railweave.systems.junos.names import (
-    CLASSIFIER,
-    SCHEDULER_MAP,
-    SELECTIVE_FILTER,
-    SPRAYING_FILTER,
-    SPRAYING_INSTANCE,
-    class_name,
-)
-from railweave.systems.runbook import (
-    SESSION_HEADER,
-    Check,
-    IsisWords,
-    isis_checks,
-    modules_check,
-    other_timers,
-    overlay_session_checks,
-    prefixes_from_outside,
-    session_rows,
-    tenants_check,
-    with_bfd,
-)
+from railweave.systems import runbook
+from railweave.systems.junos import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +25,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 
-def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[Check]:
+def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[runbook.Check]:
     """Classes with their marking, buffer partitions, and PFC by cable length."""
     buffers = qos.buffers
     model = catalog().switches.get(config.model)
@@ -52,7 +33,7 @@ def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[Check]:
     port = qos.ports[0] if qos.ports else "PORT"
     rows = [
         (
-            class_name(name),
+            names.class_name(name),
             one.queue,
             ", ".join(f"{dscp} ({dscp:06b})" for dscp in one.dscp) or "–",
             f"{'' if by_account else 'no-loss, '}PFC priority {one.pfc_priority}" if one.lossless else "lossy",
@@ -62,12 +43,12 @@ def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[Check]:
         for name, one in qos.classes.items()
     ]
     made = [
-        Check(
+        runbook.Check(
             "Classes, ECN",
             (
                 "show class-of-service forwarding-class",
-                f"show class-of-service classifier name {CLASSIFIER}",
-                f"show class-of-service scheduler-map {SCHEDULER_MAP}",
+                f"show class-of-service classifier name {names.CLASSIFIER}",
+                f"show class-of-service scheduler-map {names.SCHEDULER_MAP}",
                 "show class-of-service drop-profile",
                 f"show class-of-service interface {port}",
                 "show configuration class-of-service | display set",
@@ -79,7 +60,7 @@ def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[Check]:
     ]
     if qos.shared_buffer:
         made.append(
-            Check(
+            runbook.Check(
                 "Buffer partitions",
                 ("show class-of-service shared-buffer", "show configuration class-of-service shared-buffer"),
                 (
@@ -104,7 +85,7 @@ def qos_checks(config: DeviceConfig, qos: QosConfig) -> list[Check]:
             else []
         )
         made.append(
-            Check(
+            runbook.Check(
                 "PFC per port",
                 (
                     "show class-of-service congestion-notification",
@@ -180,7 +161,9 @@ _CONTROL_QUEUE = 3
 
 def _own_packets(qos: QosConfig) -> str:
     """The queue of what the switch sends itself, as far as it is known."""
-    there = next((class_name(name) for name, one in qos.classes.items() if one.queue == _CONTROL_QUEUE), "no class")
+    there = next(
+        (names.class_name(name) for name, one in qos.classes.items() if one.queue == _CONTROL_QUEUE), "no class"
+    )
     words = (
         "BGP and BFD leave by the queue that the release chooses: for its routers Juniper documents queue 0 for BGP, "
         f"queue {_CONTROL_QUEUE} for BFD and for what BGP sends again, for this switch nothing; queue {_CONTROL_QUEUE} is "
@@ -195,13 +178,13 @@ def _own_packets(qos: QosConfig) -> str:
     )
 
 
-ISIS = IsisWords(
+ISIS = runbook.IsisWords(
     ("show isis adjacency", "show isis interface", "show isis overview"), "show bfd session", "lo0.0", "{port}.0"
 )
 """IS-IS in the words of Junos."""
 
 
-def macsec_checks(config: DeviceConfig) -> list[Check]:
+def macsec_checks(config: DeviceConfig) -> list[runbook.Check]:
     """MACsec on the long links; none where they are not encrypted."""
     ports = [one for one in config.interfaces if one.macsec is not None]
     wanted = ports[0].macsec if ports else None
@@ -212,10 +195,10 @@ def macsec_checks(config: DeviceConfig) -> list[Check]:
         f"cipher suite {wanted.cipher_suite}, key name {wanted.key_name}, the same on both ends",
         "no link comes up where the keys differ: IS-IS, BGP and LLDP stay silent there",
     )
-    return [Check("MACsec", ("show security mka sessions", "show security macsec connections"), points)]
+    return [runbook.Check("MACsec", ("show security mka sessions", "show security macsec connections"), points)]
 
 
-def spraying_checks(config: DeviceConfig) -> list[Check]:
+def spraying_checks(config: DeviceConfig) -> list[runbook.Check]:
     """That packets of the wanted opcodes alone are sprayed."""
     if not config.balancing.sprays_by_opcode:
         return []
@@ -226,17 +209,17 @@ def spraying_checks(config: DeviceConfig) -> list[Check]:
         "under load every port towards the other site carries the same rate, to a few percent",
     )
     commands = (
-        f"show route table {SPRAYING_INSTANCE}.inet.0",
-        f"show route forwarding-table table {SPRAYING_INSTANCE}",
-        f"show configuration firewall | match {SPRAYING_FILTER}",
+        f"show route table {names.SPRAYING_INSTANCE}.inet.0",
+        f"show route forwarding-table table {names.SPRAYING_INSTANCE}",
+        f"show configuration firewall | match {names.SPRAYING_FILTER}",
         "monitor interface traffic",
     )
-    return [Check("Spraying by opcode", commands, points)]
+    return [runbook.Check("Spraying by opcode", commands, points)]
 
 
-def tenant_checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
+def tenant_checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[runbook.Check]:
     """Return the overlay's sessions and tenants, by commands of the EVPN test report (Table 9) and those of EVPN type-5 routes."""
-    made = overlay_session_checks(config, "show bgp summary group overlay")
+    made = runbook.overlay_session_checks(config, "show bgp summary group overlay")
     if not config.vrfs:
         return made
     first = config.vrfs[0]
@@ -247,17 +230,17 @@ def tenant_checks(network: Network, config: DeviceConfig, expected: ExpectedRout
         *(f"show route table {table}" for table in tables),
     )
     shown = f"the table {tables[0]} has" if len(tables) == 1 else f"the tables {' and '.join(tables)} together have"
-    more = prefixes_from_outside(config)
+    more = runbook.prefixes_from_outside(config)
     point = f"{shown} the first row's prefixes, and no others" + (f" but {more}" if more else "")
-    return [*made, tenants_check(network, config, expected.tenants, commands, points=(point,))]
+    return [*made, runbook.tenants_check(network, config, expected.tenants, commands, points=(point,))]
 
 
-def overlay_checks(config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
+def overlay_checks(config: DeviceConfig, expected: ExpectedRouting) -> list[runbook.Check]:
     """Return the checks of layer-2 networks and of prefixes from outside; none if the switch has neither."""
     return [*_networks(config, expected.bridged), *_outside(config, expected.shared)]
 
 
-def _networks(config: DeviceConfig, bridged: Mapping[int, tuple[str, ...]]) -> list[Check]:
+def _networks(config: DeviceConfig, bridged: Mapping[int, tuple[str, ...]]) -> list[runbook.Check]:
     found = config.mac_vrf
     if found is None:
         return []
@@ -267,7 +250,7 @@ def _networks(config: DeviceConfig, bridged: Mapping[int, tuple[str, ...]]) -> l
         ports = sum(1 for port in config.interfaces if port.vlan == one.name)
         rows.append((one.name, one.vlan, one.vni, one.route_target, ports, ", ".join(others) or "none"))
     return [
-        Check(
+        runbook.Check(
             "Layer-2 networks, as configured",
             (f"show configuration routing-instances {found.name}", "show vlans"),
             (
@@ -280,8 +263,8 @@ def _networks(config: DeviceConfig, bridged: Mapping[int, tuple[str, ...]]) -> l
     ]
 
 
-def _outside(config: DeviceConfig, expected: Iterable[SharedPrefix]) -> list[Check]:
-    made: list[Check] = []
+def _outside(config: DeviceConfig, expected: Iterable[SharedPrefix]) -> list[runbook.Check]:
+    made: list[runbook.Check] = []
     external = {vrf.name: vrf.external for vrf in config.vrfs}
     for one in expected:
         here = one.leaves == (config.name,)
@@ -298,11 +281,11 @@ def _outside(config: DeviceConfig, expected: Iterable[SharedPrefix]) -> list[Che
         )
         header = ("Router", "Address", "AS", "Port") if rows else ()
         commands = (f"show route table {table} {one.prefix} exact", *(("show bgp summary",) if rows else ()))
-        made.append(Check(f"{one.prefix} of {one.vrf}", commands, tuple(points), header, tuple(rows)))
+        made.append(runbook.Check(f"{one.prefix} of {one.vrf}", commands, tuple(points), header, tuple(rows)))
     return made
 
 
-def discovery_check(config: DeviceConfig) -> Check:
+def discovery_check(config: DeviceConfig) -> runbook.Check:
     """Neighbors by router advertisements, or by their addresses."""
     ports = [one.name for one in config.fabric_interfaces() if not one.addresses]
     points = (
@@ -319,10 +302,10 @@ def discovery_check(config: DeviceConfig) -> Check:
     if not ports:
         points = ("the address of each neighbor in the table of sessions below answers",)
         commands = ("show ipv6 neighbors", "ping PEER-ADDRESS count 3")
-    return Check("Neighbors", commands, points)
+    return runbook.Check("Neighbors", commands, points)
 
 
-def session_checks(config: DeviceConfig, found: Sequence[Session]) -> list[Check]:
+def session_checks(config: DeviceConfig, found: Sequence[Session]) -> list[runbook.Check]:
     """Sessions of BGP with the prefixes of each, and BFD."""
     bgp = config.bgp
     if bgp is None:
@@ -341,14 +324,14 @@ def session_checks(config: DeviceConfig, found: Sequence[Session]) -> list[Check
     points.append(_counts(found))
     if discovered:
         points.append("a discovered neighbor is shown as its link-local address, % and the port")
-    sums = Check(
+    sums = runbook.Check(
         "BGP sessions",
         commands,
         tuple(points),
-        SESSION_HEADER,
-        session_rows(found, "%{port}.0"),
+        runbook.SESSION_HEADER,
+        runbook.session_rows(found, "%{port}.0"),
     )
-    return [sums, *([_bfd(config, with_bfd(config, found))] if bgp.bfd else [])]
+    return [sums, *([_bfd(config, runbook.with_bfd(config, found))] if bgp.bfd else [])]
 
 
 def _counts(found: Sequence[Session]) -> str:
@@ -362,21 +345,23 @@ def _counts(found: Sequence[Session]) -> str:
     )
 
 
-def _bfd(config: DeviceConfig, count: int) -> Check:
+def _bfd(config: DeviceConfig, count: int) -> runbook.Check:
     bfd = config.bgp.bfd if config.bgp else None
     timers = f"{bfd.minimum_interval} ms x {bfd.multiplier}, down after {bfd.detection_ms():,} ms" if bfd else ""
-    return Check("BFD", ("show bfd session",), (f"{counted(count, 'session')} up", f"{timers}{other_timers(config)}"))
+    return runbook.Check(
+        "BFD", ("show bfd session",), (f"{counted(count, 'session')} up", f"{timers}{runbook.other_timers(config)}")
+    )
 
 
-def route_checks(config: DeviceConfig, examples: Sequence[Route]) -> list[Check]:
+def route_checks(config: DeviceConfig, examples: Sequence[Route]) -> list[runbook.Check]:
     """What the switch advertises by path color, and routes to another leaf."""
     bgp = config.bgp
-    made: list[Check] = []
+    made: list[runbook.Check] = []
     if bgp is not None and bgp.fabric_advertise:
         colors = {one.fabric_color for one in bgp.groups}
         rows = [(one.prefix, one.color, ", ".join(one.backup_colors)) for one in bgp.fabric_advertise]
         made.append(
-            Check(
+            runbook.Check(
                 "Own prefixes, by path color",
                 ("show route advertising-protocol bgp NEIGHBOR detail",),
                 (
@@ -397,7 +382,7 @@ def route_checks(config: DeviceConfig, examples: Sequence[Route]) -> list[Check]
         if not config.gateways and len(examples) > 1:
             points.append("prefixes of path colors that the links to that leaf do not have are there as backup")
         made.append(
-            Check(
+            runbook.Check(
                 "Routes to another leaf",
                 tuple(f"show route {one.prefix} detail" for one in examples[:1]),
                 tuple(points),
@@ -456,7 +441,7 @@ def load(config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
     ]
 
 
-def identity(config: DeviceConfig, serial: str) -> Check:
+def identity(config: DeviceConfig, serial: str) -> runbook.Check:
     """Model, release and serial number."""
     points = [f"model {config.model}, Junos OS Evolved {config.release}"]
     points += [f"chassis serial number {serial}"] if serial else []
@@ -467,17 +452,19 @@ def identity(config: DeviceConfig, serial: str) -> Check:
         ),
         "licences: 0 in the column Licenses needed of every row, also after loading",
     ]
-    return Check("Model and release", ("show version", "show chassis hardware", "show system license"), tuple(points))
+    return runbook.Check(
+        "Model and release", ("show version", "show chassis hardware", "show system license"), tuple(points)
+    )
 
 
-def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
+def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[runbook.Check]:
     """Every check after the configuration is loaded, in the order in which one depends on another."""
     made = [_ports(config), _modules(network, config), *macsec_checks(config), _lldp(config)]
     if config.bgp is not None:
         made += [discovery_check(config), *session_checks(config, expected.sessions)]
         made += route_checks(config, expected.examples)
     if config.isis is not None:
-        made += [*isis_checks(config, ISIS), *route_checks(config, expected.examples)]
+        made += [*runbook.isis_checks(config, ISIS), *route_checks(config, expected.examples)]
     made += tenant_checks(network, config, expected)
     if config.gateways:
         made.append(_gateways(config))
@@ -490,7 +477,7 @@ def checks(network: Network, config: DeviceConfig, expected: ExpectedRouting) ->
     return made
 
 
-def _ports(config: DeviceConfig) -> Check:
+def _ports(config: DeviceConfig) -> runbook.Check:
     splits = [f"{one.port}: {one.channels} x {one.speed_gbps}G" for one in config.splits if one.channels > 1]
     slower = [f"{one.port} at {one.speed_gbps}G" for one in config.splits if one.channels == 1]
     others = ["irb"] if any(one.vlan for one in config.gateways) else []
@@ -504,19 +491,21 @@ def _ports(config: DeviceConfig) -> Check:
     mtus = sorted({one.mtu for one in config.interfaces})
     points.append(f"MTU {', '.join(map(str, mtus))} on every port")
     first = config.interfaces[0].name if config.interfaces else "et-*"
-    return Check("Ports", ("show interfaces descriptions", f"show interfaces {first}"), tuple(points))
+    return runbook.Check("Ports", ("show interfaces descriptions", f"show interfaces {first}"), tuple(points))
 
 
-def _modules(network: Network, config: DeviceConfig) -> Check:
+def _modules(network: Network, config: DeviceConfig) -> runbook.Check:
     commands = (
         "show interfaces diagnostics optics",
         'show interfaces et-* extensive | match "Physical interface|FEC|CRC"',
         "show chassis alarms",
     )
-    return modules_check(network, config, "Modules and error correction, all ports", commands, " (Junos: FEC119)")
+    return runbook.modules_check(
+        network, config, "Modules and error correction, all ports", commands, " (Junos: FEC119)"
+    )
 
 
-def _lldp(config: DeviceConfig) -> Check:
+def _lldp(config: DeviceConfig) -> runbook.Check:
     switches = len(config.fabric_interfaces())
     servers = sum(1 for one in config.interfaces if one.kind == "server")
     points = [
@@ -524,10 +513,10 @@ def _lldp(config: DeviceConfig) -> Check:
     ]
     points += [f"{counted(servers, 'server port')} more where the servers run LLDP"] if servers else []
     points.append("a neighbor on another port is a cable in the wrong port: move it before going on")
-    return Check("Cabling, by LLDP", ("show lldp neighbors",), tuple(points))
+    return runbook.Check("Cabling, by LLDP", ("show lldp neighbors",), tuple(points))
 
 
-def _gateways(config: DeviceConfig) -> Check:
+def _gateways(config: DeviceConfig) -> runbook.Check:
     rows = [
         (f"irb.{one.vlan}" if one.vlan else f"{one.port}.0", address, prefix)
         for one in config.gateways
@@ -550,10 +539,12 @@ def _gateways(config: DeviceConfig) -> Check:
     if config.gateways[0].proxy_arp:
         points.append("proxy ARP on each: a server that asks for another's address gets the router's MAC")
     points.append("once servers are up: an address of each NIC in each prefix, reachable")
-    return Check("Server prefixes", tuple(commands), tuple(points), ("Interface", "Gateway", "Prefix"), tuple(rows))
+    return runbook.Check(
+        "Server prefixes", tuple(commands), tuple(points), ("Interface", "Gateway", "Prefix"), tuple(rows)
+    )
 
 
-def _balancing(config: DeviceConfig) -> Check:
+def _balancing(config: DeviceConfig) -> runbook.Check:
     intent, mode = config.balancing, config.balancing.group_mode
     points = [f"next-hop groups are shared by {mode}"]
     if mode.startswith("dlb"):
@@ -573,14 +564,14 @@ def _balancing(config: DeviceConfig) -> Check:
     if config.balancing.selective:
         opcodes = ", ".join(map(str, config.balancing.selective))
         points.append(f"dynamically for RDMA opcodes {opcodes} alone: the counter rdma grows under load")
-        commands.append(f"show firewall filter {SELECTIVE_FILTER}")
+        commands.append(f"show firewall filter {names.SELECTIVE_FILTER}")
     if config.balancing.global_role:
         points.append(f"global load balancing, {config.balancing.global_role}")
         commands.append("show configuration protocols bgp global-load-balancing")
-    return Check("Load balancing", tuple(commands), tuple(points))
+    return runbook.Check("Load balancing", tuple(commands), tuple(points))
 
 
-def _counters(config: DeviceConfig) -> Check:
+def _counters(config: DeviceConfig) -> runbook.Check:
     port = config.interfaces[0].name
     lossless = [one for one in config.qos.classes.values() if one.lossless] if config.qos else []
     points = ["idle: no errors, no drops, no PFC frames, no ECN-marked packets"]
@@ -593,4 +584,4 @@ def _counters(config: DeviceConfig) -> Check:
     commands = [f"show interfaces {port} extensive", f"show interfaces queue {port}"]
     if config.qos and config.qos.buffer_monitor:
         commands += [f"show interfaces {what} buffer-occupancy {port}" for what in ("queue", "priority-group")]
-    return Check("Counters, before and under load", tuple(commands), tuple(points))
+    return runbook.Check("Counters, before and under load", tuple(commands), tuple(points))

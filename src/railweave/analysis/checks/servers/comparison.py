@@ -7,25 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from railweave.analysis.checks.located import Located, read_json, read_yaml
-from railweave.analysis.checks.servers import script
-from railweave.analysis.checks.servers.entries import (
-    ADDRESS,
-    FIRMWARE,
-    KERNEL,
-    MTU,
-    NCCL,
-    NIC,
-    QOS,
-    ROUTE,
-    RULE,
-    SERVICE,
-    Difference,
-    Entry,
-    Kind,
-    differences,
-    in_sequence,
-    placed,
-)
+from railweave.analysis.checks.servers import entries, script
 from railweave.analysis.checks.servers.script import code_lines
 from railweave.errors import RenderError
 
@@ -35,47 +17,53 @@ if TYPE_CHECKING:
     from railweave.model.findings.registry import Rule
 
 
-NETWORK = Kind("network", SERVICE)
-INTERFACE = Kind("interface", ADDRESS, {"mtu": MTU, "ignore-carrier": SERVICE}, {"mtu": "MTU"})
-ADDRESS_OF = Kind("address", ADDRESS, names={"length": "prefix length"})
-ROUTE_OF = Kind("route", ROUTE, {"mtu": MTU}, {"via": "next hop (via)", "to": "destination (to)"})
-RULE_OF = Kind("rule", RULE, names={"from": "source (from)", "to": "destination (to)"})
+NETWORK = entries.Kind("network", entries.SERVICE)
+INTERFACE = entries.Kind(
+    "interface", entries.ADDRESS, {"mtu": entries.MTU, "ignore-carrier": entries.SERVICE}, {"mtu": "MTU"}
+)
+ADDRESS_OF = entries.Kind("address", entries.ADDRESS, names={"length": "prefix length"})
+ROUTE_OF = entries.Kind(
+    "route", entries.ROUTE, {"mtu": entries.MTU}, {"via": "next hop (via)", "to": "destination (to)"}
+)
+RULE_OF = entries.Kind("rule", entries.RULE, names={"from": "source (from)", "to": "destination (to)"})
 
 _KEPT = ("addresses", "routes", "routing-policy")
 
 
-def read_netplan(text: str) -> list[Entry]:
+def read_netplan(text: str) -> list[entries.Entry]:
     """What the file states. Raises ``RenderError`` with the line of what cannot be read."""
     whole = read_yaml(text)
     network = whole.named().get("network")
     if network is None:
         raise RenderError("there is no `network:` in it", 1)
-    beside = Entry(NETWORK, whole.fields(["network"]), whole.line, "file", lines=whole.lines())
+    beside = entries.Entry(NETWORK, whole.fields(["network"]), whole.line, "file", lines=whole.lines())
     return [beside, *_entries(network)]
 
 
-def _entries(network: Located) -> Iterator[Entry]:
+def _entries(network: Located) -> Iterator[entries.Entry]:
     own = network.fields(["ethernets"])
-    yield Entry(NETWORK, own, network.line, "settings", lines=network.lines())
+    yield entries.Entry(NETWORK, own, network.line, "settings", lines=network.lines())
     ethernets = network.named().get("ethernets")
     for name, one in ethernets.named().items() if ethernets else ():
-        yield Entry(INTERFACE, one.fields(_KEPT), one.line, name, lines=one.lines())
+        yield entries.Entry(INTERFACE, one.fields(_KEPT), one.line, name, lines=one.lines())
         inner = one.named()
         for address in inner["addresses"].items() if "addresses" in inner else ():
             yield _address(name, address)
         for kind, key in ((ROUTE_OF, "routes"), (RULE_OF, "routing-policy")):
             for entry in inner[key].items() if key in inner else ():
-                yield Entry(kind, entry.fields() or {"value": entry.text}, entry.line, whose=name, lines=entry.lines())
+                yield entries.Entry(
+                    kind, entry.fields() or {"value": entry.text}, entry.line, whose=name, lines=entry.lines()
+                )
 
 
-def _address(interface: str, one: Located) -> Entry:
+def _address(interface: str, one: Located) -> entries.Entry:
     address, _, length = one.text.partition("/")
-    return Entry(ADDRESS_OF, {"address": address, "length": length}, one.line, whose=interface)
+    return entries.Entry(ADDRESS_OF, {"address": address, "length": length}, one.line, whose=interface)
 
 
-NAME = Kind("name", NIC)
-DEVICE = Kind("RDMA device name", NIC)
-OTHER = Kind("udev rule", NIC, ordered=True)
+NAME = entries.Kind("name", entries.NIC)
+DEVICE = entries.Kind("RDMA device name", entries.NIC)
+OTHER = entries.Kind("udev rule", entries.NIC, ordered=True)
 
 _WORD = re.compile(r'\s*([A-Za-z_]+(?:\{[^}]*\})?)\s*(==|!=|\+=|-=|:=|=)\s*(e?"(?:[^"\\]|\\.)*")\s*(?:,|$)')
 _MAC = re.compile(r"[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}|MAC")
@@ -83,21 +71,21 @@ _RENAME = re.compile(r"rdma_rename\s.*\s(\S+)")
 _DEVICE = re.compile(r"(?<=^rdma_rename %k NAME_FIXED )\S+$")
 
 
-def rules(text: str) -> list[Entry]:
+def rules(text: str) -> list[entries.Entry]:
     """The names that are given, with the condition of each; other rules in their order."""
-    made: list[Entry] = []
+    made: list[entries.Entry] = []
     for number, line in _udev_lines(text):
         words = [(name + operator, value.strip('"')) for name, operator, value in _WORD.findall(line)]
         whole = " ".join(line.split()) if _WORD.sub("", line).strip() else ""
         name = next((value for key, value in words if key == "NAME="), None)
         device = next((match[1] for _, value in words if (match := _RENAME.fullmatch(value))), None)
         if not words or whole or (name is None and device is None):
-            made.append(Entry(OTHER, {"rule": line}, number, line))
+            made.append(entries.Entry(OTHER, {"rule": line}, number, line))
             continue
         macs = [match[0].lower() for _, value in words if (match := _MAC.search(value))]
         others = [key + _MAC.sub("MAC", _DEVICE.sub("NAME", value)) for key, value in words if key != "NAME="]
         fields = {"MAC": " ".join(macs), "conditions": " ".join(others)}
-        made.append(Entry(NAME if device is None else DEVICE, fields, number, device or name))
+        made.append(entries.Entry(NAME if device is None else DEVICE, fields, number, device or name))
     return made
 
 
@@ -116,14 +104,14 @@ def _udev_lines(text: str) -> Iterator[tuple[int, str]]:
         yield first, before.strip()
 
 
-SETTING = Kind("setting", SERVICE)
-MTU_SETTING = Kind("setting", MTU)
+SETTING = entries.Kind("setting", entries.SERVICE)
+MTU_SETTING = entries.Kind("setting", entries.MTU)
 _SAID_ONLY = frozenset({"Description", "Documentation"})
 """What people read and systemd does nothing with."""
 _SECTION = re.compile(r"\[(.+)\]")
 
 
-def unit(text: str) -> list[Entry]:
+def unit(text: str) -> list[entries.Entry]:
     """What the file sets. A name that is given several times is a list, which an empty value clears (systemd.syntax(7))."""
     found: dict[tuple[str, str], list[tuple[int, str]]] = {}
     section = ""
@@ -138,7 +126,7 @@ def unit(text: str) -> list[Entry]:
             values.clear()
         values.append((number, value if equals else "(no value)"))
     return [
-        Entry(
+        entries.Entry(
             MTU_SETTING if name == "MTUBytes" else SETTING,
             {"value": " ".join(value for _, value in values)},
             values[-1][0],
@@ -168,59 +156,61 @@ def _unit_lines(text: str) -> list[tuple[int, str]]:
     return made
 
 
-PARAMETER = Kind("kernel parameter", KERNEL)
-LIMIT = Kind("limit", KERNEL)
-TABLE = Kind("name of routing table", ROUTE)
-MEMBER = Kind("server", NCCL, ordered=True)
-DRIVER_SETTING = Kind("setting", QOS)
+PARAMETER = entries.Kind("kernel parameter", entries.KERNEL)
+LIMIT = entries.Kind("limit", entries.KERNEL)
+TABLE = entries.Kind("name of routing table", entries.ROUTE)
+MEMBER = entries.Kind("server", entries.NCCL, ordered=True)
+DRIVER_SETTING = entries.Kind("setting", entries.QOS)
 
 
-def sysctl(text: str) -> list[Entry]:
+def sysctl(text: str) -> list[entries.Entry]:
     """``sysctl.conf``: ``name = value``; a dash before the name lets it fail, and says nothing else (sysctl.conf(5))."""
-    found: dict[str, Entry] = {}
+    found: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#;"):
         name, equals, value = line.partition("=")
         key = name.strip().removeprefix("-").strip()
         found.pop(key, None)
-        found[key] = Entry(PARAMETER, {"value": " ".join(value.split()) if equals else "(no value)"}, number, key)
+        found[key] = entries.Entry(
+            PARAMETER, {"value": " ".join(value.split()) if equals else "(no value)"}, number, key
+        )
     return list(found.values())
 
 
-def limits(text: str) -> list[Entry]:
+def limits(text: str) -> list[entries.Entry]:
     """``limits.conf``: whom it is for, soft or hard, what, how much (limits.conf(5))."""
-    found: dict[str, Entry] = {}
+    found: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#"):
         *words, value = line.split()
         key = " ".join(words) or value
-        found[key] = Entry(LIMIT, {"value": value}, number, key)
+        found[key] = entries.Entry(LIMIT, {"value": value}, number, key)
     return list(found.values())
 
 
-def rt_tables(text: str) -> list[Entry]:
+def rt_tables(text: str) -> list[entries.Entry]:
     """``rt_tables.conf``: a number and a name a line."""
-    found: list[Entry] = []
+    found: list[entries.Entry] = []
     for number, line in _lines(text, "#"):
         table, _, name = line.partition("#")[0].strip().replace("\t", " ").partition(" ")
-        found.append(Entry(TABLE, {"value": name.strip()}, number, table))
+        found.append(entries.Entry(TABLE, {"value": name.strip()}, number, table))
     return found
 
 
-def hostfile(text: str) -> list[Entry]:
+def hostfile(text: str) -> list[entries.Entry]:
     """``hostfile``: a server a line, with its slots; ranks follow from the order."""
-    found: list[Entry] = []
+    found: list[entries.Entry] = []
     for number, line in _lines(text, "#"):
         name, *words = line.split()
         fields = {key: value for key, _, value in (word.partition("=") for word in words)}
-        found.append(Entry(MEMBER, fields, number, name))
+        found.append(entries.Entry(MEMBER, fields, number, name))
     return found
 
 
-def settings(text: str) -> list[Entry]:
+def settings(text: str) -> list[entries.Entry]:
     """``NAME=value`` a line, the last of a name holds: what a NIC's driver reads beside ``nic-qos.sh``."""
-    found: dict[str, Entry] = {}
+    found: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#"):
         name, equals, value = line.partition("=")
-        found[name.strip()] = Entry(
+        found[name.strip()] = entries.Entry(
             DRIVER_SETTING, {"value": value.strip() if equals else "(no value)"}, number, name.strip()
         )
     return list(found.values())
@@ -233,85 +223,89 @@ def _lines(text: str, comment: str) -> Iterator[tuple[int, str]]:
             yield number, inner
 
 
-SERVER = Kind("server", NIC, {"kernel_command_line": KERNEL, "router_advertisements": ADDRESS})
-FABRIC = Kind("QoS of fabric", QOS)
-HOST_NIC = Kind("NIC", NIC, {"mtu": MTU, "slaac": ADDRESS}, {"mtu": "MTU"})
-HOST_FIRMWARE = Kind("setting", FIRMWARE)
-HOST_ADDRESS = Kind(
-    "address", ADDRESS, {"traffic_class": QOS, "service_level": QOS, "table": ROUTE, "table_name": ROUTE, "gateway": ROUTE}
+SERVER = entries.Kind(
+    "server", entries.NIC, {"kernel_command_line": entries.KERNEL, "router_advertisements": entries.ADDRESS}
+)
+FABRIC = entries.Kind("QoS of fabric", entries.QOS)
+HOST_NIC = entries.Kind("NIC", entries.NIC, {"mtu": entries.MTU, "slaac": entries.ADDRESS}, {"mtu": "MTU"})
+HOST_FIRMWARE = entries.Kind("setting", entries.FIRMWARE)
+HOST_ADDRESS = entries.Kind(
+    "address", entries.ADDRESS, {"traffic_class": entries.QOS, "service_level": entries.QOS, "table": entries.ROUTE, "table_name": entries.ROUTE, "gateway": entries.ROUTE}
 )  # fmt: skip
-HOST_ROUTE = Kind("route", ROUTE, names={"via": "next hop (via)", "to": "destination (to)"})
-VARIABLE = Kind("variable", NCCL)
-JOB = Kind("job", NCCL)
-TUNER_TABLE = Kind("tuner table", NCCL)
-ROW = Kind("row of the tuner table for", NCCL, ordered=True)
+HOST_ROUTE = entries.Kind("route", entries.ROUTE, names={"via": "next hop (via)", "to": "destination (to)"})
+VARIABLE = entries.Kind("variable", entries.NCCL)
+JOB = entries.Kind("job", entries.NCCL)
+TUNER_TABLE = entries.Kind("tuner table", entries.NCCL)
+ROW = entries.Kind("row of the tuner table for", entries.NCCL, ordered=True)
 
 _ROW_KEYS = ("collective", "ranks", "nodes", "max_bytes")
 _OWN = ("fabrics", "nics", "routes", "rules", "sysctl", "job")
 
 
-def read_host_document(text: str) -> list[Entry]:
+def read_host_document(text: str) -> list[entries.Entry]:
     """What either file states. Raises ``RenderError`` with the line of what cannot be read."""
     document = read_json(text)
     return list(_tuner(document) if "rows" in document.named() else _host(document))
 
 
-def _tuner(document: Located) -> Iterator[Entry]:
-    yield Entry(TUNER_TABLE, document.fields(["rows"]), document.line, "settings", lines=document.lines())
+def _tuner(document: Located) -> Iterator[entries.Entry]:
+    yield entries.Entry(TUNER_TABLE, document.fields(["rows"]), document.line, "settings", lines=document.lines())
     for row in document.named()["rows"].items():
         key = " ".join(row.named()[name].text for name in _ROW_KEYS if name in row.named())
-        yield Entry(ROW, row.fields(), row.line, key or row.text, lines=row.lines())
+        yield entries.Entry(ROW, row.fields(), row.line, key or row.text, lines=row.lines())
 
 
-def _host(document: Located) -> Iterator[Entry]:
+def _host(document: Located) -> Iterator[entries.Entry]:
     named = {name: Located("", document.line) for name in _OWN} | document.named()
     own = {name: one for name, one in document.named().items() if name not in _OWN}
     flat = dict(_flat(Located(own, document.line)))
-    yield Entry(
+    yield entries.Entry(
         SERVER, {name: one.text for name, one in flat.items()}, 1, "", lines={n: one.line for n, one in flat.items()}
     )
     for name, fabric in named["fabrics"].named().items():
         inner = dict(_flat(fabric))
         lines = {key: one.line for key, one in inner.items()}
-        yield Entry(FABRIC, {key: one.text for key, one in inner.items()}, fabric.line, name, lines=lines)
+        yield entries.Entry(FABRIC, {key: one.text for key, one in inner.items()}, fabric.line, name, lines=lines)
     for nic in named["nics"].items():
         yield from _nic(nic)
     for kind, key in ((HOST_ROUTE, "routes"), (RULE_OF, "rules")):
         for one in named[key].items() if isinstance(named[key].data, list) else ():
             dev = one.named().get("dev")
             whose = dev.text if dev else ""
-            yield Entry(kind, one.fields(["dev"]) or {"value": one.text}, one.line, whose=whose, lines=one.lines())
+            yield entries.Entry(
+                kind, one.fields(["dev"]) or {"value": one.text}, one.line, whose=whose, lines=one.lines()
+            )
     yield from _values(PARAMETER, named["sysctl"])
     yield from _job(named["job"], "")
 
 
-def _nic(nic: Located) -> Iterator[Entry]:
+def _nic(nic: Located) -> Iterator[entries.Entry]:
     fields = nic.fields(["firmware", "addresses"])
     name = fields.get("netdev", nic.text)
-    yield Entry(HOST_NIC, fields, nic.line, name, lines=nic.lines())
+    yield entries.Entry(HOST_NIC, fields, nic.line, name, lines=nic.lines())
     inner = nic.named()
     if "firmware" in inner:
         yield from _values(HOST_FIRMWARE, inner["firmware"], name)
     for one in inner["addresses"].items() if "addresses" in inner else ():
         own = one.fields()
-        yield Entry(HOST_ADDRESS, own, one.line, f"of path {own.get('path', '')}", name, one.lines())
+        yield entries.Entry(HOST_ADDRESS, own, one.line, f"of path {own.get('path', '')}", name, one.lines())
 
 
-def _job(job: Located, tenant: str) -> Iterator[Entry]:
+def _job(job: Located, tenant: str) -> Iterator[entries.Entry]:
     inner = job.named()
     whose = f"tenant {tenant}" if tenant else ""
     fields = job.fields(["environment", "tenants"])
     if fields:
-        yield Entry(JOB, fields, job.line, "settings", whose, job.lines())
+        yield entries.Entry(JOB, fields, job.line, "settings", whose, job.lines())
     if "environment" in inner:
         yield from _values(VARIABLE, inner["environment"], whose)
     for name, one in inner["tenants"].named().items() if "tenants" in inner else ():
         yield from _job(one, name)
 
 
-def _values(kind: Kind, one: Located, whose: str = "") -> Iterator[Entry]:
+def _values(kind: entries.Kind, one: Located, whose: str = "") -> Iterator[entries.Entry]:
     for name, value in one.named().items():
-        yield Entry(kind, {"value": value.text}, value.line, name, whose)
+        yield entries.Entry(kind, {"value": value.text}, value.line, name, whose)
 
 
 def _flat(one: Located, above: str = "") -> Iterator[tuple[str, Located]]:
@@ -323,32 +317,32 @@ def _flat(one: Located, above: str = "") -> Iterator[tuple[str, Located]]:
             yield f"{above}{name}", value
 
 
-COMMAND_LINE = Kind("variable", KERNEL)
-COMMAND: dict[Rule, Kind] = {rule: Kind("command", rule) for rule in (NCCL, KERNEL)}
+COMMAND_LINE = entries.Kind("variable", entries.KERNEL)
+COMMAND: dict[Rule, entries.Kind] = {rule: entries.Kind("command", rule) for rule in (entries.NCCL, entries.KERNEL)}
 
 _ASSIGNED = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
-def nccl_env(text: str) -> list[Entry]:
+def nccl_env(text: str) -> list[entries.Entry]:
     """The variables of jobs."""
     return _variables(text, VARIABLE)
 
 
-def grub(text: str) -> list[Entry]:
+def grub(text: str) -> list[entries.Entry]:
     """The variables that ``update-grub`` reads."""
     return _variables(text, COMMAND_LINE)
 
 
-def _variables(text: str, kind: Kind) -> list[Entry]:
+def _variables(text: str, kind: entries.Kind) -> list[entries.Entry]:
     """Each variable with the value it has at the end; a line that is no assignment is a command."""
-    found: dict[str, Entry] = {}
+    found: dict[str, entries.Entry] = {}
     for number, line in code_lines(text):
         match = _ASSIGNED.fullmatch(line)
         value = _value(match[2]) if match else None
         if match and value is not None:
-            found[match[1]] = Entry(kind, {"value": value}, number, match[1])
+            found[match[1]] = entries.Entry(kind, {"value": value}, number, match[1])
         else:
-            found[f"line {number}"] = Entry(COMMAND[kind.rule], {"command": line}, number)
+            found[f"line {number}"] = entries.Entry(COMMAND[kind.rule], {"command": line}, number)
     return list(found.values())
 
 
@@ -363,7 +357,7 @@ def _value(text: str) -> str | None:
     return text if "$" in text else "".join(words)
 
 
-FORMS: tuple[tuple[str, Callable[[str], list[Entry]]], ...] = (
+FORMS: tuple[tuple[str, Callable[[str], list[entries.Entry]]], ...] = (
     (r"netplan\.yaml", read_netplan),
     (r"(host|tuner(-.*)?)\.json", read_host_document),
     (r"nccl\.env", nccl_env),
@@ -379,7 +373,7 @@ FORMS: tuple[tuple[str, Callable[[str], list[Entry]]], ...] = (
 """Readers by the names of files; of several that fit, the first."""
 
 
-def compared(name: str, designed: str, found: str) -> list[Difference] | None:
+def compared(name: str, designed: str, found: str) -> list[entries.Difference] | None:
     """What a file says otherwise than designed, by line; None where files of this name are not read.
 
     Raises ``RenderError`` with the line where it cannot be read.
@@ -388,7 +382,7 @@ def compared(name: str, designed: str, found: str) -> list[Difference] | None:
     if file.endswith(".sh"):
         form = script.form_of(file)
         old, new = script.read(designed, form), script.read(found, form)
-        commands = in_sequence(old.commands, new.commands, lambda text: script.about(form, text))
-        return placed([*differences(old.entries, new.entries), *commands], designed, found)
+        commands = entries.in_sequence(old.commands, new.commands, lambda text: script.about(form, text))
+        return entries.placed([*entries.differences(old.entries, new.entries), *commands], designed, found)
     read = next((reader for pattern, reader in FORMS if re.fullmatch(pattern, file)), None)
-    return None if read is None else placed(differences(read(designed), read(found)), designed, found)
+    return None if read is None else entries.placed(entries.differences(read(designed), read(found)), designed, found)

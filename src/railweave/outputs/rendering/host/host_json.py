@@ -16,15 +16,7 @@ from railweave.outputs.rendering.host.nic_qos import driver_files
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.model.device.host_model import (
-        HostAddress,
-        HostConfig,
-        HostNic,
-        HostQos,
-        HostRoute,
-        HostRule,
-        Variable,
-    )
+    from railweave.model.device import host_model
     from railweave.model.device.host_model import Versions as AskedVersions
 
 
@@ -344,7 +336,7 @@ _encode = json.JSONEncoder().encode
 _text = json.encoder.encode_basestring_ascii
 
 
-def host_json(config: HostConfig) -> str:
+def host_json(config: host_model.HostConfig) -> str:
     """The file's text."""
     return _laid_out(document(config), "") + "\n"
 
@@ -382,7 +374,7 @@ def _is_row(value: Any) -> bool:  # noqa: ANN401 - JSON
     return isinstance(value, dict) and _is_flat(cast("dict[str, Any]", value).values())
 
 
-def document(config: HostConfig) -> Host:
+def document(config: host_model.HostConfig) -> Host:
     """The file's content."""
     job: Job = {"library": config.library, **_job(config.job)}
     if config.tenant_jobs:
@@ -425,7 +417,7 @@ def _versions(asked: AskedVersions) -> Versions:
     return versions
 
 
-def _fabric(qos: HostQos, bfd_detection_ms: int | None) -> Fabric:
+def _fabric(qos: host_model.HostQos, bfd_detection_ms: int | None) -> Fabric:
     roce: Roce = {
         "dscp": qos.dscp,
         "priority": qos.priority,
@@ -458,7 +450,7 @@ def _fabric(qos: HostQos, bfd_detection_ms: int | None) -> Fabric:
     return fabric
 
 
-def _job(job: Iterable[Variable]) -> TenantJob:
+def _job(job: Iterable[host_model.Variable]) -> TenantJob:
     variables = list(job)
     return {
         "environment": {one.name: one.value for one in variables if not one.resolve},
@@ -466,14 +458,14 @@ def _job(job: Iterable[Variable]) -> TenantJob:
     }
 
 
-def _route(one: HostRoute) -> Route:
+def _route(one: host_model.HostRoute) -> Route:
     route: Route = {"table": one.table, "to": one.to, "dev": one.dev}
     if one.via:
         route["via"] = one.via
     return route
 
 
-def _rule(one: HostRule) -> Rule:
+def _rule(one: host_model.HostRule) -> Rule:
     rule: Rule = {"table": one.table, "dev": one.dev}
     if one.from_:
         rule["from"] = one.from_
@@ -484,7 +476,7 @@ def _rule(one: HostRule) -> Rule:
     return rule
 
 
-def _nic(nic: HostNic) -> Nic:
+def _nic(nic: host_model.HostNic) -> Nic:
     document: Nic = {
         "name": nic.name,
         "netdev": nic.netdev,
@@ -515,7 +507,7 @@ def _nic(nic: HostNic) -> Nic:
     return document
 
 
-def _address(nic: HostNic, one: HostAddress) -> Address:
+def _address(nic: host_model.HostNic, one: host_model.HostAddress) -> Address:
     document: Address = {
         "path": one.path,
         "color": one.color,

@@ -9,21 +9,10 @@ from railweave.counting import counted
 from railweave.model.catalog import catalog
 from railweave.model.device.build import device_config
 from railweave.model.device.policy import path_color_form
+from railweave.outputs.report import figures
 from railweave.outputs.report.decisions.addressing import addressing_decision
 from railweave.outputs.report.decisions.qos import cable_lengths_decision, long_links_decisions, qos_decisions
 from railweave.outputs.report.decisions.statement import Decision, Grid
-from railweave.outputs.report.figures import (
-    LISTED,
-    figures,
-    models_of,
-    plural,
-    port_planes,
-    rail_label,
-    roles,
-    span,
-    stripes,
-    switches_of,
-)
 
 if TYPE_CHECKING:
     from railweave.model.device.policy import Form
@@ -76,8 +65,8 @@ def tenant_decisions(network: Network, fabric: Fabric) -> list[Decision]:
             str(tenant.vni),
             tenant.route_target,
             str(nics[tenant.name]),
-            span(list(dict.fromkeys(server for name, _, server in owners if name == tenant.name))),
-            span(list(dict.fromkeys(leaf for name, leaf, _ in owners if name == tenant.name))),
+            figures.span(list(dict.fromkeys(server for name, _, server in owners if name == tenant.name))),
+            figures.span(list(dict.fromkeys(leaf for name, leaf, _ in owners if name == tenant.name))),
         )
         for tenant in fabric.tenants
     )
@@ -117,8 +106,8 @@ def bgp_decision(network: Network, fabric: Fabric) -> Decision:
     underlay, bfd = fabric.underlay, fabric.underlay.bfd
     facts: list[tuple[str, str]] = []
     pools: dict[str, tuple[int, int]] = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns}
-    for role in roles(network, fabric):
-        used = [switch.asn for switch in switches_of(network, fabric, role)]
+    for role in figures.roles(network, fabric):
+        used = [switch.asn for switch in figures.switches_of(network, fabric, role)]
         pool = f", from the pool {pools[role][0]} to {pools[role][1]}" if role in pools else ""
         facts.append((f"AS numbers, {role}", f"{min(used)} to {max(used)}{pool}"))
     if bfd.enabled:
@@ -177,7 +166,9 @@ def _guards(fabric: Fabric) -> list[tuple[str, str]]:
 
 def _limits(network: Network, fabric: Fabric) -> str:
     """What the catalog knows of the tables that hold them."""
-    there = dict.fromkeys(model for role in roles(network, fabric) for model in models_of(network, fabric, role))
+    there = dict.fromkeys(
+        model for role in figures.roles(network, fabric) for model in figures.models_of(network, fabric, role)
+    )
     models = {model: catalog().switches.get(model) for model in there}
     known = [f"{name} {one.limits.ipv6_routes:,}" for name, one in models.items() if one and one.limits.ipv6_routes]
     return (
@@ -187,23 +178,23 @@ def _limits(network: Network, fabric: Fabric) -> str:
 
 def _widths(network: Network, fabric: Fabric) -> str:
     """The most members of a next-hop group as configured, role by role: that of the first switch of each."""
-    firsts = {role: switches_of(network, fabric, role)[0] for role in roles(network, fabric)}
+    firsts = {role: figures.switches_of(network, fabric, role)[0] for role in figures.roles(network, fabric)}
     widths = {role: device_config(network, one.name).maximum_ecmp() for role, one in firsts.items()}
     given = (
         "maximum_ecmp of the fabric file"
         if fabric.underlay.maximum_ecmp
         else "the least setting that holds the uplinks"
     )
-    shown = ", ".join(f"{plural(role)} {width}" for role, width in widths.items())
+    shown = ", ".join(f"{figures.plural(role)} {width}" for role, width in widths.items())
     return f"next-hop groups of up to so many members: {shown} ({given})"
 
 
 def topology_decision(network: Network, fabric: Fabric) -> Decision:
     """The tiers, what is oversubscribed, and which servers are in which stripe."""
-    sums, groups = figures(network, fabric), stripes(network, fabric)
-    leaves = switches_of(network, fabric, "leaf")
+    sums, groups = figures.figures(network, fabric), figures.stripes(network, fabric)
+    leaves = figures.switches_of(network, fabric, "leaf")
     per_stripe = max((len(group.leaves) for group in groups), default=0)
-    planes = port_planes(network, fabric)
+    planes = figures.port_planes(network, fabric)
     chosen = f"rail-optimised, {counted(len(planes), 'plane')}, " if planes else "rail-optimised, "
     chosen += f"{counted(len(groups), 'stripe')} of {counted(per_stripe, 'leaf', 'leaves')}"
     facts = _planes(fabric, planes)
@@ -212,7 +203,8 @@ def topology_decision(network: Network, fabric: Fabric) -> Decision:
             (
                 "Rails",
                 ", ".join(
-                    f"{leaf.name} serves {rail_label(leaf.rails)}" for leaf in dict.fromkeys((leaves[0], leaves[-1]))
+                    f"{leaf.name} serves {figures.rail_label(leaf.rails)}"
+                    for leaf in dict.fromkeys((leaves[0], leaves[-1]))
                 ),
             )
         )
@@ -229,9 +221,10 @@ def topology_decision(network: Network, fabric: Fabric) -> Decision:
         less = ", undersubscribed: more bandwidth to spines than to servers" if sums.oversubscription < 1 else ""
         facts.append(("Oversubscription", f"{sums.oversubscription:.2f}:1 on the fullest leaf{less}"))
     present = {(one.role, f"{one.nos} {one.release}") for one in network.switches if one.fabric == fabric.name}
-    facts.append(("Software", ", ".join(f"{system} on {plural(role)}" for role, system in sorted(present))))
+    facts.append(("Software", ", ".join(f"{system} on {figures.plural(role)}" for role, system in sorted(present))))
     rows = tuple(
-        (g.name, str(len(g.leaves)), str(len(g.servers)), span([s.name for s in g.servers])) for g in groups[:32]
+        (g.name, str(len(g.leaves)), str(len(g.servers)), figures.span([s.name for s in g.servers]))
+        for g in groups[:32]
     )
     if len(groups) > len(rows):
         rows += ((f"{len(groups) - len(rows)} more", "", "", ""),)
@@ -248,7 +241,7 @@ def _planes(fabric: Fabric, planes: list[str]) -> list[tuple[str, str]]:
     """Which ports of NICs, and so which rails, each plane has."""
     each = fabric.adapters or 0
     words = [
-        f"{name} has port {place} of every NIC, {rail_label(range((place - 1) * each + 1, place * each + 1))}"
+        f"{name} has port {place} of every NIC, {figures.rail_label(range((place - 1) * each + 1, place * each + 1))}"
         for place, name in enumerate(planes, 1)
     ]
     return [("Planes", "; ".join(words))] if words else []
@@ -301,11 +294,13 @@ def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
 def ports_decision(network: Network, fabric: Fabric) -> Decision:
     """The ports that each tier uses towards the next."""
     rows: list[tuple[str, ...]] = []
-    present = roles(network, fabric)
-    kinds: list[tuple[RoleName, str]] = [(role, name) for role in present for name in models_of(network, fabric, role)]
+    present = figures.roles(network, fabric)
+    kinds: list[tuple[RoleName, str]] = [
+        (role, name) for role in present for name in figures.models_of(network, fabric, role)
+    ]
     for role, name in kinds:
         place = present.index(role)
-        devices = [one for one in switches_of(network, fabric, role) if one.model == name]
+        devices = [one for one in figures.switches_of(network, fabric, role) if one.model == name]
         model = catalog().switches.get(name)
         # Devices of a role and model are cabled alike; the one with most cables shows every port that is in use.
         device = max(devices, key=lambda one: len(network.cables_of(one.name)))
@@ -315,8 +310,8 @@ def ports_decision(network: Network, fabric: Fabric) -> Decision:
         far = [c for c in cables if network.between_sites(c)]
         for label, chosen in (
             ("servers", [c.b for c in cables if c.kind == "server"]),
-            (plural(present[place - 1]), [c.b for c in near if c.b.device == device.name]),
-            (plural((*present, "")[place + 1]), [c.a for c in near if c.a.device == device.name]),
+            (figures.plural(present[place - 1]), [c.b for c in near if c.b.device == device.name]),
+            (figures.plural((*present, "")[place + 1]), [c.a for c in near if c.a.device == device.name]),
             ("other sites", [c.a if c.a.device == device.name else c.b for c in far]),
         ):
             if chosen:
@@ -327,11 +322,11 @@ def ports_decision(network: Network, fabric: Fabric) -> Decision:
                         device.name,
                         label,
                         str(len(ordered)),
-                        span([end.port for end in ordered]),
+                        figures.span([end.port for end in ordered]),
                         f"{len(used)} of {total}",
                     )
                 )
-    leaves, spines = (models_of(network, fabric, role) for role in ("leaf", "spine"))
+    leaves, spines = (figures.models_of(network, fabric, role) for role in ("leaf", "spine"))
     spine = f", {' and '.join(spines)} as spine" if spines != leaves else " and spine"
     alike = "Each leaf" if len(leaves) == 1 else "Each leaf of a model"
     return Decision(
@@ -433,7 +428,7 @@ def _carried(network: Network, fabric: Fabric) -> str:
 
 def _uplinks_by_color(network: Network, fabric: Fabric) -> dict[int, list[Cable]]:
     """The uplinks of the first leaf by path color."""
-    leaf = next(iter(switches_of(network, fabric, "leaf")), None)
+    leaf = next(iter(figures.switches_of(network, fabric, "leaf")), None)
     return _colored(network, leaf) if leaf else {}
 
 
@@ -449,14 +444,17 @@ def _colored(network: Network, leaf: Switch) -> dict[int, list[Cable]]:
 def _spines_by_color(network: Network, fabric: Fabric) -> dict[int, str]:
     """The spines of each path color, in words: those of every plane or pod, as its first leaf has them."""
     first: dict[tuple[str, str], Switch] = {}
-    for leaf in switches_of(network, fabric, "leaf"):
+    for leaf in figures.switches_of(network, fabric, "leaf"):
         first.setdefault((leaf.pod, leaf.plane), leaf)
     spines: dict[int, list[str]] = {}
     for leaf in first.values():
         for color, cables in _colored(network, leaf).items():
-            spines.setdefault(color, []).append(span(list(dict.fromkeys(cable.b.device for cable in cables))))
+            spines.setdefault(color, []).append(figures.span(list(dict.fromkeys(cable.b.device for cable in cables))))
     # Spines of two planes do not follow each other, though their names count on.
-    return {color: ", ".join(found) if len(found) <= LISTED else span(found) for color, found in spines.items()}
+    return {
+        color: ", ".join(found) if len(found) <= figures.LISTED else figures.span(found)
+        for color, found in spines.items()
+    }
 
 
 def _balancing(network: Network, fabric: Fabric) -> Decision:

@@ -5,15 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from railweave.model.device.model import (
-    BridgedVlan,
-    ExternalPeer,
-    MacVrf,
-    NumberedSession,
-    OverlayConfig,
-    TunnelEndpoint,
-    Vrf,
-)
+from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.systems.dell_sonic.read.ports import headers
 from railweave.systems.dell_sonic.read.routing import NOWHERE
@@ -104,11 +96,11 @@ def overlay_maps(router: Router) -> set[str]:
 
 def vrf(
     name: str, router: Router | None, tunnelled: Tunnel, gateways: Iterable[Gateway], listed: Lists, links: Links
-) -> Vrf:
+) -> model.Vrf:
     """A tenant's VRF."""
     own = [one for one in gateways if one.vrf == tenant(name)]
     evpn = router.evpn if router else None
-    return Vrf(
+    return model.Vrf(
         name=tenant(name),
         vni=tunnelled.vrfs.get(name, 0),
         route_distinguisher=evpn.distinguisher if evpn else "",
@@ -119,7 +111,7 @@ def vrf(
     )
 
 
-def with_loopback(found: Vrf, name: str, interfaces: Mapping[str, Lines]) -> Vrf:
+def with_loopback(found: model.Vrf, name: str, interfaces: Mapping[str, Lines]) -> model.Vrf:
     """The VRF with the addresses of its loopbacks."""
     own = [one for key, one in interfaces.items() if key.startswith("Loopback") and one.vrf == name and one.addresses]
     if not own:
@@ -128,7 +120,7 @@ def with_loopback(found: Vrf, name: str, interfaces: Mapping[str, Lines]) -> Vrf
     return replace(found, loopbacks=addresses, unit=own[0].number[0])
 
 
-def _external(router: Router, listed: Lists, links: Links) -> Iterator[ExternalPeer]:
+def _external(router: Router, listed: Lists, links: Links) -> Iterator[model.ExternalPeer]:
     for one in router.neighbors.values():
         peer = router.whole(one)
         if peer.address is None:
@@ -136,8 +128,8 @@ def _external(router: Router, listed: Lists, links: Links) -> Iterator[ExternalP
         port, local = links.of_neighbor(router.vrf, peer.address)
         family = peer.families.get(peer.address.family)
         unit = port if "." in port or not port else f"{port}.0"
-        session = NumberedSession(unit, "", one.description, peer.asn or 0, local or NOWHERE, peer.address)
-        yield ExternalPeer(
+        session = model.NumberedSession(unit, "", one.description, peer.asn or 0, local or NOWHERE, peer.address)
+        yield model.ExternalPeer(
             one.group or one.description or one.name,
             session,
             _passed(listed, family.imports if family else ""),
@@ -168,7 +160,7 @@ def overlay(
     interfaces: Mapping[str, Lines],
     listed: Lists,
     bfd: dict[str, Bfd],
-) -> OverlayConfig | None:
+) -> model.OverlayConfig | None:
     """The overlay; None where no neighbor has EVPN's routes, and no group is for them."""
     members = sessions(router)
     groups = [one for one in router.groups.values() if "evpn" in one.families]
@@ -183,14 +175,14 @@ def overlay(
     ends = [tunnelled.source] if tunnelled.source else []
     if not reflects:  # the loopback has the addresses of all endpoints, beside those that sessions begin at
         ends += [one.address for one in loopbacks if one.address not in {loopbacks[0].address, loopback, *ends}]
-    return OverlayConfig(
+    return model.OverlayConfig(
         loopback=loopback,
         neighbors=tuple(
-            NumberedSession("", "", one.description, one.asn or 0, loopback, one.address)
+            model.NumberedSession("", "", one.description, one.asn or 0, loopback, one.address)
             for one in members
             if one.address is not None
         ),
-        endpoints=tuple(TunnelEndpoint(one, None) for one in ends),
+        endpoints=tuple(model.TunnelEndpoint(one, None) for one in ends),
         reflects=reflects,
         from_spine=_mark(listed, {one.exports for one in families}),
         bfd=bfd.get(watched[0] or "") if watched[0] is not None and is_same(watched) else None,
@@ -224,7 +216,7 @@ def _mark(listed: Lists, maps: set[str]) -> str:
 
 def mac_vrf(
     evpn: Evpn, tunnelled: Tunnel, names: Mapping[int, str], ports: Iterable[Interface], router_id: Address
-) -> MacVrf | None:
+) -> model.MacVrf | None:
     """The bridging instance: each layer-2 VNI with its own route target."""
     routed = tunnelled.transit()
     vlans = [(vlan, vni) for vlan, vni in tunnelled.vlans.items() if vlan not in routed]
@@ -233,13 +225,13 @@ def mac_vrf(
     targets = {vni: one.imports or one.exports for vni, one in evpn.vnis.items()}
     uneven = {vni for vni, one in evpn.vnis.items() if one.imports != one.exports}
     made = tuple(
-        BridgedVlan(
+        model.BridgedVlan(
             vlan, names.get(vlan, f"vn{vlan}"), vni, _targets(evpn, vni) if vni in uneven else _first(targets, vni)
         )
         for vlan, vni in vlans
     )
     own, numbers = {one.name for one in made}, {one.vlan for one in made}
-    return MacVrf(
+    return model.MacVrf(
         name=MAC_VRF,
         route_distinguisher=f"{router_id}:{MAC_VRF_NUMBER}",
         route_target="",

@@ -11,17 +11,9 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import BITS
 from railweave.model.config.number_ranges import numbers, ranges
 from railweave.model.config.sections import flat, line, merge, section
+from railweave.systems.dell_sonic.render import system
 from railweave.systems.dell_sonic.render.gaps import gaps
 from railweave.systems.dell_sonic.render.qos import NAME, adaptive, balancing, bound, qos
-from railweave.systems.dell_sonic.render.system import (
-    control_plane,
-    edge_port,
-    identity,
-    on_gateway,
-    services,
-    spanning_tree,
-    tunnel,
-)
 from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS, parse, quoted, to_text
 from railweave.systems.frr.names import OVERLAY_GROUP as OVERLAY
 from railweave.systems.frr.render import advertisements, discovery
@@ -36,17 +28,7 @@ if TYPE_CHECKING:
 
     from railweave.model.config.addresses import Addressed
     from railweave.model.config.sections import Section
-    from railweave.model.device.model import (
-        Bgp,
-        BgpGroup,
-        DeviceConfig,
-        Gateway,
-        Interface,
-        OverlayConfig,
-        Session,
-        Term,
-        Vrf,
-    )
+    from railweave.model.device import model
 
 
 FAMILIES = {"ipv4": "ip", "ipv6": "ipv6"}
@@ -56,7 +38,7 @@ PROXY_ARP = "ip proxy-arp enable remote-only"
 """Answers for addresses that the switch has a route to by another interface."""
 
 
-def breakouts(config: DeviceConfig) -> Iterator[Section]:
+def breakouts(config: model.DeviceConfig) -> Iterator[Section]:
     """How ports are split, before their channels are configured. One that only runs slower is told so by ``speed``."""
     for split in config.splits:
         if split.channels == 1:
@@ -65,7 +47,7 @@ def breakouts(config: DeviceConfig) -> Iterator[Section]:
         yield line(f"interface breakout port {port} mode {split.channels}x{split.speed_gbps}G")
 
 
-def interfaces(config: DeviceConfig) -> Iterator[Section]:
+def interfaces(config: model.DeviceConfig) -> Iterator[Section]:
     """Loopback, VLANs with their gateways, and every cabled port."""
     loopbacks = [
         f"{address(one)}{' secondary' if place and one.family == 'ipv4' else ''}" for place, one in _numbered(config)
@@ -82,7 +64,12 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
             head = [f"description {quoted(gateway.description)}", f"mtu {gateway.mtu}"]
             proxy = [PROXY_ARP] if gateway.proxy_arp else []
             yield section(
-                f"interface Vlan {gateway.vlan}", head, vrf, _addressed(gateway), proxy, on_gateway(config, gateway)
+                f"interface Vlan {gateway.vlan}",
+                head,
+                vrf,
+                _addressed(gateway),
+                proxy,
+                system.on_gateway(config, gateway),
             )
     for number in config.bare_vlans():
         yield section(f"interface Vlan {number}")
@@ -100,7 +87,7 @@ def interfaces(config: DeviceConfig) -> Iterator[Section]:
             )
 
 
-def anycast(config: DeviceConfig) -> Iterator[Section]:
+def anycast(config: model.DeviceConfig) -> Iterator[Section]:
     """The MAC address that gateways of layer-2 networks have on every leaf; a fabric has one."""
     of_networks = [one for one in config.gateways if one.mac]
     if not of_networks:
@@ -111,13 +98,13 @@ def anycast(config: DeviceConfig) -> Iterator[Section]:
             yield line(f"{word} anycast-address enable")
 
 
-def _external(config: DeviceConfig, port: Interface) -> list[str]:
+def _external(config: model.DeviceConfig, port: model.Interface) -> list[str]:
     """What a port to an external router, or the sub-interface of its tag, has: the tenant's VRF, and addresses."""
     vrf = [f"ip vrf forwarding {vrf_names(config)[port.vrf]}"] if port.vrf else []
     return [*vrf, *(address(one) for one in port.addresses)]
 
 
-def _numbered(config: DeviceConfig) -> Iterator[tuple[int, Addressed]]:
+def _numbered(config: model.DeviceConfig) -> Iterator[tuple[int, Addressed]]:
     """Loopback addresses, those of each family counted."""
     seen = {"ipv4": 0, "ipv6": 0}
     for one in config.loopbacks():
@@ -130,7 +117,7 @@ def address(one: Addressed) -> str:
     return f"{FAMILIES[one.family]} address {one}"
 
 
-def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> Section:
+def _port(config: model.DeviceConfig, port: model.Interface, gateway: model.Gateway | None) -> Section:
     carried = config.carried(port)
     body = [
         f"description {quoted(port.description)}",
@@ -142,12 +129,12 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> Sec
         "unreliable-los auto",
     ]
     body.append("no shutdown" if port.enabled else "shutdown")
-    body += edge_port(config, port)
+    body += system.edge_port(config, port)
     if gateway is not None:
         body += [f"ip vrf forwarding {vrf_names(config)[gateway.vrf]}"] if gateway.vrf else []
         body += _addressed(gateway)
         body += [PROXY_ARP] if gateway.proxy_arp else []
-        body += on_gateway(config, gateway)
+        body += system.on_gateway(config, gateway)
     elif port.kind == "external":
         body += _external(config, port) if port.unit_vlan is None else []
     elif carried:
@@ -159,7 +146,7 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None) -> Sec
     return section(f"interface {port.name}", body, bound(config, port))
 
 
-def _addressed(gateway: Gateway) -> list[str]:
+def _addressed(gateway: model.Gateway) -> list[str]:
     if gateway.mac:
         shared = [address(one).replace(" address", " anycast-address", 1) for one in gateway.addresses]
         return shared + advertisements(gateway)
@@ -170,7 +157,7 @@ def _addressed(gateway: Gateway) -> list[str]:
     return found + advertised + ([f"ipv6 nd min-ra-interval {timers.min_interval}"] if timers else [])
 
 
-def routing(config: DeviceConfig) -> Iterator[Section]:
+def routing(config: model.DeviceConfig) -> Iterator[Section]:
     """Everything about routes."""
     bgp = config.bgp
     if bgp is None:
@@ -189,7 +176,7 @@ def routing(config: DeviceConfig) -> Iterator[Section]:
             yield _vrf_router(config, vrf, bgp, config.overlay)
 
 
-def _lists(bgp: Bgp) -> Iterator[Section]:
+def _lists(bgp: model.Bgp) -> Iterator[Section]:
     used = {(t.match.prefix_list, t.match.orlonger) for p in bgp.policies for t in p.terms if t.match.prefix_list}
     for name, orlonger in sorted((name or "", longer) for name, longer in used):
         for sequence, prefix in enumerate(bgp.prefix_lists.get(name, ()), 1):
@@ -201,7 +188,7 @@ def _lists(bgp: Bgp) -> Iterator[Section]:
         yield line(f"bgp community-list standard {name} permit {value} any")
 
 
-def _route_maps(config: DeviceConfig, bgp: Bgp) -> Iterator[Section]:
+def _route_maps(config: model.DeviceConfig, bgp: model.Bgp) -> Iterator[Section]:
     taken = {group.import_policy for group in bgp.groups}
     for policy in bgp.policies:
         for number, term in enumerate(policy.terms, 1):
@@ -215,7 +202,7 @@ def _route_maps(config: DeviceConfig, bgp: Bgp) -> Iterator[Section]:
             )
 
 
-def _matches(bgp: Bgp, term: Term) -> list[str]:
+def _matches(bgp: model.Bgp, term: model.Term) -> list[str]:
     found: list[str] = []
     if term.match.prefix_list:
         found.append(f"match {FAMILIES[bgp.family_of(term.match)]} address prefix-list {term.match.prefix_list}")
@@ -224,7 +211,7 @@ def _matches(bgp: Bgp, term: Term) -> list[str]:
     return found
 
 
-def _sets(bgp: Bgp, term: Term) -> list[str]:
+def _sets(bgp: model.Bgp, term: model.Term) -> list[str]:
     action = term.action
     found = [] if action.local_preference is None else [f"set local-preference {action.local_preference}"]
     added = bgp.values(action.add_communities).values()
@@ -237,7 +224,7 @@ def _sets(bgp: Bgp, term: Term) -> list[str]:
     return found
 
 
-def _overlay_policy(config: DeviceConfig) -> Iterator[Section]:
+def _overlay_policy(config: model.DeviceConfig) -> Iterator[Section]:
     found = config.overlay
     if found is None:
         return
@@ -249,7 +236,7 @@ def _overlay_policy(config: DeviceConfig) -> Iterator[Section]:
     yield section(f"route-map {TO_NEIGHBORS} permit 20", [])
 
 
-def _router(config: DeviceConfig, bgp: Bgp) -> Section:
+def _router(config: model.DeviceConfig, bgp: model.Bgp) -> Section:
     families = [
         section(
             f"address-family {family} unicast",
@@ -272,7 +259,7 @@ def _router(config: DeviceConfig, bgp: Bgp) -> Section:
     )
 
 
-def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Section]:
+def _group(bgp: model.Bgp, group: model.BgpGroup) -> Iterator[Section]:
     yield section(
         f"peer-group {group.name}",
         f"description {quoted(group.description)}",
@@ -296,18 +283,18 @@ def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Section]:
         yield _neighbor(session, group.name)
 
 
-def _watched(bgp: Bgp, profile: str) -> str:
+def _watched(bgp: model.Bgp, profile: str) -> str:
     """BFD of a group; with graceful restart it does not end the session of a neighbor that restarts."""
     return f"bfd {'check-control-plane-failure ' if bgp.graceful_restart else ''}profile {profile}"
 
 
-def _keyed(bgp: Bgp) -> list[str]:
+def _keyed(bgp: model.Bgp) -> list[str]:
     """The key of a group's sessions: TCP MD5."""
     key = bgp.authentication
     return [f"password {secret(key.key)}"] if key and key.algorithm == "md5" else []
 
 
-def _neighbor(session: Session, group: str) -> Section:
+def _neighbor(session: model.Session, group: str) -> Section:
     name = session.peer_address or f"interface {session.interface}"
     return section(
         f"neighbor {name}",
@@ -317,7 +304,7 @@ def _neighbor(session: Session, group: str) -> Section:
     )
 
 
-def _overlay_peers(bgp: Bgp, found: OverlayConfig) -> Iterator[Section]:
+def _overlay_peers(bgp: model.Bgp, found: model.OverlayConfig) -> Iterator[Section]:
     yield section(
         f"peer-group {OVERLAY}",
         f"description {quoted('EVPN, loopback to loopback')}",
@@ -339,7 +326,7 @@ def _overlay_peers(bgp: Bgp, found: OverlayConfig) -> Iterator[Section]:
         yield _neighbor(one, OVERLAY)
 
 
-def _vrf_router(config: DeviceConfig, vrf: Vrf, bgp: Bgp, overlay: OverlayConfig) -> Section:
+def _vrf_router(config: model.DeviceConfig, vrf: model.Vrf, bgp: model.Bgp, overlay: model.OverlayConfig) -> Section:
     width = f"maximum-paths {max(1, len(overlay.neighbors))}"
     name = vrf_names(config)[vrf.name]
     return section(
@@ -357,7 +344,7 @@ def _vrf_router(config: DeviceConfig, vrf: Vrf, bgp: Bgp, overlay: OverlayConfig
     )
 
 
-def _external_peers(vrf: Vrf, name: str) -> list[Section]:
+def _external_peers(vrf: model.Vrf, name: str) -> list[Section]:
     """Routers outside the fabric: a peer group each, with its route-maps, and a neighbor for each link."""
     found: list[Section] = []
     for router, one in {peer.router: peer for peer in vrf.external}.items():
@@ -377,26 +364,26 @@ def _external_peers(vrf: Vrf, name: str) -> list[Section]:
 __all__ = ["check_extra", "files", "gaps", "lines", "tree"]
 
 
-def tree(config: DeviceConfig) -> list[Section]:
+def tree(config: model.DeviceConfig) -> list[Section]:
     """The commands of a device, the operator's own merged in. Raises ``RenderError`` where those cannot be read."""
     sections = [
-        *identity(config),
-        *services(config),
+        *system.identity(config),
+        *system.services(config),
         *breakouts(config),
         *qos(config),
         *balancing(config),
         *anycast(config),
-        *spanning_tree(config),
-        *control_plane(config),
+        *system.spanning_tree(config),
+        *system.control_plane(config),
         *interfaces(config),
-        *tunnel(config),
+        *system.tunnel(config),
         *routing(config),
     ]
     merge(sections, parse(config.extra))
     return sections
 
 
-def prepare(config: DeviceConfig) -> list[Section]:
+def prepare(config: model.DeviceConfig) -> list[Section]:
     """Commands that come first: names of ports take effect in the next session; lossless buffers restart the switch."""
     wanted = [line("interface-naming standard")]
     if config.qos is not None and lossless(config.qos):
@@ -404,12 +391,12 @@ def prepare(config: DeviceConfig) -> list[Section]:
     return wanted
 
 
-def files(config: DeviceConfig) -> dict[str, str]:
+def files(config: model.DeviceConfig) -> dict[str, str]:
     """``prepare.cli`` and ``sonic.cli``."""
     return {"prepare.cli": to_text(prepare(config)), "sonic.cli": to_text(tree(config))}
 
 
-def lines(config: DeviceConfig) -> list[str]:
+def lines(config: model.DeviceConfig) -> list[str]:
     """Every command with the sections above it."""
     return flat([*prepare(config), *tree(config)])
 

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from railweave.systems.eos import names
 from railweave.systems.eos.avd.qos import at_gateway, service_profiles
-from railweave.systems.eos.names import (
-    ISIS_INSTANCE,
-    MACSEC_PROFILE,
-    MANAGEMENT_PORT,
-    MANAGEMENT_VRF,
-    ROUTER_LOOPBACK,
-    SNMP_CLIENTS,
-    TUNNEL_LOOPBACK,
-    secret,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,12 +37,12 @@ def _by_family(addresses: Sequence[Addressed]) -> tuple[list[str], list[str]]:
     return [one for one in addresses if one.family == "ipv4"], [one for one in addresses if one.family == "ipv6"]
 
 
-PASSIVE: dict[str, Any] = {"isis_enable": ISIS_INSTANCE, "isis_passive": True}
+PASSIVE: dict[str, Any] = {"isis_enable": names.ISIS_INSTANCE, "isis_passive": True}
 """An interface whose prefix is advertised, without IS-IS on it."""
 
 
 def _key(reference: str | None) -> dict[str, Any]:
-    return {"both": {"mode": "md5", "key_type": "0", "key": secret(reference)}} if reference else {}
+    return {"both": {"mode": "md5", "key_type": "0", "key": names.secret(reference)}} if reference else {}
 
 
 def on_port(config: DeviceConfig, port: str) -> dict[str, Any]:
@@ -61,7 +52,7 @@ def on_port(config: DeviceConfig, port: str) -> dict[str, Any]:
     if own is None or port not in metrics:
         return {}
     found: dict[str, Any] = {
-        "isis_enable": ISIS_INSTANCE,
+        "isis_enable": names.ISIS_INSTANCE,
         "isis_circuit_type": "level-2",
         "isis_metric": metrics[port],
         "isis_network_point_to_point": True,
@@ -83,7 +74,7 @@ def router_isis(config: DeviceConfig) -> dict[str, Any]:
     if own is None:
         return {}
     found: dict[str, Any] = {
-        "instance": ISIS_INSTANCE,
+        "instance": names.ISIS_INSTANCE,
         "net": own.net,
         "router_id": own.router_id,
         "is_type": "level-2",
@@ -96,7 +87,7 @@ def router_isis(config: DeviceConfig) -> dict[str, Any]:
 
 
 FIRST_VRF_LOOPBACK = 100
-DESCRIPTIONS = {ROUTER_LOOPBACK: "router id", TUNNEL_LOOPBACK: "tunnels"}
+DESCRIPTIONS = {names.ROUTER_LOOPBACK: "router id", names.TUNNEL_LOOPBACK: "tunnels"}
 
 
 def loopback_interfaces(config: DeviceConfig) -> list[dict[str, Any]]:
@@ -137,18 +128,18 @@ def _addresses(config: DeviceConfig) -> dict[str, list[Prefix]]:
         for one in config.overlay.endpoints:
             if (end := one.address.prefix) not in (*router, *tunnels):
                 tunnels.append(end)
-    return {ROUTER_LOOPBACK: router, **({TUNNEL_LOOPBACK: tunnels} if tunnels else {})}
+    return {names.ROUTER_LOOPBACK: router, **({names.TUNNEL_LOOPBACK: tunnels} if tunnels else {})}
 
 
 def _server(one: LoginServer) -> dict[str, Any]:
-    return {"host": one.host, "key": secret(one.key), "key_type": "0", "timeout": one.timeout}
+    return {"host": one.host, "key": names.secret(one.key), "key_type": "0", "timeout": one.timeout}
 
 
 def _with_port(kind: str, one: LoginServer) -> str:
     """A server's line where it listens on another port than the protocol's own, for which the schema has no word."""
     port = f"port {one.port}" if kind == "tacacs" else f"auth-port {one.port}"
-    key = f"timeout {one.timeout} key 0 {secret(one.key)}"
-    return f"{kind}-server host {one.host} vrf {MANAGEMENT_VRF} {port} {key}"
+    key = f"timeout {one.timeout} key 0 {names.secret(one.key)}"
+    return f"{kind}-server host {one.host} vrf {names.MANAGEMENT_VRF} {port} {key}"
 
 
 def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
@@ -163,16 +154,16 @@ def logins(wanted: Management, raw: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     authentication: dict[str, Any] = {}
     authorization: dict[str, Any] = {}
-    source = [{"name": MANAGEMENT_PORT, "vrf": MANAGEMENT_VRF}]
+    source = [{"name": names.MANAGEMENT_PORT, "vrf": names.MANAGEMENT_VRF}]
     if tacacs:
         raw += [_with_port("tacacs", one) for one in tacacs if one.port]
-        hosts = [{**_server(one), "vrf": MANAGEMENT_VRF} for one in tacacs if not one.port]
+        hosts = [{**_server(one), "vrf": names.MANAGEMENT_VRF} for one in tacacs if not one.port]
         found |= {"tacacs_servers": {"hosts": hosts}} if hosts else {}
         found["ip_tacacs_source_interfaces"] = source
     if radius:
         raw += [_with_port("radius", one) for one in radius if one.port]
         servers = [_server(one) for one in radius if not one.port]
-        found |= {"radius_server": {"vrfs": [{"name": MANAGEMENT_VRF, "servers": servers}]}} if servers else {}
+        found |= {"radius_server": {"vrfs": [{"name": names.MANAGEMENT_VRF, "servers": servers}]}} if servers else {}
         found["ip_radius_source_interfaces"] = source
     if aaa and (tacacs or radius):
         role = "network-admin" if aaa.role == "super-user" else "network-operator"
@@ -196,7 +187,7 @@ def snmp_lists(snmp: Snmp | None) -> dict[str, Any]:
     for key, six in (("standard_access_lists", False), ("ipv6_standard_access_lists", True)):
         actions = [f"permit {one}" for one in snmp.clients if (one.family == "ipv6") == six]
         numbered = [{"sequence": 10 * at, "action": action} for at, action in enumerate([*actions, "deny any"], 1)]
-        found[key] = [{"name": SNMP_CLIENTS, "sequence_numbers": numbered}]
+        found[key] = [{"name": names.SNMP_CLIENTS, "sequence_numbers": numbered}]
     return found
 
 
@@ -272,7 +263,7 @@ def _port(config: DeviceConfig, port: Interface, gateway: Gateway | None, profil
             own = _gateway(config, gateway)
             raw += [one for one in [own.pop("eos_cli", "")] if one]
             found |= {"mtu": gateway.mtu, **own}
-    found |= {"mac_security": {"profile": MACSEC_PROFILE}} if port.macsec else {}
+    found |= {"mac_security": {"profile": names.MACSEC_PROFILE}} if port.macsec else {}
     return {**found, **on_port(config, port.name), "eos_cli": "\n".join(raw)}
 
 
@@ -293,10 +284,10 @@ def encryption(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
     if not wanted:
         return {}
     own = wanted[0]  # all links between sites are encrypted alike
-    raw += ["mac security", f"   profile {MACSEC_PROFILE}", f"      key {own.key_name} 0 {secret(own.key)}"]
+    raw += ["mac security", f"   profile {names.MACSEC_PROFILE}", f"      key {own.key_name} 0 {names.secret(own.key)}"]
     *_, bits = own.cipher_suite.split("-")
     cipher = f"aes{bits}-gcm{'-xpn' if '-xpn-' in own.cipher_suite else ''}"
-    return {"mac_security": {"profiles": [{"name": MACSEC_PROFILE, "cipher": cipher}]}}
+    return {"mac_security": {"profiles": [{"name": names.MACSEC_PROFILE, "cipher": cipher}]}}
 
 
 def _membership(config: DeviceConfig, port: Interface) -> dict[str, Any]:

@@ -8,15 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from railweave.model.catalog import catalog
-from railweave.systems.eos.names import (
-    CONTROL_PLANE_LISTS,
-    MANAGEMENT_LISTS,
-    MANAGEMENT_VRF,
-    QOS_PROFILE,
-    QUEUE_PROFILE,
-    SERVER_LISTS,
-    UNPAUSED_PROFILE,
-)
+from railweave.systems.eos import names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +26,7 @@ def control_plane(config: DeviceConfig) -> dict[str, Any]:
     found: dict[str, Any] = {"access_lists": [], "ipv6_access_lists": []}
     groups: dict[str, Any] = {}
     for key, version, schema in (("ipv4", "ip", "access_lists"), ("ipv6", "ipv6", "ipv6_access_lists")):
-        own = {CONTROL_PLANE_LISTS[key]: "network", MANAGEMENT_LISTS[key]: "management"}
+        own = {names.CONTROL_PLANE_LISTS[key]: "network", names.MANAGEMENT_LISTS[key]: "management"}
         for name, plane in own.items():
             actions = [
                 action
@@ -50,11 +42,11 @@ def control_plane(config: DeviceConfig) -> dict[str, Any]:
             for to, ports in product(rule.destinations, rule.destination_ports)
         ]
         if blocked:
-            found[schema].append(_numbered(SERVER_LISTS[key], [*blocked, f"permit {version} any any"]))
+            found[schema].append(_numbered(names.SERVER_LISTS[key], [*blocked, f"permit {version} any any"]))
         groups[f"{key}_access_groups"] = [
-            {"acl_name": CONTROL_PLANE_LISTS[key]},
-            *({"acl_name": CONTROL_PLANE_LISTS[key], "vrf": tenant} for tenant in tenants),
-            {"acl_name": MANAGEMENT_LISTS[key], "vrf": MANAGEMENT_VRF},
+            {"acl_name": names.CONTROL_PLANE_LISTS[key]},
+            *({"acl_name": names.CONTROL_PLANE_LISTS[key], "vrf": tenant} for tenant in tenants),
+            {"acl_name": names.MANAGEMENT_LISTS[key], "vrf": names.MANAGEMENT_VRF},
         ]
     return {**found, "system": {"control_plane": groups}}
 
@@ -63,7 +55,7 @@ def at_gateway(config: DeviceConfig, gateway: Gateway) -> dict[str, Any]:
     """The lists of the interface of a gateway."""
     dropped = {rule.family for rule in (config.protection.server_ports if config.protection else ())}
     return {
-        "ipv6_access_group_in" if one == "ipv6" else "access_group_in": SERVER_LISTS[one]
+        "ipv6_access_group_in" if one == "ipv6" else "access_group_in": names.SERVER_LISTS[one]
         for one in sorted(gateway.families)
         if one in dropped
     }
@@ -123,7 +115,7 @@ def qos(config: DeviceConfig, raw: list[str]) -> dict[str, Any]:
     if own is None:
         return found
     found["qos"] = {"map": {"dscp": _classified(own), "traffic_class": _mapped(own)}}
-    needed = dict.fromkeys([QOS_PROFILE, *sorted(service_profiles(config).values())])
+    needed = dict.fromkeys([names.QOS_PROFILE, *sorted(service_profiles(config).values())])
     found["qos_profiles"] = [_profile(own, name, raw) for name in needed]
     found["platform"] = {"trident": {"mmu": _buffers(config, own)}}
     if own.watchdog is not None and _priorities(own):
@@ -140,7 +132,7 @@ def service_profiles(config: DeviceConfig) -> dict[str, str]:
         return {}
     everywhere = not _priorities(own)
     paused = {port for profile in own.profiles for port in profile.ports}
-    return {port: QOS_PROFILE if everywhere or port in paused else UNPAUSED_PROFILE for port in own.ports}
+    return {port: names.QOS_PROFILE if everywhere or port in paused else names.UNPAUSED_PROFILE for port in own.ports}
 
 
 def _priorities(own: QosConfig) -> list[int]:
@@ -173,7 +165,7 @@ def _profile(own: QosConfig, profile: str, raw: list[str]) -> dict[str, Any]:
     queues = [_queue(one, own.marking.get(name)) for name, one in own.classes.items()]
     queues.sort(key=lambda one: one["id"])
     watched = {one.queue for one in own.classes.values() if one.pfc_priority is not None and own.watchdog}
-    for one in queues if profile == QOS_PROFILE else ():
+    for one in queues if profile == names.QOS_PROFILE else ():
         if one["id"] not in watched:
             continue
         if "bandwidth_percent" in one:  # AVD's template prints one of the two
@@ -181,7 +173,7 @@ def _profile(own: QosConfig, profile: str, raw: list[str]) -> dict[str, Any]:
         else:
             one["bandwidth_guaranteed_percent"] = 1
     found: dict[str, Any] = {"name": profile, "trust": "dscp", "uc_tx_queues": queues}
-    if profile == QOS_PROFILE and _priorities(own):
+    if profile == names.QOS_PROFILE and _priorities(own):
         priorities = [{"priority": one, "no_drop": True} for one in _priorities(own)]
         found["priority_flow_control"] = {"enabled": True, "priorities": priorities}
         found["priority_flow_control"] |= {"watchdog": {"enabled": True}} if own.watchdog else {}
@@ -212,8 +204,8 @@ def _buffers(config: DeviceConfig, own: QosConfig) -> dict[str, Any]:
         {"id": one.queue, "threshold": _alpha(one.dynamic_threshold)}
         for one in sorted(own.classes.values(), key=lambda one: one.queue)
     ]
-    profile: dict[str, Any] = {"name": QUEUE_PROFILE, "unicast_queues": queues}
-    found: dict[str, Any] = {"active_profile": QUEUE_PROFILE, "queue_profiles": [profile]}
+    profile: dict[str, Any] = {"name": names.QUEUE_PROFILE, "unicast_queues": queues}
+    found: dict[str, Any] = {"active_profile": names.QUEUE_PROFILE, "queue_profiles": [profile]}
     if priorities := _priorities(own):
         alpha = _alpha(own.buffers.ingress_dynamic_threshold)
         profile["ingress"] = {

@@ -5,34 +5,14 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from railweave.systems.eos import names
 from railweave.systems.eos.avd.ports import router_isis, spanning_tree, tunnel_source
-from railweave.systems.eos.names import (
-    FROM_SPINE,
-    KEY_PROFILE,
-    MANAGEMENT_VRF,
-    OVERLAY_GROUP,
-    ROUTER_LOOPBACK,
-    TO_NEIGHBORS,
-    external_policy,
-    secret,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.model.config.addresses import Family
-    from railweave.model.device.model import (
-        Action,
-        Bgp,
-        BgpGroup,
-        BridgedVlan,
-        DeviceConfig,
-        ExternalPeer,
-        Match,
-        OverlayConfig,
-        Session,
-        Vrf,
-    )
+    from railweave.model.device import model
     from railweave.model.device.timers import Bfd
 
 
@@ -41,7 +21,7 @@ def community_kind(value: str) -> str:
     return "large-community" if len(value.split(":")) == 3 else "community"
 
 
-def lists(bgp: Bgp) -> dict[str, Any]:
+def lists(bgp: model.Bgp) -> dict[str, Any]:
     """Prefix lists by family, and peer filters; no key where there are none."""
     found = {
         "prefix_lists": _prefix_lists(bgp, six=False),
@@ -51,7 +31,7 @@ def lists(bgp: Bgp) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def route_maps(bgp: Bgp) -> list[dict[str, Any]]:
+def route_maps(bgp: model.Bgp) -> list[dict[str, Any]]:
     """Route maps: terms in order, ten apart."""
     values = {one.name: one.value for one in bgp.communities}
     maps: list[dict[str, Any]] = []
@@ -66,14 +46,14 @@ def route_maps(bgp: Bgp) -> list[dict[str, Any]]:
     return maps
 
 
-def matched_communities(bgp: Bgp) -> dict[str, str]:
+def matched_communities(bgp: model.Bgp) -> dict[str, str]:
     """The communities that route maps match, and their values."""
     asked = {term.match.community for policy in bgp.policies for term in policy.terms}
     found = {one.name: one.value for one in bgp.communities if one.name in asked}
     return dict(sorted(found.items()))
 
 
-def _prefix_lists(bgp: Bgp, *, six: bool) -> list[dict[str, Any]]:
+def _prefix_lists(bgp: model.Bgp, *, six: bool) -> list[dict[str, Any]]:
     longer = {term.match.prefix_list: term.match.orlonger for policy in bgp.policies for term in policy.terms}
     found: list[dict[str, Any]] = []
     for name, prefixes in sorted(bgp.prefix_lists.items()):
@@ -88,7 +68,7 @@ def _prefix_lists(bgp: Bgp, *, six: bool) -> list[dict[str, Any]]:
     return found
 
 
-def _peer_filters(bgp: Bgp) -> list[dict[str, Any]]:
+def _peer_filters(bgp: model.Bgp) -> list[dict[str, Any]]:
     """AS numbers that discovered neighbors may have."""
     found: list[dict[str, Any]] = []
     for name, ranges in bgp.as_lists.items():
@@ -101,7 +81,7 @@ def _peer_filters(bgp: Bgp) -> list[dict[str, Any]]:
     return found
 
 
-def _asked(match: Match, family: Family, values: Mapping[str, str]) -> dict[str, list[str]]:
+def _asked(match: model.Match, family: Family, values: Mapping[str, str]) -> dict[str, list[str]]:
     """What a route must have."""
     found: list[str] = []
     if match.prefix_list:
@@ -111,7 +91,7 @@ def _asked(match: Match, family: Family, values: Mapping[str, str]) -> dict[str,
     return {"match": found} if found else {}
 
 
-def _done(action: Action, values: Mapping[str, str]) -> dict[str, list[str]]:
+def _done(action: model.Action, values: Mapping[str, str]) -> dict[str, list[str]]:
     """What is done to a route."""
     found: list[str] = []
     if action.local_preference is not None:
@@ -126,7 +106,7 @@ def _done(action: Action, values: Mapping[str, str]) -> dict[str, list[str]]:
     return {"set": found} if found else {}
 
 
-def external_lists(config: DeviceConfig) -> dict[str, list[dict[str, Any]]]:
+def external_lists(config: model.DeviceConfig) -> dict[str, list[dict[str, Any]]]:
     """Prefix lists by address family, and route maps, of external routers; keys as in AVD, empty lists too."""
     found: dict[str, list[dict[str, Any]]] = {"prefix_lists": [], "ipv6_prefix_lists": [], "route_maps": []}
     for vrf in config.vrfs:
@@ -136,7 +116,7 @@ def external_lists(config: DeviceConfig) -> dict[str, list[dict[str, Any]]]:
             received = [f"permit {prefix}" for prefix in peer.accept]
             sent = [f"permit {prefix} le {128 if six else 32}" for prefix in peer.advertise]
             for direction, actions in (("from", received), ("to", sent)):
-                name = external_policy(direction, vrf.name, router)
+                name = names.external_policy(direction, vrf.name, router)
                 numbers = [{"sequence": at, "action": action} for at, action in zip(count(5, 5), actions, strict=False)]
                 found["ipv6_prefix_lists" if six else "prefix_lists"].append(
                     {"name": name, "sequence_numbers": numbers}
@@ -147,7 +127,7 @@ def external_lists(config: DeviceConfig) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def external_sessions(vrf: Vrf) -> dict[str, Any]:
+def external_sessions(vrf: model.Vrf) -> dict[str, Any]:
     """The neighbors of a VRF, and the families that they carry."""
     if not vrf.external:
         return {}
@@ -157,8 +137,8 @@ def external_sessions(vrf: Vrf) -> dict[str, Any]:
                 "ip_address": one.session.peer_address,
                 "remote_as": str(one.session.peer_as),
                 "description": f"external router {one.router}",
-                "route_map_in": external_policy("from", vrf.name, one.router),
-                "route_map_out": external_policy("to", vrf.name, one.router),
+                "route_map_in": names.external_policy("from", vrf.name, one.router),
+                "route_map_out": names.external_policy("to", vrf.name, one.router),
                 "maximum_routes": 0,
             }
             for one in vrf.external
@@ -172,7 +152,7 @@ def external_sessions(vrf: Vrf) -> dict[str, Any]:
     return found
 
 
-def _family(peer: ExternalPeer) -> str:
+def _family(peer: model.ExternalPeer) -> str:
     """The family of the link to the router."""
     return peer.session.local_address.family
 
@@ -188,23 +168,23 @@ def bfd(found: Bfd | None) -> dict[str, Any]:
 AO_ALGORITHMS = {"ao-aes-128-cmac": "aes-128-cmac-96", "ao-hmac-sha-1": "hmac-sha1-96"}
 
 
-def key_of(bgp: Bgp) -> dict[str, Any]:
+def key_of(bgp: model.Bgp) -> dict[str, Any]:
     """The profile of a peer group's keys, for TCP-AO; empty where there is none."""
     wanted = bgp.authentication
     if wanted is None or wanted.algorithm not in AO_ALGORITHMS:
         return {}
-    return {"shared_secret": {"profile": KEY_PROFILE, "hash_algorithm": AO_ALGORITHMS[wanted.algorithm]}}
+    return {"shared_secret": {"profile": names.KEY_PROFILE, "hash_algorithm": AO_ALGORITHMS[wanted.algorithm]}}
 
 
-def clear_keys(bgp: Bgp, groups: list[str]) -> dict[str, Any]:
+def clear_keys(bgp: model.Bgp, groups: list[str]) -> dict[str, Any]:
     """Keys of TCP MD5 as text: the schema knows those alone that EOS has encrypted."""
     wanted = bgp.authentication
     if wanted is None or wanted.algorithm in AO_ALGORITHMS:
         return {}
-    return {"eos_cli": "\n".join(f"neighbor {one} password 0 {secret(wanted.key)}" for one in groups)}
+    return {"eos_cli": "\n".join(f"neighbor {one} password 0 {names.secret(wanted.key)}" for one in groups)}
 
 
-def key_profiles(config: DeviceConfig) -> list[dict[str, Any]]:
+def key_profiles(config: model.DeviceConfig) -> list[dict[str, Any]]:
     """Profiles of shared secrets, for TCP-AO."""
     wanted = config.bgp.authentication if config.bgp else None
     if wanted is None or wanted.algorithm not in AO_ALGORITHMS:
@@ -212,15 +192,15 @@ def key_profiles(config: DeviceConfig) -> list[dict[str, Any]]:
     for_ever = {"infinite": True}
     one = {
         "name": str(wanted.key_id),
-        "secret": secret(wanted.key),
+        "secret": names.secret(wanted.key),
         "secret_type": "0",
         "receive_lifetime": for_ever,
         "transmit_lifetime": for_ever,
     }
-    return [{"profile": KEY_PROFILE, "secrets": [one]}]
+    return [{"profile": names.KEY_PROFILE, "secrets": [one]}]
 
 
-def neighbor(session: Session, group: str) -> dict[str, Any]:
+def neighbor(session: model.Session, group: str) -> dict[str, Any]:
     """A neighbor that is known by its address."""
     own = {"route_map_in": session.import_policy, "route_map_out": session.export_policy}
     return {
@@ -239,12 +219,12 @@ BRIDGED_RD = 60000
 """What is added to a VLAN in its route distinguisher: tenants' own count from 1."""
 
 
-def overlay_group(overlay: OverlayConfig) -> dict[str, Any]:
+def overlay_group(overlay: model.OverlayConfig) -> dict[str, Any]:
     """The peer group of EVPN sessions; two hops, for loopbacks are one behind the link."""
     found: dict[str, Any] = {
-        "name": OVERLAY_GROUP,
+        "name": names.OVERLAY_GROUP,
         "description": "EVPN, loopback to loopback",
-        "update_source": ROUTER_LOOPBACK,
+        "update_source": names.ROUTER_LOOPBACK,
         "ebgp_multihop": 2,
         "send_community": "all",
         "maximum_routes": 0,
@@ -253,25 +233,25 @@ def overlay_group(overlay: OverlayConfig) -> dict[str, Any]:
     return {**found, "next_hop_unchanged": True} if overlay.reflects else found
 
 
-def overlay_map(overlay: OverlayConfig) -> dict[str, Any]:
+def overlay_map(overlay: model.OverlayConfig) -> dict[str, Any]:
     """The route map of what neighbors are sent."""
     kind = community_kind(overlay.from_spine)
     if overlay.reflects:
         mark = [f"{kind} {overlay.from_spine} additive"]
         terms = [{"sequence": 10, "type": "permit", "description": "forward", "set": mark}]
     else:
-        returned = {"sequence": 10, "type": "deny", "description": "returned", "match": [f"{kind} {FROM_SPINE}"]}
+        returned = {"sequence": 10, "type": "deny", "description": "returned", "match": [f"{kind} {names.FROM_SPINE}"]}
         terms = [returned, {"sequence": 20, "type": "permit", "description": "own"}]
-    return {"name": TO_NEIGHBORS, "sequence_numbers": terms}
+    return {"name": names.TO_NEIGHBORS, "sequence_numbers": terms}
 
 
-def vrf_families(vrf: Vrf) -> list[str]:
+def vrf_families(vrf: model.Vrf) -> list[str]:
     """The families of a tenant's prefixes and external routers, in AVD's words."""
     known = [*vrf.prefixes, *vrf.loopbacks, *(one.session.local_address for one in vrf.external)]
     return sorted({"ipv6" if one.family == "ipv6" else "ip" for one in known})
 
 
-def vrf_instances(config: DeviceConfig, overlay: OverlayConfig, bgp: Bgp) -> list[dict[str, Any]]:
+def vrf_instances(config: model.DeviceConfig, overlay: model.OverlayConfig, bgp: model.Bgp) -> list[dict[str, Any]]:
     """Tenants in ``router bgp``."""
     width = len(overlay.neighbors) or 1
     return [
@@ -291,7 +271,7 @@ def vrf_instances(config: DeviceConfig, overlay: OverlayConfig, bgp: Bgp) -> lis
     ]
 
 
-def vlan_instances(config: DeviceConfig) -> list[dict[str, Any]]:
+def vlan_instances(config: model.DeviceConfig) -> list[dict[str, Any]]:
     """Stretched VLANs in ``router bgp``."""
     if config.mac_vrf is None:
         return []
@@ -307,7 +287,7 @@ def vlan_instances(config: DeviceConfig) -> list[dict[str, Any]]:
     ]
 
 
-def tunnels(config: DeviceConfig, overlay: OverlayConfig) -> dict[str, Any]:
+def tunnels(config: model.DeviceConfig, overlay: model.OverlayConfig) -> dict[str, Any]:
     """``interface Vxlan1``; empty on a switch without tunnels."""
     source = tunnel_source(config)
     if source is None:
@@ -318,7 +298,7 @@ def tunnels(config: DeviceConfig, overlay: OverlayConfig) -> dict[str, Any]:
         "vrfs": [{"name": vrf.name, "vni": vrf.vni} for vrf in config.vrfs],
         "qos": {"ecn_propagation": True, **({"dscp_propagation_encapsulation": True} if overlay.tunnel_dscp else {})},
     }
-    bridged: tuple[BridgedVlan, ...] = config.mac_vrf.vlans if config.mac_vrf else ()
+    bridged: tuple[model.BridgedVlan, ...] = config.mac_vrf.vlans if config.mac_vrf else ()
     vxlan |= {"vlans": [{"id": one.vlan, "vni": one.vni} for one in bridged]} if bridged else {}
     vxlan |= {"encapsulations": {"ipv6": True}} if overlay.endpoints[0].address.family == "ipv6" else {}
     return {"vxlan_interface": {"vxlan1": {"vxlan": vxlan}}}
@@ -329,7 +309,7 @@ def _target(value: str) -> str:
     return value.rpartition("target:")[2]
 
 
-def routing(config: DeviceConfig) -> dict[str, Any]:
+def routing(config: model.DeviceConfig) -> dict[str, Any]:
     """VRFs, policies, IS-IS, BGP, the overlay."""
     found: dict[str, Any] = {
         "service_routing_protocols_model": "multi-agent",
@@ -338,7 +318,7 @@ def routing(config: DeviceConfig) -> dict[str, Any]:
         "ip_routing_ipv6_interfaces": True,
         "ipv6_unicast_routing": True,
         "vrfs": [
-            {"name": MANAGEMENT_VRF, "ip_routing": False},
+            {"name": names.MANAGEMENT_VRF, "ip_routing": False},
             *({"name": vrf.name, **{f"{one}_routing": True for one in vrf_families(vrf)}} for vrf in config.vrfs),
         ],
         **router_isis(config),
@@ -353,7 +333,7 @@ def routing(config: DeviceConfig) -> dict[str, Any]:
         found["router_bgp"] = _router_bgp(config, bgp)
     if config.overlay is not None:
         maps.append(overlay_map(config.overlay))
-        communities |= {} if config.overlay.reflects else {FROM_SPINE: config.overlay.from_spine}
+        communities |= {} if config.overlay.reflects else {names.FROM_SPINE: config.overlay.from_spine}
         found |= tunnels(config, config.overlay)
     shared = [one.mac for one in config.gateways if one.mac]
     found |= {"ip_virtual_router_mac_address": shared[0]} if shared else {}
@@ -373,7 +353,7 @@ def _community_lists(communities: dict[str, str]) -> dict[str, Any]:
     return found
 
 
-def _router_bgp(config: DeviceConfig, bgp: Bgp) -> dict[str, Any]:
+def _router_bgp(config: model.DeviceConfig, bgp: model.Bgp) -> dict[str, Any]:
     groups: list[dict[str, Any]] = []
     neighbors: list[dict[str, Any]] = []
     discovered: list[dict[str, Any]] = []
@@ -412,8 +392,8 @@ def _router_bgp(config: DeviceConfig, bgp: Bgp) -> dict[str, Any]:
         found[f"address_family_{family}"] = {"peer_groups": [_active(group, family) for group in bgp.groups]}
     if config.overlay is not None:
         groups.append({**overlay_group(config.overlay), **key_of(bgp)})
-        neighbors += [neighbor(one, OVERLAY_GROUP) for one in config.overlay.neighbors]
-        evpn = {"name": OVERLAY_GROUP, "activate": True, "route_map_out": TO_NEIGHBORS}
+        neighbors += [neighbor(one, names.OVERLAY_GROUP) for one in config.overlay.neighbors]
+        evpn = {"name": names.OVERLAY_GROUP, "activate": True, "route_map_out": names.TO_NEIGHBORS}
         found["address_family_evpn"] = {"peer_groups": [evpn]}
         if config.vrfs:
             found["vrfs"] = vrf_instances(config, config.overlay, bgp)
@@ -425,7 +405,7 @@ def _router_bgp(config: DeviceConfig, bgp: Bgp) -> dict[str, Any]:
     return found | ({"neighbor_interfaces": discovered} if discovered else {})
 
 
-def _active(group: BgpGroup, family: str) -> dict[str, Any]:
+def _active(group: model.BgpGroup, family: str) -> dict[str, Any]:
     """A group in an address family. IPv4 has IPv6 next hops where no session has an IPv4 address (RFC 8950)."""
     found: dict[str, Any] = {"name": group.name, "activate": True}
     numbered = any(one.peer_address and one.peer_address.family == "ipv4" for one in group.sessions)

@@ -11,21 +11,10 @@ from railweave.model.config.addresses import Address, InterfaceAddress
 from railweave.model.config.number_ranges import numbers
 from railweave.model.device.model import DeviceConfig, Interface, Isis, IsisPort, Ospf, OspfPort, Split
 from railweave.model.device.port_model import with_parts
+from railweave.systems.eos.read import overlay
 from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, bgp, is_underlay, other_end, process
 from railweave.systems.eos.read.management import control_plane, management
-from railweave.systems.eos.read.overlay import (
-    VLAN,
-    advertisements,
-    gateway,
-    mac_vrf,
-    maps_of,
-    overlay,
-    shared_mac,
-    tunnels,
-    vlans,
-    vrfs,
-    with_loopback,
-)
+from railweave.systems.eos.read.overlay import gateway, vlans
 from railweave.systems.eos.read.policies import policies
 from railweave.systems.eos.read.ports import PORT, ports, vlans_of
 from railweave.systems.eos.read.qos import balancing, profiles, qos
@@ -212,18 +201,20 @@ def device(taking: Taking, model: str, release: str) -> DeviceConfig:
     port, way_out = _management_port(taking, found)
     lists = policies(taking)
     own = process(taking, _router_id(found))
-    ends = tunnels(stanzas)
+    ends = overlay.tunnels(stanzas)
     names = vlans(taking)
     under, lines = ospf(stanzas, found, _router_id(found))
     fabric = _fabric(stanzas, found, own) | {one.interface for one in (under.ports if under else ())}
     _pair(taking, found)
     known = profiles(taking)
-    tenants, maps, outside = vrfs(taking, own, found, ends, lists) if own else ((), set[str](), dict[str, str]())
+    tenants, maps, outside = (
+        overlay.vrfs(taking, own, found, ends, lists) if own else ((), set[str](), dict[str, str]())
+    )
     gateways = _gateways(taking, stanzas, found, fabric, outside, names)
-    by_vrf = [with_loopback(replace(one, prefixes=_prefixes(gateways, one.name)), found) for one in tenants]
+    by_vrf = [overlay.with_loopback(replace(one, prefixes=_prefixes(gateways, one.name)), found) for one in tenants]
     cabled = _interfaces(found, fabric, outside, known, names)
     routed = isis(taking, stanzas, found, _router_id(found), [one.name for one in cabled], gateways)
-    maps |= maps_of(own) if own else set()
+    maps |= overlay.maps_of(own) if own else set()
     speaks = bgp(taking, own, found, lists, maps) if own else None
     if speaks and speaks.groups:  # routes by both are more than a configuration holds
         for one in lines:
@@ -252,9 +243,9 @@ def device(taking: Taking, model: str, release: str) -> DeviceConfig:
         qos=qos(taking, known, {one.name: found[one.name].profile for one in cabled if found[one.name].profile}),
         balancing=balancing(taking, _used(families, gateways.values())),
         extra="",
-        overlay=overlay(own, found, ends, lists) if own else None,
+        overlay=overlay.overlay(own, found, ends, lists) if own else None,
         vrfs=tuple(by_vrf),
-        mac_vrf=mac_vrf(taking, own, ends, names, members) if own else None,
+        mac_vrf=overlay.mac_vrf(taking, own, ends, names, members) if own else None,
         isis=routed,
         ospf=under,
         protection=rules,
@@ -367,12 +358,12 @@ def _gateways(
     names: Mapping[int, str],
 ) -> dict[str, Gateway]:
     """The gateways of servers by their interfaces."""
-    mac, sent = shared_mac(taking), advertisements(stanzas)
+    mac, sent = overlay.shared_mac(taking), overlay.advertisements(stanzas)
     named = catalog().systems["eos"].vlan_interface
     result: dict[str, Gateway] = {}
-    for port in sorted(found.values(), key=lambda one: (not one.name.startswith(VLAN), numbers(one.name))):
+    for port in sorted(found.values(), key=lambda one: (not one.name.startswith(overlay.VLAN), numbers(one.name))):
         taken = port.name in fabric or port.name in outside or not port.addresses
-        vlan = port.name.removeprefix(VLAN)
+        vlan = port.name.removeprefix(overlay.VLAN)
         if taken or not (PORT.fullmatch(port.name) or (vlan != port.name and vlan.isdecimal())):
             continue
         if vlan == port.name:

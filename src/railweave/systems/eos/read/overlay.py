@@ -7,16 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address
-from railweave.model.device.model import (
-    BridgedVlan,
-    ExternalPeer,
-    Gateway,
-    MacVrf,
-    NumberedSession,
-    OverlayConfig,
-    TunnelEndpoint,
-    Vrf,
-)
+from railweave.model.device import model
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, neighbors, odd_one
 from railweave.systems.eos.read.values import number, numbers, peer_of, prefix
@@ -113,9 +104,9 @@ def _prefix(one: Selected) -> dict[str, int | bool]:
 
 def gateway(
     port: Port, name: str, vlan: int | None, names: Mapping[int, str], sent: RouterAdvertisements | None, mac: str
-) -> Gateway:
+) -> model.Gateway:
     """The gateway that an interface is; ``mac`` is that of shared ones."""
-    return Gateway(
+    return model.Gateway(
         name=name,
         vlan=vlan,
         vlan_name="" if vlan is None else names.get(vlan, f"VLAN{vlan:04d}"),
@@ -181,7 +172,7 @@ def tunnels(stanzas: Stanzas) -> Tunnels:
     return found
 
 
-def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Policies) -> OverlayConfig | None:
+def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Policies) -> model.OverlayConfig | None:
     """The sessions that carry EVPN, and what tunnels end on; None where nothing does."""
     peers = {
         name: settings
@@ -199,10 +190,10 @@ def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Polic
     links = Links(port for port in ports.values() if not port.vrf)
     listening = [one for one in groups or settings if one.bfd]
     every = len(listening) == len(groups or settings)
-    return OverlayConfig(
+    return model.OverlayConfig(
         loopback=local,
         neighbors=tuple(
-            NumberedSession(
+            model.NumberedSession(
                 "", "", _peer(own, name), one.remote_as or 0, _local(one, local, links, name), Address(name)
             )
             for name, one in peers.items()
@@ -231,14 +222,14 @@ def _peer(own: Process, name: str) -> str:
     return peer_of(said)[0] or said
 
 
-def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tuple[TunnelEndpoint, ...]:
+def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tuple[model.TunnelEndpoint, ...]:
     """The addresses that tunnels end on: those of their loopback, or the overlay's on one that is for more."""
     if ends.source not in ports:
         return ()
     found = [one.address for one in ports[ends.source].addresses if (one.address.family == "ipv6") == ends.six]
     if local in found:
         found = [local]
-    return tuple(TunnelEndpoint(one, None) for one in found)
+    return tuple(model.TunnelEndpoint(one, None) for one in found)
 
 
 def _from_spine(maps: Iterable[str], lists: Policies) -> str:
@@ -253,9 +244,9 @@ def _from_spine(maps: Iterable[str], lists: Policies) -> str:
 
 def mac_vrf(
     taking: Taking, own: Process, ends: Tunnels, names: Mapping[int, str], members: Iterable[tuple[str, int]]
-) -> MacVrf | None:
+) -> model.MacVrf | None:
     """The VLANs that EVPN stretches, as one instance; ``members`` are ports with their VLANs."""
-    found: list[BridgedVlan] = []
+    found: list[model.BridgedVlan] = []
     first = ""
     name = MAC_VRF
     whole = ""
@@ -273,7 +264,7 @@ def mac_vrf(
             if bundle:
                 name, whole = one["name"], target
             found += [
-                BridgedVlan(vlan, names.get(vlan, f"VLAN{vlan:04d}"), ends.vlans[vlan], target)
+                model.BridgedVlan(vlan, names.get(vlan, f"VLAN{vlan:04d}"), ends.vlans[vlan], target)
                 for vlan in vlans
                 if learned and vlan in ends.vlans
             ]
@@ -281,7 +272,7 @@ def mac_vrf(
         return None
     here = {one.vlan for one in found}
     ports = tuple(port for port, vlan in members if vlan in here)
-    return MacVrf(name, f"{first.rpartition(':')[0]}:65534" if not whole else first, whole, tuple(found), ports)
+    return model.MacVrf(name, f"{first.rpartition(':')[0]}:65534" if not whole else first, whole, tuple(found), ports)
 
 
 def _distinguisher(taking: Taking, below: Selected) -> str:
@@ -307,16 +298,16 @@ def vrfs(
     ports: Mapping[str, Port],
     ends: Tunnels,
     lists: Policies,
-) -> tuple[tuple[Vrf, ...], set[str], dict[str, str]]:
+) -> tuple[tuple[model.Vrf, ...], set[str], dict[str, str]]:
     """The VRFs of tenants, without the prefixes of their gateways; the route maps of their external routers; and which router each of their ports leads to."""
-    found: list[Vrf] = []
+    found: list[model.Vrf] = []
     maps: set[str] = set()
     outside: dict[str, str] = {}
     for one in taking.each("vrf <name>", below=own.header):
         name = one["name"]
         there = neighbors(taking, one, own.neighbors)
         links = Links(port for port in ports.values() if port.vrf == name)
-        external: list[ExternalPeer] = []
+        external: list[model.ExternalPeer] = []
         for peer in there.peers:
             settings = there.effective(peer)
             link = links.to(Address(peer))
@@ -326,7 +317,7 @@ def vrfs(
             external.append(_external(Address(peer), settings, link, lists))
             outside[link[0].name] = external[-1].router
         imports, exports = _targets(taking, one, "import"), _targets(taking, one, "export")
-        vrf = Vrf(
+        vrf = model.Vrf(
             name=name,
             vni=ends.vrfs.get(name, 0),
             route_distinguisher=_distinguisher(taking, one),
@@ -343,7 +334,7 @@ def vrfs(
     return tuple(found), maps, outside
 
 
-def with_loopback(found: Vrf, ports: Mapping[str, Port]) -> Vrf:
+def with_loopback(found: model.Vrf, ports: Mapping[str, Port]) -> model.Vrf:
     """The VRF with the addresses of its loopbacks."""
     own = [one for one in ports.values() if one.vrf == found.name and one.name.startswith(_LOOPBACK) and one.addresses]
     if not own:
@@ -369,13 +360,13 @@ def _targets(taking: Taking, below: Selected, direction: str) -> tuple[str, ...]
     return tuple(dict.fromkeys(found))
 
 
-def _external(peer: Address, settings: Settings, link: tuple[Port, Address], lists: Policies) -> ExternalPeer:
+def _external(peer: Address, settings: Settings, link: tuple[Port, Address], lists: Policies) -> model.ExternalPeer:
     port, local = link
     said = settings.description
     router = said.removeprefix(_EXTERNAL) if said.startswith(_EXTERNAL) else peer_of(said)[0] or said
     unit = port.name if "." in port.name else f"{port.name}.0"
-    session = NumberedSession(unit, "", router, settings.remote_as or 0, local, peer)
-    return ExternalPeer(router, session, _listed(settings.imports, lists), _listed(settings.exports, lists))
+    session = model.NumberedSession(unit, "", router, settings.remote_as or 0, local, peer)
+    return model.ExternalPeer(router, session, _listed(settings.imports, lists), _listed(settings.exports, lists))
 
 
 def _listed(name: str, lists: Policies) -> tuple[Prefix, ...]:

@@ -11,21 +11,12 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import flat, merge, parse
 from railweave.systems.eos.avd import structured_config
+from railweave.systems.eos.render import routing
 from railweave.systems.eos.render.gaps import gaps
 from railweave.systems.eos.render.keys import macsec
 from railweave.systems.eos.render.management import control_plane, management, management_port
 from railweave.systems.eos.render.ports import interfaces
 from railweave.systems.eos.render.qos import balancing, class_of_service
-from railweave.systems.eos.render.routing import (
-    instances,
-    overlay_policies,
-    policies,
-    router_bgp,
-    router_isis,
-    routing,
-    shared_gateways,
-    tunnels,
-)
 from railweave.systems.eos.tree import to_text
 
 if TYPE_CHECKING:
@@ -42,20 +33,20 @@ def tree(config: DeviceConfig) -> list[Section]:
     """
     sections = [
         *management(config),
-        *routing(config),
+        *routing.routing(config),
         *macsec(config),
-        *instances(config),
+        *routing.instances(config),
         *class_of_service(config),
         *interfaces(config),
         *management_port(config),
-        *tunnels(config),
-        *shared_gateways(config),
+        *routing.tunnels(config),
+        *routing.shared_gateways(config),
         *balancing(config),
-        *policies(config),
-        *overlay_policies(config),
+        *routing.policies(config),
+        *routing.overlay_policies(config),
         *control_plane(config),
-        *router_bgp(config),
-        *router_isis(config),
+        *routing.router_bgp(config),
+        *routing.router_isis(config),
     ]
     if config.extra.strip():
         merge(sections, parse(config.extra))

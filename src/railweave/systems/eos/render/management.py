@@ -5,17 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, line, section
-from railweave.systems.eos.names import (
-    CONTROL_PLANE_LISTS,
-    MANAGEMENT_LISTS,
-    MANAGEMENT_PORT,
-    MANAGEMENT_VRF,
-    SERVER_LISTS,
-    SNMP_CLIENTS,
-    SNMP_GROUP,
-    SSL_PROFILE,
-    secret,
-)
+from railweave.systems.eos import names
 from railweave.systems.eos.render.keys import key_profile
 
 if TYPE_CHECKING:
@@ -42,7 +32,7 @@ def logins(wanted: Management) -> Iterator[Section]:
         for one in servers.radius:
             yield line(_server("radius-server", one, "auth-port"))
         for word in servers.groups():
-            yield line(f"ip {word.rstrip('+')} vrf {MANAGEMENT_VRF} source-interface {MANAGEMENT_PORT}")
+            yield line(f"ip {word.rstrip('+')} vrf {names.MANAGEMENT_VRF} source-interface {names.MANAGEMENT_PORT}")
         yield line(f"aaa authorization policy local default-role {REMOTE_ROLES[servers.role]}")
     if limits:
         yield line(f"aaa authentication policy lockout failure {limits.attempts} duration {60 * limits.lockout}")
@@ -55,7 +45,9 @@ def logins(wanted: Management) -> Iterator[Section]:
 def _server(word: str, one: LoginServer, port: str) -> str:
     """The line of a server (EOS manual, User Security); only another port than the protocol's own is said."""
     ported = f" {port} {one.port}" if one.port else ""
-    return f"{word} host {one.host} vrf {MANAGEMENT_VRF}{ported} timeout {one.timeout} key 0 {secret(one.key)}"
+    return (
+        f"{word} host {one.host} vrf {names.MANAGEMENT_VRF}{ported} timeout {one.timeout} key 0 {names.secret(one.key)}"
+    )
 
 
 def idle_timeout(wanted: Management) -> str | None:
@@ -72,13 +64,13 @@ def snmp_lists(snmp: Snmp | None) -> Iterator[Section]:
         prefixes = [one for one in snmp.clients if one.family == family]
         entries = [f"permit {one}" for one in prefixes] + ["deny any"]
         numbered = [f"{10 * place} {text}" for place, text in enumerate(entries, 1)]
-        yield section(f"{word} access-list standard {SNMP_CLIENTS}", numbered)
+        yield section(f"{word} access-list standard {names.SNMP_CLIENTS}", numbered)
 
 
 def community(snmp: Snmp) -> str:
     """The line of the community."""
-    lists = f" ipv6 {SNMP_CLIENTS} {SNMP_CLIENTS}" if snmp.clients else ""
-    return f"snmp-server community {secret(snmp.community or '')} ro{lists}"
+    lists = f" ipv6 {names.SNMP_CLIENTS} {names.SNMP_CLIENTS}" if snmp.clients else ""
+    return f"snmp-server community {names.secret(snmp.community or '')} ro{lists}"
 
 
 def edge_port(config: DeviceConfig, port: Interface) -> list[str]:
@@ -103,21 +95,23 @@ def control_plane(config: DeviceConfig) -> Iterator[Section]:
     if wanted is None:
         return
     for family, ip in IP.items():
-        yield _list(ip, CONTROL_PLANE_LISTS[family], _permitted(wanted, wanted.of("network", family)))
-        yield _list(ip, MANAGEMENT_LISTS[family], _permitted(wanted, wanted.of("management", family)))
+        yield _list(ip, names.CONTROL_PLANE_LISTS[family], _permitted(wanted, wanted.of("network", family)))
+        yield _list(ip, names.MANAGEMENT_LISTS[family], _permitted(wanted, wanted.of("management", family)))
         if drops := _dropped(wanted, family):
-            yield _list(ip, SERVER_LISTS[family], [*drops, f"permit {ip} any any"])
+            yield _list(ip, names.SERVER_LISTS[family], [*drops, f"permit {ip} any any"])
     bound: list[str] = []
     for family, ip in IP.items():
-        bound += [f"{ip} access-group {CONTROL_PLANE_LISTS[family]}{vrf} in" for vrf in _vrfs(config)]
-        bound.append(f"{ip} access-group {MANAGEMENT_LISTS[family]} vrf {MANAGEMENT_VRF} in")
+        bound += [f"{ip} access-group {names.CONTROL_PLANE_LISTS[family]}{vrf} in" for vrf in _vrfs(config)]
+        bound.append(f"{ip} access-group {names.MANAGEMENT_LISTS[family]} vrf {names.MANAGEMENT_VRF} in")
     yield section("system control-plane", bound)
 
 
 def on_gateway(config: DeviceConfig, gateway: Gateway) -> list[str]:
     """The list of a gateway's interface, where something is dropped there."""
     dropped = {one.family for one in (config.protection.server_ports if config.protection else ())}
-    return [f"{IP[one]} access-group {SERVER_LISTS[one]} in" for one in sorted(gateway.families) if one in dropped]
+    return [
+        f"{IP[one]} access-group {names.SERVER_LISTS[one]} in" for one in sorted(gateway.families) if one in dropped
+    ]
 
 
 def _vrfs(config: DeviceConfig) -> list[str]:
@@ -204,13 +198,13 @@ def management(config: DeviceConfig) -> Iterator[Section]:
     if wanted.domain:
         yield line(f"dns domain {wanted.domain}")
     for server in wanted.dns:
-        yield line(f"ip name-server vrf {MANAGEMENT_VRF} {server}")
+        yield line(f"ip name-server vrf {names.MANAGEMENT_VRF} {server}")
     yield line("no aaa root")  # nobody logs in as root: operators have names
     yield from _users(wanted)
     yield from logins(wanted)
     yield line(f"clock timezone {wanted.time_zone}")
     for server in wanted.ntp:
-        yield line(f"ntp server vrf {MANAGEMENT_VRF} {server}")
+        yield line(f"ntp server vrf {names.MANAGEMENT_VRF} {server}")
     yield from _logging(wanted)
     yield from snmp_lists(wanted.snmp)
     yield from _snmp(wanted)
@@ -223,7 +217,7 @@ def management(config: DeviceConfig) -> Iterator[Section]:
 def _users(wanted: Management) -> Iterator[Section]:
     for name, user in wanted.users.items():
         privilege, role = ROLES[user.role]
-        how = f"secret sha512 {secret(user.password)}" if user.password else "nopassword"
+        how = f"secret sha512 {names.secret(user.password)}" if user.password else "nopassword"
         yield line(f"username {name} privilege {privilege} role {role} {how}")
         for place, key in enumerate(user.ssh_keys[:2]):
             yield line(f"username {name} ssh-key {'secondary ' if place else ''}{key}")
@@ -235,7 +229,7 @@ def _logging(wanted: Management) -> Iterator[Section]:
         return
     yield line(f"logging trap {level}")
     for server in wanted.syslog:
-        yield line(f"logging vrf {MANAGEMENT_VRF} host {server.host} {server.port}")
+        yield line(f"logging vrf {names.MANAGEMENT_VRF} host {server.host} {server.port}")
     yield line("logging format rfc5424")
 
 
@@ -250,18 +244,18 @@ def _snmp(wanted: Management) -> Iterator[Section]:
     if snmp.community:
         yield line(community(snmp))
     if snmp.users:
-        yield line(f"snmp-server group {SNMP_GROUP} v3 priv")
+        yield line(f"snmp-server group {names.SNMP_GROUP} v3 priv")
     for name, user in snmp.users.items():
-        keys = f"auth sha256 {secret(user.auth)} priv aes {secret(user.privacy)}"
-        yield line(f"snmp-server user {name} {SNMP_GROUP} v3 {keys}")
+        keys = f"auth sha256 {names.secret(user.auth)} priv aes {names.secret(user.privacy)}"
+        yield line(f"snmp-server user {name} {names.SNMP_GROUP} v3 {keys}")
     if snmp.community or snmp.users:
         for target in snmp.trap_targets:
-            yield line(f"snmp-server host {target} vrf {MANAGEMENT_VRF} {trap_form(wanted)}")
+            yield line(f"snmp-server host {target} vrf {names.MANAGEMENT_VRF} {trap_form(wanted)}")
         if snmp.trap_targets:
             yield line("snmp-server enable traps")
     # The agent listens in the default VRF too unless it is told not to (aristanetworks/avd, examples of `snmp_server.vrfs`).
     yield line("no snmp-server vrf default")
-    yield line(f"snmp-server vrf {MANAGEMENT_VRF}")
+    yield line(f"snmp-server vrf {names.MANAGEMENT_VRF}")
 
 
 def trap_form(wanted: Management) -> str:
@@ -269,7 +263,9 @@ def trap_form(wanted: Management) -> str:
     snmp = wanted.snmp
     if snmp is None or not (snmp.community or snmp.users):
         return ""
-    return f"version 2c {secret(snmp.community)}" if snmp.community else f"version 3 priv {next(iter(snmp.users))}"
+    return (
+        f"version 2c {names.secret(snmp.community)}" if snmp.community else f"version 3 priv {next(iter(snmp.users))}"
+    )
 
 
 def _lldp(config: DeviceConfig) -> Iterator[Section]:
@@ -277,7 +273,7 @@ def _lldp(config: DeviceConfig) -> Iterator[Section]:
         yield line("no lldp run")
         return
     yield line(f"lldp management-address {config.management_address.partition('/')[0]}")
-    yield line(f"lldp management-address vrf {MANAGEMENT_VRF}")
+    yield line(f"lldp management-address vrf {names.MANAGEMENT_VRF}")
 
 
 def _apis(config: DeviceConfig) -> Iterator[Section]:
@@ -287,20 +283,22 @@ def _apis(config: DeviceConfig) -> Iterator[Section]:
         idle_timeout(wanted),
         "authentication empty-passwords deny",
         "shutdown",  # in the default VRF, where servers and fabric links are
-        section(f"vrf {MANAGEMENT_VRF}", "no shutdown"),
+        section(f"vrf {names.MANAGEMENT_VRF}", "no shutdown"),
     )
     if wanted.services.netconf:
-        yield section("management api netconf", section("transport ssh default", f"vrf {MANAGEMENT_VRF}"))
+        yield section("management api netconf", section("transport ssh default", f"vrf {names.MANAGEMENT_VRF}"))
     if wanted.services.eapi:
-        yield section("management api http-commands", "no shutdown", section(f"vrf {MANAGEMENT_VRF}", "no shutdown"))
+        yield section(
+            "management api http-commands", "no shutdown", section(f"vrf {names.MANAGEMENT_VRF}", "no shutdown")
+        )
     profiles = list(key_profile(config))
     if wanted.services.grpc_certificate:
-        certificate = f"certificate {SSL_PROFILE}.pem key {SSL_PROFILE}.key"
-        profiles.append(section(f"ssl profile {SSL_PROFILE}", certificate))
+        certificate = f"certificate {names.SSL_PROFILE}.pem key {names.SSL_PROFILE}.key"
+        profiles.append(section(f"ssl profile {names.SSL_PROFILE}", certificate))
     if profiles:
         yield section("management security", *profiles)
     if wanted.services.grpc_certificate:
-        grpc = (f"ssl profile {SSL_PROFILE}", f"port {wanted.services.grpc_port}", f"vrf {MANAGEMENT_VRF}")
+        grpc = (f"ssl profile {names.SSL_PROFILE}", f"port {wanted.services.grpc_port}", f"vrf {names.MANAGEMENT_VRF}")
         yield section("management api gnmi", section("transport grpc default", *grpc), "provider eos-native")
 
 
@@ -308,6 +306,8 @@ def management_port(config: DeviceConfig) -> Iterator[Section]:
     """The management port in its VRF, and the way out of it."""
     family, default = ("ipv6", "::/0") if config.management_address.family == "ipv6" else ("ip", "0.0.0.0/0")
     yield section(
-        f"interface {MANAGEMENT_PORT}", f"vrf {MANAGEMENT_VRF}", f"{family} address {config.management_address}"
+        f"interface {names.MANAGEMENT_PORT}",
+        f"vrf {names.MANAGEMENT_VRF}",
+        f"{family} address {config.management_address}",
     )
-    yield line(f"{family} route vrf {MANAGEMENT_VRF} {default} {config.management_gateway}")
+    yield line(f"{family} route vrf {names.MANAGEMENT_VRF} {default} {config.management_gateway}")

@@ -5,53 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, line, section
-from railweave.systems.eos.names import (
-    FROM_SPINE,
-    ISIS_INSTANCE,
-    MANAGEMENT_VRF,
-    OVERLAY_GROUP,
-    ROUTER_LOOPBACK,
-    TO_NEIGHBORS,
-    TUNNEL_LOOPBACK,
-    external_policy,
-    secret,
-)
+from railweave.systems.eos import names
 from railweave.systems.eos.render.keys import keyed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.device.model import (
-        Bgp,
-        BgpGroup,
-        BridgedVlan,
-        DeviceConfig,
-        ExternalPeer,
-        Gateway,
-        IsisPort,
-        Term,
-        Vrf,
-    )
+    from railweave.model.device import model
 
 
-def _six(peer: ExternalPeer) -> bool:
+def _six(peer: model.ExternalPeer) -> bool:
     return peer.session.local_address.family == "ipv6"
 
 
-def external_policies(config: DeviceConfig) -> Iterator[Section]:
+def external_policies(config: model.DeviceConfig) -> Iterator[Section]:
     """What is accepted from external routers, and what is advertised to them: only what is listed, in either direction."""
     for vrf in config.vrfs:
         for peer in {one.router: one for one in vrf.external}.values():
             family, most = ("ipv6", 128) if _six(peer) else ("ip", 32)
             for direction, prefixes in (("from", peer.accept), ("to", peer.advertise)):
-                name = external_policy(direction, vrf.name, peer.router)
+                name = names.external_policy(direction, vrf.name, peer.router)
                 longer = f" le {most}" if direction == "to" else ""
                 numbered = [f"seq {5 * place} permit {one}{longer}" for place, one in enumerate(prefixes, 1)]
                 yield section(f"{family} prefix-list {name}", numbered)
                 yield section(f"route-map {name} permit 10", f"match {family} address prefix-list {name}")
 
 
-def external_neighbors(vrf: Vrf) -> list[str]:
+def external_neighbors(vrf: model.Vrf) -> list[str]:
     """Lines of ``vrf`` in ``router bgp`` for the sessions."""
     lines: list[str] = []
     for one in vrf.external:
@@ -59,19 +39,19 @@ def external_neighbors(vrf: Vrf) -> list[str]:
         lines += [
             f"{name} remote-as {one.session.peer_as}",
             f"{name} description external router {one.router}",
-            f"{name} route-map {external_policy('from', vrf.name, one.router)} in",
-            f"{name} route-map {external_policy('to', vrf.name, one.router)} out",
+            f"{name} route-map {names.external_policy('from', vrf.name, one.router)} in",
+            f"{name} route-map {names.external_policy('to', vrf.name, one.router)} out",
             f"{name} maximum-routes 0",
         ]
     return lines
 
 
-def of_family(vrf: Vrf, family: str) -> list[str]:
+def of_family(vrf: model.Vrf, family: str) -> list[str]:
     """The addresses of external routers whose links are of a family."""
     return [one.session.peer_address for one in vrf.external if _six(one) == (family == "ipv6")]
 
 
-def external_families(vrf: Vrf) -> Iterator[Section]:
+def external_families(vrf: model.Vrf) -> Iterator[Section]:
     """The families that sessions carry: without them a neighbor is sent nothing."""
     for family in ("ipv4", "ipv6"):
         active = [f"neighbor {one} activate" for one in of_family(vrf, family)]
@@ -83,34 +63,34 @@ FIRST_BRIDGED = 60000
 """Second half of the route distinguishers of bridged VLANs, less the VLAN: tenants' own count from 1. As in FRR."""
 
 
-def virtual_mac(config: DeviceConfig) -> str:
+def virtual_mac(config: model.DeviceConfig) -> str:
     """The MAC address of shared gateways: EOS has one for all of them, and a fabric has one too. Empty: there are none."""
     return next((one.mac for one in config.gateways if one.mac), "")
 
 
-def bridged(config: DeviceConfig) -> tuple[BridgedVlan, ...]:
+def bridged(config: model.DeviceConfig) -> tuple[model.BridgedVlan, ...]:
     """The VLANs that are stretched."""
     return config.mac_vrf.vlans if config.mac_vrf else ()
 
 
-def distinguisher(config: DeviceConfig, vlan: int) -> str:
+def distinguisher(config: model.DeviceConfig, vlan: int) -> str:
     """The route distinguisher of a bridged VLAN."""
     own = config.mac_vrf.route_distinguisher if config.mac_vrf else ""
     return f"{own.rpartition(':')[0]}:{FIRST_BRIDGED + vlan}"
 
 
-def shared_gateways(config: DeviceConfig) -> list[Section]:
+def shared_gateways(config: model.DeviceConfig) -> list[Section]:
     """The MAC address that gateways of stretched VLANs answer with."""
     mac = virtual_mac(config)
     return [line(f"ip virtual-router mac-address {mac}")] if mac else []
 
 
-def vxlan_lines(config: DeviceConfig) -> list[str]:
+def vxlan_lines(config: model.DeviceConfig) -> list[str]:
     """Lines of ``interface Vxlan1``."""
     return [f"vxlan vlan {one.vlan} vni {one.vni}" for one in bridged(config)]
 
 
-def vlan_instances(config: DeviceConfig) -> Iterator[Section]:
+def vlan_instances(config: model.DeviceConfig) -> Iterator[Section]:
     """Sections of ``router bgp``: what the switch learns on a VLAN goes out with the VLAN's route target."""
     for one in bridged(config):
         target = one.route_target.removeprefix("target:")
@@ -131,7 +111,7 @@ def target(value: str) -> str:
     return value.removeprefix("target:")
 
 
-def families(vrf: Vrf) -> tuple[str, ...]:
+def families(vrf: model.Vrf) -> tuple[str, ...]:
     """The address families of a tenant's prefixes and external routers, in EOS's words."""
     return tuple({"ipv4": "ip", "ipv6": "ipv6"}[one] for one in vrf.families())
 
@@ -141,21 +121,21 @@ def community_word(value: str) -> str:
     return "large-community" if value.count(":") == 2 else "community"
 
 
-def tunnel_source(config: DeviceConfig) -> str:
+def tunnel_source(config: model.DeviceConfig) -> str:
     """The loopback that tunnels begin on; empty where there are none."""
     overlay = config.overlay
     if overlay is None or not overlay.endpoints:
         return ""
     own = {overlay.loopback, config.loopback.address}
-    return ROUTER_LOOPBACK if overlay.endpoints[0].address in own else TUNNEL_LOOPBACK
+    return names.ROUTER_LOOPBACK if overlay.endpoints[0].address in own else names.TUNNEL_LOOPBACK
 
 
-def instances(config: DeviceConfig) -> Iterator[Section]:
+def instances(config: model.DeviceConfig) -> Iterator[Section]:
     """VRFs, and which families are routed in them."""
-    yield section(f"vrf instance {MANAGEMENT_VRF}")
+    yield section(f"vrf instance {names.MANAGEMENT_VRF}")
     for vrf in config.vrfs:
         yield section(f"vrf instance {vrf.name}")
-    yield line(f"no ip routing vrf {MANAGEMENT_VRF}")
+    yield line(f"no ip routing vrf {names.MANAGEMENT_VRF}")
     for vrf in config.vrfs:
         if "ip" in families(vrf):
             yield line(f"ip routing vrf {vrf.name}")
@@ -163,7 +143,7 @@ def instances(config: DeviceConfig) -> Iterator[Section]:
             yield line(f"ipv6 unicast-routing vrf {vrf.name}")
 
 
-def tunnels(config: DeviceConfig) -> Iterator[Section]:
+def tunnels(config: model.DeviceConfig) -> Iterator[Section]:
     """``interface Vxlan1``: a VNI per tenant, and one per stretched VLAN."""
     source = tunnel_source(config)
     if source and config.overlay:
@@ -180,7 +160,7 @@ def tunnels(config: DeviceConfig) -> Iterator[Section]:
         )
 
 
-def overlay_policies(config: DeviceConfig) -> Iterator[Section]:
+def overlay_policies(config: model.DeviceConfig) -> Iterator[Section]:
     """What overlay neighbors are sent, and external routers."""
     yield from external_policies(config)
     overlay = config.overlay
@@ -189,45 +169,48 @@ def overlay_policies(config: DeviceConfig) -> Iterator[Section]:
     word = community_word(overlay.from_spine)
     if overlay.reflects:
         mark = f"set {word} {overlay.from_spine} additive"
-        yield section(f"route-map {TO_NEIGHBORS} permit 10", "description forward", mark)
+        yield section(f"route-map {names.TO_NEIGHBORS} permit 10", "description forward", mark)
         return
-    yield line(f"ip {word}-list {FROM_SPINE} permit {overlay.from_spine}")
-    yield section(f"route-map {TO_NEIGHBORS} deny 10", "description returned", f"match {word} {FROM_SPINE}")
-    yield section(f"route-map {TO_NEIGHBORS} permit 20", "description own")
+    yield line(f"ip {word}-list {names.FROM_SPINE} permit {overlay.from_spine}")
+    yield section(f"route-map {names.TO_NEIGHBORS} deny 10", "description returned", f"match {word} {names.FROM_SPINE}")
+    yield section(f"route-map {names.TO_NEIGHBORS} permit 20", "description own")
 
 
-def overlay_neighbors(config: DeviceConfig) -> list[str]:
+def overlay_neighbors(config: model.DeviceConfig) -> list[str]:
     """Lines of ``router bgp`` for the overlay's sessions."""
     overlay = config.overlay
     if overlay is None:
         return []
-    name = f"neighbor {OVERLAY_GROUP}"
+    name = f"neighbor {names.OVERLAY_GROUP}"
     lines = [f"{name} peer group", f"{name} description EVPN, loopback to loopback"]
     lines += [f"{name} next-hop-unchanged"] if overlay.reflects else []
-    lines += [f"{name} update-source {ROUTER_LOOPBACK}", f"{name} ebgp-multihop {HOPS}"]
+    lines += [f"{name} update-source {names.ROUTER_LOOPBACK}", f"{name} ebgp-multihop {HOPS}"]
     if overlay.bfd:
         every = overlay.bfd.minimum_interval
         lines += [f"{name} bfd", f"{name} bfd interval {every} min-rx {every} multiplier {overlay.bfd.multiplier}"]
-    lines += keyed(config.bgp, OVERLAY_GROUP) if config.bgp else []
+    lines += keyed(config.bgp, names.OVERLAY_GROUP) if config.bgp else []
     lines += [f"{name} send-community", f"{name} maximum-routes 0"]
     for one in overlay.neighbors:
         lines += [
-            f"neighbor {one.peer_address} peer group {OVERLAY_GROUP}",
+            f"neighbor {one.peer_address} peer group {names.OVERLAY_GROUP}",
             f"neighbor {one.peer_address} remote-as {one.peer_as}",
             f"neighbor {one.peer_address} description {one.peer}",
         ]
     return lines
 
 
-def overlay_family(config: DeviceConfig) -> Section | None:
+def overlay_family(config: model.DeviceConfig) -> Section | None:
     """``address-family evpn``."""
     if config.overlay is None:
         return None
-    lines = (f"neighbor {OVERLAY_GROUP} activate", f"neighbor {OVERLAY_GROUP} route-map {TO_NEIGHBORS} out")
+    lines = (
+        f"neighbor {names.OVERLAY_GROUP} activate",
+        f"neighbor {names.OVERLAY_GROUP} route-map {names.TO_NEIGHBORS} out",
+    )
     return section("address-family evpn", *lines)
 
 
-def vrf_routers(config: DeviceConfig) -> Iterator[Section]:
+def vrf_routers(config: model.DeviceConfig) -> Iterator[Section]:
     """Stretched VLANs; a tenant's connected prefixes as type-5 routes, and those of its external routers."""
     if config.bgp is None or config.overlay is None:
         return
@@ -247,29 +230,29 @@ def vrf_routers(config: DeviceConfig) -> Iterator[Section]:
         )
 
 
-def link_of(config: DeviceConfig, port: str) -> IsisPort | None:
+def link_of(config: model.DeviceConfig, port: str) -> model.IsisPort | None:
     """The link of a port that IS-IS runs on."""
     found = config.isis
     return next((one for one in found.ports if one.interface == port), None) if found else None
 
 
-def advertises(config: DeviceConfig, gateway: Gateway) -> bool:
+def advertises(config: model.DeviceConfig, gateway: model.Gateway) -> bool:
     """Whether IS-IS advertises the prefix of a gateway."""
     return config.isis is not None and (gateway.port or gateway.name) in config.isis.passive
 
 
 def passive() -> list[str]:
     """The lines of an interface whose prefix IS-IS advertises without running on it."""
-    return [f"isis enable {ISIS_INSTANCE}", "isis passive"]
+    return [f"isis enable {names.ISIS_INSTANCE}", "isis passive"]
 
 
-def on_port(config: DeviceConfig, port: str) -> list[str]:
+def on_port(config: model.DeviceConfig, port: str) -> list[str]:
     """The lines of a port between switches; none where IS-IS does not run on it."""
     found, link = config.isis, link_of(config, port)
     if found is None or link is None:
         return []
     lines = [
-        f"isis enable {ISIS_INSTANCE}",
+        f"isis enable {names.ISIS_INSTANCE}",
         "isis circuit-type level-2",
         f"isis metric {link.metric}",
         "isis network point-to-point",
@@ -278,43 +261,43 @@ def on_port(config: DeviceConfig, port: str) -> list[str]:
         every = found.bfd.minimum_interval
         lines += ["isis bfd", f"bfd interval {every} min-rx {every} multiplier {found.bfd.multiplier}"]
     if found.key:
-        lines += ["isis authentication mode md5", f"isis authentication key 0 {secret(found.key)}"]
+        lines += ["isis authentication mode md5", f"isis authentication key 0 {names.secret(found.key)}"]
     return lines
 
 
-def router_isis(config: DeviceConfig) -> list[Section]:
+def router_isis(config: model.DeviceConfig) -> list[Section]:
     """``router isis``: level 2 alone; metrics are wide on EOS unless told otherwise."""
     found = config.isis
     if found is None:
         return []
-    key = ("authentication mode md5", f"authentication key 0 {secret(found.key)}") if found.key else ()
+    key = ("authentication mode md5", f"authentication key 0 {names.secret(found.key)}") if found.key else ()
     families = [
         section(f"address-family {one} unicast", f"maximum-paths {found.maximum_ecmp}") for one in found.families
     ]
     body = (f"net {found.net}", f"router-id ipv4 {found.router_id}", "is-type level-2", "log-adjacency-changes")
-    return [section(f"router isis {ISIS_INSTANCE}", body, key, families)]
+    return [section(f"router isis {names.ISIS_INSTANCE}", body, key, families)]
 
 
-def used_lists(bgp: Bgp) -> list[tuple[str, bool]]:
+def used_lists(bgp: model.Bgp) -> list[tuple[str, bool]]:
     """The prefix lists that policies name, and whether longer prefixes match too. One name is used one way."""
     used = {(t.match.prefix_list, t.match.orlonger) for p in bgp.policies for t in p.terms if t.match.prefix_list}
     return sorted((name or "", longer) for name, longer in used)
 
 
-def entries(bgp: Bgp, name: str, version: int, *, orlonger: bool) -> list[tuple[int, str]]:
+def entries(bgp: model.Bgp, name: str, version: int, *, orlonger: bool) -> list[tuple[int, str]]:
     """The numbered entries of a prefix list, of one address family."""
     found = [one for one in bgp.prefix_lists.get(name, ()) if (one.family == "ipv6") == (version == 6)]
     most = (" le 128" if version == 6 else " le 32") if orlonger else ""
     return [(5 * place, f"permit {prefix}{most}") for place, prefix in enumerate(found, 1)]
 
 
-def matched_communities(bgp: Bgp) -> dict[str, str]:
+def matched_communities(bgp: model.Bgp) -> dict[str, str]:
     """Communities that policies look for, and their values."""
     matched = {term.match.community for policy in bgp.policies for term in policy.terms if term.match.community}
     return bgp.values(sorted(matched))
 
 
-def matches(bgp: Bgp, term: Term) -> list[str]:
+def matches(bgp: model.Bgp, term: model.Term) -> list[str]:
     """What a term asks of a route."""
     found: list[str] = []
     if term.match.prefix_list:
@@ -326,7 +309,7 @@ def matches(bgp: Bgp, term: Term) -> list[str]:
     return found
 
 
-def sets(bgp: Bgp, term: Term) -> list[str]:
+def sets(bgp: model.Bgp, term: model.Term) -> list[str]:
     """What a term does to a route that it takes."""
     action = term.action
     found: list[str] = []
@@ -341,7 +324,7 @@ def sets(bgp: Bgp, term: Term) -> list[str]:
     return found
 
 
-def policies(config: DeviceConfig) -> Iterator[Section]:
+def policies(config: model.DeviceConfig) -> Iterator[Section]:
     """Lists and route maps; what no term of a map takes is denied."""
     bgp = config.bgp
     if bgp is None:
@@ -373,7 +356,7 @@ def peer_filter(ranges: tuple[tuple[int, int], ...]) -> list[tuple[int, str]]:
     ]
 
 
-def routing(config: DeviceConfig) -> Iterator[Section]:
+def routing(config: model.DeviceConfig) -> Iterator[Section]:
     """Which families are routed, and the daemon that does it."""
     yield line("service routing protocols model multi-agent")
     # Only server ports are bridged, and without spanning tree nobody listens for bridges on them.
@@ -383,7 +366,7 @@ def routing(config: DeviceConfig) -> Iterator[Section]:
     yield line("ipv6 unicast-routing")
 
 
-def router_bgp(config: DeviceConfig) -> Iterator[Section]:
+def router_bgp(config: model.DeviceConfig) -> Iterator[Section]:
     """``router bgp``: a peer group per path color."""
     bgp = config.bgp
     if bgp is None:
@@ -406,7 +389,7 @@ def router_bgp(config: DeviceConfig) -> Iterator[Section]:
     )
 
 
-def _group(bgp: Bgp, group: BgpGroup) -> list[str]:
+def _group(bgp: model.Bgp, group: model.BgpGroup) -> list[str]:
     name = f"neighbor {group.name}"
     found = [f"{name} peer group", f"{name} description {group.description}"]
     if bgp.bfd:
@@ -439,7 +422,7 @@ def _group(bgp: Bgp, group: BgpGroup) -> list[str]:
     return found
 
 
-def _family(bgp: Bgp, family: str) -> Section:
+def _family(bgp: model.Bgp, family: str) -> Section:
     lines: list[str] = []
     for group in bgp.groups:
         lines.append(f"neighbor {group.name} activate")
@@ -448,7 +431,7 @@ def _family(bgp: Bgp, family: str) -> Section:
     return section(f"address-family {family}", lines)
 
 
-def over_link_local(group: BgpGroup, family: str) -> bool:
+def over_link_local(group: model.BgpGroup, family: str) -> bool:
     """Whether IPv4 routes of a group have IPv6 next hops (RFC 8950)."""
     return family == "ipv4" and all(
         one.peer_address is None or one.peer_address.family == "ipv6" for one in group.sessions

@@ -13,17 +13,7 @@ from railweave.model.state.device_state import Alarm, Clock, Commit, DeviceState
 from railweave.model.state.ports import Errors, Fec, InterfaceState, Lane, Optic, PfcCounters, PortQueues, Queue
 from railweave.model.state.protocols import IsisAdjacency
 from railweave.model.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
-from railweave.systems.eos.state.protocols import (
-    bfd_sessions,
-    evpn,
-    ipv6_neighbors,
-    lldp,
-    not_forwarding,
-    routes,
-    sessions,
-    vnis,
-    vrfs,
-)
+from railweave.systems.eos.state import protocols
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -347,18 +337,20 @@ def read(answers: Answers) -> DeviceState:
         clock=_clock(answers),
         commit=_commit(answers),
         alarms=_alarms(answers),
-        neighbors=lldp(answers.tree("lldp-neighbors")),
+        neighbors=protocols.lldp(answers.tree("lldp-neighbors")),
         interfaces=interfaces(answers),
         optics=optics(answers),
-        ipv6_neighbors=ipv6_neighbors(answers.tree("neighbors")),
-        bgp=sessions(answers.tree("bgp"), answers.tree("bgp-neighbors")),
-        bfd=bfd_sessions(answers.tree("bfd")),
+        ipv6_neighbors=protocols.ipv6_neighbors(answers.tree("neighbors")),
+        bgp=protocols.sessions(answers.tree("bgp"), answers.tree("bgp-neighbors")),
+        bfd=protocols.bfd_sessions(answers.tree("bfd")),
         isis=adjacencies(answers.tree("isis")),
-        routes=routes(answers),
-        not_forwarding=not_forwarding(answers),
-        vrfs=vrfs(answers.tree("vrfs"), answers.tree("vnis")),
-        vnis=vnis(answers.tree("vnis")),
-        evpn=evpn([answers.tree("evpn-prefixes"), answers.tree("evpn-prefixes-ipv4")], answers.tree("evpn-macs")),
+        routes=protocols.routes(answers),
+        not_forwarding=protocols.not_forwarding(answers),
+        vrfs=protocols.vrfs(answers.tree("vrfs"), answers.tree("vnis")),
+        vnis=protocols.vnis(answers.tree("vnis")),
+        evpn=protocols.evpn(
+            [answers.tree("evpn-prefixes"), answers.tree("evpn-prefixes-ipv4")], answers.tree("evpn-macs")
+        ),
         queues=queues(answers.tree("queues"), answers.tree("ecn")),
         pfc=pfc(answers.tree("pfc")),
         watchdog=watchdog(answers.tree("watchdog")),

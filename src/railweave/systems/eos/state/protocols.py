@@ -6,19 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.model.state.protocols import (
-    BfdSession,
-    BgpSession,
-    EvpnRoutes,
-    FamilyState,
-    Ipv6Neighbor,
-    LldpNeighbor,
-    NextHop,
-    Path,
-    Route,
-    VniState,
-    VrfState,
-)
+from railweave.model.state import protocols
 from railweave.model.state.question import asked_about
 
 if TYPE_CHECKING:
@@ -51,14 +39,14 @@ def _by_vrf(answer: Value | None) -> list[tuple[str, Value]]:
     return answer.one("vrfs").entries() if answer else []
 
 
-def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
+def lldp(answer: Value | None) -> dict[str, tuple[protocols.LldpNeighbor, ...]] | None:
     """The neighbors of ``show lldp neighbors detail`` by local port."""
     if answer is None:
         return None
-    found: dict[str, tuple[LldpNeighbor, ...]] = {}
+    found: dict[str, tuple[protocols.LldpNeighbor, ...]] = {}
     for port, one in answer.one("lldpNeighbors").entries():
         heard = [
-            LldpNeighbor(
+            protocols.LldpNeighbor(
                 info.one("systemName").text(),
                 _unquoted(info.one("neighborInterfaceInfo").first("interfaceId_v2", "interfaceId").text()),
                 info.one("neighborInterfaceInfo", "interfaceIdType").lower(),
@@ -76,22 +64,22 @@ def _unquoted(text: str | None) -> str | None:
     return text.strip('"') or None if text else None
 
 
-def ipv6_neighbors(answer: Value | None) -> tuple[Ipv6Neighbor, ...] | None:
+def ipv6_neighbors(answer: Value | None) -> tuple[protocols.Ipv6Neighbor, ...] | None:
     """The neighbor cache of ``show ipv6 neighbors``; EOS shows no state."""
     if answer is None:
         return None
     return tuple(
-        Ipv6Neighbor(address, full_name(one.one("interface").text()), one.one("hwAddress").mac())
+        protocols.Ipv6Neighbor(address, full_name(one.one("interface").text()), one.one("hwAddress").mac())
         for one in answer.find("ipV6Neighbors")
         if (address := one.one("address").text()) is not None
     )
 
 
-def sessions(summary: Value | None, neighbors: Value | None) -> tuple[BgpSession, ...] | None:
+def sessions(summary: Value | None, neighbors: Value | None) -> tuple[protocols.BgpSession, ...] | None:
     """The sessions of ``show bgp summary vrf all`` and ``show bgp neighbors vrf all``; either may be missing."""
     if summary is None and neighbors is None:
         return None
-    found: dict[tuple[str, str], BgpSession] = {}
+    found: dict[tuple[str, str], protocols.BgpSession] = {}
     for vrf, table in _by_vrf(neighbors):
         for one in table.all("peerList"):
             name = one.one("peerAddress").text()
@@ -100,9 +88,11 @@ def sessions(summary: Value | None, neighbors: Value | None) -> tuple[BgpSession
     for vrf, table in _by_vrf(summary):
         for name, one in table.one("peers").entries():
             address, interface = _peer(name)
-            here = found.get((vrf, _key(name))) or BgpSession(address, interface, vrf, discovered=interface is not None)
+            here = found.get((vrf, _key(name))) or protocols.BgpSession(
+                address, interface, vrf, discovered=interface is not None
+            )
             families = {
-                short: FamilyState(
+                short: protocols.FamilyState(
                     received=one.one(long, "nlrisReceived").integer(), accepted=one.one(long, "nlrisAccepted").integer()
                 )
                 for long, short in _FAMILIES.items()
@@ -110,7 +100,9 @@ def sessions(summary: Value | None, neighbors: Value | None) -> tuple[BgpSession
             }
             if not families and one.one("prefixReceived").there:  # the older form, which has one family
                 family = "ipv6" if ":" in address else "ipv4"
-                families[family] = FamilyState(one.one("prefixReceived").integer(), one.one("prefixAccepted").integer())
+                families[family] = protocols.FamilyState(
+                    one.one("prefixReceived").integer(), one.one("prefixAccepted").integer()
+                )
             found[vrf, _key(name)] = replace(
                 here,
                 state=one.one("peerState").lower() or here.state,
@@ -131,10 +123,10 @@ def _key(name: str) -> str:
     return f"{address}%{interface}" if interface else address
 
 
-def _neighbor(vrf: str, name: str, one: Value) -> BgpSession:
+def _neighbor(vrf: str, name: str, one: Value) -> protocols.BgpSession:
     address, zone = _peer(name)
     interface = full_name(one.one("ifName").text()) or zone
-    return BgpSession(
+    return protocols.BgpSession(
         address,
         interface if zone or address.startswith("fe80") else None,
         vrf,
@@ -155,11 +147,11 @@ def _flaps(established: int | None, state: str | None) -> int | None:
     return max(established - (state == "established"), 0)
 
 
-def bfd_sessions(answer: Value | None) -> tuple[BfdSession, ...] | None:
+def bfd_sessions(answer: Value | None) -> tuple[protocols.BfdSession, ...] | None:
     """The sessions of ``show bfd peers detail``; its times are microseconds."""
     if answer is None:
         return None
-    found: list[BfdSession] = []
+    found: list[protocols.BfdSession] = []
     for vrf, table in _by_vrf(answer):
         for kind in ("ipv4Neighbors", "ipv6Neighbors"):
             for name, peer in table.one(kind).entries():
@@ -167,7 +159,7 @@ def bfd_sessions(answer: Value | None) -> tuple[BfdSession, ...] | None:
                 for label, one in peer.one("peerStats").entries():
                     detail = one.one("peerStatsDetail")
                     found.append(
-                        BfdSession(
+                        protocols.BfdSession(
                             address,
                             full_name(one.one("l3intf").text() or label) or zone,
                             vrf,
@@ -187,9 +179,9 @@ def _ms(value: Value) -> float | None:
     return None if microseconds is None else microseconds / 1000
 
 
-def routes(answers: Answers) -> tuple[Route, ...] | None:
+def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
     """Every route that was asked for by itself, and those of whole tables."""
-    found: dict[tuple[str, str], Route] = {}
+    found: dict[tuple[str, str], protocols.Route] = {}
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     tables = [name for name in answers.texts if name.startswith(("routes-", "static-"))]
     if not asked and not tables:
@@ -206,11 +198,11 @@ def routes(answers: Answers) -> tuple[Route, ...] | None:
     return tuple(found.values())
 
 
-def _route(vrf: str, prefix: str, entry: Value | None, paths: tuple[Path, ...] | None) -> Route:
+def _route(vrf: str, prefix: str, entry: Value | None, paths: tuple[protocols.Path, ...] | None) -> protocols.Route:
     if entry is None or not entry.there:
-        return Route(prefix, vrf, paths=paths)
+        return protocols.Route(prefix, vrf, paths=paths)
     hops = tuple(
-        NextHop(
+        protocols.NextHop(
             one.one("nexthopAddr").text(),
             full_name(one.one("interface").text()),
             vtep=one.one("vtepAddr").text(),
@@ -219,7 +211,7 @@ def _route(vrf: str, prefix: str, entry: Value | None, paths: tuple[Path, ...] |
         for one in entry.all("vias")
     )
     programmed = entry.one("hardwareProgrammed").flag()
-    return Route(prefix, vrf, entry.one("routeType").lower(), programmed, hops, paths, _drops(entry))
+    return protocols.Route(prefix, vrf, entry.one("routeType").lower(), programmed, hops, paths, _drops(entry))
 
 
 def _drops(entry: Value) -> str | None:
@@ -254,13 +246,13 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
     return {family: tuple(off) for family, off in found.items()} or None
 
 
-def _paths(answer: Value, prefix: str) -> tuple[Path, ...]:
-    found: list[Path] = []
+def _paths(answer: Value, prefix: str) -> tuple[protocols.Path, ...]:
+    found: list[protocols.Path] = []
     for table in answer.find("bgpRouteEntries"):
         for one in table.one(prefix).all("bgpRoutePaths"):
             kind, detail = one.one("routeType"), one.one("routeDetail")
             found.append(
-                Path(
+                protocols.Path(
                     peer=one.first("peerEntry").one("peerAddr").text()
                     if one.one("peerEntry").there
                     else one.one("nextHop").text(),
@@ -281,13 +273,13 @@ def _words(value: Value) -> tuple[str, ...]:
     return tuple(text for one in value.each() if (text := one.text()) is not None)
 
 
-def vrfs(answer: Value | None, bindings: Value | None) -> dict[str, VrfState] | None:
+def vrfs(answer: Value | None, bindings: Value | None) -> dict[str, protocols.VrfState] | None:
     """The VRFs of ``show vrf`` with their VNIs of ``show vxlan vni``."""
     if answer is None:
         return None
     numbers = {one.vrf: one.vni for one in (vnis(bindings) or {}).values() if one.vrf}
     return {
-        name: VrfState(
+        name: protocols.VrfState(
             name,
             one.one("routeDistinguisher").text(),
             numbers.get(name),
@@ -298,22 +290,22 @@ def vrfs(answer: Value | None, bindings: Value | None) -> dict[str, VrfState] | 
     }
 
 
-def vnis(answer: Value | None) -> dict[int, VniState] | None:
+def vnis(answer: Value | None) -> dict[int, protocols.VniState] | None:
     """The VNIs of ``show vxlan vni``: those of VLANs, and those of VRFs."""
     if answer is None:
         return None
-    found: dict[int, VniState] = {}
+    found: dict[int, protocols.VniState] = {}
     for _, tunnel in answer.one("vxlanIntfs").entries():
         for key, layer in (("vniBindings", 2), ("vniBindingsToVrf", 3)):
             for number, one in tunnel.one(key).entries():
                 if number.isascii() and number.isdecimal() and len(number) < 9:
-                    found[int(number)] = VniState(
+                    found[int(number)] = protocols.VniState(
                         int(number), layer, one.one("vrfName").text(), one.one("vlan").integer()
                     )
     return found
 
 
-def evpn(prefixes: Sequence[Value | None], macs: Value | None) -> EvpnRoutes | None:
+def evpn(prefixes: Sequence[Value | None], macs: Value | None) -> protocols.EvpnRoutes | None:
     """How many EVPN routes there are of each type, by keys as ``RD: 10.100.1.3:10 ip-prefix 10.100.0.128/31``."""
     asked = [one for one in prefixes if one is not None]
     if not asked and macs is None:
@@ -326,7 +318,7 @@ def evpn(prefixes: Sequence[Value | None], macs: Value | None) -> EvpnRoutes | N
                 by_distinguisher.setdefault(found[1], []).append(found[2])
             else:
                 answer.note(f"{key[:80]!r} is no `RD: … ip-prefix …`")
-    return EvpnRoutes(
+    return protocols.EvpnRoutes(
         type2=None if macs is None else sum(" mac-ip " in key for key, _ in macs.one("evpnRoutes").entries()),
         type5=sum(map(len, by_distinguisher.values())) if asked else None,
         type5_prefixes={key: tuple(found) for key, found in by_distinguisher.items()} if asked else None,

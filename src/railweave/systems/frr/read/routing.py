@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.config.select import has
-from railweave.model.device.model import (
-    BridgedVlan,
-    ExternalPeer,
-    MacVrf,
-    NumberedSession,
-    OverlayConfig,
-    TunnelEndpoint,
-    Vrf,
-)
+from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.model.device.reading import said
 from railweave.model.device.timers import RouterAdvertisements
@@ -59,7 +51,7 @@ def vrf_sections(taking: Taking) -> dict[str, int]:
 
 def overlay(
     sessions: Sessions, policies: Policies, loopbacks: Sequence[Address], taking: Taking
-) -> OverlayConfig | None:
+) -> model.OverlayConfig | None:
     """The overlay as a device sees it. Without neighbors of its own, its routes go over the sessions of the fabric."""
     here = sessions.here
     if not here.evpn:
@@ -74,7 +66,7 @@ def overlay(
         return None
     levels = [level for one in peers for level in (one, here.group_of(one)) if level and EVPN in level.families]
     said = [level.families[EVPN] for level in levels]
-    return OverlayConfig(
+    return model.OverlayConfig(
         loopback=loopback,
         neighbors=neighbors,
         endpoints=_endpoints(loopback, loopbacks) if here.all_vnis else (),
@@ -85,10 +77,10 @@ def overlay(
     )
 
 
-def _endpoints(loopback: Address, loopbacks: Sequence[Address]) -> tuple[TunnelEndpoint, ...]:
+def _endpoints(loopback: Address, loopbacks: Sequence[Address]) -> tuple[model.TunnelEndpoint, ...]:
     """Addresses that tunnels end on: others than that of the sessions and the device's own, where there are others."""
     others = [one for one in loopbacks[1:] if one != loopback]
-    return tuple(TunnelEndpoint(one, None) for one in others or [loopback])
+    return tuple(model.TunnelEndpoint(one, None) for one in others or [loopback])
 
 
 def _mark(policies: Policies, maps: Mapping[str, None]) -> str:
@@ -111,12 +103,12 @@ def evpn_maps(here: Instance) -> Iterator[str]:
             yield from (name for name in (said.imports, said.exports) if name)
 
 
-def mac_vrf(here: Instance) -> MacVrf | None:
+def mac_vrf(here: Instance) -> model.MacVrf | None:
     """The bridging instance: VNIs with a route target each. Of ours the route distinguisher has the VLAN in it."""
     if not here.vnis:
         return None
     vlans = tuple(
-        BridgedVlan(
+        model.BridgedVlan(
             _vlan(one.distinguisher),
             "",
             one.number,
@@ -126,7 +118,7 @@ def mac_vrf(here: Instance) -> MacVrf | None:
     )
     first = next(iter(here.vnis.values())).distinguisher
     router = first.rpartition(":")[0] or here.router_id
-    return MacVrf(MAC_VRF, f"{router}:{MAC_VRF_NUMBER}", "", vlans, ())
+    return model.MacVrf(MAC_VRF, f"{router}:{MAC_VRF_NUMBER}", "", vlans, ())
 
 
 def _vlan(distinguisher: str) -> int:
@@ -148,7 +140,7 @@ def vrfs(
     instances: Mapping[str, Sessions],
     policies: Policies,
     prefixes: Mapping[str, Sequence[Prefix]],
-) -> tuple[Vrf, ...]:
+) -> tuple[model.Vrf, ...]:
     """The VRFs that route: those with a VNI, or with BGP."""
     names = dict.fromkeys(name for name in (*found, *instances) if name and (found.get(name) or name in instances))
     return tuple(
@@ -156,10 +148,10 @@ def vrfs(
     )
 
 
-def _vrf(name: str, vni: int, own: Sessions | None, policies: Policies, prefixes: Sequence[Prefix]) -> Vrf:
+def _vrf(name: str, vni: int, own: Sessions | None, policies: Policies, prefixes: Sequence[Prefix]) -> model.Vrf:
     here = own.here if own else None
     automatic = [_automatic(here, vni)] if here and vni else []
-    return Vrf(
+    return model.Vrf(
         name=name,
         vni=vni,
         route_distinguisher=here.distinguisher if here else "",
@@ -176,7 +168,7 @@ def _told(here: Instance, family: Family) -> bool:
     return family in here.advertised and own is not None and (own.connected is not None or bool(own.networks))
 
 
-def _external(own: Sessions, policies: Policies) -> Iterator[ExternalPeer]:
+def _external(own: Sessions, policies: Policies) -> Iterator[model.ExternalPeer]:
     """Sessions with routers outside, and the prefixes that pass in either direction."""
     for one, group in own.peers():
         session = own.session(one)
@@ -185,10 +177,10 @@ def _external(own: Sessions, policies: Policies) -> Iterator[ExternalPeer]:
         imports, exports = own.policies(one)
         router = group.name if group else session.peer
         unit = session.interface if "." in session.interface else f"{session.interface}.0"
-        numbered = NumberedSession(
+        numbered = model.NumberedSession(
             unit, "", session.peer or router, session.peer_as, session.local_address, session.peer_address
         )
-        yield ExternalPeer(router, numbered, _listed(policies, imports), _listed(policies, exports))
+        yield model.ExternalPeer(router, numbered, _listed(policies, imports), _listed(policies, exports))
 
 
 def _listed(policies: Policies, name: str) -> tuple[Prefix, ...]:
@@ -276,17 +268,17 @@ class Routing:
             self._ospf = None
         return self._ospf
 
-    def overlay(self) -> OverlayConfig | None:
+    def overlay(self) -> model.OverlayConfig | None:
         """EVPN; None where it does not run."""
         own = self.default
         addresses = [one.address for one in self.loopbacks]
         return overlay(own, self.policies, addresses, self.taking) if own else None
 
-    def mac_vrf(self) -> MacVrf | None:
+    def mac_vrf(self) -> model.MacVrf | None:
         """Bridged VNIs; None where none is named."""
         return mac_vrf(self.default.here) if self.default else None
 
-    def vrfs(self, prefixes: Mapping[str, Sequence[Prefix]]) -> tuple[Vrf, ...]:
+    def vrfs(self, prefixes: Mapping[str, Sequence[Prefix]]) -> tuple[model.Vrf, ...]:
         """VRFs that route. ``prefixes`` are those of their gateways."""
         found = vrfs(self.vnis, self.sessions, self.policies, prefixes)
         return tuple(self._with_loopback(one) for one in found)
@@ -295,7 +287,7 @@ class Routing:
         """Whether an interface is a loopback, of the device or of a VRF."""
         return name in self.loopback_names or any(name == own for own, _ in self._of_vrfs.values())
 
-    def _with_loopback(self, one: Vrf) -> Vrf:
+    def _with_loopback(self, one: model.Vrf) -> model.Vrf:
         if one.name not in self._of_vrfs:
             return one
         name, addresses = self._of_vrfs[one.name]

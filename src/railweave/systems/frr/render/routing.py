@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, line, section
 from railweave.systems.frr.names import BFD_PROFILE
-from railweave.systems.frr.render.overlay import (
-    community_word,
-    keyed,
-    neighbor,
-    overlay_family,
-    overlay_neighbors,
-    overlay_profile,
-    profile,
-    watched,
-)
+from railweave.systems.frr.render import overlay
+from railweave.systems.frr.render.overlay import watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +47,7 @@ def router_isis(config: DeviceConfig) -> list[Section]:
     found = config.isis
     if found is None:
         return []
-    watched = profile(BFD_PROFILE, found.bfd)
+    watched = overlay.profile(BFD_PROFILE, found.bfd)
     return [
         *([section("bfd", watched)] if watched else []),
         section(
@@ -80,7 +72,7 @@ def lists(bgp: Bgp) -> Iterator[Section]:
             yield line(listed + (most if orlonger else ""))
     matched = {term.match.community for policy in bgp.policies for term in policy.terms if term.match.community}
     for name, value in bgp.values(sorted(matched)).items():
-        yield line(f"bgp {community_word(value)}-list standard {name} seq 5 permit {value}")
+        yield line(f"bgp {overlay.community_word(value)}-list standard {name} seq 5 permit {value}")
 
 
 def route_maps(bgp: Bgp) -> Iterator[Section]:
@@ -108,7 +100,7 @@ def _matches(bgp: Bgp, term: Term) -> list[str]:
         found.append(f"match {family} address prefix-list {match.prefix_list}")
     if match.community:
         value = bgp.values([match.community]).get(match.community, "")
-        found.append(f"match {community_word(value)} {match.community}")
+        found.append(f"match {overlay.community_word(value)} {match.community}")
     return found
 
 
@@ -122,7 +114,7 @@ def _sets(bgp: Bgp, term: Term) -> list[str]:
     added = list(bgp.values(action.add_communities).values())
     if added:
         additive = "" if action.replace_communities else " additive"
-        found.append(f"set {community_word(added[0])} {' '.join(added)}{additive}")
+        found.append(f"set {overlay.community_word(added[0])} {' '.join(added)}{additive}")
     if action.prepend:
         found.append(f"set as-path prepend {' '.join(map(str, action.prepend))}")
     return found
@@ -130,7 +122,9 @@ def _sets(bgp: Bgp, term: Term) -> list[str]:
 
 def bfd(config: DeviceConfig, bgp: Bgp) -> Section | None:
     """The BFD profiles of the fabric's sessions, and of the overlay's."""
-    profiles = [one for one in (overlay_profile(config), profile(BFD_PROFILE, bgp.bfd)) if one is not None]
+    profiles = [
+        one for one in (overlay.overlay_profile(config), overlay.profile(BFD_PROFILE, bgp.bfd)) if one is not None
+    ]
     return section("bfd", *profiles) if profiles else None
 
 
@@ -149,9 +143,9 @@ def router_bgp(config: DeviceConfig, bgp: Bgp) -> Section:
         "bgp fast-convergence" if config.balancing.fast_reroute else None,
         ["bgp graceful-restart", "bgp graceful-restart preserve-fw-state"] if bgp.graceful_restart else None,
         peers,
-        overlay_neighbors(config),
+        overlay.overlay_neighbors(config),
         families,
-        overlay_family(config),
+        overlay.overlay_family(config),
     )
 
 
@@ -163,7 +157,7 @@ def _group(bgp: Bgp, group: BgpGroup) -> list[str]:
     ]
     found += watched(bgp, group.name, BFD_PROFILE) if bgp.bfd else []
     found += [f"neighbor {group.name} ttl-security hops 1"] if bgp.ttl_security else []
-    found += keyed(bgp, group.name)
+    found += overlay.keyed(bgp, group.name)
     found += [f"neighbor {group.name} capability extended-nexthop"] if "ipv4" in bgp.families else []
     for session in group.sessions:
         found += _session(group, session)
@@ -173,7 +167,7 @@ def _group(bgp: Bgp, group: BgpGroup) -> list[str]:
 def _session(group: BgpGroup, session: Session) -> list[str]:
     """The AS number stands at the neighbor: a peer with another one stays down, as ``peer-as-list`` would have it."""
     if session.peer_address:
-        return neighbor(session, group.name)
+        return overlay.neighbor(session, group.name)
     return [
         f"neighbor {session.interface} interface remote-as {session.peer_as}",
         f"neighbor {session.interface} peer-group {group.name}",

@@ -6,18 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.model.state.protocols import (
-    BfdSession,
-    BgpSession,
-    EvpnRoutes,
-    FamilyState,
-    IsisAdjacency,
-    NextHop,
-    Path,
-    Route,
-    VniState,
-    VrfState,
-)
+from railweave.model.state import protocols
 from railweave.model.state.question import DEFAULT_VRF, asked_about
 
 if TYPE_CHECKING:
@@ -27,11 +16,11 @@ if TYPE_CHECKING:
 _FAMILIES = {"ipv4Unicast": "ipv4", "ipv6Unicast": "ipv6", "l2VpnEvpn": "evpn"}
 
 
-def sessions(summary: Value | None, neighbors: Value | None) -> tuple[BgpSession, ...] | None:
+def sessions(summary: Value | None, neighbors: Value | None) -> tuple[protocols.BgpSession, ...] | None:
     """The sessions of ``show bgp vrf all summary json`` and ``show bgp vrf all neighbors json``; either may be missing."""
     if summary is None and neighbors is None:
         return None
-    found: dict[tuple[str, str], BgpSession] = {}
+    found: dict[tuple[str, str], protocols.BgpSession] = {}
     for vrf, peers in _by_vrf(neighbors, "bgpState"):
         for name, peer in peers:
             found[vrf, name] = _neighbor(vrf, name, peer)
@@ -40,8 +29,8 @@ def sessions(summary: Value | None, neighbors: Value | None) -> tuple[BgpSession
             for name, peer in table.one("peers").entries():
                 here = found.get((vrf, name)) or _summarized(vrf, name, peer)
                 carried = _carried(peer)
-                known = here.families.get(_FAMILIES.get(family, family), FamilyState())
-                both = FamilyState(
+                known = here.families.get(_FAMILIES.get(family, family), protocols.FamilyState())
+                both = protocols.FamilyState(
                     received=carried.received if carried.received is not None else known.received,
                     accepted=carried.accepted if carried.accepted is not None else known.accepted,
                     sent=carried.sent if carried.sent is not None else known.sent,
@@ -71,11 +60,11 @@ def _interface(name: str) -> str | None:
     return None if ":" in name or name.replace(".", "").isdecimal() else name
 
 
-def _neighbor(vrf: str, name: str, peer: Value) -> BgpSession:
+def _neighbor(vrf: str, name: str, peer: Value) -> protocols.BgpSession:
     interface = _interface(name)
     address = peer.first("bgpNeighborAddr", "neighborAddr").text()
     families = {
-        _FAMILIES.get(family, family): FamilyState(
+        _FAMILIES.get(family, family): protocols.FamilyState(
             accepted=one.one("acceptedPrefixCounter").integer(), sent=one.one("sentPrefixCounter").integer()
         )
         for family, one in peer.one("addressFamilyInfo").entries()
@@ -85,7 +74,7 @@ def _neighbor(vrf: str, name: str, peer: Value) -> BgpSession:
         for _, one in peer.one("addressFamilyInfo").entries()
     )
     heard = peer.one("neighborCapabilities", "hostName", "rcvHostName").text()
-    return BgpSession(
+    return protocols.BgpSession(
         peer=address if interface else name,
         interface=interface,
         vrf=vrf,
@@ -105,9 +94,9 @@ def _neighbor(vrf: str, name: str, peer: Value) -> BgpSession:
     )
 
 
-def _summarized(vrf: str, name: str, peer: Value) -> BgpSession:
+def _summarized(vrf: str, name: str, peer: Value) -> protocols.BgpSession:
     interface = _interface(name)
-    return BgpSession(
+    return protocols.BgpSession(
         peer=None if interface else name,
         interface=interface,
         vrf=vrf,
@@ -121,17 +110,17 @@ def _summarized(vrf: str, name: str, peer: Value) -> BgpSession:
     )
 
 
-def _carried(peer: Value) -> FamilyState:
+def _carried(peer: Value) -> protocols.FamilyState:
     received = peer.first("pfxRcd", "prefixReceivedCount").integer()
-    return FamilyState(accepted=received, sent=peer.one("pfxSnt").integer())
+    return protocols.FamilyState(accepted=received, sent=peer.one("pfxSnt").integer())
 
 
-def bfd_sessions(answer: Value | None) -> tuple[BfdSession, ...] | None:
+def bfd_sessions(answer: Value | None) -> tuple[protocols.BfdSession, ...] | None:
     """The sessions of ``show bfd peers json``; its times are milliseconds."""
     if answer is None:
         return None
     return tuple(
-        BfdSession(
+        protocols.BfdSession(
             peer=address,
             interface=one.one("interface").text(),
             vrf=one.one("vrf").text(),
@@ -147,10 +136,10 @@ def bfd_sessions(answer: Value | None) -> tuple[BfdSession, ...] | None:
     )
 
 
-def paths(answer: Value) -> tuple[Path, ...]:
+def paths(answer: Value) -> tuple[protocols.Path, ...]:
     """The paths of ``show bgp ipv6 unicast PREFIX json``."""
     return tuple(
-        Path(
+        protocols.Path(
             peer=one.one("peer").first("interface", "peerId").text(),
             best=one.one("bestpath", "overall").flag() or False,
             multipath=one.one("multipath").flag() or False,
@@ -172,14 +161,14 @@ def words(communities: Value) -> tuple[str, ...]:
     return listed or tuple((communities.one("string").text() or "").split())
 
 
-def adjacencies(answer: Value | None) -> tuple[IsisAdjacency, ...] | None:
+def adjacencies(answer: Value | None) -> tuple[protocols.IsisAdjacency, ...] | None:
     """The adjacencies of ``show isis neighbor json`` (FRR's isisd/isis_adjacency.c).
 
     In the brief form a circuit has the interface's name; in the detailed form the interface is an object that has the state too.
     """
     if answer is None:
         return None
-    found: list[IsisAdjacency] = []
+    found: list[protocols.IsisAdjacency] = []
     for area in answer.all("areas"):
         for one in area.all("circuits"):
             within = one.one("interface")
@@ -187,20 +176,22 @@ def adjacencies(answer: Value | None) -> tuple[IsisAdjacency, ...] | None:
             name = within.one("name").text() if detail else within.text()
             if name is not None:
                 state = within.one("state") if detail else one.one("state")
-                found.append(IsisAdjacency(name, one.one("adj").text(), state.lower(), one.one("level").integer()))
+                found.append(
+                    protocols.IsisAdjacency(name, one.one("adj").text(), state.lower(), one.one("level").integer())
+                )
     return tuple(found)
 
 
 _TYPE_5 = re.compile(r"\[5\]:\[\d+\]:\[(\d+)\]:\[([^\]]+)\]")
 
 
-def routes(answers: Answers) -> tuple[Route, ...] | None:
+def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
     """Every route that was asked for by itself, and those of whole tables."""
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     tables = [name for name in answers.texts if name.startswith("routes-")]
     if not asked and not any(name.startswith(("routes-", "static-", "kernel-")) for name in answers.texts):
         return None
-    found: dict[tuple[str, str], Route] = {}
+    found: dict[tuple[str, str], protocols.Route] = {}
     for name in tables:
         vrf = name.partition("@")[2] or DEFAULT_VRF
         answer = answers.tree(name)
@@ -222,14 +213,14 @@ def routes(answers: Answers) -> tuple[Route, ...] | None:
     return tuple(found.values())
 
 
-def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> Route:
+def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> protocols.Route:
     """One route of ``show ipv6 route … json``, with its paths of ``show bgp … json`` where these were asked for."""
     chosen = next((one for one in entries.each() if one.one("selected").flag()), None)
     through = None if known is None else paths(known)
     if chosen is None:
-        return Route(prefix, vrf, paths=through)
+        return protocols.Route(prefix, vrf, paths=through)
     hops = tuple(
-        NextHop(
+        protocols.NextHop(
             one.one("ip").text(),
             one.one("interfaceName").text(),
             one.one("fib").flag() or False,
@@ -239,7 +230,7 @@ def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> Route:
     )
     drops = next((_drops(one) for one in chosen.all("nexthops") if one.one("unreachable").flag()), None)
     protocol, installed = chosen.one("protocol").text(), chosen.one("installed").flag() or False
-    return Route(prefix, vrf, protocol, installed, hops, through, drops)
+    return protocols.Route(prefix, vrf, protocol, installed, hops, through, drops)
 
 
 def _drops(hop: Value) -> str:
@@ -248,16 +239,16 @@ def _drops(hop: Value) -> str:
     return next((word for key, word in words.items() if hop.one(key).flag()), "blackhole")
 
 
-def vrfs(answer: Value | None, evpn: Value | None) -> dict[str, VrfState] | None:
+def vrfs(answer: Value | None, evpn: Value | None) -> dict[str, protocols.VrfState] | None:
     """The VRFs of ``show vrf vni json``: those with a VNI; what BGP knows of that is from ``show bgp l2vpn evpn vni json``."""
     if answer is None:
         return None
-    found: dict[str, VrfState] = {}
+    found: dict[str, protocols.VrfState] = {}
     for one in answer.all("vrfs"):
         if (name := one.one("vrf").text()) is None:
             continue
         vni = one.one("vni").integer()
-        state = VrfState(name, vni=vni, up=one.one("state").flag())
+        state = protocols.VrfState(name, vni=vni, up=one.one("state").flag())
         if evpn is not None and str(vni) in evpn.keys:
             bgp = evpn.one(str(vni))
             state = replace(
@@ -275,22 +266,24 @@ def _texts(listed: Value) -> tuple[str, ...] | None:
     return tuple(text for one in listed.each() if (text := one.text()) is not None) if listed.there else None
 
 
-def vnis(answer: Value | None) -> dict[int, VniState] | None:
+def vnis(answer: Value | None) -> dict[int, protocols.VniState] | None:
     """The VNIs of ``show evpn vni detail json``, or of the same without ``detail``."""
     if answer is None:
         return None
     entries = answer.each() if isinstance(answer.raw, list) else [one for _, one in answer.entries()]
-    found: dict[int, VniState] = {}
+    found: dict[int, protocols.VniState] = {}
     for one in entries:
         vni = one.one("vni").integer() if one.keys else None
         if vni is not None:
             layer = {"l2": 2, "l3": 3}.get(one.one("type").lower() or "")
             state = one.one("state").flag() if layer == 3 else None
-            found[vni] = VniState(vni, layer, one.first("tenantVrf", "vrf").text(), one.one("vlan").integer(), state)
+            found[vni] = protocols.VniState(
+                vni, layer, one.first("tenantVrf", "vrf").text(), one.one("vlan").integer(), state
+            )
     return found
 
 
-def evpn(prefixes: Value | None, macs: Value | None) -> EvpnRoutes | None:
+def evpn(prefixes: Value | None, macs: Value | None) -> protocols.EvpnRoutes | None:
     """How many routes there are of type 5 and type 2, and the prefixes by route distinguisher."""
     if prefixes is None and macs is None:
         return None
@@ -299,7 +292,7 @@ def evpn(prefixes: Value | None, macs: Value | None) -> EvpnRoutes | None:
         if table.keys:
             found = [_TYPE_5.fullmatch(key) for key, _ in table.entries()]
             by_distinguisher[distinguisher] = tuple(f"{one[2]}/{one[1]}" for one in found if one)
-    return EvpnRoutes(
+    return protocols.EvpnRoutes(
         type2=None if macs is None else _counted(macs, "[2]"),
         type5=None if prefixes is None else sum(map(len, by_distinguisher.values())),
         type5_prefixes=None if prefixes is None else by_distinguisher,

@@ -5,38 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.systems.junos.names import FAMILIES
+from railweave.systems.junos.render import overlay
 from railweave.systems.junos.render.access import storm_profile
-from railweave.systems.junos.render.overlay import (
-    composite_next_hop,
-    keyed,
-    liveness,
-    neighbor,
-    overlay_communities,
-    overlay_group,
-    overlay_policies,
-)
 from railweave.systems.junos.render.spraying import exported, policies
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.model.device.model import (
-        Bgp,
-        BgpGroup,
-        DeviceConfig,
-        FabricAdvertise,
-        Isis,
-        IsisPort,
-        Match,
-        Session,
-        Term,
-    )
+    from railweave.model.device import model
     from railweave.systems.junos.tree import Statement
 
 
 _UNUSED = {"ipv4": "no-ipv4-routing", "ipv6": "no-ipv6-routing"}
 
 
-def isis(config: DeviceConfig) -> Statement | None:
+def isis(config: model.DeviceConfig) -> Statement | None:
     """``protocols isis``; None where the device does not run it."""
     found = config.isis
     if found is None:
@@ -60,8 +42,8 @@ def _key(what: str, reference: str) -> list[Statement | None]:
     return [leaf(f"{what}-key", f"<{reference}>"), leaf(f"{what}-type", "md5")]
 
 
-def _port(found: Isis, port: IsisPort) -> Statement | None:
-    watched = liveness(found.bfd)
+def _port(found: model.Isis, port: model.IsisPort) -> Statement | None:
+    watched = overlay.liveness(found.bfd)
     return block(
         ("interface", f"{port.interface}.0"),
         block("level 1", leaf("disable")),
@@ -78,7 +60,7 @@ def _port(found: Isis, port: IsisPort) -> Statement | None:
 LOAD_BALANCE_POLICY = "load-balance"
 
 
-def bgp(config: DeviceConfig) -> Statement | None:
+def bgp(config: model.DeviceConfig) -> Statement | None:
     """``protocols bgp``: one group per path color, and on leaves the prefixes that are advertised by color."""
     if config.bgp is None:
         return None
@@ -86,7 +68,7 @@ def bgp(config: DeviceConfig) -> Statement | None:
     return block(
         "bgp",
         [_group(found, group) for group in found.groups],
-        overlay_group(config),
+        overlay.overlay_group(config),
         block("global-load-balancing", leaf(config.balancing.global_role)) if config.balancing.global_role else None,
         block("fabric-advertise", [_fabric_advertise(one) for one in found.fabric_advertise]),
         block("graceful-restart", leaf("dont-help-shared-fate-bfd-down")) if found.graceful_restart else None,
@@ -94,7 +76,7 @@ def bgp(config: DeviceConfig) -> Statement | None:
     )
 
 
-def _fabric_advertise(one: FabricAdvertise) -> Statement | None:
+def _fabric_advertise(one: model.FabricAdvertise) -> Statement | None:
     return block(
         ("route", one.prefix),
         leaf("color", one.color),
@@ -102,7 +84,7 @@ def _fabric_advertise(one: FabricAdvertise) -> Statement | None:
     )
 
 
-def _group(found: Bgp, group: BgpGroup) -> Statement | None:
+def _group(found: model.Bgp, group: model.BgpGroup) -> Statement | None:
     addresses = [session.peer_address for session in group.sessions if session.peer_address]
     numbered = [session for session in group.sessions if session.peer_address]
     discovered = [session for session in group.sessions if not session.peer_address]
@@ -128,16 +110,16 @@ def _group(found: Bgp, group: BgpGroup) -> Statement | None:
         leaf("local-as", group.local_as),
         leaf("fabric-color", group.fabric_color) if group.fabric_color else None,
         block("multipath", leaf("multiple-as")),
-        liveness(found.bfd),
+        overlay.liveness(found.bfd),
         leaf("ttl", 255) if found.ttl_security else None,
-        keyed(found) if not discovered else None,
+        overlay.keyed(found) if not discovered else None,
         _discovery(group, discovered),
         leaf("peer-as-list", group.peer_as_list) if group.peer_as_list else None,
-        [neighbor(session) for session in numbered],
+        [overlay.neighbor(session) for session in numbered],
     )
 
 
-def _discovery(group: BgpGroup, sessions: list[Session]) -> Statement | None:
+def _discovery(group: model.BgpGroup, sessions: list[model.Session]) -> Statement | None:
     if not sessions:
         return None
     return block(
@@ -150,7 +132,7 @@ def _discovery(group: BgpGroup, sessions: list[Session]) -> Statement | None:
     )
 
 
-def policy_options(config: DeviceConfig) -> Statement | None:
+def policy_options(config: model.DeviceConfig) -> Statement | None:
     """``policy-options``: prefix lists, policies, communities, AS lists."""
     found = config.bgp
     balancing = policies(config, LOAD_BALANCE_POLICY)
@@ -165,9 +147,9 @@ def policy_options(config: DeviceConfig) -> Statement | None:
         ],
         balancing,
         [block(("policy-statement", policy.name), [_term(term) for term in policy.terms]) for policy in found.policies],
-        overlay_policies(config),
+        overlay.overlay_policies(config),
         [block(("community", name), choices("members", [value])) for name, value in values.items()],
-        overlay_communities(config),
+        overlay.overlay_communities(config),
         [
             block(
                 ("as-list", name),
@@ -182,7 +164,7 @@ def _members(kind: str, value: str) -> str:
     return f"large:{value}" if kind == "large" else value
 
 
-def _term(term: Term) -> Statement | None:
+def _term(term: model.Term) -> Statement | None:
     action = term.action
     then = [
         leaf("local-preference", action.local_preference) if action.local_preference is not None else None,
@@ -196,7 +178,7 @@ def _term(term: Term) -> Statement | None:
     return block(("term", term.name), block("from", _from(term.match)), block("then", then))
 
 
-def _from(match: Match) -> list[Statement | None]:
+def _from(match: model.Match) -> list[Statement | None]:
     if match.prefix_list and match.orlonger:
         listed = entry("prefix-list-filter", match.prefix_list, "orlonger", key=2)
     else:
@@ -208,7 +190,7 @@ def _from(match: Match) -> list[Statement | None]:
     ]
 
 
-def routing_options(config: DeviceConfig) -> Statement | None:
+def routing_options(config: model.DeviceConfig) -> Statement | None:
     """``routing-options``: router id, AS number, next-hop groups in the forwarding table."""
     running = config.bgp or config.isis
     if running is None:
@@ -222,12 +204,12 @@ def routing_options(config: DeviceConfig) -> Statement | None:
             "forwarding-table",
             leaf("export", exported(config, LOAD_BALANCE_POLICY)),
             leaf("ecmp-fast-reroute") if config.balancing.fast_reroute else None,
-            composite_next_hop(config),
+            overlay.composite_next_hop(config),
         ),
     )
 
 
-def forwarding_options(config: DeviceConfig) -> Statement | None:
+def forwarding_options(config: model.DeviceConfig) -> Statement | None:
     """``forwarding-options``: dynamic load balancing and hash fields; DSCPs of tunnels, where the model needs that."""
     intent = config.balancing
     fields = [leaf("layer-3") if intent.hash.layer3 else None, leaf("layer-4") if intent.hash.layer4 else None]
@@ -244,7 +226,7 @@ def forwarding_options(config: DeviceConfig) -> Statement | None:
     )
 
 
-def _ecmp_dlb(config: DeviceConfig) -> Statement | None:
+def _ecmp_dlb(config: model.DeviceConfig) -> Statement | None:
     mode, knobs = config.balancing.group_mode, config.balancing.dlb
     if mode not in {"dlb-flowlet", "dlb-per-packet"}:
         return None

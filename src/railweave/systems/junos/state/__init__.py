@@ -13,18 +13,7 @@ from typing import TYPE_CHECKING
 from railweave.model.state.device_state import Alarm, Clock, Commit, DeviceState, Identity, Watchdog
 from railweave.model.state.ports import Errors, Fec, InterfaceState, Lane, Optic, PfcCounters, PortQueues, Queue
 from railweave.model.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
-from railweave.systems.junos.state.protocols import (
-    adjacencies,
-    advertising,
-    bfd_sessions,
-    evpn,
-    ipv6_neighbors,
-    lldp,
-    routes,
-    sessions,
-    vnis,
-    vrfs,
-)
+from railweave.systems.junos.state import protocols
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -387,18 +376,18 @@ def read(answers: Answers) -> DeviceState:
         clock=clock,
         commit=_commit(answers),
         alarms=_alarms(answers),
-        neighbors=lldp(answers.tree("lldp-neighbors")),
+        neighbors=protocols.lldp(answers.tree("lldp-neighbors")),
         interfaces=ports,
         optics=optics(answers.tree("optics"), answers.tree("hardware"), ports or ()),
-        ipv6_neighbors=ipv6_neighbors(answers.tree("neighbors")),
-        advertising=advertising(answers.tree("advertising")),
-        bgp=sessions([one for one in summaries if one is not None], clock.time if clock else None),
-        bfd=bfd_sessions(answers.tree("bfd")),
-        isis=adjacencies(answers.tree("isis")),
-        routes=routes(answers),
-        vrfs=vrfs(answers.tree("vrfs"), answers.tree("instances")),
-        vnis=vnis(answers.tree("vrfs")),
-        evpn=evpn(answers.tree("evpn-prefixes"), answers.tree("evpn-macs")),
+        ipv6_neighbors=protocols.ipv6_neighbors(answers.tree("neighbors")),
+        advertising=protocols.advertising(answers.tree("advertising")),
+        bgp=protocols.sessions([one for one in summaries if one is not None], clock.time if clock else None),
+        bfd=protocols.bfd_sessions(answers.tree("bfd")),
+        isis=protocols.adjacencies(answers.tree("isis")),
+        routes=protocols.routes(answers),
+        vrfs=protocols.vrfs(answers.tree("vrfs"), answers.tree("instances")),
+        vnis=protocols.vnis(answers.tree("vrfs")),
+        evpn=protocols.evpn(answers.tree("evpn-prefixes"), answers.tree("evpn-macs")),
         queues=queues([one for one in (extensive, queued) if one is not None]),
         pfc=pfc(extensive),
         watchdog=watchdog(extensive),

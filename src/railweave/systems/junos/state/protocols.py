@@ -6,23 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.model.state.protocols import (
-    AdvertisedPrefix,
-    BfdSession,
-    BgpSession,
-    EvpnRoutes,
-    FamilyState,
-    HeardAdvertisement,
-    Ipv6Neighbor,
-    IsisAdjacency,
-    LldpNeighbor,
-    NextHop,
-    Path,
-    Route,
-    RouterAdvertising,
-    VniState,
-    VrfState,
-)
+from railweave.model.state import protocols
 from railweave.model.state.question import asked_about
 
 if TYPE_CHECKING:
@@ -39,11 +23,11 @@ def port_of(name: str | None) -> str | None:
     return name.removesuffix(".0") if name and "/" in name else name
 
 
-def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
+def lldp(answer: Value | None) -> dict[str, tuple[protocols.LldpNeighbor, ...]] | None:
     """The neighbors of ``show lldp neighbors`` by local port. A remote port's id that is an SNMP index gives way to its description."""
     if answer is None:
         return None
-    found: dict[str, tuple[LldpNeighbor, ...]] = {}
+    found: dict[str, tuple[protocols.LldpNeighbor, ...]] = {}
     for one in answer.find("lldp-neighbor-information"):
         names = [one.one(key).text() for key in ("lldp-local-port-id", "lldp-local-interface")]
         port = next((name for name in names if name and not _INDEX.fullmatch(name)), None)
@@ -53,7 +37,7 @@ def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
         remote, description = one.one("lldp-remote-port-id").text(), one.one("lldp-remote-port-description").text()
         if remote is None or (_INDEX.fullmatch(remote) and description):
             remote = description
-        heard = LldpNeighbor(
+        heard = protocols.LldpNeighbor(
             one.one("lldp-remote-system-name").text(),
             port_of(remote),
             one.one("lldp-remote-port-id-subtype").lower(),
@@ -64,12 +48,12 @@ def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
     return found
 
 
-def ipv6_neighbors(answer: Value | None) -> tuple[Ipv6Neighbor, ...] | None:
+def ipv6_neighbors(answer: Value | None) -> tuple[protocols.Ipv6Neighbor, ...] | None:
     """The neighbor cache of ``show ipv6 neighbors``."""
     if answer is None:
         return None
     return tuple(
-        Ipv6Neighbor(
+        protocols.Ipv6Neighbor(
             address,
             port_of(one.one("ipv6-nd-interface-name").text()),
             one.one("ipv6-nd-neighbor-l2-address").mac(),
@@ -81,15 +65,15 @@ def ipv6_neighbors(answer: Value | None) -> tuple[Ipv6Neighbor, ...] | None:
     )
 
 
-def advertising(answer: Value | None) -> dict[str, RouterAdvertising] | None:
+def advertising(answer: Value | None) -> dict[str, protocols.RouterAdvertising] | None:
     """Router advertisements by interface, of ``show ipv6 router-advertisement``."""
     if answer is None:
         return None
-    found: dict[str, RouterAdvertising] = {}
+    found: dict[str, protocols.RouterAdvertising] = {}
     for one in answer.find("ipv6-ra-interface"):
         name = port_of(one.one("interface-name").text())
         if name is not None:
-            found[name] = RouterAdvertising(
+            found[name] = protocols.RouterAdvertising(
                 one.one("ipv6-ra-advertisements-sent").integer(),
                 one.one("ipv6-ra-advertisements-received").integer(),
                 tuple(_heard(heard) for heard in one.all("ipv6-ra-advertisement")),
@@ -97,16 +81,16 @@ def advertising(answer: Value | None) -> dict[str, RouterAdvertising] | None:
     return found
 
 
-def _heard(one: Value) -> HeardAdvertisement:
+def _heard(one: Value) -> protocols.HeardAdvertisement:
     prefixes = one.all("ipv6-ra-prefix")
     conflicts = {
         key.removesuffix("-conflict") for part in (one, *prefixes) for key in part.keys if key.endswith("-conflict")
     }
-    return HeardAdvertisement(
+    return protocols.HeardAdvertisement(
         one.one("ipv6-source-address").text() or "",
         one.one("ipv6-ra-lifetime").integer(),
         tuple(
-            AdvertisedPrefix(
+            protocols.AdvertisedPrefix(
                 prefix,
                 part.first("ipv6-ra-prefix-valid-lifetime", "ipv6-ra-valid-lifetime").integer(),
                 part.first("ipv6-ra-prefix-preferred-lifetime", "ipv6-ra-preferred-lifetime").integer(),
@@ -120,13 +104,13 @@ def _heard(one: Value) -> HeardAdvertisement:
     )
 
 
-def routes(answers: Answers) -> tuple[Route, ...] | None:
+def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
     """Every route that was asked for by itself, and those of whole tables."""
     asked = [(name, about) for name in answers.texts if (about := asked_about(name)) and about[0] == "route"]
     tables = [name for name in answers.texts if name.startswith(("routes-", "static-", "aggregate-"))]
     if not asked and not tables:
         return None
-    found: dict[tuple[str, str], Route] = {}
+    found: dict[tuple[str, str], protocols.Route] = {}
     for name in tables:
         vrf, answer = name.partition("@")[2], answers.tree(name)
         for entry in answer.find("rt") if answer else []:
@@ -140,7 +124,7 @@ def routes(answers: Answers) -> tuple[Route, ...] | None:
         answer = answers.tree(name)
         if answer is not None:
             entry = next((one for one in answer.find("rt") if _prefix(one) == prefix), None)
-            found[vrf, prefix] = Route(prefix, vrf, paths=()) if entry is None else _route(vrf, prefix, entry)
+            found[vrf, prefix] = protocols.Route(prefix, vrf, paths=()) if entry is None else _route(vrf, prefix, entry)
     return tuple(found.values())
 
 
@@ -150,16 +134,16 @@ def _prefix(entry: Value) -> str | None:
     return f"{destination}/{length}" if destination and length and "/" not in destination else destination
 
 
-def _route(vrf: str, prefix: str, entry: Value) -> Route:
+def _route(vrf: str, prefix: str, entry: Value) -> protocols.Route:
     paths = entry.all("rt-entry")
     active = next((one for one in paths if one.one("active-tag").text() in {"*", "#"}), None)
     hops = tuple(
-        NextHop(hop.one("to").text(), port_of(hop.one("via").text()), True)
+        protocols.NextHop(hop.one("to").text(), port_of(hop.one("via").text()), True)
         for hop in (active.all("nh") if active else ())
     )
     protocol = active.one("protocol-name").lower() if active else None
     kind = active.one("nh-type").lower() if active else None
-    return Route(
+    return protocols.Route(
         prefix,
         vrf,
         protocol,
@@ -170,7 +154,7 @@ def _route(vrf: str, prefix: str, entry: Value) -> Route:
     )
 
 
-def _path(one: Value) -> Path:
+def _path(one: Value) -> protocols.Path:
     said = tuple(
         text for community in one.all("communities") for part in community.all("community") if (text := part.text())
     )
@@ -181,7 +165,7 @@ def _path(one: Value) -> Path:
         if (text := part.text())
     )
     tag = one.one("active-tag").text()
-    return Path(
+    return protocols.Path(
         peer=one.first("learned-from", "gateway").text(),
         best=tag in {"*", "@"},
         hidden=one.one("hidden-reason").text(),
@@ -193,7 +177,7 @@ def _path(one: Value) -> Path:
     )
 
 
-def vrfs(answer: Value | None, instances: Value | None = None) -> dict[str, VrfState] | None:
+def vrfs(answer: Value | None, instances: Value | None = None) -> dict[str, protocols.VrfState] | None:
     """The VRFs of ``show evpn l3-context extensive``, with the route targets of ``show route instance detail``."""
     if answer is None:
         return None
@@ -201,10 +185,10 @@ def vrfs(answer: Value | None, instances: Value | None = None) -> dict[str, VrfS
         one.one("instance-name").text(): one.one("instance-vrf")
         for one in (instances.find("instance-core") if instances else [])
     }
-    found: dict[str, VrfState] = {}
+    found: dict[str, protocols.VrfState] = {}
     for one in answer.find("evpn-l3-context"):
         if (name := one.one("context-name").text()) is not None:
-            state = VrfState(name, one.one("route-distinguisher").text(), one.one("context-vni").integer())
+            state = protocols.VrfState(name, one.one("route-distinguisher").text(), one.one("context-vni").integer())
             if name in targets:
                 taken, given = (_targets(targets[name], f"vrf-{way}-target") for way in ("import", "export"))
                 state = replace(state, import_targets=taken, export_targets=given)
@@ -218,17 +202,17 @@ def _targets(instance: Value, key: str) -> tuple[str, ...] | None:
     return tuple(re.findall(r"target:([\w.:]+)", said)) or None
 
 
-def vnis(answer: Value | None) -> dict[int, VniState] | None:
+def vnis(answer: Value | None) -> dict[int, protocols.VniState] | None:
     """The VNIs of VRFs; those of VLANs have no form that was tried."""
     known = vrfs(answer)
     return (
         None
         if known is None
-        else {one.vni: VniState(one.vni, 3, one.name) for one in known.values() if one.vni is not None}
+        else {one.vni: protocols.VniState(one.vni, 3, one.name) for one in known.values() if one.vni is not None}
     )
 
 
-def evpn(prefixes: Value | None, macs: Value | None) -> EvpnRoutes | None:
+def evpn(prefixes: Value | None, macs: Value | None) -> protocols.EvpnRoutes | None:
     """Type 5 routes that were received and accepted, by VRF; MAC entries for type 2."""
     if prefixes is None and macs is None:
         return None
@@ -241,7 +225,7 @@ def evpn(prefixes: Value | None, macs: Value | None) -> EvpnRoutes | None:
                 for one in context.find("evpn-pfxdb-evpn-ip-entry")
                 if (prefix := one.first("entry-prefix", "ip-prefix").text()) is not None
             )
-    return EvpnRoutes(
+    return protocols.EvpnRoutes(
         None if macs is None else len(macs.find("mac-entry")),
         None if prefixes is None else sum(map(len, by_vrf.values())),
         None if prefixes is None else by_vrf,
@@ -257,10 +241,10 @@ def _peer(text: str) -> tuple[str, str | None]:
     return address, port_of(zone) or None
 
 
-def sessions(answers: Iterable[Value], now: float | None) -> tuple[BgpSession, ...] | None:
+def sessions(answers: Iterable[Value], now: float | None) -> tuple[protocols.BgpSession, ...] | None:
     """The sessions of ``show bgp summary`` in its forms, and of ``show bgp neighbor``, which says most and comes last."""
     asked = list(answers)
-    found: dict[tuple[str, str | None], BgpSession] = {}
+    found: dict[tuple[str, str | None], protocols.BgpSession] = {}
     for answer in asked:
         for one in answer.find("bgp-peer"):
             name = one.one("peer-address").text()
@@ -270,14 +254,16 @@ def sessions(answers: Iterable[Value], now: float | None) -> tuple[BgpSession, .
     return tuple(found.values()) if asked else None
 
 
-def _session(one: Value, peer: tuple[str, str | None], now: float | None, known: BgpSession | None) -> BgpSession:
+def _session(
+    one: Value, peer: tuple[str, str | None], now: float | None, known: protocols.BgpSession | None
+) -> protocols.BgpSession:
     address, zone = peer
-    known = known or BgpSession(address)
+    known = known or protocols.BgpSession(address)
     families = dict(known.families)
     for rib in one.all("bgp-rib"):
         table = rib.one("name").text()
         if table is not None:
-            families[_FAMILIES.get(table, table)] = FamilyState(
+            families[_FAMILIES.get(table, table)] = protocols.FamilyState(
                 rib.one("received-prefix-count").integer(),
                 rib.one("accepted-prefix-count").integer(),
                 rib.one("advertised-prefix-count").integer(),
@@ -287,7 +273,7 @@ def _session(one: Value, peer: tuple[str, str | None], now: float | None, known:
     ago = one.one("elapsed-time").attribute("seconds").number()
     since = now - ago if now is not None and ago is not None and state == "established" else known.established_since
     instance = one.one("peer-cfg-rti").text()
-    return BgpSession(
+    return protocols.BgpSession(
         address,
         zone
         or (port_of(one.one("local-interface-name").text()) if address.startswith("fe80") else None)
@@ -311,11 +297,11 @@ def _known(value: int | None, before: int | None) -> int | None:
     return before if value is None else value
 
 
-def bfd_sessions(answer: Value | None) -> tuple[BfdSession, ...] | None:
+def bfd_sessions(answer: Value | None) -> tuple[protocols.BfdSession, ...] | None:
     """The sessions of ``show bfd session extensive``; its times are seconds with decimals."""
     if answer is None:
         return None
-    found: list[BfdSession] = []
+    found: list[protocols.BfdSession] = []
     for one in answer.find("bfd-session"):
         name = one.one("session-neighbor").text()
         if name is None:
@@ -323,7 +309,7 @@ def bfd_sessions(answer: Value | None) -> tuple[BfdSession, ...] | None:
         address, zone = _peer(name)
         tx = _ms(one.one("session-transmission-interval"))
         found.append(
-            BfdSession(
+            protocols.BfdSession(
                 address,
                 zone or port_of(one.one("session-interface").text()),
                 None,
@@ -338,12 +324,12 @@ def bfd_sessions(answer: Value | None) -> tuple[BfdSession, ...] | None:
     return tuple(found)
 
 
-def adjacencies(answer: Value | None) -> tuple[IsisAdjacency, ...] | None:
+def adjacencies(answer: Value | None) -> tuple[protocols.IsisAdjacency, ...] | None:
     """The adjacencies of ``show isis adjacency``."""
     if answer is None:
         return None
     return tuple(
-        IsisAdjacency(
+        protocols.IsisAdjacency(
             port_of(interface) or interface,
             one.one("system-name").text(),
             one.one("adjacency-state").lower(),
