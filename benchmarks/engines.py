@@ -19,7 +19,7 @@ import numpy as np
 import railweave
 from railweave._sim import WRITE
 from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.model.catalog.posting import POST_COST_PS
+from railweave.model.catalog.rdma import POST_COST_PS
 from railweave.model.device.build import device_config
 from railweave.prediction.collectives.collective import program
 from railweave.prediction.collectives.nccl import parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from railweave.host.checks.running import chosen
+from railweave.host.checks.server import chosen
 
 SUBJECTS = {
     "nics": "NICs",

@@ -7,9 +7,8 @@ from typing import Literal
 
 from railweave.model.config.addresses import Prefix
 from railweave.model.device.access import Aaa, Authentication, EdgePorts, Login, LoginServer
-from railweave.model.device.management import Snmp, SnmpUser
+from railweave.model.device.management import Security, Snmp, SnmpUser
 from railweave.model.device.model import DeviceConfig
-from railweave.model.device.security import Security
 
 TACACS = LoginServer("172.20.0.5", "secret:tacacs", timeout=3)
 RADIUS = LoginServer("172.20.0.6", "secret:radius", timeout=3)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import railweave
-from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES
+from railweave.prediction.collectives.channels import COLLECTIVES
 from railweave.prediction.collectives.chunks import written
 from railweave.prediction.simulation.agreement import agreed
 from railweave.prediction.simulation.collective import predict

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, cast
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.model.catalog import catalog
 from railweave.model.device.build import device_config
-from railweave.prediction.collectives.bus_bandwidth import bus_factor
+from railweave.operations.bench.planning.making import write_bandwidth_gbps
+from railweave.prediction.collectives.channels import bus_factor
 from railweave.prediction.simulation.collective import predict
 from railweave.prediction.simulation.conditions import bed_of
 from railweave.prediction.simulation.job import ALTERNATE
 from railweave.prediction.simulation.model.fabric import packet_fabric
-from railweave.prediction.simulation.perftest import write_bandwidth_gbps
 
 from . import beds, long_haul
 from .engine import ROOT
@@ -30,7 +30,7 @@ from .engine import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from railweave.prediction.collectives.bus_bandwidth import Collective as Named
+    from railweave.prediction.collectives.channels import Collective as Named
 
 FOLDER = Path(os.environ.get("RAILWEAVE_PUBLISHED", ROOT.parent / "shared/published"))
 DOCUMENT = ROOT / "docs/validation.md"

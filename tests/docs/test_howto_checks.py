@@ -10,7 +10,8 @@ import pytest
 
 from railweave.host import host_file
 from railweave.host.checking import record
-from railweave.host.checks import counters, running
+from railweave.host.checks import counters
+from railweave.host.checks import server as running
 from railweave.host.checks.server import server
 from railweave.host.commands import main
 from railweave.host.files import content, parsed

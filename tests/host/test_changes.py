@@ -13,12 +13,12 @@ import pytest
 from railweave.host import apply, changes, files
 from railweave.host.entries import Route, Rule, planned_route, route_of, rule_of
 from railweave.host.failure import HostError
+from railweave.host.files import DEFAULT_FILE
 from railweave.host.host_file import HostFile, load
 from railweave.host.journal import Journal
 from railweave.host.journal import load as load_journal
 from railweave.host.journal import save as save_journal
 from railweave.host.kernel import Kernel
-from railweave.host.names import DEFAULT_FILE
 from tests.host.plans import small
 
 SYSTEM = tuple(

@@ -12,10 +12,10 @@ import pytest
 
 from railweave.host import host_file
 from railweave.host.checking import RecordedMachine, record
-from railweave.host.checks import counters, running
+from railweave.host.checks import counters
+from railweave.host.checks import server as running
 from railweave.host.checks.outcome import ALL, COULD_NOT_TELL, FAILED, WARNING
-from railweave.host.checks.running import Result
-from railweave.host.checks.server import Counters, server
+from railweave.host.checks.server import Counters, Result, server
 from railweave.host.files import content, parsed
 from railweave.host.machine import Machine, Said
 from railweave.model.device.host import host_config

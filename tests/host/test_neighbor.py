@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from railweave.host import host_file
-from railweave.host.checks import running
+from railweave.host.checks import server as running
 from railweave.host.checks.outcome import ALL, COULD_NOT_TELL, FAILED, OK
 from railweave.host.checks.server import server
 from railweave.model.device.host import host_config

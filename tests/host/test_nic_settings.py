@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from railweave.host import host_file
-from railweave.host.checks import running
+from railweave.host.checks import server as running
 from railweave.host.checks.outcome import ALL, COULD_NOT_TELL, FAILED, OK
-from railweave.host.checks.running import Result
-from railweave.host.checks.server import server
+from railweave.host.checks.server import Result, server
 from railweave.host.files import content, parsed
 from railweave.host.machine import Said
 from tests.host.machines import Parts, Written, healthy, option, pci_of

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from railweave.host import host_file
-from railweave.host.checks import running
+from railweave.host.checks import server as running
 from railweave.host.checks.outcome import ALL, FAILED, OK, WARNING
-from railweave.host.checks.running import Result
-from railweave.host.checks.server import server
+from railweave.host.checks.server import Result, server
 from railweave.host.entries import Route, Rule, rule_of
 from railweave.host.files import content, parsed
 from railweave.host.strays import Stray, stray_routes, stray_rules

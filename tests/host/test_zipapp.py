@@ -12,7 +12,7 @@ import pytest
 import railweave
 from railweave.host import __version__, bundle, host_file
 from railweave.host.checking import record
-from railweave.host.checks import running
+from railweave.host.checks import server as running
 from railweave.host.checks.server import server as checked_server
 from tests.host.machines import Written, healthy
 from tests.host.machines.plans import plan as machine_plan

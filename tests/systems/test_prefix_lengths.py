@@ -9,7 +9,7 @@ import pytest
 from railweave.analysis.routing.attributes import AttributeTable
 from railweave.analysis.routing.policy import PolicyEngine
 from railweave.model.config.addresses import Prefix
-from railweave.model.config.prefix_lengths import lengths, of_list
+from railweave.model.config.number_ranges import lengths, of_list
 from railweave.model.device.build import device_config
 from railweave.model.device.model import Match
 from tests.conftest import example

@@ -18,7 +18,7 @@ from typing import Any
 
 from railweave._sim import FlowEngine, PacketEngine
 from railweave.model.network.model import Network
-from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES
+from railweave.prediction.collectives.channels import COLLECTIVES
 from railweave.prediction.simulation.collective import predict
 from railweave.prediction.simulation.conditions import bed_of
 from railweave.prediction.simulation.engines import packets, run

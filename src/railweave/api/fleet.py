@@ -43,7 +43,7 @@ def fleet_check(
     A server that does not answer is a row of the result; one that ``status:`` takes away is not asked. Raises ``InputError`` for
     wrong input, and as ``load`` does.
     """
-    from railweave.host.checks.running import chosen
+    from railweave.host.checks.server import chosen
     from railweave.host.failure import HostInputError
     from railweave.live.collect.access_file import read_access
     from railweave.live.fleet.checked import Place, checked

@@ -350,8 +350,7 @@ def tune_diagnose(
     def run(on: Rehearsal, values: dict[tuple[str, ...], Setting]) -> list[Sample] | Refused:
         from railweave.model.catalog import in_force
         from railweave.model.intent.study import TunedCollective
-        from railweave.operations.tune.designing import designed
-        from railweave.operations.tune.measuring import Refused
+        from railweave.operations.tune.measuring import Refused, designed
         from railweave.operations.tune.simulated import of_collective
         from railweave.prediction.simulation.job import job_network
 

@@ -154,8 +154,8 @@ def prove(
     from railweave.cli.lab_output import print_outcomes, print_sweep, print_verdict
     from railweave.live.lab import assertions, life
     from railweave.live.lab.faults.sweep import sweep as run_sweep
-    from railweave.live.lab.junit import junit as as_junit
     from railweave.live.lab.state import locked
+    from railweave.live.lab.status import junit as as_junit
     from railweave.writing import write_file
 
     life.need_root("test", fabric)

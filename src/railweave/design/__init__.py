@@ -24,8 +24,7 @@ from railweave.design.limits.devices import check_limits
 from railweave.design.limits.growth import growth, note_empty_stripes, note_growth, note_rank_order
 from railweave.design.limits.headroom import note_long_links
 from railweave.design.limits.management_reach import check_reach
-from railweave.design.limits.not_rendered import note_not_rendered, note_unused_ports
-from railweave.design.limits.platform import with_platform_defaults
+from railweave.design.limits.platform import note_not_rendered, note_unused_ports, with_platform_defaults
 from railweave.design.limits.traffic import check_balancing, check_job
 from railweave.design.named_models import check_nic_vendors, note_outside, note_words, used_hardware, with_catalog_names
 from railweave.design.references import check_color_names, check_references

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Callable
 
-from . import changes, files, journal, kernel, names, readiness
+from . import changes, files, journal, kernel, readiness
 from .entries import STATIC, SYSTEM_TABLES, Entry, Route
 from .failure import HostError, HostInputError, InterruptedRunError
 from .kernel import command_line
@@ -134,7 +134,7 @@ def places(state_file: Path, names_file: Path | None) -> Places:
     known = journal.load(state_file).names
     if given and known and given != known:
         raise HostInputError(f"--names-file {given}: the names are in {known} since an earlier apply; undo that first")
-    return Places(state_file, known or given or names.DEFAULT_FILE)
+    return Places(state_file, known or given or files.DEFAULT_FILE)
 
 
 def work_out(plan: HostFile, places: Places, skip: Collection[str] = ()) -> Changes:

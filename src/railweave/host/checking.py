@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import __version__, files, host_file, options, show
-from .checks import counters, running
+from .checks import counters
+from .checks import server as running
 from .checks.outcome import ALL, COULD_NOT_TELL, FAILED, NOT_APPLICABLE, OK, VERDICTS, WARNING
 from .checks.server import Counters, Server, server
 from .failure import HostInputError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping
 
-    from .checks.running import Result
+    from .checks.server import Result
 
 
 class RecordedMachine(FileMachine):

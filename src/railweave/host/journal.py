@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from . import files
 from .entries import Entry, Route, Rule
 from .failure import HostError
-from .names import DEFAULT_FILE
+from .files import DEFAULT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -8,7 +8,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptio
 from pathlib import Path
 from typing import NoReturn
 
-from . import __version__, names
+from . import __version__, files
 from .failure import HostInputError, HostUsageError
 from .machine import SYSFS
 
@@ -282,7 +282,7 @@ def _host_file(verb: ArgumentParser) -> None:
 
 def _state(
     verb: ArgumentParser,
-    names_help: str = f"names of routing tables (default: where they are, else {names.DEFAULT_FILE})",
+    names_help: str = f"names of routing tables (default: where they are, else {files.DEFAULT_FILE})",
 ) -> None:
     verb.add_argument(
         "--state-file", type=Path, default=STATE_FILE, metavar="FILE", help=f"the journal (default: {STATE_FILE})"

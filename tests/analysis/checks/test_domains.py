@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from railweave.cli.app import app
 from railweave.model.catalog import catalog
 from railweave.model.catalog.hardware import ServerModel
-from railweave.model.catalog.nvlink_domains import wider_domain
+from railweave.model.catalog.server_shapes import wider_domain
 
 BOARD = catalog().servers["dgx-b300"]
 TRAY = """\

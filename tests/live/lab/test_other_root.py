@@ -9,8 +9,8 @@ import pytest
 
 from railweave.live.lab import assertions, life
 from railweave.live.lab.frr import rootfs, routers
-from railweave.live.lab.other_root import Router
 from railweave.live.lab.overlay import Overlay
+from railweave.live.site.lab import Router
 from railweave.systems.installation import Image
 from railweave.systems.transaction import RefusedError
 from tests.conftest import example, frr_root

@@ -20,8 +20,8 @@ from railweave.live.lab.faults.measure import Measured
 from railweave.live.lab.faults.page import faults_html, rows, summary
 from railweave.live.lab.faults.sweep import targets, written
 from railweave.live.lab.frr.rootfs import AIGP, PLAIN, TENANTS, Need, find
-from railweave.live.lab.junit import junit
 from railweave.live.lab.state import Record
+from railweave.live.lab.status import junit
 from tests.conftest import example
 
 GOOD = Outcome("bgp-sessions", "every BGP session is established", True, 8, "8 ends", seconds=0.5)

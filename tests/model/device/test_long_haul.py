@@ -11,20 +11,19 @@ import pytest
 
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.model.catalog import catalog
-from railweave.model.catalog.posting import POST_COST_PS
-from railweave.model.catalog.rdma import ADAPTIVE_WINDOW
+from railweave.model.catalog.rdma import ADAPTIVE_WINDOW, POST_COST_PS
 from railweave.model.device.build import device_config, lowered_balancing
 from railweave.model.device.host import host_config
 from railweave.model.device.host_scope import PAYLOAD, environment, long_haul
 from railweave.model.intent.balancing import LoadBalancing
 from railweave.model.network.model import Network
+from railweave.operations.bench.planning.making import write_bandwidth_gbps
 from railweave.outputs.rendering import host
 from railweave.prediction.collectives.channels import channel_count
 from railweave.prediction.collectives.nccl import parameters
 from railweave.prediction.simulation.collective import predict
 from railweave.prediction.simulation.conditions import bed_of
 from railweave.prediction.simulation.model.fabric import FRAMES
-from railweave.prediction.simulation.perftest import write_bandwidth_gbps
 from railweave.prediction.simulation.settings import by_name
 from railweave.systems.frr import render as frr
 from railweave.systems.junos import render as junos

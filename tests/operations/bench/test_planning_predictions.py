@@ -12,7 +12,13 @@ import railweave
 from railweave.api import bench_plan
 from railweave.operations.bench.plan import NcclTests, Perftest, PlannedRun
 from railweave.operations.bench.planning.jobs import jobs
-from railweave.operations.bench.planning.making import Question, options, predictions, slope_gbytes
+from railweave.operations.bench.planning.making import (
+    Question,
+    options,
+    predictions,
+    slope_gbytes,
+    write_bandwidth_gbps,
+)
 from railweave.operations.bench.planning.places import Routed
 from railweave.operations.bench.planning.suites import MIB, Knobs, Sizes, of_scope
 from railweave.operations.bench.planning.wanted import Wanted
@@ -20,7 +26,6 @@ from railweave.operations.bench.read import read
 from railweave.operations.bench.runs import runs_of
 from railweave.operations.store.records import Prediction
 from railweave.prediction.simulation.conditions import bed_of
-from railweave.prediction.simulation.perftest import write_bandwidth_gbps
 from railweave.prediction.simulation.question import answer, questions
 from tests.conftest import EXAMPLES, example
 

@@ -26,7 +26,7 @@ from railweave.api.deploying import (
 from railweave.cli import main
 from railweave.design.fault_targets import FaultTarget
 from railweave.live.fleet.rdma import Pair, Said
-from railweave.live.site.packets import Seen
+from railweave.live.site.protocol import Seen
 from railweave.model.device.build import device_config
 from railweave.model.intent.scenario import Fault
 from railweave.model.network.model import Network

@@ -16,7 +16,7 @@ from railweave.prediction.collectives.nccl import parameters
 from railweave.prediction.collectives.tuning import choose, estimate_us
 
 if TYPE_CHECKING:
-    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.channels import Collective
 
 NCCL = parameters({"NCCL_PROTO": "LL,Simple"})
 

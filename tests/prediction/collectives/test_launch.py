@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 import pytest
 
-from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES
+from railweave.prediction.collectives.channels import COLLECTIVES
 from railweave.prediction.collectives.collective import program
 from railweave.prediction.collectives.job import Job, JobError, Library
 from railweave.prediction.collectives.nccl import parameters
 
 if TYPE_CHECKING:
-    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.channels import Collective
 
 SIZES = [(1 << power) * part // 4 for power in range(3, 34) for part in (4, 5, 6, 7)]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from railweave.errors import InputError
-from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES, Collective
+from railweave.prediction.collectives.channels import COLLECTIVES, Collective
 from railweave.prediction.collectives.collective import loads, program
 from railweave.prediction.collectives.job import Job, Nic, Server
 from railweave.prediction.collectives.nccl import parameters

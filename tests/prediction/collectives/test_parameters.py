@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from railweave.errors import InputError
-from railweave.prediction.collectives.bus_bandwidth import bus_factor
-from railweave.prediction.collectives.channels import channel_count
+from railweave.prediction.collectives.channels import bus_factor, channel_count
 from railweave.prediction.collectives.collective import program
 from railweave.prediction.collectives.job import Job, JobError, Nic, Server
 from railweave.prediction.collectives.nccl import LISTS, NUMBERS, NcclError, parameters

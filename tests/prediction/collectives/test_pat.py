@@ -7,8 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from railweave.prediction.collectives.bus_bandwidth import Collective
-from railweave.prediction.collectives.channels import channel_count
+from railweave.prediction.collectives.channels import Collective, channel_count
 from railweave.prediction.collectives.collective import loads, program
 from railweave.prediction.collectives.job import Job
 from railweave.prediction.collectives.nccl import parameters

@@ -10,8 +10,7 @@ from typing import Literal
 import pytest
 
 from railweave.outputs.rendering.host.cluster import uncongested_ps
-from railweave.prediction.collectives.bus_bandwidth import Collective
-from railweave.prediction.collectives.channels import channel_count
+from railweave.prediction.collectives.channels import Collective, channel_count
 from railweave.prediction.collectives.chunks import cut
 from railweave.prediction.collectives.collective import links_need_ps, program
 from railweave.prediction.collectives.job import Job, Library

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import railweave
-from railweave.model.catalog.posting import COSTLY, QUEUE_PAIRS, SPLIT, split_cost
+from railweave.model.catalog.rdma import COSTLY, QUEUE_PAIRS, SPLIT, split_cost
 from railweave.model.device.queue_pairs import designed_variables
 from railweave.model.network.model import Network
 from railweave.prediction.simulation.collective import predict

@@ -14,7 +14,7 @@ from railweave.prediction.simulation.conditions import Bed, bed_of
 from tests.conftest import example
 
 if TYPE_CHECKING:
-    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.channels import Collective
 
 SPLIT = {"NCCL_IB_QPS_PER_CONNECTION": "4", "NCCL_IB_SPLIT_DATA_ON_QPS": "1"}
 EVERY_CHANNEL = {"NCCL_NTHREADS": "64", "NCCL_LL128_NTHREADS": "160"}

@@ -2,16 +2,86 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from railweave.errors import UnsettledError
+from pydantic import ValidationError
+
+from railweave.analysis.checks.located import Located, read_json
+from railweave.analysis.checks.servers.entries import Difference, shown
+from railweave.errors import RenderError, UnsettledError
+from railweave.model.device.config_file import from_json, to_document
+from railweave.model.device.fields import differences
 from railweave.model.findings.registry import Rule, rules_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from railweave.analysis.checks.subject import Subject
     from railweave.model.findings import Finding
+
+
+CONFIG_DIFFERS = Rule(
+    "config-differs",
+    "error",
+    "folder",
+    "a field of a device's config.json differs from the design",
+    "programs that compare, check or deploy configurations take this file for the design",
+    "build again; make changes in the fabric file",
+)
+
+
+def config_differences(designed: str, found: str) -> list[Difference]:
+    """The fields that are otherwise. Raises ``RenderError`` with the line where the file is no configuration."""
+    located = read_json(found)
+    try:
+        config = from_json(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = tuple(map(str, first["loc"]))
+        raise RenderError(f"{'.'.join(place)}: {first['msg']}", _line(located, place)) from None
+    unknown = [
+        Difference(CONFIG_DIFFERS, f"{' '.join(place)} is no field of a configuration", line)
+        for place, line in _unknown(located, to_document(config), ())
+    ]
+    changed = [
+        Difference(CONFIG_DIFFERS, f"{' '.join(one.place)} is {_said(one.new)}, not {_said(one.old)}", line)
+        for one in differences(from_json(designed), config)
+        for line in [_line(located, one.place)]
+    ]
+    return sorted([*unknown, *changed], key=lambda one: one.line)
+
+
+def _unknown(found: Located, document: object, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Names of the text that what was read of it does not have, with their lines."""
+    if isinstance(found.data, dict) and isinstance(document, dict):
+        named = cast("dict[str, object]", document)
+        for name, one in found.data.items():
+            if name in named:
+                yield from _unknown(one, named[name], (*place, name))
+            else:
+                yield (*place, name), one.line
+    elif isinstance(found.data, list) and isinstance(document, list):
+        for at, (one, value) in enumerate(zip(found.data, cast("list[object]", document), strict=False)):
+            yield from _unknown(one, value, (*place, str(at)))
+
+
+def _said(value: object) -> str:
+    return "absent" if value is None else shown(str(value)) or "empty"
+
+
+def _line(located: Located, place: Sequence[str]) -> int:
+    """The line of a field, or of what it is missing in. Entries of lists are named as ``model.device.fields`` does."""
+    at = located
+    for name in place:
+        inner = at.named().get(name)
+        if inner is None and isinstance(at.data, list):
+            inner = next((one for one in at.data if name in (value.text for value in one.named().values())), None)
+            if inner is None and name.isdigit() and int(name) < len(at.data):
+                inner = at.data[int(name)]
+        if inner is None:
+            break
+        at = inner
+    return at.line
 
 
 UNSETTLED = Rule(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from railweave.analysis.checks import differs
 from railweave.analysis.checks.causes import causes
 from railweave.analysis.checks.differs import EXTRA, TEXT
-from railweave.analysis.checks.file_rules import FILE_UNREADABLE
+from railweave.analysis.checks.located import FILE_UNREADABLE
 from railweave.errors import InputError, NetworkPart, Problem, RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.gate import Gate

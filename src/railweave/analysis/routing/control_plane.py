@@ -16,17 +16,24 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from railweave.analysis.routing.attributes import AttributeTable
-from railweave.analysis.routing.candidates import NOWHERE, AsPaths, Candidate, InboundSessions, Memo, candidates
+from railweave.analysis.routing.candidates import (
+    NOWHERE,
+    AsPaths,
+    Candidate,
+    InboundSessions,
+    Memo,
+    Origins,
+    candidates,
+    originated,
+)
 from railweave.analysis.routing.decisions import Decisions, rules_of
 from railweave.analysis.routing.forwarding import Groups, forwarding
 from railweave.analysis.routing.isis import isis_fibs
-from railweave.analysis.routing.origins import Origins, originated
 from railweave.analysis.routing.overlay import OverlayPlane, tenant_prefixes
 from railweave.analysis.routing.policy import PolicyEngine
 from railweave.analysis.routing.table import Received, Routes, empty_fib
 from railweave.errors import UnsettledError
 from railweave.model.device.bgp_model import by_policy
-from railweave.model.device.shut import without_shut_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,6 +43,33 @@ if TYPE_CHECKING:
     from railweave.analysis.routing.forwarding import Pattern
     from railweave.analysis.routing.table import Fib
     from railweave.model.device.model import BgpGroup, DeviceConfig, Session
+
+
+def without_shut_ports(config: DeviceConfig) -> DeviceConfig:
+    """The configuration as it is in force: without ports that are shut, and without sessions and IS-IS on their links."""
+    shut = {one.link for one in config.interfaces if not one.enabled}
+    if not shut:
+        return config
+    bgp = config.bgp and replace(
+        config.bgp,
+        groups=tuple(
+            replace(group, sessions=tuple(one for one in group.sessions if one.link not in shut))
+            for group in config.bgp.groups
+        ),
+    )
+    return replace(
+        config,
+        interfaces=tuple(one for one in config.interfaces if one.enabled),
+        bgp=bgp,
+        isis=config.isis
+        and replace(config.isis, ports=tuple(one for one in config.isis.ports if one.link not in shut)),
+        ospf=config.ospf
+        and replace(config.ospf, ports=tuple(one for one in config.ospf.ports if one.link not in shut)),
+        vrfs=tuple(
+            replace(vrf, external=tuple(one for one in vrf.external if one.session.link not in shut))
+            for vrf in config.vrfs
+        ),
+    )
 
 
 class Via(NamedTuple):

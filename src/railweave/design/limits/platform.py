@@ -2,12 +2,129 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from railweave.model.catalog import catalog
+from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.design.context import Context
+    from railweave.design.shape.topology import Layout
     from railweave.model.intent.qos import Qos
+    from railweave.model.intent.reading.document import Key, Location
+    from railweave.model.network.fabric import RoleName
+
+
+NOT_RENDERED = Rule(
+    id="not-rendered",
+    severity="warning",
+    applies="design",
+    says="a field of the fabric file has no statement on an operating system of its switches",
+    why="what is asked for there does not reach the switch",
+    fix="leave the field out, configure it by `extra:`, or use another system",
+)
+ROLES = {"leaf": "leaf", "spine": "spine", "super_spine": "super-spine", "dci": "dci"}
+"""The role whose switches a part of a fabric is for, by its key."""
+
+LEAVES_ONLY = frozenset({"addressing", "router_advertisements", "tenants"})
+"""Parts of a fabric that no other role has anything of."""
+
+
+def note_not_rendered(context: Context, layout: Layout) -> None:
+    """Note the fields of a fabric, and of what all fabrics share, that systems of its switches have no statement for."""
+    roles: dict[str, set[str]] = {}
+    for kind in layout.kinds():
+        roles.setdefault(kind.role.nos, set()).add(kind.role_name)
+    given = [*_given(context.source.document.value, ("fabrics", layout.name))]
+    given += _given(context.source.document.value, ("management",))
+    for nos, there in roles.items():
+        system = context.catalog.systems[nos]
+        for pattern, entry in system.not_rendered.items():
+            lost = {
+                field: at
+                for at, value in given
+                if (field := _field(at, there)) and _is(field, pattern) and entry.concerns(value)
+            }
+            if lost:
+                what = f"{system.description} has no statement for {', '.join(f'`{one}`' for one in lost)}"
+                context.finding(NOT_RENDERED, f"{layout.name} {nos}", next(iter(lost.values())), what, why=entry.why)
+
+
+def _given(value: object, above: Location) -> Iterator[tuple[Location, object]]:
+    """The values that stand in a part of the file, each with its place."""
+    for key in above:
+        value = cast("dict[Key, object]", value).get(key) if isinstance(value, dict) else None
+    yield from _below(value, above)
+
+
+def _below(value: object, at: Location) -> Iterator[tuple[Location, object]]:
+    if isinstance(value, dict):
+        for key, inner in cast("dict[Key, object]", value).items():
+            yield from _below(inner, (*at, key))
+    elif isinstance(value, list) and any(isinstance(one, dict) for one in cast("list[object]", value)):
+        for place, inner in enumerate(cast("list[object]", value)):
+            yield from _below(inner, (*at, place))
+    else:
+        yield at, value
+
+
+def _field(at: Location, roles: set[str]) -> str:
+    """The field of a place, as ``not_rendered`` names it; empty where it is of no switch of ``roles``."""
+    own = [str(key) for key in (at[2:] if at[0] == "fabrics" else at)]
+    if own and own[0] in ROLES:
+        return ".".join(own[1:]) if ROLES[own[0]] in roles else ""
+    return "" if own and own[0] in LEAVES_ONLY and "leaf" not in roles else ".".join(own)
+
+
+def _is(field: str, pattern: str) -> bool:
+    """Whether a field is one of a pattern, or in it."""
+    words, wanted = field.split("."), pattern.split(".")
+    return len(words) >= len(wanted) and all(one in {"*", word} for one, word in zip(wanted, words, strict=False))
+
+
+PORTS_UNUSED = Rule(
+    id="ports-unused",
+    severity="warning",
+    applies="design",
+    says="a range of ports is given for links that the role does not have",
+    why="it decides nothing",
+    fix="remove it, or give the range that is meant: `server_ports` and `uplink_ports` of leaves, `leaf_ports` of what is above",
+)
+
+
+def note_unused_ports(context: Context, layout: Layout) -> None:
+    """Note ranges of ports, of roles and of single switches, that no link takes."""
+    document = cast("dict[str, Any]", context.source.document.value)
+    fabric = cast("dict[str, Any]", document["fabrics"][layout.name])
+    for key, role in ROLES.items():
+        _note(context, layout, fabric.get(key), role, ("fabrics", layout.name, key))
+    role_of = {name: one.role_name for name, one in layout.equipment.items()}
+    own = context.source.spec.overrides
+    found = {own.of_device(name)[0]: role for name, role in role_of.items() if own.of_device(name)[1]}
+    for key, role in found.items():
+        _note(context, layout, document["overrides"]["devices"][key], role, ("overrides", "devices", key))
+
+
+def _note(context: Context, layout: Layout, given: object, role: str, at: Location) -> None:
+    taken = _taken(layout, cast("RoleName", role))
+    for key in cast("dict[str, Any]", given) if isinstance(given, dict) else ():
+        if key.endswith("_ports") and key not in taken:
+            what = f"`{key}` of `{at[-1]}`: a {role} of this fabric has no such links"
+            context.finding(PORTS_UNUSED, layout.name, (*at, key), what)
+
+
+def _taken(layout: Layout, role: RoleName) -> set[str]:
+    """The ranges that links of a role are put on."""
+    across = layout.spec.topology.interconnect
+    above = {
+        "leaf": bool(layout.spines) or across is not None,
+        "spine": bool(layout.super_spines) or bool(layout.dci),
+        "super-spine": False,
+        "dci": True,
+    }[role]
+    return {"server_ports" if role == "leaf" else "leaf_ports", *(["uplink_ports"] if above else [])}
 
 
 def with_platform_defaults(qos: Qos, device: str) -> Qos:

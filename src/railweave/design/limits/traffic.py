@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.catalog.posting import COSTLY, QUEUE_PAIRS, SPLIT, split_cost
+from railweave.model.catalog.rdma import COSTLY, QUEUE_PAIRS, SPLIT, split_cost
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from railweave.counting import counted
-from railweave.live.check.interfaces import of_port
 from railweave.live.check.living import Seen
+from railweave.live.check.ports import of_port
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:

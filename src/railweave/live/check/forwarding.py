@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.live.check.interfaces import of_port, without_unit
 from railweave.live.check.living import Seen
+from railweave.live.check.ports import of_port, without_unit
 from railweave.model.config.addresses import WORDS
 from railweave.model.findings.registry import Rule
 from railweave.model.state.protocols import Route as Said

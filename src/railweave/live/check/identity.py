@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from railweave.live.check.interfaces import short
 from railweave.live.check.living import Seen
+from railweave.live.check.ports import short
 from railweave.model.findings.registry import Rule
 from railweave.model.state.question import not_running
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import FileLine, InputError, Problem
 from railweave.live.check.check import read
-from railweave.live.check.interfaces import end_of, ends_by_name, of_port, short, without_unit
+from railweave.live.check.ports import end_of, ends_by_name, of_port, short, without_unit
 from railweave.model.intent.inventory import COLUMNS, TO_FILL_IN, read_inventory
 from railweave.model.intent.reading.source import companion
 from railweave.model.state.host_state import read_hosts
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from railweave.live.check.interfaces import Ends
+    from railweave.live.check.ports import Ends
     from railweave.model.intent.inventory import Item
     from railweave.model.network.devices import End, Nic, Server
     from railweave.model.network.model import Network

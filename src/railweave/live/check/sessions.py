@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from railweave.live.check.interfaces import without_unit
 from railweave.live.check.living import Seen, link_and_ends
+from railweave.live.check.ports import without_unit
 from railweave.model.findings.registry import Rule
 from railweave.model.state.question import not_running
 

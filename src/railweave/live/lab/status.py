@@ -5,14 +5,37 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 from railweave.errors import LabError
+from railweave.junit import document, suite
 from railweave.live.lab import names, state
 from railweave.live.lab.kernel import processes
 from railweave.live.lab.kernel.namespace import existing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from railweave.live.lab.assertions import Outcome
+
+
+def junit(name: str, outcomes: Sequence[Outcome]) -> str:
+    """One test case for each assertion; the evidence is its output."""
+    top = suite(name, (_case(name, one) for one in outcomes))
+    top.set("time", f"{sum(one.seconds for one in outcomes):.2f}")
+    return document(top)
+
+
+def _case(name: str, one: Outcome) -> ET.Element:
+    case = ET.Element("testcase", classname=name, name=one.id, time=f"{one.seconds:.2f}")
+    if not one.passed:
+        what = f"{one.failed} of {one.checked} fail: {one.title}"
+        ET.SubElement(case, "failure", message=what).text = "\n".join(one.failures)
+    elif not one.applies:
+        ET.SubElement(case, "skipped", message="the design has nothing of the kind")
+    ET.SubElement(case, "system-out").text = one.evidence
+    return case
+
 
 _TICKS = 100  # of USER_HZ, in which /proc counts (proc(5)): the same on every Linux that FRR is packaged for
 

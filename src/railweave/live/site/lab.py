@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import shutil
+import signal
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,30 +18,91 @@ from railweave.counting import counted
 from railweave.errors import LabError
 from railweave.live.collect.access_file import read_access
 from railweave.live.collect.plan import plan
-from railweave.live.lab import life, other_root, slicing, state
+from railweave.live.lab import life, slicing, state
 from railweave.live.lab.asking import changer, opener
 from railweave.live.lab.check import as_in_a_lab, server_as_in_a_lab
 from railweave.live.lab.faults.kinds import effect
 from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import queue_pairs, spread
-from railweave.live.lab.frr import held_sessions
+from railweave.live.lab.frr import held_sessions, rootfs, routers
+from railweave.live.lab.kernel.processes import alive
 from railweave.live.lab.plan import make_plan
+from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened as opened_to_ask
 from railweave.live.reach.telling import opened as opened_to_change
 from railweave.live.site.access import listed
-from railweave.live.site.packets import Seen
+from railweave.live.site.protocol import Seen
 from railweave.live.site.site import Asking, Site
 from railweave.model.network.status import present, reachable
 from railweave.outputs.rendering.host.host_json import host_json
+from railweave.systems.transaction import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
-    from pathlib import Path
 
     from railweave.design.fault_targets import FaultTarget
     from railweave.live.collect.access_file import AccessFile
     from railweave.live.lab.running import Running
     from railweave.model.network.model import Network
+    from railweave.systems.installation import Image
+
+
+_END_S = 20.0
+"""How long daemons may take to end."""
+
+
+@dataclass(frozen=True)
+class Router:
+    """A router of a lab as a machine that is upgraded; see ``operations.deploy.upgrading``."""
+
+    lab: Running
+    device: str
+
+    async def boot(self) -> str:
+        """The process of its zebra and when that began. Raises ``ReachError`` where it does not run."""
+        pid = routers.daemon_pid(self.lab.place, self.device, "zebra")
+        if pid is None:
+            raise ReachError("unreachable", f"no zebra of {self.device} runs")
+        began = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[19]
+        return f"zebra {pid} {began}"
+
+    async def install(self, image: Image) -> None:
+        """Note the folder from which its daemons are started next. Raises ``RefusedError`` where there is no FRRouting of that release."""
+        try:
+            found = rootfs.given(Path(image.source))
+        except LabError as error:
+            raise RefusedError(str(error)) from None
+        if not found.version.startswith(image.release):
+            raise RefusedError(f"{image.source} holds FRR {found.version}, not {image.release}")
+        routers.write_root(self.lab.place, self.device, found)
+
+    async def restart(self) -> None:
+        """End its daemons, and start them from the folder that was noted."""
+        try:
+            await asyncio.to_thread(again, self.lab, self.device)
+        except LabError as error:
+            raise RefusedError(str(error)) from None
+
+
+def again(lab: Running, device: str) -> None:
+    """End the daemons of a router, and start them with the configuration that is saved. Raises ``LabError``."""
+    place, config = lab.place, lab.plan.configs[device]
+    pids = [pid for one in rootfs.DAEMONS if (pid := routers.daemon_pid(place, device, one)) is not None]
+    for pid in pids:
+        os.kill(pid, signal.SIGTERM)
+    end = monotonic() + _END_S
+    while any(alive(pid) for pid in pids):
+        if monotonic() > end:
+            raise LabError(f"{device}: its daemons have not ended after {_END_S:g} s")
+        sleep(0.05)
+    frr = routers.frr_of(place, lab.frr, device)
+    for folder in routers.FOLDERS:
+        for one in (place.router(device) / folder, *(place.router(device) / folder).rglob("*")):
+            if not one.is_symlink():
+                shutil.chown(one, frr.user, frr.group)
+    routers.start(place, lab.frr, [config], lambda _: None)
+    routers.solicit(place, [config])
+
 
 FLOWS = 128
 """The most queue pairs whose packets are sent, spread over all."""
@@ -136,7 +203,7 @@ def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Si
         host_file=lambda name: host_json(wanted.hosts[name]),
         former=lambda name, protocol: known.target(name, "", nos, name, (protocol,)),
         remember=lambda: state.write(running.place, record, part),
-        machine=lambda name: other_root.Router(running, name),
+        machine=lambda name: Router(running, name),
         emulation=InLab(running),
     )
     if access is None:

@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
-
-from railweave.live.site.packets import Packets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from railweave.design.fault_targets import FaultTarget
     from railweave.systems.installation import Image
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Packets between servers: how many were sent and lost, and the longest that a path lost, in seconds. ``why``: why there is nothing."""
+
+    sent: int = 0
+    lost: int = 0
+    longest_s: float = 0.0
+    why: str = ""
+
+    def line(self) -> str:
+        """Return the same as the text of a cell."""
+        return self.why or f"{self.lost:,} of {self.sent:,} lost, {self.longest_s:.2f} s at most"
+
+
+class Packets(Protocol):
+    """A sender of packets between servers."""
+
+    def start(self, seconds: float) -> None:
+        """Begin to send; it takes so many seconds at most."""
+        ...
+
+    def stop(self) -> Seen:
+        """Return how many packets were sent and lost."""
+        ...
+
+    def drop(self) -> None:
+        """End without a result, after an interruption; does not wait."""
+        ...
 
 
 class Machine(Protocol):

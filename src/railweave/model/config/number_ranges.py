@@ -5,8 +5,54 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from railweave.model.config.addresses import BITS
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from railweave.model.config.addresses import Prefix
+
+
+Lengths = tuple[int, int]
+"""The shortest and the longest that a prefix may be."""
+
+
+def lengths(prefix: Prefix, words: Sequence[str]) -> Lengths | None:
+    """What an entry takes with the words that follow its prefix, alone without any; None where they are other words."""
+    given = dict(zip(words[::2], words[1::2], strict=False))
+    numbers = {word: int(text) for word, text in given.items() if text.isascii() and text.isdigit() and len(text) < 4}
+    if len(words) != 2 * len(numbers) or not numbers.keys() <= {"ge", "le", "eq"}:
+        return None
+    if "eq" in numbers:
+        return (numbers["eq"], numbers["eq"]) if len(numbers) == 1 else None
+    low = numbers.get("ge", prefix.length)
+    return low, numbers.get("le", BITS[prefix.family] if "ge" in numbers else low)
+
+
+def of_list(entries: Iterable[tuple[Prefix, Lengths, bool]]) -> tuple[bool, Lengths | None] | None:
+    """Whether a list takes longer prefixes than its own, and which; None where its entries differ in that.
+
+    The last of each entry says whether words follow its prefix. A single address without any goes with whatever others take.
+    """
+    known = list(entries)
+    told = {_shape(own, each, said=said) for own, each, said in known if said or own.length < BITS[own.family]}
+    if len(told) > 1:
+        return None
+    if not told or told == {_EXACT}:
+        return False, None
+    low, high = told.pop()
+    return True, None if (low, high) == (0, 0) else (low, high or max(BITS[own.family] for own, *_ in known))
+
+
+_EXACT = (-1, -1)
+
+
+def _shape(own: Prefix, each: Lengths, *, said: bool) -> Lengths:
+    """The same for prefixes of every length that mean the same: 0 stands for its own length, and for the longest there is."""
+    low, high = each
+    if each == (own.length, own.length) and not (said and own.length == BITS[own.family]):
+        return _EXACT
+    return 0 if low <= own.length else low, 0 if high == BITS[own.family] else high
 
 
 def ranges(numbers: Iterable[int]) -> str:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
-from railweave.model.catalog.posting import QUEUE_PAIRS, SPLIT
-from railweave.model.catalog.rdma import ADAPTIVE_WINDOW
+from railweave.model.catalog.rdma import ADAPTIVE_WINDOW, QUEUE_PAIRS, SPLIT
 from railweave.model.device.port_model import switch_port_names
 
 if TYPE_CHECKING:

@@ -9,8 +9,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from railweave.model.config.addresses import Prefix
-from railweave.model.device.access import Aaa, Login
-from railweave.model.device.security import Security
+from railweave.model.device.access import Aaa, EdgePorts, Login
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """Protection of a device; what each field means is in docs/fabric-file.md (``management.security``)."""
+
+    login: Login | None = None
+    aaa: Aaa | None = None
+    edge_ports: EdgePorts | None = None
 
 
 @dataclass(frozen=True, slots=True)

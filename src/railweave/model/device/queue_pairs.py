@@ -1,6 +1,6 @@
 """NCCL's queue pairs of a connection, and whether each message is split over all of them.
 
-A message that is split is posted part by part by one proxy, 0.67 us each (``model.catalog.posting``). Whole messages take the queue
+A message that is split is posted part by part by one proxy, 0.67 us each (``model.catalog.rdma``). Whole messages take the queue
 pairs in turn, and those under way fill all paths as well; so splitting pays only where a queue pair cannot send fast enough by
 itself. ``tests/prediction/simulation/test_splitting.py`` holds this rule to predictions.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.catalog.posting import QUEUE_PAIRS, SPLIT
+from railweave.model.catalog.rdma import QUEUE_PAIRS, SPLIT
 from railweave.model.device.host_scope import environment, long_haul
 
 if TYPE_CHECKING:

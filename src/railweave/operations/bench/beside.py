@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES
-from railweave.prediction.collectives.channels import channel_count
+from railweave.prediction.collectives.channels import COLLECTIVES, channel_count
 from railweave.prediction.collectives.nccl import LISTS, NUMBERS, NcclError, parameters
 from railweave.prediction.collectives.tuning import choose
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.operations.bench.nccl_log import NcclLog
-    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.channels import Collective
     from railweave.prediction.collectives.job import Job
     from railweave.prediction.collectives.nccl import Parameters
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from railweave.analysis.routing.candidates import originated
 from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.analysis.routing.origins import originated
 from railweave.analysis.routing.table import UNREACHABLE
 from railweave.counting import counted
 from railweave.model.network.status import present, reachable

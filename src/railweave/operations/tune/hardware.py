@@ -24,7 +24,7 @@ from railweave.live.check.counters import rises, total, worst
 from railweave.live.collect.collect import captured
 from railweave.live.fleet.host_tree import FILE, only_environment
 from railweave.model.catalog import in_force
-from railweave.model.catalog.posting import QUEUE_PAIRS
+from railweave.model.catalog.rdma import QUEUE_PAIRS
 from railweave.model.device.host import host_config
 from railweave.model.state.capture import read_capture
 from railweave.model.state.question import asked_about
@@ -39,8 +39,7 @@ from railweave.operations.deploy.journal import at_work
 from railweave.operations.deploy.making import make_plan
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.operations.deploy.trial import held
-from railweave.operations.tune.designing import designed
-from railweave.operations.tune.measuring import Failed, Refused, Sample, Wanted, mean
+from railweave.operations.tune.measuring import Failed, Refused, Sample, Wanted, designed, mean
 from railweave.operations.tune.space import shown
 from railweave.prediction.collectives.chunks import written
 from railweave.prediction.simulation.job import job_network, ordered

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import copy
+from dataclasses import asdict, dataclass, replace
 from math import exp, log
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pydantic import ValidationError
+
+from railweave.errors import DesignError, SpecError
+from railweave.garbage import uncollected
+from railweave.model.intent.fabric import FabricFile
+from railweave.operations.tune.patch import with_values
+from railweave.outputs.folder.steps import design_source
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
+    from railweave.model.intent.reading.source import Source
     from railweave.model.intent.scenario import Setting
+    from railweave.model.network.model import Network
 
 
 @dataclass(frozen=True)
@@ -90,3 +102,19 @@ def mean(values: Sequence[float], weights: Sequence[float]) -> float:
     if min(values) <= 0:
         return 0.0
     return exp(sum(weight * log(value) for value, weight in zip(values, weights, strict=True)) / sum(weights))
+
+
+def designed(
+    source: Source, values: Mapping[tuple[str, ...], Setting], device: Sequence[str], hardware: Path | None
+) -> Network | Refused:
+    """The network of a fabric file with values at some paths, or why the design refuses them. ``device``, ``hardware``: see ``api.load``."""
+    document = replace(source.document, value=with_values(source.document.value, values))
+    try:
+        spec = FabricFile.model_validate(document.value)
+        with uncollected():
+            changed = replace(source, spec=spec, document=document, lock=copy.deepcopy(source.lock))
+            return design_source(changed, device=device, hardware=hardware)[0]
+    except ValidationError as error:
+        return Refused("; ".join(str(one.get("ctx", {}).get("error", one["msg"])) for one in error.errors()))
+    except (DesignError, SpecError) as error:
+        return Refused("; ".join(one.what for one in error.problems))

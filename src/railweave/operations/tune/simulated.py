@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.errors import InputError, Option
 from railweave.model.catalog import in_force
 from railweave.model.intent.scenario import RunOverrides, Scenario, Step
-from railweave.operations.tune.designing import designed
-from railweave.operations.tune.measuring import Refused, Sample, Wanted, jain, mean
+from railweave.operations.tune.measuring import Refused, Sample, Wanted, designed, jain, mean
 from railweave.prediction.simulation.conditions import bed_of, conditions_of
 from railweave.prediction.simulation.job import job_network
 from railweave.prediction.simulation.job_run import run_job

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.live.check.interfaces import without_unit
 from railweave.live.check.living import Seen
+from railweave.live.check.ports import without_unit
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.analysis.checks import file_rules
-from railweave.analysis.checks.checks import checks, run_checks
-from railweave.analysis.checks.config_document import config_differences
+from railweave.analysis.checks import located
+from railweave.analysis.checks.checks import checks, config_differences, run_checks
 from railweave.analysis.checks.devices import configurations, saved, stand
 from railweave.analysis.checks.servers.comparison import compared
 from railweave.analysis.checks.subject import Subject
@@ -62,24 +61,24 @@ def others(folder: Path, network: Network, manifest: Manifest, wrong: Sequence[s
     where = network.name
     if not manifest.files:
         if content_of(folder, MANIFEST) is None:
-            yield file_rules.FILE_MISSING.finding(where, f"{MANIFEST} is missing", file=MANIFEST)
+            yield located.FILE_MISSING.finding(where, f"{MANIFEST} is missing", file=MANIFEST)
         else:
             what = f"{MANIFEST} cannot be read as the list of what a build wrote"
-            yield file_rules.FILE_UNREADABLE.finding(where, what, file=MANIFEST)
+            yield located.FILE_UNREADABLE.finding(where, what, file=MANIFEST)
     wrong = list(wrong)
     for name in [*OTHERS, *_runbooks(network)]:
         content, noted = content_of(folder, name), manifest.files.get(name)
         if content is None:
-            yield file_rules.FILE_MISSING.finding(where, f"{name} is missing", file=name)
+            yield located.FILE_MISSING.finding(where, f"{name} is missing", file=name)
         elif noted is None:
             wrong.append(name)
         elif noted != digest(content):
-            rule = file_rules.DESIGN_EDITED if name == DESIGN else file_rules.FILE_EDITED
+            rule = located.DESIGN_EDITED if name == DESIGN else located.FILE_EDITED
             yield rule.finding(where, f"{name} is not as the build wrote it", file=name)
     if manifest.files and wrong:
         more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         what = f"{MANIFEST} does not have the digest of {wrong[0]}{more}"
-        yield file_rules.FILE_EDITED.finding(where, what, file=MANIFEST)
+        yield located.FILE_EDITED.finding(where, what, file=MANIFEST)
 
 
 def _runbooks(network: Network) -> list[str]:
@@ -104,7 +103,7 @@ def foreign(folder: Path, network: Network, rendered: Collection[str]) -> Iterat
                 continue
             kind = "folder" if is_folder else "file"
             what = f"{name} is a {kind} that no build of this design writes"
-            yield file_rules.FILE_UNKNOWN.finding(name.split("/")[1] if above else network.name, what, file=name)
+            yield located.FILE_UNKNOWN.finding(name.split("/")[1] if above else network.name, what, file=name)
 
 
 FIXES = {
@@ -168,8 +167,8 @@ def _text(content: bytes | None) -> str | RenderError:
 def _unreadable(network: Network, name: str, error: RenderError, *, missing: bool = False) -> Finding:
     where = _owner(network, name)
     if missing:
-        return file_rules.FILE_MISSING.finding(where, f"{name} is missing", file=name)
-    return file_rules.FILE_UNREADABLE.finding(where, f"{name} cannot be read: {error.what}", file=name, line=error.line)
+        return located.FILE_MISSING.finding(where, f"{name} is missing", file=name)
+    return located.FILE_UNREADABLE.finding(where, f"{name} cannot be read: {error.what}", file=name, line=error.line)
 
 
 def _of_file(network: Network, name: str, designed: str, found: str) -> Iterator[Finding]:
@@ -177,8 +176,8 @@ def _of_file(network: Network, name: str, designed: str, found: str) -> Iterator
     kind, file = name.partition("/")[0], name.rpartition("/")[2]
     where = _owner(network, name)
     try:
-        if name in file_rules.KEYS:
-            made = file_rules.table_differences(name, designed, found)
+        if name in located.KEYS:
+            made = located.table_differences(name, designed, found)
         elif kind == "hosts":
             made = compared(name, designed, found)
         elif file == CONFIG_FILE:
@@ -195,7 +194,7 @@ def _of_file(network: Network, name: str, designed: str, found: str) -> Iterator
         what = f"{name} differs from the designed file in comments, blanks or order only"
         line = _first_difference(designed, found)
         why = "its values are the designed ones; the next build overwrites the file"
-        yield file_rules.FILE_EDITED.finding(where, what, severity="info", why=why, file=name, line=line)
+        yield located.FILE_EDITED.finding(where, what, severity="info", why=why, file=name, line=line)
     else:
         yield from _told(where, name, made)
 
@@ -224,7 +223,7 @@ def of_device(network: Network, name: str, designed: str, found: str) -> Iterato
 
 def _edited(where: str, name: str, line: int, fix: str | None = None, more: str = "") -> Finding:
     what = f"{name} is not what the design renders to, from line {line} on{more}"
-    return file_rules.FILE_EDITED.finding(where, what, fix=fix, file=name, line=line)
+    return located.FILE_EDITED.finding(where, what, fix=fix, file=name, line=line)
 
 
 def _owner(network: Network, name: str) -> str:
@@ -302,7 +301,7 @@ def verify(
         progress("reading running configurations")
         stood = saved(subject.configs, running)
         found += [
-            file_rules.NOT_CAPTURED.finding(name)
+            located.NOT_CAPTURED.finding(name)
             for name in subject.configs
             if name not in stood and name not in network.absent
         ]

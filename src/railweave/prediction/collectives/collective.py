@@ -9,11 +9,18 @@ import numpy as np
 
 from railweave.errors import Argument, InputError, Problem
 from railweave.prediction.collectives import schedule
-from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES, Collective, bus_factor
-from railweave.prediction.collectives.channels import channel_count, ring_hops, ring_order, rings
+from railweave.prediction.collectives.channels import (
+    COLLECTIVES,
+    Collective,
+    Pace,
+    bus_factor,
+    channel_count,
+    ring_hops,
+    ring_order,
+    rings,
+)
 from railweave.prediction.collectives.chunks import GRAIN, cut, on_the_wire, over_channels, sliced
 from railweave.prediction.collectives.nccl import Parameters, parameters
-from railweave.prediction.collectives.pace import Pace
 from railweave.prediction.collectives.program import Draft, Program, empty, finished, refuse_beyond
 from railweave.prediction.collectives.tree import TREES, pat, tree
 from railweave.prediction.collectives.tuning import SWITCH_EFFICIENCY, Choice, choose, launch_of_others_us

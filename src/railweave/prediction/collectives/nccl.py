@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.errors import InputError, Option, Problem
-from railweave.model.catalog.posting import POINT_TO_POINT_BYTES
+from railweave.model.catalog.rdma import POINT_TO_POINT_BYTES
 from railweave.model.config.quantities import BINARY_NUMBER
 
 if TYPE_CHECKING:

@@ -20,10 +20,9 @@ from railweave.prediction.collectives.program import Draft, refuse_beyond
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.channels import Collective, Pace
     from railweave.prediction.collectives.job import Job
     from railweave.prediction.collectives.nccl import Parameters
-    from railweave.prediction.collectives.pace import Pace
     from railweave.prediction.collectives.tuning import Choice
 
 

@@ -13,7 +13,7 @@ from railweave.prediction.collectives.nccl import ALGORITHMS, PROTOCOLS
 from railweave.prediction.collectives.tree import latency_us
 
 if TYPE_CHECKING:
-    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.channels import Collective
     from railweave.prediction.collectives.job import Job
     from railweave.prediction.collectives.nccl import Parameters
 

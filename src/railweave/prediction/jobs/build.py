@@ -14,7 +14,7 @@ from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.channels import Collective
     from railweave.prediction.jobs.plan import Planned
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.prediction.collectives.bus_bandwidth import bus_factor
+from railweave.prediction.collectives.channels import bus_factor
 
 if TYPE_CHECKING:
-    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.channels import Collective
 
 COMPUTE = "compute"
 """The stream on which a GPU computes; every other is named after what is sent on it."""

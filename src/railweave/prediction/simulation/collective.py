@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
-from railweave.model.catalog.posting import POST_COST_PS
+from railweave.model.catalog.rdma import POST_COST_PS
 from railweave.model.device.queue_pairs import designed_variables
+from railweave.prediction.collectives.channels import FITTED_QPS
 from railweave.prediction.collectives.collective import program
 from railweave.prediction.collectives.nccl import parameters
-from railweave.prediction.collectives.pace import FITTED_QPS
 from railweave.prediction.collectives.queue_pairs import split
 from railweave.prediction.collectives.whole import messages, whole
 from railweave.prediction.simulation.background import NOTE as BACKGROUND_NOTE
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.model.network.model import Network
-    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.channels import Collective
     from railweave.prediction.collectives.nccl import Parameters
     from railweave.prediction.collectives.program import Program
     from railweave.prediction.collectives.queue_pairs import Split

@@ -9,12 +9,12 @@ from pydantic import ValidationError
 
 from railweave.design.fault_targets import fault_targets
 from railweave.errors import FileLine, InputError, Option, Problem
-from railweave.model.catalog.posting import COSTLY, QUEUE_PAIRS, SPLIT
+from railweave.model.catalog.rdma import COSTLY, QUEUE_PAIRS, SPLIT
 from railweave.model.device.queue_pairs import designed_variables, splits
 from railweave.model.intent.reading.document import plain, wrong_value
 from railweave.model.intent.scenario import Background, Scenario, Step, read_scenario
 from railweave.nearest import nearest
-from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES
+from railweave.prediction.collectives.channels import COLLECTIVES
 from railweave.prediction.collectives.chunks import sizes
 from railweave.prediction.collectives.nccl import parameters
 from railweave.prediction.collectives.queue_pairs import MOST_QUEUE_PAIRS, parts_of

@@ -7,8 +7,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import in_force
+from railweave.prediction.collectives.channels import FITTED_QPS
 from railweave.prediction.collectives.chunks import written
-from railweave.prediction.collectives.pace import FITTED_QPS
 from railweave.prediction.simulation.agreement import small_case
 from railweave.prediction.simulation.collective import predict
 from railweave.prediction.simulation.conditions import bed_of

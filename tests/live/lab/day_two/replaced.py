@@ -14,7 +14,7 @@ from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import queue_pairs, spread
 from railweave.live.lab.kernel.namespace import ip_batch
 from railweave.live.lab.names import namespace
-from railweave.live.lab.other_root import again
+from railweave.live.site.lab import again
 from railweave.operations.deploy.plan import Plan
 from tests.conftest import EXAMPLES, frr_root
 from tests.live.lab.day_two import drain

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.errors import RailweaveError
 from railweave.operations.bench.comparing.rows import key_of, where
 from railweave.operations.store.records import Prediction
-from railweave.prediction.collectives.bus_bandwidth import COLLECTIVES
+from railweave.prediction.collectives.channels import COLLECTIVES
 from railweave.prediction.collectives.nccl import LISTS, NUMBERS
 from railweave.prediction.simulation.question import answer, questions
 from railweave.prediction.simulation.reasons import reasons

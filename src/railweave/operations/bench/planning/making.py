@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from statistics import fmean, linear_regression
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from railweave._sim import WRITE, PacketEngine
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
-from railweave.model.catalog.nvlink_domains import domain_remarks
+from railweave.model.catalog.server_shapes import domain_remarks
 from railweave.model.network.status import absent_sentence, present
 from railweave.operations.bench.plan import NcclTests, Perftest, Plan, PlannedRun
 from railweave.operations.bench.planning.jobs import jobs
@@ -22,7 +25,6 @@ from railweave.prediction.collectives.chunks import written
 from railweave.prediction.simulation.compare import comparison, longest_run
 from railweave.prediction.simulation.job import ordered, stripes
 from railweave.prediction.simulation.model.fabric import packet_fabric
-from railweave.prediction.simulation.perftest import write_bandwidth_gbps
 from railweave.prediction.simulation.varied import Variant, one_question
 
 if TYPE_CHECKING:
@@ -33,7 +35,48 @@ if TYPE_CHECKING:
     from railweave.operations.bench.plan import Memory
     from railweave.operations.bench.planning.places import Place
     from railweave.operations.bench.planning.wanted import Wanted
+    from railweave.prediction.simulation.model.fabric import PacketFabric
     from railweave.prediction.simulation.prediction import Prediction as Predicted
+
+
+FEWEST, MOST = 4, 1_000
+"""Messages of a queue pair."""
+BYTES = 8 << 20
+"""Of a queue pair, between these: enough that what the first and last message wait does not count."""
+
+
+def write_bandwidth_gbps(
+    fabric: PacketFabric,
+    src: str,
+    dst: str,
+    size_bytes: int,
+    *,
+    qps: int,
+    post_cost_ps: int,
+    both_ways: bool = False,
+    places: tuple[int, int] | None = None,
+) -> float:
+    """Payload in 10^9 bit/s, both directions together where they are (``-b``), as perftest prints the average.
+
+    ``src`` and ``dst`` are ``SERVER:NIC``; ``post_cost_ps`` is what a NIC takes for a message. ``places``: all queue pairs go
+    between the addresses in these places of the two NICs, as between the GIDs that perftest is given; None: between addresses of
+    each path color in turn. Raises ``InputError`` for an unknown NIC.
+    """
+    ends = [(src, dst), (dst, src)] if both_ways else [(src, dst)]
+    # Queue pair i of a connection goes from its source's address i mod P.
+    numbers = [range(qps)] * 2 if places is None else [[place] * qps for place in places]
+    pairs = fabric.queue_pairs([(*end, qp) for end, own in zip(ends, numbers, strict=False) for qp in own])
+    each = min(max(BYTES // size_bytes, FEWEST), MOST)
+    number = each * len(pairs)
+    messages = np.zeros((number, 4), np.uint64)
+    messages[:, 0] = np.tile(np.arange(len(pairs)), each)  # the program posts to its queue pairs in turn
+    messages[:, 1] = size_bytes
+    messages[:, 3] = WRITE
+    arguments = fabric.arguments(pairs)
+    arguments["parameters"] = arguments["parameters"] | {"host.post-cost": f"{post_cost_ps}ps"}
+    engine = PacketEngine(**arguments, messages=messages)
+    engine.run(10**13)
+    return number * size_bytes * 8e3 / int(engine.arrivals().max())
 
 
 BYTES_A_NUMBER = 4

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.errors import InputError, Option, Problem
-from railweave.model.catalog.posting import QUEUE_PAIRS, SPLIT
+from railweave.model.catalog.rdma import QUEUE_PAIRS, SPLIT
 from railweave.operations.bench.plan import NcclTests, Perftest
 from railweave.operations.bench.planning.pairs import Method, rounds
 from railweave.operations.bench.planning.wanted import Wanted

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.errors import RailweaveError
 from railweave.live.reach.failure import ReachError
-from railweave.live.site.packets import Seen
+from railweave.live.site.protocol import Seen
 from railweave.operations.deploy import applying
 from railweave.operations.deploy.campaign.measuring import counted_drops
 from railweave.operations.deploy.gate import Check
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from railweave.design.fault_targets import FaultTarget
-    from railweave.live.site.packets import Packets
+    from railweave.live.site.protocol import Packets
     from railweave.live.site.site import Site
     from railweave.operations.deploy.campaign.plan import Planned
     from railweave.operations.deploy.device import Device

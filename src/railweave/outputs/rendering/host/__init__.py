@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.host import names
+from railweave.host import files as names
 from railweave.host.environment import exports
 from railweave.outputs.rendering.host import boot, net_setup, netplan, nic_qos, units
 from railweave.outputs.rendering.host.boot import bios, sysctl_conf

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from railweave.model.catalog.posting import POST_COST_PS
+from railweave.model.catalog.rdma import POST_COST_PS
 from railweave.model.device.host import config_of
 from railweave.model.device.host_job import mpi_folder, rdma_nics, uses_own_plugin
 from railweave.model.device.host_model import HostNic
@@ -22,12 +22,11 @@ from railweave.model.device.host_scope import host_scope
 from railweave.model.device.queue_pairs import queue_pairs
 from railweave.model.network.fabric import alternating
 from railweave.outputs.rendering.host.shell import array, body, head
-from railweave.prediction.collectives.channels import channel_count
+from railweave.prediction.collectives.channels import Pace, channel_count
 from railweave.prediction.collectives.chunks import cut
 from railweave.prediction.collectives.collective import links_need_ps
 from railweave.prediction.collectives.job import Job, Nic, Server, gpu_link
 from railweave.prediction.collectives.nccl import PROTOCOLS, parameters
-from railweave.prediction.collectives.pace import Pace
 from railweave.prediction.collectives.queue_pairs import parts_of
 from railweave.prediction.collectives.tree import chunk_bytes, most_edges
 from railweave.prediction.collectives.tuning import bandwidth_gbytes, choice_of
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from railweave.model.device.host_model import HostConfig
     from railweave.model.device.host_scope import HostScope
     from railweave.model.network.model import Network
-    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.channels import Collective
     from railweave.prediction.collectives.nccl import Parameters
     from railweave.prediction.collectives.tuning import Choice
 

@@ -11,7 +11,7 @@ from railweave.errors import FileLine, Problem, SpecError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from railweave.prediction.collectives.bus_bandwidth import Collective
+    from railweave.prediction.collectives.channels import Collective
 
 NodeKind = Literal["compute", "host", "memory", "collective", "send", "receive", "none"]
 """``compute``: a GPU; ``host``: its processor; ``memory``: what a GPU moves to or from memory; ``none``: takes no time, and only orders others."""

@@ -21,8 +21,8 @@ import numpy as np
 from railweave._sim import DLB, DLB_PER_PACKET, ECMP, NO_GROUP, ROUTE, SPRAY
 from railweave.design.limits.devices import tunnel_overhead_bytes
 from railweave.errors import InputError, NetworkPart, Option, Problem
-from railweave.model.catalog.nvlink_domains import domain_remarks
 from railweave.model.catalog.rdma import ADAPTIVE_WINDOW, rdma_mtu
+from railweave.model.catalog.server_shapes import domain_remarks
 from railweave.model.device.host import host_config
 from railweave.model.device.host_job import used_addresses
 from railweave.nics import vendor

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from railweave.counting import counted
-from railweave.model.catalog.posting import POST_COST_PS
+from railweave.model.catalog.rdma import POST_COST_PS
 from railweave.prediction.collectives.collective import program
 from railweave.prediction.collectives.queue_pairs import split
 from railweave.prediction.simulation.engines.choice import MOST_PACKET_HOPS

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from railweave.errors import RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.section_tree import sections as as_sections
-from railweave.model.config.sections import CLOSERS, Section
-from railweave.model.config.taking import Taking
+from railweave.model.config.sections import CLOSERS, Section, Taking
 from railweave.model.device.model import DeviceConfig
 from railweave.model.device.reading import Reading, Said, said
 from railweave.systems.dell_sonic.changes import config_tree

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from railweave.model.config.addresses import BITS, Family, Prefix
 from railweave.model.device.control_plane import ControlPlane, ControlRule, PortRange, ServerPortRule, Sources
-from railweave.model.device.management import Services, Snmp
+from railweave.model.device.management import Security, Services, Snmp
 from railweave.model.device.protection import control_plane
-from railweave.model.device.security import Security
 from railweave.systems.dell_sonic.read.words import address, number, prefix
 from railweave.systems.dell_sonic.render.system import IP, discards, permits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from railweave.model.config.sections import Section
-    from railweave.model.config.taking import Taking
+    from railweave.model.config.sections import Section, Taking
     from railweave.model.device.model import DeviceConfig
     from railweave.systems.dell_sonic.read.ports import Lines
 

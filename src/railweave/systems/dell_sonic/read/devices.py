@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import BITS, InterfaceAddress
 from railweave.model.device.access import Aaa, EdgePorts, Login, LoginServer
-from railweave.model.device.management import Management, Services, Snmp, Syslog, User
+from railweave.model.device.management import Management, Security, Services, Snmp, Syslog, User
 from railweave.model.device.model import Gateway, Interface, Split
 from railweave.model.device.port_model import with_parts
-from railweave.model.device.security import Security
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.dell_sonic.read.overlay import tenant
 from railweave.systems.dell_sonic.read.ports import Lines, fewest
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from railweave.model.catalog.hardware import SwitchModel
     from railweave.model.config.addresses import Address
-    from railweave.model.config.taking import Taking
+    from railweave.model.config.sections import Taking
     from railweave.systems.dell_sonic.read.routing import Links, Router
 
 

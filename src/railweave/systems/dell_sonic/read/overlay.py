@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.model.config.addresses import Address, Prefix
-    from railweave.model.config.taking import Taking
+    from railweave.model.config.sections import Taking
     from railweave.model.device.model import Gateway, Interface
     from railweave.model.device.timers import Bfd
     from railweave.systems.dell_sonic.read.ports import Lines

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import Family
-    from railweave.model.config.sections import Section
-    from railweave.model.config.taking import Taking
+    from railweave.model.config.sections import Section, Taking
 
 
 MOST_VLAN = 4094

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.model.catalog.hardware import SwitchModel
-    from railweave.model.config.sections import Section
-    from railweave.model.config.taking import Taking
+    from railweave.model.config.sections import Section, Taking
     from railweave.model.device.model import Interface
     from railweave.systems.dell_sonic.read.ports import Lines, PortQos
 

@@ -15,8 +15,7 @@ from railweave.systems.dell_sonic.read.words import address, after, agreed, inte
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from railweave.model.config.sections import Section
-    from railweave.model.config.taking import Taking
+    from railweave.model.config.sections import Section, Taking
     from railweave.systems.dell_sonic.read.ports import Lines
 
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from railweave.errors import RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.section_tree import sections
-from railweave.model.config.sections import Section
-from railweave.model.config.taking import Taking
+from railweave.model.config.sections import Section, Taking
 from railweave.model.device.reading import Reading, said
 from railweave.systems.eos.changes import config_tree
 from railweave.systems.eos.read.device import device

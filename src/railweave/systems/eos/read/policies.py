@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.config.addresses import BITS
-from railweave.model.config.prefix_lengths import Lengths, lengths, of_list
+from railweave.model.config.number_ranges import Lengths, lengths, of_list
 from railweave.model.device.model import Action, Community, Match, Policy, Term
 from railweave.systems.eos.read.values import as_range, number, prefix
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.config.sections import Taking
     from railweave.model.config.select import Selected
-    from railweave.model.config.taking import Taking
 
 _COMMUNITY = re.compile(r"[0-9]{1,10}(?::[0-9]{1,10}){1,2}")
 _Entry = tuple[int, "Prefix", "Lengths", bool]

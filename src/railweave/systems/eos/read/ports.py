@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from railweave.model.config.addresses import InterfaceAddress
-    from railweave.model.config.taking import Taking
+    from railweave.model.config.sections import Taking
     from railweave.systems.eos.read.values import Stanzas
 
 _SPEED = re.compile(r"(?:forced |auto )?(\d{1,4})g(?:full|half)?(?:-(\d))?")

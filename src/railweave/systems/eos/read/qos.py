@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from railweave.model.config.addresses import Family
+    from railweave.model.config.sections import Taking
     from railweave.model.config.select import Selected
-    from railweave.model.config.taking import Taking
 
 QUEUES = 7
 """The highest number of a queue, traffic class or priority."""

@@ -12,8 +12,8 @@ from railweave.systems.eos.read.values import as_number, number, secret
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from railweave.model.config.sections import Taking
     from railweave.model.config.select import Selected
-    from railweave.model.config.taking import Taking
 
 EOS_BFD = Bfd(minimum_interval=300, multiplier=3)
 """What EOS asks of a neighbor that says nothing else (EOS user manual, "bfd interval")."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import Family, InterfaceAddress, Prefix
 from railweave.model.config.section_tree import sections as tree_sections
-from railweave.model.config.taking import Taking
+from railweave.model.config.sections import Taking
 from railweave.model.device.balancing import BalancingConfig
 from railweave.model.device.management import Management
 from railweave.model.device.model import DeviceConfig, Gateway, Interface

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.model.config.prefix_lengths import Lengths, lengths, of_list
+from railweave.model.config.number_ranges import Lengths, lengths, of_list
 from railweave.model.device.model import Action, Community, Match, Policy, Term
 from railweave.systems.frr.read.text import number, prefix
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from railweave.model.config.addresses import Prefix
+    from railweave.model.config.sections import Taking
     from railweave.model.config.select import Selected
-    from railweave.model.config.taking import Taking
     from railweave.systems.frr.read.ports import Port
 
 ANY, NOTHING = "(any)", "(nothing)"

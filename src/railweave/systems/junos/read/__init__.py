@@ -18,20 +18,19 @@ from railweave.model.config.tree import Step
 from railweave.model.device.model import DeviceConfig
 from railweave.model.device.reading import Reading, Said, said
 from railweave.systems.junos.changes import JunosTree, config_tree
-from railweave.systems.junos.read import link_state, management, overlay
+from railweave.systems.junos.read import management, overlay, shape
 from railweave.systems.junos.read.balancing import balancing, runs
 from railweave.systems.junos.read.bgp import groups, underlay
 from railweave.systems.junos.read.forms import Lines, lines
 from railweave.systems.junos.read.instances import instances as instances_of
 from railweave.systems.junos.read.instances import vrf, with_loopback
 from railweave.systems.junos.read.interfaces import in_order, interfaces, kinds, macsec, splits
-from railweave.systems.junos.read.link_state import isis, isis_links
 from railweave.systems.junos.read.management import protection
 from railweave.systems.junos.read.overlay import gateways, vlan_numbers
 from railweave.systems.junos.read.policies import policy_options, unused
 from railweave.systems.junos.read.ports import Owners, ports
 from railweave.systems.junos.read.qos import qos
-from railweave.systems.junos.read.shape import inherit, of_paths, shaped
+from railweave.systems.junos.read.shape import inherit, isis, isis_links, of_paths, shaped
 from railweave.systems.junos.read.words import NO_ADDRESS, Word, address, asn, network, statements
 from railweave.systems.junos.tree import Statement, quoted, to_curly
 
@@ -128,7 +127,7 @@ def configuration(top: Word) -> DeviceConfig:
         vrfs=vrfs,
         mac_vrf=mac_vrf,
         isis=isis(top, named, router_id),
-        ospf=None if below else link_state.ospf(top, named, router_id),
+        ospf=None if below else shape.ospf(top, named, router_id),
         protection=rules,
     )
 
@@ -140,7 +139,7 @@ def _kinds(
     instances: Mapping[str, Instance],
     sessions: Iterable[Group],
 ) -> dict[str, PortKind]:
-    fabric = {*isis_links(top), *link_state.ospf_links(top)}
+    fabric = {*isis_links(top), *shape.ospf_links(top)}
     for group in sessions:
         fabric |= {name.removesuffix(".0") for name in group.found}
         for one in group.neighbors:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from railweave.model.findings.registry import check
+from railweave.systems.sonic.daemons import idle_sections, idle_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,3 +42,223 @@ def text(row: Row, field: str) -> str:
 def number(value: str) -> int | None:
     """A value as a number; None where it is none."""
     return int(value) if value.isascii() and value.lstrip("-").isdecimal() else None
+
+
+@check(
+    "sonic-pool",
+    "error",
+    applies="sonic",
+    why="the chip refuses the pool, and the switch runs without lossless buffers",
+    fix="let a pool hold its headroom: xoff is part of size",
+)
+def pools(files: Files) -> Iterator[str]:
+    """A pool holds its headroom (public platforms: size and xoff together exceed the chip, so xoff is part of size)."""
+    for (name, *_), row in files.rows("BUFFER_POOL"):
+        size, xoff = number(text(row, "size")), number(text(row, "xoff"))
+        if size is not None and xoff is not None and xoff > size:
+            yield f"BUFFER_POOL|{name}: xoff {xoff} is over the size {size}"
+
+
+@check(
+    "sonic-threshold",
+    "error",
+    applies="sonic",
+    why="a profile needs one threshold of the kind that its pool's mode has",
+    fix="give it dynamic_th or static_th, not both",
+)
+def thresholds(files: Files) -> Iterator[str]:
+    """A profile has one threshold."""
+    for (name, *_), row in files.rows("BUFFER_PROFILE"):
+        given = [one for one in ("dynamic_th", "static_th") if text(row, one)]
+        if len(given) != 1:
+            yield f"BUFFER_PROFILE|{name}: {' and '.join(given) or 'no threshold'}"
+
+
+@check(
+    "sonic-headroom-twice",
+    "error",
+    applies="sonic",
+    why="buffer manager makes priority groups of its own from CABLE_LENGTH, over those that stand here",
+    fix="remove CABLE_LENGTH, or the lossless rows of BUFFER_PG",
+)
+def twice(files: Files) -> Iterator[str]:
+    """Headroom comes from one place (buffermgr of sonic-swss: no cable length, no profile of its own)."""
+    lengths = {port for _, row in files.rows("CABLE_LENGTH") for port in row if text(row, port) not in {"", "0m"}}
+    for parts, row in files.rows("BUFFER_PG"):
+        if parts[0] in lengths and "lossless" in text(row, "profile"):
+            yield f"BUFFER_PG|{'|'.join(parts)}: {parts[0]} has a cable length too"
+
+
+@check(
+    "sonic-no-daemon",
+    "error",
+    applies="sonic",
+    why="vtysh takes such lines without a word, and nothing carries them out",
+    fix="set frr_mgmt_framework_config to true, by which SONiC starts bfdd, ospfd, pimd and pathd; it starts no other daemons",
+)
+def daemons(files: Files) -> Iterator[str]:
+    """Every section of frr.conf has its daemon (sonic-buildimage, dockers/docker-fpm-frr/frr/supervisord). IS-IS has a finding of its own."""
+    for line, daemon in idle_sections(files.tables, files.routing):
+        if daemon != "isisd":
+            yield f"`{line}` of frr.conf: SONiC starts no {daemon} with these tables"
+
+
+@check(
+    "sonic-no-container",
+    "error",
+    applies="sonic",
+    why="rows that no container reads do nothing; SONiC does not say so",
+    fix="enable the container in FEATURE, on an image that has it, or take the rows away",
+)
+def containers(files: Files) -> Iterator[str]:
+    """Every table has the container that reads it (sonic-buildimage, files/build_templates/init_cfg.json.j2)."""
+    for table, feature in idle_tables(files.tables):
+        yield f"{table}: {feature} is not enabled in FEATURE"
+
+
+@check(
+    "sonic-lanes",
+    "error",
+    applies="sonic",
+    why="orchagent makes a port of its lanes; a lane in two ports, or none at all, leaves ports away",
+    fix="give each port lanes of its own, as the platform's port_config.ini has them",
+)
+def lanes(files: Files) -> Iterator[str]:
+    """The lanes of a port are numbers, and a lane is in one port (sonic-port.yang has them as text)."""
+    owners: dict[int, str] = {}
+    for (name, *_), row in files.rows("PORT"):
+        for word in text(row, "lanes").split(","):
+            lane = number(word.strip())
+            if lane is None:
+                yield f"PORT|{name}: {word!r} is no lane"
+            elif owners.setdefault(lane, name) != name:
+                yield f"PORT|{name}: lane {lane} is also {owners[lane]}'s"
+
+
+@check(
+    "sonic-breakout",
+    "error",
+    applies="sonic",
+    why="dynamic port breakout takes BREAKOUT_CFG for what the ports are, and would change others than meant",
+    fix="let the ports after a parent be as many, and as fast, as its mode says",
+)
+def breakout(files: Files) -> Iterator[str]:
+    """A parent's mode is what its ports are: their number by ``index``, and their speed (sonic-breakout_cfg.yang: text)."""
+    by_index: dict[str, list[tuple[str, str]]] = {}
+    index_of: dict[str, str] = {}
+    for (name, *_), row in files.rows("PORT"):
+        by_index.setdefault(text(row, "index"), []).append((name, text(row, "speed")))
+        index_of[name] = text(row, "index")
+    for (name, *_), row in files.rows("BREAKOUT_CFG"):
+        mode = re.fullmatch(r"(\d+)x(\d+)G(?:\(\d+\))?", text(row, "brkout_mode"))
+        if mode is None:
+            yield f"BREAKOUT_CFG|{name}: {text(row, 'brkout_mode')!r} is no mode"
+        elif name not in index_of:
+            yield f"BREAKOUT_CFG|{name}: there is no such port"
+        else:
+            ports = by_index[index_of[name]]
+            if len(ports) != int(mode[1]) or any(speed != f"{mode[2]}000" for _, speed in ports):
+                yield f"BREAKOUT_CFG|{name}: {mode[0]}, but its ports are {', '.join(f'{one} {s}' for one, s in ports)}"
+
+
+@check(
+    "sonic-member",
+    "error",
+    applies="sonic",
+    why="a port that is routed is no member of a VLAN, and packets of its servers go nowhere",
+    fix="take it out of INTERFACE, or out of VLAN_MEMBER",
+)
+def members(files: Files) -> Iterator[str]:
+    """A member of a VLAN is a port, in no other VLAN without a tag, and not routed (sonic-vlan.yang, in part)."""
+    ports = files.names("PORT")
+    routed = files.names("INTERFACE") | {name.partition(".")[0] for name in files.names("VLAN_SUB_INTERFACE")}
+    untagged: dict[str, str] = {}
+    for (vlan, port, *_), row in files.rows("VLAN_MEMBER"):
+        if port not in ports:
+            yield f"VLAN_MEMBER|{vlan}|{port}: there is no such port"
+        if port in routed:
+            yield f"VLAN_MEMBER|{vlan}|{port}: the port is routed"
+        if text(row, "tagging_mode") == "untagged" and untagged.setdefault(port, vlan) != vlan:
+            yield f"VLAN_MEMBER|{vlan}|{port}: the port is untagged in {untagged[port]} too"
+
+
+FIELDS = {
+    ("PORT_QOS_MAP", "dscp_to_tc_map"): "DSCP_TO_TC_MAP",
+    ("PORT_QOS_MAP", "tc_to_queue_map"): "TC_TO_QUEUE_MAP",
+    ("PORT_QOS_MAP", "tc_to_pg_map"): "TC_TO_PRIORITY_GROUP_MAP",
+    ("PORT_QOS_MAP", "pfc_to_queue_map"): "MAP_PFC_PRIORITY_TO_QUEUE",
+    ("QUEUE", "scheduler"): "SCHEDULER",
+    ("QUEUE", "wred_profile"): "WRED_PROFILE",
+    ("BUFFER_PROFILE", "pool"): "BUFFER_POOL",
+    ("BUFFER_PG", "profile"): "BUFFER_PROFILE",
+    ("BUFFER_QUEUE", "profile"): "BUFFER_PROFILE",
+    ("INTERFACE", "vrf_name"): "VRF",
+    ("VLAN_INTERFACE", "vrf_name"): "VRF",
+    ("VLAN_SUB_INTERFACE", "vrf_name"): "VRF",
+    ("PORT", "macsec"): "MACSEC_PROFILE",
+    ("VXLAN_EVPN_NVO", "source_vtep"): "VXLAN_TUNNEL",
+    ("VXLAN_TUNNEL_MAP", "vlan"): "VLAN",
+}
+"""Fields that hold the name of a row, and its table."""
+
+KEYS = {
+    "PORT_QOS_MAP": "PORT",
+    "QUEUE": "PORT",
+    "BUFFER_PG": "PORT",
+    "BUFFER_QUEUE": "PORT",
+    "PFC_WD": "PORT",
+    "INTERFACE": "PORT",
+    "VLAN_MEMBER": "VLAN",
+    "VLAN_INTERFACE": "VLAN",
+    "VXLAN_TUNNEL_MAP": "VXLAN_TUNNEL",
+    "ACL_RULE": "ACL_TABLE",
+}
+"""Tables whose rows are called after rows of another."""
+
+_GLOBAL = {"global", "GLOBAL", "CPU"}
+
+
+@check(
+    "sonic-reference",
+    "error",
+    applies="sonic",
+    why="what refers to nothing does nothing; SONiC does not say so",
+    fix="define it, or use a name that is defined; names stand bare, not as [TABLE|NAME]",
+)
+def references(files: Files) -> Iterator[str]:
+    """Every name is that of a row (the models' leafrefs, here without libyang)."""
+    for (table, field), target in FIELDS.items():
+        known = files.names(target)
+        for parts, row in files.rows(table):
+            value = text(row, field)
+            if value and value not in known:
+                yield f"{table}|{'|'.join(parts)} {field}: there is no {target}|{value}"
+    for table, target in KEYS.items():
+        known = files.names(target)
+        for parts, _ in files.rows(table):
+            if parts[0] not in known and parts[0] not in _GLOBAL:
+                yield f"{table}|{'|'.join(parts)}: there is no {target}|{parts[0]}"
+
+
+@check(
+    "sonic-vni",
+    "error",
+    applies="sonic",
+    why="routes of the tenant, or of the VLAN, lead into no tunnel",
+    fix="map the VNI to a VLAN in VXLAN_TUNNEL_MAP, and give that VLAN's interface to the VRF",
+)
+def vnis(files: Files) -> Iterator[str]:
+    """A VRF's VNI is mapped to a VLAN whose interface is in the VRF, as FRR's own are (EVPN_VXLAN_HLD of sonic-net/SONiC)."""
+    vlans = {text(row, "vni"): text(row, "vlan") for _, row in files.rows("VXLAN_TUNNEL_MAP")}
+    evpn = [part for one in files.routing for part in one.body or () if part.line == "address-family l2vpn evpn"]
+    for word, _, vni in (one.line.partition(" ") for family in evpn for one in family.body or ()):
+        if word == "vni" and vni not in vlans:
+            yield f"vni {vni} of frr.conf is mapped to no VLAN"
+    for (name, *_), row in files.rows("VRF"):
+        vni = text(row, "vni")
+        if vni and vni not in vlans:
+            yield f"VRF|{name}: no VLAN has VNI {vni}"
+        elif vni:
+            interface = files.tables.get("VLAN_INTERFACE", {}).get(vlans[vni], {})
+            if text(interface, "vrf_name") != name:
+                yield f"VRF|{name}: {vlans[vni]} of VNI {vni} is not in the VRF"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.config.section_tree import sections as tree_sections
-from railweave.model.config.taking import Taking
+from railweave.model.config.sections import Taking
 from railweave.model.device.balancing import BalancingConfig, Hash
 from railweave.model.device.model import DeviceConfig, ExternalPeer, TunnelEndpoint
 from railweave.model.device.port_model import with_parts

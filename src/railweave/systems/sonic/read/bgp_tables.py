@@ -13,7 +13,7 @@ from railweave.model.config.sections import Section
 from railweave.systems.frr.read.text import address, prefix
 
 if TYPE_CHECKING:
-    from railweave.model.config.taking import Taking
+    from railweave.model.config.sections import Taking
     from railweave.systems.frr.read.ports import Port
     from railweave.systems.sonic.read.rows import Row, Rows
 
