@@ -6,8 +6,16 @@ from dataclasses import replace
 from typing import Literal
 
 from railweave.model.config.addresses import Prefix
-from railweave.model.device.access import Aaa, Authentication, EdgePorts, Login, LoginServer
-from railweave.model.device.management import Security, Snmp, SnmpUser
+from railweave.model.device.management import (
+    Aaa,
+    Authentication,
+    EdgePorts,
+    Login,
+    LoginServer,
+    Security,
+    Snmp,
+    SnmpUser,
+)
 from railweave.model.device.model import DeviceConfig
 
 TACACS = LoginServer("172.20.0.5", "secret:tacacs", timeout=3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from railweave.design.limits.growth import Growth, growth
-from railweave.model.network.fabric import Fabric
+from railweave.model.network.devices import Fabric
 from railweave.model.network.model import Network
 
 

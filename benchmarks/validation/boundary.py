@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import railweave
 from railweave.prediction.collectives.channels import COLLECTIVES
-from railweave.prediction.collectives.chunks import written
+from railweave.prediction.collectives.program import written
 from railweave.prediction.simulation.agreement import agreed
 from railweave.prediction.simulation.collective import predict
 from railweave.prediction.simulation.conditions import bed_of

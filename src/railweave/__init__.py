@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from railweave.model.findings import Finding
     from railweave.model.findings.validators import ValidatorReport
     from railweave.model.intent.lock import Lock
-    from railweave.model.network.devices import Cable, Nic, Server, Switch
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Cable, Fabric, Nic, Server, Switch
     from railweave.model.network.model import Network
     from railweave.outputs.folder.differences import DeviceDiff, NetworkDiff
     from railweave.outputs.folder.steps import Built
@@ -102,8 +101,7 @@ __all__ = [
 if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name that is none of these
     _HOMES = {
         "railweave.outputs.folder.verify": ("Verified",),
-        "railweave.model.network.devices": ("Cable", "Nic", "Server", "Switch"),
-        "railweave.model.network.fabric": ("Fabric",),
+        "railweave.model.network.devices": ("Cable", "Fabric", "Nic", "Server", "Switch"),
         "railweave.model.network.model": ("Network",),
         "railweave.errors": (
             "Argument",

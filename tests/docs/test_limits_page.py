@@ -9,9 +9,9 @@ from railweave.analysis.routing import paths
 from railweave.api import bench
 from railweave.design.shape import topology as extent
 from railweave.host import files
-from railweave.model.intent import fabric, inventory, lock, names, scenario, topology
+from railweave.model.intent import base, fabric, inventory, lock, scenario, topology
 from railweave.model.intent.reading import document
-from railweave.prediction.collectives import chunks, queue_pairs
+from railweave.prediction.collectives import program, queue_pairs
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "docs" / "limits.md").read_text()
@@ -26,17 +26,17 @@ TEXT = (ROOT / "docs" / "limits.md").read_text()
         ("| an output of a benchmark", f"{bench.MOST_BYTES >> 20} MiB"),
         ("| lists and maps in one another", str(reading.MOST_DEPTH)),
         ("host lists stand for", f"{reading.MOST_VALUES:,}"),
-        ("overrides of switches", f"{names.MOST_NAMES:,}"),
+        ("overrides of switches", f"{base.MOST_NAMES:,}"),
         ("| fabrics of a file", str(fabric.MOST_FABRICS)),
         ("| switches of a fabric", f"{extent.MOST_SWITCHES:,}"),
         ("| links between the switches of a fabric", f"{extent.MOST_LINKS:,}"),
-        ("| a name", f"{names.LONGEST} letters"),
+        ("| a name", f"{base.LONGEST} letters"),
         ("for a role and system", f"{topology.MOST_EXTRA:,} letters"),
         ("| slots of a lock", f"{lock.MOST_SLOTS:,}"),
         ("with repetitions", f"{scenario.MOST_COLLECTIVES:,}"),
         ("| `paths --qps`", f"{paths.MOST_QUEUE_PAIRS:,}"),
         ("| `sim --qps`", str(queue_pairs.MOST_QUEUE_PAIRS)),
-        ("| `sim --size`", f"{chunks.MOST >> 50} PiB"),
+        ("| `sim --size`", f"{program.MOST >> 50} PiB"),
         ("| mistakes that are listed for one file", str(document.MOST_TOLD)),
     ],
 )

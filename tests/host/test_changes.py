@@ -13,7 +13,7 @@ import pytest
 from railweave.host import apply, changes, files
 from railweave.host.entries import Route, Rule, planned_route, route_of, rule_of
 from railweave.host.failure import HostError
-from railweave.host.files import DEFAULT_FILE
+from railweave.host.files import RT_TABLES_FILE
 from railweave.host.host_file import HostFile, load
 from railweave.host.journal import Journal
 from railweave.host.journal import load as load_journal
@@ -90,7 +90,7 @@ def test_the_nics_that_are_not_ready_keep_what_they_have(plan: HostFile) -> None
 def test_a_journal_of_the_first_versions(tmp_path: Path) -> None:
     """It said whether the names were ours, and they were where iproute2 looks."""
     old = {"schema": 1, "boot": "", "added": [], "replaced": [], "names": True, "names_before": None}
-    for names, known in ((True, DEFAULT_FILE), (False, None)):
+    for names, known in ((True, RT_TABLES_FILE), (False, None)):
         (tmp_path / "state").write_text(json.dumps(old | {"names": names}))
         assert load_journal(tmp_path / "state") == Journal(names=known)
     save_journal(tmp_path / "state", Journal(names=tmp_path / "here"))

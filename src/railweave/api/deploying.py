@@ -249,7 +249,7 @@ def deploy_ztp(
     Serial numbers are those of the inventory. Raises ``InputError`` where no switch has one, or a secret has no value.
     """
     from railweave.operations.deploy.ztp.making import make, write
-    from railweave.outputs.folder.secrets_file import read_secrets
+    from railweave.outputs.folder.rendering import read_secrets
 
     network = load(Path(fabric), hardware=hardware)
     with in_force(network.catalog):
@@ -376,7 +376,7 @@ def deploy_apply(
     """
     from railweave.operations.deploy import applying, journal
     from railweave.operations.deploy.plan import read_plan
-    from railweave.outputs.folder.secrets_file import read_secrets
+    from railweave.outputs.folder.rendering import read_secrets
 
     found, values = read_plan(Path(plan)), read_secrets(path_of(secrets))
     applying.may_be_applied(found, values)
@@ -461,7 +461,7 @@ def deploy_resume(
     Raises ``InputError`` where nothing was interrupted, and as ``deploy_apply`` does.
     """
     from railweave.operations.deploy import applying, journal
-    from railweave.outputs.folder.secrets_file import read_secrets
+    from railweave.outputs.folder.rendering import read_secrets
 
     fabric, values = Path(fabric), read_secrets(path_of(secrets))
     with journal.at_work(fabric) as rows:

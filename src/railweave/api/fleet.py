@@ -142,7 +142,7 @@ def fleet_mesh(
 
 def _asked(there: Iterable[str], hosts: str | None) -> list[str]:
     """The servers that are meant, in the network's order. Raises ``InputError``."""
-    from railweave.model.intent.names import expand
+    from railweave.model.intent.base import expand
 
     names = list(there)
     if hosts is None:

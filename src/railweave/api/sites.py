@@ -29,7 +29,7 @@ def site_of(fabric: Path, network: Network, *, lab: bool, access: Path | str | N
         from railweave.live.site import lab as in_lab
 
         return in_lab.site(fabric, network, None if access is None else read_access(path_of(access)))
-    from railweave.live.site import access as by_access
+    from railweave.live.site import site as by_access
 
     return by_access.site(network, read_access(path_of(access)))
 
@@ -56,7 +56,7 @@ def asking_of(
         if access is not None:
             raise InputError([Problem(Option("--access"), "a lab's devices are reached here", "leave it out")])
         return in_lab.asking(fabric, only=only, servers=servers)
-    from railweave.live.site import access as by_access
+    from railweave.live.site import site as by_access
 
     network = load(fabric, device=device, hardware=hardware)
     return by_access.asking(network, read_access(path_of(access)), only=only, servers=servers, progress=progress)

@@ -108,7 +108,7 @@ def way_of(
     from railweave.operations.bench.running.pair import RANKS
     from railweave.operations.bench.running.shells import HERE
     from railweave.operations.tune.hardware import Way
-    from railweave.outputs.folder.secrets_file import read_secrets
+    from railweave.outputs.folder.rendering import read_secrets
 
     how, fabric = task.study.study.bench, task.study.fabric
 

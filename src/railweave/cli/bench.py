@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
-from railweave.cli.output import print_findings, print_json, tally, telling, waiting
+from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, print_findings, print_json, tally, telling, waiting
 from railweave.counting import counted
 from railweave.errors import FileLine, InputError, Option, Problem
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
-from railweave.cli.output import print_findings, print_json, tally, telling
+from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, print_findings, print_json, tally, telling
 from railweave.counting import counted
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import DEVICE, HARDWARE, QUIET
-from railweave.cli.output import print_json, telling
+from railweave.cli.output import DEVICE, HARDWARE, QUIET, print_json, telling
 from railweave.counting import counted
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ import typer
 
 from railweave.cli import deploy_campaign
 from railweave.cli.deploy_output import HOW_TO_END, confirmed, line, planned, show_revision, when
-from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
-from railweave.cli.output import print_json, telling
+from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, print_json, telling
 from railweave.counting import counted
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import HARDWARE, JSON, QUIET
-from railweave.cli.output import print_json, telling
+from railweave.cli.output import HARDWARE, JSON, QUIET, print_json, telling
 
 _HELP_DIGEST = (
     "The campaign's digest, as it shows it: that you have read it. Without it, and without --yes, nothing is broken."

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import HARDWARE, JSON, QUIET
-from railweave.cli.output import print_json, waiting
+from railweave.cli.output import HARDWARE, JSON, QUIET, print_json, waiting
 
 if TYPE_CHECKING:
     from railweave.outputs.folder.differences import NetworkDiff

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
-from railweave.cli.output import print_findings, print_json, telling, waiting
+from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, print_findings, print_json, telling, waiting
 from railweave.counting import counted
 
 

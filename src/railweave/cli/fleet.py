@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
-from railweave.cli.output import print_json, telling
+from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, print_json, telling
 
 if TYPE_CHECKING:
     from railweave.live.fleet.checked import Checked

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import HARDWARE, JSON, QUIET
-from railweave.cli.output import print_json
+from railweave.cli.output import HARDWARE, JSON, QUIET, print_json
 
 if TYPE_CHECKING:
     from railweave.model.catalog.hardware_files import OwnHardware

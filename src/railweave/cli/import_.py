@@ -6,8 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import HARDWARE, JSON, QUIET
-from railweave.cli.output import print_json, telling
+from railweave.cli.output import HARDWARE, JSON, QUIET, print_json, telling
 from railweave.counting import counted
 
 _MOST_LINES = 20

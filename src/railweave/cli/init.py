@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import HARDWARE, JSON, PRICES, QUIET
-from railweave.cli.output import print_findings, print_json, waiting
+from railweave.cli.output import HARDWARE, JSON, PRICES, QUIET, print_findings, print_json, waiting
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
-from railweave.cli.output import print_json, waiting
+from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, print_json, waiting
 from railweave.counting import counted
 
 app = typer.Typer(no_args_is_help=True, help="Keep the inventory of hardware that was delivered.")

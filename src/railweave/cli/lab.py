@@ -8,8 +8,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
-from railweave.cli.output import done, print_json, progress, waiting
+from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, RUNNING, done, print_json, progress, waiting
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
 

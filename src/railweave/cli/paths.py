@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
-from railweave.cli.output import print_json, waiting
+from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, RUNNING, print_json, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

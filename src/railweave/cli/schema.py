@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from railweave.cli.options import JSON, QUIET
-from railweave.cli.output import print_json
+from railweave.cli.output import JSON, QUIET, print_json
 from railweave.errors import InputError, Option, Problem
 
 

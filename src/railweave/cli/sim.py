@@ -11,8 +11,18 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from railweave.cli import raw_flows
-from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
-from railweave.cli.output import PATIENCE_S, print_json, progress, telling, waiting
+from railweave.cli.output import (
+    DEVICE,
+    HARDWARE,
+    JSON,
+    PATIENCE_S,
+    QUIET,
+    RUNNING,
+    print_json,
+    progress,
+    telling,
+    waiting,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from railweave.cli.failures import INTERRUPTED
-from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET
-from railweave.cli.output import print_json, telling
+from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, print_json, telling
 
 if TYPE_CHECKING:
     from railweave.operations.tune.by_rule import Ruled
@@ -167,7 +166,7 @@ def diagnose(
 ) -> None:
     """Read what counters of lossless classes rose by, and propose one next step: drops first, then PFC, then ECN. Exits 1 where --apply was not done."""
     from railweave.api.tuning import tune_diagnose
-    from railweave.prediction.collectives.chunks import size_of
+    from railweave.prediction.collectives.program import size_of
 
     with telling(quiet=quiet or as_json) as say:
         found = tune_diagnose(

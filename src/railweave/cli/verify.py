@@ -6,8 +6,7 @@ from pathlib import Path
 
 import typer
 
-from railweave.cli.options import DEVICE, HARDWARE, JSON, QUIET, RUNNING
-from railweave.cli.output import print_findings, print_json, tally, telling
+from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, RUNNING, print_findings, print_json, tally, telling
 from railweave.counting import counted
 
 

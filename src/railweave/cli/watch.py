@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.cli.options import DEVICE, HARDWARE, QUIET
-from railweave.cli.output import telling
+from railweave.cli.output import DEVICE, HARDWARE, QUIET, telling
 from railweave.counting import counted
 
 if TYPE_CHECKING:

@@ -33,8 +33,7 @@ from railweave.design.shape.tiers import check_names
 from railweave.design.shape.topology import lay_out
 from railweave.design.status import not_active
 from railweave.design.tenancy.tenants import tenants, with_external, with_leaves, with_slices
-from railweave.model.network.devices import Server
-from railweave.model.network.fabric import Fabric, RoleIntent
+from railweave.model.network.devices import Fabric, RoleIntent, Server
 from railweave.model.network.model import Network
 from railweave.model.network.overlay import Overlay
 
@@ -49,8 +48,7 @@ if TYPE_CHECKING:
     from railweave.model.intent.reading.source import Source
     from railweave.model.intent.tenants import Overlay as OverlayIntent
     from railweave.model.intent.topology import Role
-    from railweave.model.network.devices import Cable, Nic, Segment, Switch
-    from railweave.model.network.fabric import Color, RoleName
+    from railweave.model.network.devices import Cable, Color, Nic, RoleName, Segment, Switch
     from railweave.model.network.overlay import Tenant
 
 __all__ = ["Network", "design"]

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import Rule
-from railweave.model.network.fabric import Color
+from railweave.model.network.devices import Color
 
 if TYPE_CHECKING:
     from railweave.design.context import Context

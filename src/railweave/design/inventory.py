@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import Rule
-from railweave.model.intent.names import expand
+from railweave.model.intent.base import expand
 from railweave.model.network.devices import Position
 from railweave.nearest import nearest
 

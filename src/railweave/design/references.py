@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from railweave.design.context import Context
     from railweave.model.intent.reading.document import Location
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Fabric
 
 
 def check_references(context: Context) -> None:

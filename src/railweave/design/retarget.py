@@ -16,7 +16,7 @@ from railweave.design.named_models import with_catalog_names
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog import catalog
 from railweave.model.catalog.words import switches_named, unknown_switch
-from railweave.model.intent.names import expand
+from railweave.model.intent.base import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from railweave.model.intent.reading.source import Source
     from railweave.model.intent.tenants import ExternalRouter
     from railweave.model.intent.topology import Role
-    from railweave.model.network.fabric import RoleName
+    from railweave.model.network.devices import RoleName
 
 ROLES: dict[str, RoleName] = {"leaf": "leaf", "spine": "spine", "super-spine": "super-spine", "dci": "dci"}
 _FORM = re.compile(

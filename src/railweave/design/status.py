@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import Rule
-from railweave.model.intent.names import expand
+from railweave.model.intent.base import expand
 from railweave.model.intent.status import matcher
 from railweave.model.network.devices import NotActive
 from railweave.model.network.status import SHOWN

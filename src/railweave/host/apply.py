@@ -134,7 +134,7 @@ def places(state_file: Path, names_file: Path | None) -> Places:
     known = journal.load(state_file).names
     if given and known and given != known:
         raise HostInputError(f"--names-file {given}: the names are in {known} since an earlier apply; undo that first")
-    return Places(state_file, known or given or files.DEFAULT_FILE)
+    return Places(state_file, known or given or files.RT_TABLES_FILE)
 
 
 def work_out(plan: HostFile, places: Places, skip: Collection[str] = ()) -> Changes:

@@ -38,7 +38,7 @@ def to_plan(
     journal: Journal,
     names_now: str | None,
     skip: Collection[str] = (),
-    names_file: Path = files.DEFAULT_FILE,
+    names_file: Path = files.RT_TABLES_FILE,
 ) -> Changes:
     """The way from what is there to the plan, leaving out the network devices in ``skip``.
 
@@ -80,8 +80,8 @@ def to_plan(
     known = _identities(journal.replaced)
     foreign = [one for one in conflicts if one.place not in ours_at and one.identity not in known]
     # Whoever wrote the names: where they are the same, the file is left alone.
-    text = files.text(plan.host, plan.network, plan.tables)
-    new_names = None if files.pairs(names_now) == files.pairs(text) else text
+    text = files.rt_tables_text(plan.host, plan.network, plan.tables)
+    new_names = None if files.rt_tables(names_now) == files.rt_tables(text) else text
     during = Journal(
         (*journal.added, *(one for one in added if one.identity not in ours)),
         (*journal.replaced, *foreign),

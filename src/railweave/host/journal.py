@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from . import files
 from .entries import Entry, Route, Rule
 from .failure import HostError
-from .files import DEFAULT_FILE
+from .files import RT_TABLES_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -137,7 +137,7 @@ def _value(entry: Entry) -> dict[str, Any]:
 
 def _names(value: object) -> Path | None:
     if isinstance(value, bool):  # as the first versions had it: whether
-        return DEFAULT_FILE if value else None
+        return RT_TABLES_FILE if value else None
     text = _text(value)
     return None if text is None else Path(text)
 

@@ -282,7 +282,7 @@ def _host_file(verb: ArgumentParser) -> None:
 
 def _state(
     verb: ArgumentParser,
-    names_help: str = f"names of routing tables (default: where they are, else {files.DEFAULT_FILE})",
+    names_help: str = f"names of routing tables (default: where they are, else {files.RT_TABLES_FILE})",
 ) -> None:
     verb.add_argument(
         "--state-file", type=Path, default=STATE_FILE, metavar="FILE", help=f"the journal (default: {STATE_FILE})"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil, log10
 from typing import TYPE_CHECKING
 
-from railweave.pages.markup import element, number, text
+from railweave.pages.shell import element, number, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

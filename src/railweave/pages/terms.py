@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from railweave.pages.markup import element, text
+from railweave.pages.shell import element, text
 
 NETWORK = (
     (

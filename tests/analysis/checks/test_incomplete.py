@@ -26,8 +26,8 @@ from railweave.systems import system, systems
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from railweave.model.device.classes import Buffers
     from railweave.model.device.model import DeviceConfig, QosConfig
+    from railweave.model.device.qos_model import Buffers
     from railweave.model.findings import Finding
 
 LINT = checks()["junos-lint"]

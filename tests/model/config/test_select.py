@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from railweave.model.config.sections import parse
-from railweave.model.config.select import has, select
+from railweave.model.config.sections import has, parse, select
 
 TREE = parse(
     """vlan 2

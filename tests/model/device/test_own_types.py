@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from railweave.model.device import balancing, classes, management, model, timers
+from railweave.model.device import balancing, management, model, qos_model, timers
 from railweave.model.device.reading import own_type
 from railweave.model.intent import balancing as intent_balancing
 from railweave.model.intent import buffers as intent_buffers
@@ -23,11 +23,11 @@ PAIRS: list[tuple[type[Any], type[BaseModel], set[str]]] = [
     (balancing.Reassignment, intent_balancing.Reassignment, set()),
     (balancing.Dlb, intent_balancing.Dlb, set()),
     (balancing.Hash, intent_balancing.Hash, set()),
-    (classes.Ecn, intent_class.Ecn, set()),
+    (qos_model.Ecn, intent_class.Ecn, set()),
     # what a switch makes of it is in transmit_percent
-    (classes.TrafficClass, intent_class.TrafficClass, {"bandwidth"}),
-    (classes.Buffers, intent_buffers.Buffers, set()),
-    (classes.Watchdog, intent_qos.Watchdog, set()),
+    (qos_model.TrafficClass, intent_class.TrafficClass, {"bandwidth"}),
+    (qos_model.Buffers, intent_buffers.Buffers, set()),
+    (qos_model.Watchdog, intent_qos.Watchdog, set()),
     (management.User, intent_management.User, set()),
     (management.Syslog, intent_management.Syslog, set()),
     (management.SnmpUser, intent_management.SnmpUser, set()),
@@ -60,7 +60,7 @@ def test_every_value_is_taken() -> None:
         dynamic_threshold=9,
         ecn=intent_class.Ecn(min_fill=10, max_fill=30, max_probability=20, min_bytes=1000, max_bytes=2000),
     )
-    marked = classes.Ecn(10, 30, 20, 1000, 2000)
-    assert own_type(classes.TrafficClass, given) == classes.TrafficClass(
+    marked = qos_model.Ecn(10, 30, 20, 1000, 2000)
+    assert own_type(qos_model.TrafficClass, given) == qos_model.TrafficClass(
         4, (26, 30), True, 3, "strict-high", 85, 20, 9, marked
     )

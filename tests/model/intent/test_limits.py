@@ -9,9 +9,9 @@ import pytest
 
 from railweave.design import design
 from railweave.errors import InputError, SpecError
+from railweave.model.intent.base import expand
 from railweave.model.intent.inventory import read_inventory
 from railweave.model.intent.lock import read_lock
-from railweave.model.intent.names import expand
 from railweave.model.intent.reading import document as reading
 from railweave.model.intent.reading.document import read_document, validate
 from railweave.model.intent.reading.source import read_source

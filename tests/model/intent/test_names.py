@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railweave.model.intent.names import expand
+from railweave.model.intent.base import expand
 
 
 @pytest.mark.parametrize(

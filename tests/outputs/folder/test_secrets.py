@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from railweave.errors import FileLine, InputError
-from railweave.outputs.folder.rendering import with_secrets
-from railweave.outputs.folder.secrets_file import Secrets, read_secrets
+from railweave.outputs.folder.rendering import Secrets, read_secrets, with_secrets
 from railweave.outputs.folder.steps import build
 from tests.outputs.folder.fabrics import content, fabric
 
@@ -135,7 +134,7 @@ def test_a_file_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> No
 
 def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = secrets_file(tmp_path, "a: b\n")
-    monkeypatch.setattr("railweave.outputs.folder.secrets_file.trusted_users", lambda: {os.geteuid() + 1})
+    monkeypatch.setattr("railweave.outputs.folder.rendering.trusted_users", lambda: {os.geteuid() + 1})
     with pytest.raises(InputError, match=f"belong to user {os.geteuid()}, who can read and change them"):
         read_secrets(file)
 

@@ -16,8 +16,7 @@ from railweave.outputs.report.body import body_of
 from railweave.outputs.report.living import living_html
 from railweave.outputs.report.page import report_html
 from railweave.outputs.report.prediction.page import document
-from railweave.pages.markup import element
-from railweave.pages.shell import table
+from railweave.pages.shell import element, table
 from tests.chromium import Chromium, Page, browser, program
 from tests.cli.test_init_sizing import run as sized
 from tests.dual_stack import dual

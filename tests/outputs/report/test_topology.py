@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from railweave.model.network.fabric import Color
+from railweave.model.network.devices import Color
 from railweave.model.network.model import Network
 from railweave.outputs.report.topology.picture import topology_svg
 from railweave.pages.palette import HUES, strokes

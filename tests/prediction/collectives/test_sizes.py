@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from railweave.errors import InputError
-from railweave.prediction.collectives.chunks import sizes
+from railweave.prediction.collectives.program import sizes
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 
 from railweave.outputs.rendering.host.cluster import uncongested_ps
 from railweave.prediction.collectives.channels import Collective, channel_count
-from railweave.prediction.collectives.chunks import cut
 from railweave.prediction.collectives.collective import links_need_ps, program
 from railweave.prediction.collectives.job import Job, Library
 from railweave.prediction.collectives.nccl import Parameters, parameters
+from railweave.prediction.collectives.program import cut
 from railweave.prediction.collectives.tree import chunk_bytes
 from railweave.prediction.collectives.tuning import Choice, choose
 from tests.prediction.collectives.plain import seconds

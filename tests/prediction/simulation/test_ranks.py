@@ -8,7 +8,7 @@ import pytest
 
 import railweave
 from railweave.errors import InputError
-from railweave.model.network.fabric import alternating, crossings, fewest_crossings
+from railweave.model.network.devices import alternating, crossings, fewest_crossings
 from tests.conftest import example
 
 if TYPE_CHECKING:

@@ -25,9 +25,8 @@ from railweave.design.addresses.identity import FIRST_MANAGEMENT_HOST
 from railweave.errors import InputError, NetworkPart, Problem
 from railweave.model.catalog import catalog
 from railweave.model.intent.addresses import MOST_NUMBER, Pools
+from railweave.model.intent.base import NAME, secret_reference
 from railweave.model.intent.management import Management
-from railweave.model.intent.names import NAME
-from railweave.model.intent.secrets import secret_reference
 from railweave.model.intent.tenants import Overlay
 from railweave.model.intent.topology import DEFAULT_SYSTEM
 
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from railweave.analysis.adopt.shape import Shape
     from railweave.analysis.adopt.wiring import Lldp, Wiring
     from railweave.model.device.model import DeviceConfig
-    from railweave.model.network.fabric import RoleName
+    from railweave.model.network.devices import RoleName
 
 
 USUAL = Pools()

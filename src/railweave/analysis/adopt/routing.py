@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Prefix
     from railweave.model.device.model import Bgp, BgpGroup, Community, DeviceConfig
     from railweave.model.device.model import Isis as IsisConfig
-    from railweave.model.network.fabric import RoleName
+    from railweave.model.network.devices import RoleName
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from railweave.analysis.adopt.sites import Across
     from railweave.analysis.adopt.wiring import End
     from railweave.model.device.model import DeviceConfig
-    from railweave.model.network.fabric import RoleName
+    from railweave.model.network.devices import RoleName
 
 
 def upper_order(

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from railweave.analysis.adopt.draft import common, common_start, plain
-from railweave.model.intent.names import NAME
+from railweave.model.intent.base import NAME
 from railweave.model.intent.topology import Interconnect
 
 if TYPE_CHECKING:

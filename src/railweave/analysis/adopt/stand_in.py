@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.model.device.model import DeviceConfig
-    from railweave.model.network.fabric import RoleName
+    from railweave.model.network.devices import RoleName
 
 _NOT_A_PORT = re.compile(
     r"(ae|bond|port-?channel|vxlan|vtep|lo|loopback|vlan|irb|br|dummy)\d*.*|.*\.\d+", re.IGNORECASE

@@ -11,8 +11,8 @@ from railweave.analysis.adopt.wiring import End
 from railweave.design.limits.devices import tunnel_overhead_bytes
 from railweave.errors import RailweaveError
 from railweave.model.catalog import catalog
-from railweave.model.device.classes import Ecn, TrafficClass, Watchdog
 from railweave.model.device.qos import marking_of, on_queues
+from railweave.model.device.qos_model import Ecn, TrafficClass, Watchdog
 from railweave.model.device.reading import own_type
 from railweave.model.intent.balancing import LoadBalancing
 from railweave.model.intent.buffers import SYSTEM_EGRESS
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from railweave.analysis.adopt.wiring import Wiring
     from railweave.model.catalog.systems import System
     from railweave.model.device.model import DeviceConfig, Interface, QosConfig
-    from railweave.model.network.fabric import RoleName
+    from railweave.model.network.devices import RoleName
 
 
 Kind = Literal["server", "fabric"]

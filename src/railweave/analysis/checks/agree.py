@@ -1,4 +1,4 @@
-"""What both ends of a server's link must have alike: the NIC, and the port of its leaf.
+"""What both ends of a server's link must have alike (the NIC, and the port of its leaf), and buffers and exceptions of ports.
 
 Broadcom's guide to Thor2 NICs, section 2.5: "the settings on the NIC and the Ethernet switches match each other". Numbers of
 queues and traffic classes are local to each end, so they are not compared: DSCPs, priorities on the wire and shares are.
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from railweave.analysis.checks.subject import Subject
     from railweave.model.catalog.hardware import SwitchModel
-    from railweave.model.device.classes import Buffers, TrafficClass
     from railweave.model.device.host_model import HostQos
     from railweave.model.device.model import DeviceConfig, Interface, QosConfig
+    from railweave.model.device.qos_model import Buffers, TrafficClass
     from railweave.model.network.devices import PortQos
 
 

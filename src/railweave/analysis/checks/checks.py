@@ -1,4 +1,4 @@
-"""The checks of a network, and how they are run."""
+"""The checks of a network and how they are run, and the comparison of config.json with the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON and YAML texts as values that know their lines."""
+"""JSON and YAML texts as values that know their lines, and differences of tables by line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about planes of NICs with several ports."""
+"""Rules about planes of NICs with several ports, and about domains of NVLink."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.analysis.checks.subject import Subject
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Fabric
 
 MOST_SHOWN = 20
 

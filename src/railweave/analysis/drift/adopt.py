@@ -9,7 +9,7 @@ import yaml
 from railweave.errors import FileLine, InputError, Problem, RenderError
 from railweave.model.config.apply import merged
 from railweave.model.config.gate import named
-from railweave.model.intent.names import expand
+from railweave.model.intent.base import expand
 from railweave.systems import system
 from railweave.writing import write_file
 

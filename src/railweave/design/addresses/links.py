@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from railweave.design.shape.topology import Layout
     from railweave.model.intent.reading.document import Location
     from railweave.model.intent.tenants import EdgePort as EdgePortIntent
-    from railweave.model.network.devices import Cable, Switch
-    from railweave.model.network.fabric import Color
+    from railweave.model.network.devices import Cable, Color, Switch
 
 
 def edge_segments(context: Context, layout: Layout) -> list[Segment]:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from railweave.design.tenancy.tenants import Owner
     from railweave.model.intent.addressing import Addressing
     from railweave.model.intent.reading.document import Location
-    from railweave.model.network.devices import Cable, Segment, Server, Subnet
-    from railweave.model.network.fabric import Color, Fabric
+    from railweave.model.network.devices import Cable, Color, Fabric, Segment, Server, Subnet
 
 
 FIRST_TABLE = 10000

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from railweave.design.tenancy.tenants import Owner
     from railweave.model.intent.fabric import Fabric as FabricSpec
     from railweave.model.intent.reading.document import Location
-    from railweave.model.network.devices import Cable, Switch
-    from railweave.model.network.fabric import Color, Fabric
+    from railweave.model.network.devices import Cable, Color, Fabric, Switch
     from railweave.model.network.overlay import Tenant, VirtualNetwork
 
     Prefix = ipaddress.IPv4Network | ipaddress.IPv6Network

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from railweave.design.shape.topology import Layout, Leaf
     from railweave.model.intent.addressing import Addressing, FieldBits
     from railweave.model.intent.reading.document import Location
-    from railweave.model.network.fabric import Color
+    from railweave.model.network.devices import Color
 
 
 LENGTHS = {4: 24, 6: 64}

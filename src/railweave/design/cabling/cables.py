@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from railweave.model.catalog.optics import Module
     from railweave.model.intent.reading.document import Location
     from railweave.model.intent.topology import CableIntent, Interconnect
-    from railweave.model.network.devices import Position
-    from railweave.model.network.fabric import RoleName
+    from railweave.model.network.devices import Position, RoleName
 
 
 UNKNOWN = "unlisted"

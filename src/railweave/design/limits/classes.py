@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from railweave.model.intent.qos import Qos
     from railweave.model.intent.reading.document import Location
     from railweave.model.intent.topology import Role
-    from railweave.model.network.devices import Cable, Switch
-    from railweave.model.network.fabric import RoleIntent, RoleName
+    from railweave.model.network.devices import Cable, RoleIntent, RoleName, Switch
 
 
 def check_port_qos(context: Context, layout: Layout, switches: Sequence[Switch], cables: Sequence[Cable]) -> None:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from railweave.model.catalog.systems import Range, System, WatchdogTimes
     from railweave.model.intent.qos import Qos, TrafficClass, Watchdog
     from railweave.model.intent.reading.document import Location
-    from railweave.model.network.devices import Cable
-    from railweave.model.network.fabric import Color
+    from railweave.model.network.devices import Cable, Color
 
 
 def check_strict_queues(context: Context, system: System, qos: Qos, base: Location) -> None:

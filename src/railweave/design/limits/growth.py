@@ -15,7 +15,7 @@ from railweave.design.sizing.words import growth_lines
 from railweave.model.catalog import catalog
 from railweave.model.findings.registry import Rule
 from railweave.model.intent.topology import PortRange
-from railweave.model.network.fabric import crossings, fewest_crossings
+from railweave.model.network.devices import crossings, fewest_crossings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from railweave.design.shape.topology import Layout
     from railweave.design.sizing.size import Shape as SizedShape
     from railweave.model.catalog.models import Catalog
-    from railweave.model.network.devices import Cable, Switch
-    from railweave.model.network.fabric import Color, RoleName
+    from railweave.model.network.devices import Cable, Color, RoleName, Switch
 
 
 def size_of(catalog: Catalog, layout: Layout) -> Size | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.model.catalog.hardware import SwitchModel
     from railweave.model.catalog.headroom import PortHeadroom
     from railweave.model.intent.buffers import Buffers
-    from railweave.model.network.fabric import Fabric, RoleName
+    from railweave.model.network.devices import Fabric, RoleName
     from railweave.model.network.model import Network
 
 

@@ -1,4 +1,4 @@
-"""What a switch's platform has as its default, where a fabric file does not say."""
+"""What a switch's platform has as its default, where a fabric file does not say, and what its system does not render."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from railweave.design.shape.topology import Layout
     from railweave.model.intent.qos import Qos
     from railweave.model.intent.reading.document import Key, Location
-    from railweave.model.network.fabric import RoleName
+    from railweave.model.network.devices import RoleName
 
 
 NOT_RENDERED = Rule(

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from railweave.design.shape.topology import Layout
     from railweave.model.catalog.hardware import ServerModel
     from railweave.model.intent.reading.document import Key
-    from railweave.model.network.devices import Cable
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Cable, Fabric
 
 
 JOB_TRAFFIC_CLASS = Rule(

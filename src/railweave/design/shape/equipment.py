@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from railweave.model.intent.fabric import Fabric
     from railweave.model.intent.reading.document import Location
     from railweave.model.intent.topology import PortRange, Role
-    from railweave.model.network.fabric import RoleName
+    from railweave.model.network.devices import RoleName
 
 
 OVERRIDE_LEFT_OUT = Rule(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.model.config.naming import named
-from railweave.model.intent.names import LONGEST
+from railweave.model.intent.base import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

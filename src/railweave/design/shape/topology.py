@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from railweave.model.catalog.hardware import NicGroup
     from railweave.model.intent.fabric import Fabric, ServerGroup
     from railweave.model.intent.topology import Topology
-    from railweave.model.network.fabric import RoleName
+    from railweave.model.network.devices import RoleName
 
 
 DPF_RELEASE = Rule(

@@ -10,8 +10,8 @@ from railweave.design.addresses.server_prefixes import inside, is_host, tenant_p
 from railweave.design.cabling.ports import Owner as PortOwner
 from railweave.design.cabling.ports import panels_of, port_named
 from railweave.model.config.naming import named
+from railweave.model.intent.base import check_name
 from railweave.model.intent.formula import distinguisher_of, filled, target_of
-from railweave.model.intent.names import check_name
 from railweave.model.intent.tenants import Tenant as TenantIntent
 from railweave.model.network.overlay import ExternalLink, ExternalRouter, Tenant, TenantLeaf, VirtualNetwork
 

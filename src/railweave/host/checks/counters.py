@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..machine import CannotTellError
-from . import reading
+from . import outcome
 from .outcome import failed, of_nic, ok, warning
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _read(server: Server, nic: WantedNic) -> dict[str, int]:
             if value is not None:
                 found[name] = value
     try:
-        found.update(reading.counters(server.machine, nic.netdev))
+        found.update(outcome.counters(server.machine, nic.netdev))
     except CannotTellError:
         if not found:
             raise

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..machine import CannotTellError, objects
-from . import reading
+from . import outcome
 from .outcome import failed, failed_or_ok, not_applicable, of_server, ok, warning
 
 if TYPE_CHECKING:
@@ -398,7 +398,7 @@ _WINDOW = 32 << 30
 )
 def pcie_width(server: Server) -> Iterator[Outcome]:
     """Compare with the most that it can: sysfs shows it for both vendors."""
-    addresses = reading.gpu_addresses(server.machine, server.gpu_vendor)
+    addresses = outcome.gpu_addresses(server.machine, server.gpu_vendor)
     if not addresses:
         raise CannotTellError("no GPU is on the PCI bus")
     wrong: list[str] = []
@@ -427,7 +427,7 @@ def pcie_width(server: Server) -> Iterator[Outcome]:
 )
 def memory_window(server: Server) -> Iterator[Outcome]:
     """Look for the largest region of each."""
-    addresses = reading.gpu_addresses(server.machine, server.gpu_vendor)
+    addresses = outcome.gpu_addresses(server.machine, server.gpu_vendor)
     small: list[str] = []
     known = 0
     for index, address in enumerate(addresses):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..machine import CannotTellError, objects
 from ..port_names import announced, by_names
-from . import reading
+from . import outcome
 from .outcome import failed, not_applicable, of_nic, ok, warning
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def fec(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Errors after FEC over the bits received."""
-    have = reading.counters(server.machine, nic.netdev)
+    have = outcome.counters(server.machine, nic.netdev)
     names = (
         "rx_pcs_symbol_err_phy", "rx_symbol_err_phy", "rx_crc_errors_phy", "rx_pcs_symbol_err", "rx_fec_uncorrectable_blocks",
         "rx_fcs_err_frames",
@@ -154,7 +154,7 @@ def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def raw_errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Corrected bits over the bits that could have been received."""
-    have = reading.counters(server.machine, nic.netdev)
+    have = outcome.counters(server.machine, nic.netdev)
     bits = have.get("rx_bits_phy") or have.get("rx_bits") or 0
     corrected = have.get("rx_corrected_bits_phy", have.get("rx_corrected_bits"))
     if corrected is None or not bits:
@@ -184,7 +184,7 @@ def module(server: Server, nic: WantedNic) -> Iterator[Outcome]:
             yield not_applicable("the port has no module that can be read")
             return
         raise CannotTellError(f"`ethtool -m {nic.netdev}`: {reason or said.code}")
-    lines = reading.pairs(said.out)
+    lines = outcome.pairs(said.out)
     on = sorted(name for name, value in lines.items() if value == "On" and ("alarm" in name or "warning" in name))
     heat = re.match(r"(-?[\d.]+) degrees C", lines.get("Module temperature", ""))
     remedy = f"clean or exchange the module towards {nic.leaf} {nic.leaf_port}; look at the server's fans"

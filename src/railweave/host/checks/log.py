@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..machine import CannotTellError
-from .outcome import failed, of_nic, of_server, ok, warning
-from .reading import pci_of
+from .outcome import failed, of_nic, of_server, ok, pci_of, warning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..machine import CannotTellError, objects
-from . import reading
+from . import outcome
 from .outcome import failed, of_nic, of_server, ok, warning
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def driver_version(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _version(server: Server, nic: WantedNic, name: str) -> str:
-    text = reading.pairs(server.machine.output("ethtool", "-i", nic.netdev)).get(name, "")
+    text = outcome.pairs(server.machine.output("ethtool", "-i", nic.netdev)).get(name, "")
     if not text:
         raise CannotTellError(f"ethtool -i {nic.netdev} prints no {name}")
     return text.split(" ")[0].split("/")[0]
@@ -149,7 +149,7 @@ def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name
 )
 def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare each setting; of one that the tool does not show nobody can tell."""
-    address = reading.pci_of(server.machine, nic.netdev)
+    address = outcome.pci_of(server.machine, nic.netdev)
     have = _mlx5_flash(server, address) if nic.mlx5 else _bnxt_flash(server, nic, address)
     different = [
         f"{name}={have[name]} (wanted {wanted})"

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..machine import CannotTellError
-from . import reading
+from . import outcome
 from .outcome import failed, not_applicable, of_nic, of_server, ok, warning
 
 if TYPE_CHECKING:
@@ -136,8 +136,8 @@ def relaxed_ordering(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _control(server: Server, nic: WantedNic) -> str:
-    block = reading.lspci(server.machine).get(reading.pci_of(server.machine, nic.netdev), "")
-    control = reading.capability(block, "DevCtl")
+    block = outcome.lspci(server.machine).get(outcome.pci_of(server.machine, nic.netdev), "")
+    control = outcome.capability(block, "DevCtl")
     if not control:
         raise CannotTellError("lspci shows no DevCtl of it" + ("" if server.machine.root_user else ": root is needed"))
     return control
@@ -161,19 +161,19 @@ def _control_number(server: Server, nic: WantedNic, name: str) -> int:
 def acs(server: Server) -> Iterator[Outcome]:
     """Look at each bridge above a NIC or a GPU."""
     machine = server.machine
-    chains = [reading.pci_chain(machine, f"/sys/class/net/{nic.netdev}/device") for nic in server.nics]
+    chains = [outcome.pci_chain(machine, f"/sys/class/net/{nic.netdev}/device") for nic in server.nics]
     chains += [
-        reading.pci_chain(machine, f"/sys/bus/pci/devices/{one}")
-        for one in reading.gpu_addresses(machine, server.gpu_vendor)
+        outcome.pci_chain(machine, f"/sys/bus/pci/devices/{one}")
+        for one in outcome.gpu_addresses(machine, server.gpu_vendor)
     ]
     bridges = sorted({one for chain in chains for one in chain[:-1]})
     if not bridges:
         yield not_applicable("no planned NIC or GPU stands behind a bridge here")
         return
-    blocks = reading.lspci(machine)
+    blocks = outcome.lspci(machine)
     if any("<access denied>" in blocks.get(one, "") for one in bridges):
         raise CannotTellError("lspci shows capabilities to root only")
-    on = [one for one in bridges if _ACS_ON.search(reading.capability(blocks.get(one, ""), "ACSCtl"))]
+    on = [one for one in bridges if _ACS_ON.search(outcome.capability(blocks.get(one, ""), "ACSCtl"))]
     if on:
         remedy = "sudo ./acs-off.sh, and install acs-off.service: the setting is lost at every boot"
         yield failed(f"on at {', '.join(on)}", "off on all", "Thor2 guide, appendix C", remedy)
@@ -235,7 +235,7 @@ def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _gpus(server: Server) -> list[str]:
-    return reading.gpu_addresses(server.machine, server.gpu_vendor)
+    return outcome.gpu_addresses(server.machine, server.gpu_vendor)
 
 
 def _no_pairs(server: Server) -> str:
@@ -257,11 +257,11 @@ def pairs(server: Server) -> Iterator[Outcome]:
     wanted = [nic for nic in server.nics if nic.plan.gpu is not None]
     if len(gpus) < server.gpus:
         raise CannotTellError(f"{len(gpus)} of {server.gpus} GPUs are on the PCI bus")
-    chain_of = {one: reading.pci_chain(machine, f"/sys/bus/pci/devices/{one}") for one in gpus}
+    chain_of = {one: outcome.pci_chain(machine, f"/sys/bus/pci/devices/{one}") for one in gpus}
     right: dict[str, list[int]] = {}
     wrong: list[WantedNic] = []
     for nic in wanted:
-        chain = reading.pci_chain(machine, f"/sys/class/net/{nic.netdev}/device")
+        chain = outcome.pci_chain(machine, f"/sys/class/net/{nic.netdev}/device")
         if not chain:
             continue  # nic-present says so
         shared = [_shared(chain, chain_of[one]) for one in gpus]

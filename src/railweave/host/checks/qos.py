@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..machine import CannotTellError
-from . import reading
+from . import outcome
 from .outcome import failed, not_applicable, of_nic, of_server, ok, warning
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _qos(server: Server, nic: WantedNic) -> Qos:
         if nic.mlx5 and machine.has("mlnx_qos"):
             return _mlnx_qos(machine.output("mlnx_qos", "-i", nic.netdev))
         if nic.bnxt and machine.has("niccli"):
-            address = reading.pci_of(machine, nic.netdev)
+            address = outcome.pci_of(machine, nic.netdev)
             return _niccli(machine.output("niccli", "--dev", address, "qos", "--ets", "--show"))
     except CannotTellError:
         if not machine.has("dcb"):
@@ -54,7 +54,7 @@ def _mlnx_qos(text: str) -> Qos:
     trust = re.search(r"Priority trust state: (\w+)", text)
     priorities: dict[int, int] = {}
     for line in re.findall(r"prio:(\d) dscp:([\d,]*)", text):
-        priorities.update(dict.fromkeys(reading.list_of_numbers(line[1]), int(line[0])))
+        priorities.update(dict.fromkeys(outcome.list_of_numbers(line[1]), int(line[0])))
     pause = re.search(r"^\s*enabled((?:\s+[01]){8})", text, re.MULTILINE)
     cable = re.search(r"^Cable len: (\d+)", text, re.MULTILINE)
     classes: dict[int, int] = {}
@@ -70,12 +70,12 @@ def _mlnx_qos(text: str) -> Qos:
             if head[3]:
                 shares[now] = int(head[3])
         elif members:
-            classes.update(dict.fromkeys(reading.list_of_numbers(members[1]), now))
+            classes.update(dict.fromkeys(outcome.list_of_numbers(members[1]), now))
     return Qos(
         "mlnx_qos",
         trust[1] if trust else None,
         priorities or None,
-        frozenset(i for i, one in enumerate(reading.list_of_numbers(pause[1])) if one) if pause else None,
+        frozenset(i for i, one in enumerate(outcome.list_of_numbers(pause[1])) if one) if pause else None,
         classes or None,
         kinds or None,
         shares or None,
@@ -84,10 +84,10 @@ def _mlnx_qos(text: str) -> Qos:
 
 
 def _niccli(text: str) -> Qos:
-    lines = {name.upper().replace("_", " "): value for name, value in reading.pairs(text).items()}
+    lines = {name.upper().replace("_", " "): value for name, value in outcome.pairs(text).items()}
     classes = {int(a): int(b) for a, b in re.findall(r"(\d):(\d)", lines.get("PRIO MAP", ""))}
     kinds = {int(a): b for a, b in re.findall(r"(\d):(\w+)", lines.get("TSA MAP", ""))}
-    shares = dict(enumerate(reading.list_of_numbers(lines.get("TC BANDWIDTH", ""))))
+    shares = dict(enumerate(outcome.list_of_numbers(lines.get("TC BANDWIDTH", ""))))
     pause = lines.get("PFC ENABLED")
     priorities = {
         int(dscp): int(priority) for priority, dscp in re.findall(r"Priority: (\d)\s+Sel: 5\s+DSCP: (\d+)", text)
@@ -96,7 +96,7 @@ def _niccli(text: str) -> Qos:
         "niccli",
         "dscp" if priorities else None,
         priorities or None,
-        None if pause is None else frozenset(reading.list_of_numbers(pause)),
+        None if pause is None else frozenset(outcome.list_of_numbers(pause)),
         classes or None,
         kinds or None,
         shares or None,
@@ -289,7 +289,7 @@ def _has_notification_class(server: Server, nic: WantedNic) -> bool | None:
     """Return whether firmware of Broadcom has a service type for congestion notification; None if the driver does not show it."""
     if not nic.bnxt:
         return None
-    for name in (nic.rdma, reading.pci_of(server.machine, nic.netdev)):
+    for name in (nic.rdma, outcome.pci_of(server.machine, nic.netdev)):
         text = server.machine.text(f"/sys/kernel/debug/bnxt_re/{name}/info") or ""
         found = re.search(r"fw_service_prof_type_sup\D*(\d)", text)
         if found:
@@ -306,7 +306,7 @@ def _has_notification_class(server: Server, nic: WantedNic) -> bool | None:
 )
 def global_pause(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Read both directions."""
-    have = reading.pairs(server.machine.output("ethtool", "-a", nic.netdev))
+    have = outcome.pairs(server.machine.output("ethtool", "-a", nic.netdev))
     on = [one for one in ("RX", "TX") if have.get(one) == "on"]
     if not any(one in have for one in ("RX", "TX")):
         raise CannotTellError("ethtool shows no pause settings")
@@ -342,7 +342,7 @@ def congestion_control(server: Server, nic: WantedNic) -> Iterator[Outcome]:
             have |= more
             should |= dict.fromkeys(more, other.ecn)
     elif nic.bnxt:
-        address = reading.pci_of(machine, nic.netdev)
+        address = outcome.pci_of(machine, nic.netdev)
         have = {"enable_cc": machine.text(f"/sys/kernel/debug/bnxt_re/{address}/cc_config/enable_cc")}
         should = {"enable_cc": wanted.slows_down}
     else:
@@ -378,7 +378,7 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     wanted, machine = _wanted(nic), server.machine
     if nic.mlx5:
         folder = f"/sys/class/net/{nic.netdev}/ecn/roce_np"
-        debug = f"/sys/kernel/debug/mlx5/{reading.pci_of(machine, nic.netdev)}/cc_params"
+        debug = f"/sys/kernel/debug/mlx5/{outcome.pci_of(machine, nic.netdev)}/cc_params"
         have = [_either(server, f"{folder}/cnp_dscp", f"{debug}/np_cnp_dscp")]
         have.append(_either(server, f"{folder}/cnp_802p_prio", f"{debug}/np_cnp_prio"))
     elif nic.bnxt:
@@ -449,7 +449,7 @@ def traffic_class(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     if text is None:
         yield not_applicable("this driver has none for all queue pairs; NCCL_IB_TC sets it for jobs")
         return
-    found = reading.list_of_numbers(text)
+    found = outcome.list_of_numbers(text)
     origin = f"host.json fabrics.{nic.plan.fabric}.roce.traffic_class"
     if wanted.others:
         if "Global tclass=" in text:
@@ -480,7 +480,7 @@ def adaptive_routing(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Read the register."""
     wanted, machine = _wanted(nic), server.machine
     tool = next((one for one in ("mlxreg", "mstreg") if machine.has(one)), "mstreg")
-    text = machine.output(tool, "-d", reading.pci_of(machine, nic.netdev), "--reg_name", "ROCE_ACCL", "--get")
+    text = machine.output(tool, "-d", outcome.pci_of(machine, nic.netdev), "--reg_name", "ROCE_ACCL", "--get")
     found = re.search(r"^adaptive_routing_forced_en\s*\|\s*(0x[0-9a-fA-F]+|\d+)", text, re.MULTILINE)
     if not found:
         raise CannotTellError("the firmware has no adaptive_routing_forced_en")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..gids import DEVICES, V2, devices, of_port
 from ..machine import CannotTellError
-from . import reading
+from . import outcome
 from .outcome import failed, of_nic, ok
 
 if TYPE_CHECKING:
@@ -144,5 +144,5 @@ def verbs(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         remedy = "install ibverbs-providers (rdma-core) or the vendor's library; may this user open /dev/infiniband?"
         yield failed(reason, "an answer", "Thor2 guide, section 2.6, check 6", remedy)
     else:
-        version = reading.pairs(said.out).get("fw_ver", "")
+        version = outcome.pairs(said.out).get("fw_ver", "")
         yield ok(f"answers{', firmware ' + version if version else ''}")

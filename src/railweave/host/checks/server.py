@@ -1,4 +1,4 @@
-"""The server that is checked: the machine, and what the design wants of it (``host.json``)."""
+"""The server that is checked: the machine, what the design wants of it (``host.json``), and a run of the checks over it."""
 
 from __future__ import annotations
 

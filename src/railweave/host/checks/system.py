@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..machine import CannotTellError
-from . import reading
+from . import outcome
 from .outcome import failed, not_applicable, of_nic, of_server, ok, warning
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def huge_pages(server: Server) -> Iterator[Outcome]:
     found = re.search(r"\[(\w+)\]", text or "")
     if not found:
         raise CannotTellError("the kernel does not show it")
-    fixed = reading.pairs(server.machine.text("/proc/meminfo") or "").get("HugePages_Total", "0")
+    fixed = outcome.pairs(server.machine.text("/proc/meminfo") or "").get("HugePages_Total", "0")
     if found[1] == "never":
         yield warning(
             "never",
@@ -226,7 +226,7 @@ def memory(server: Server) -> Iterator[Outcome]:
         if re.fullmatch(r"node\d+", node) and machine.text(f"{folder}/{node}/cpulist"):
             found = re.search(r"MemTotal:\s+(\d+) kB", machine.text(f"{folder}/{node}/meminfo") or "")
             sizes[node] = int(found[1]) >> 20 if found else 0
-    total = reading.pairs(machine.text("/proc/meminfo") or "").get("MemTotal", "").split()
+    total = outcome.pairs(machine.text("/proc/meminfo") or "").get("MemTotal", "").split()
     if not sizes or not any(sizes.values()) or not total or not total[0].isdigit():
         raise CannotTellError("the kernel shows no memory of its nodes")
     if min(sizes.values()) < 0.9 * max(sizes.values()):

@@ -1,4 +1,4 @@
-"""Ports: up, at the designed speed and MTU, with error correction and light; and the queues they have."""
+"""Ports: their names, up, at the designed speed and MTU, with error correction and light; and the queues they have."""
 
 from __future__ import annotations
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.live.fleet.checked import Checked
-from railweave.pages.markup import element, text
-from railweave.pages.shell import html_page, section
+from railweave.pages.shell import element, html_page, section, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

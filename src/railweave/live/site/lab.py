@@ -30,9 +30,8 @@ from railweave.live.lab.plan import make_plan
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened as opened_to_ask
 from railweave.live.reach.telling import opened as opened_to_change
-from railweave.live.site.access import listed
 from railweave.live.site.protocol import Seen
-from railweave.live.site.site import Asking, Site
+from railweave.live.site.site import Asking, Site, listed
 from railweave.model.network.status import present, reachable
 from railweave.outputs.rendering.host.host_json import host_json
 from railweave.systems.transaction import RefusedError

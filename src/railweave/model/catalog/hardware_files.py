@@ -19,7 +19,7 @@ from railweave.errors import FileLine, InputError, Option, Problem, SpecError
 from railweave.model.catalog import packaged
 from railweave.model.catalog.definitions import vendor_files
 from railweave.model.catalog.hardware import Hardware, NicModel, Optic, ServerModel, SwitchModel
-from railweave.model.intent.names import check_name
+from railweave.model.intent.base import check_name
 from railweave.model.intent.reading.document import Document, mistakes, read_document
 
 if TYPE_CHECKING:

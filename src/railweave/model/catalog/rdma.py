@@ -1,4 +1,4 @@
-"""RDMA messages in IP packets: which MTU fits."""
+"""RDMA messages: how a NIC splits them over queue pairs, and which MTU fits into IP packets."""
 
 from __future__ import annotations
 

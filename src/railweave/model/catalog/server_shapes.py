@@ -1,4 +1,4 @@
-"""Servers with as many GPUs and NICs as a fabric file says, whatever their model has."""
+"""Servers with as many GPUs and NICs as a fabric file says, and NVLink domains wider than a server."""
 
 from __future__ import annotations
 

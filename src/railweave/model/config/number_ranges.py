@@ -1,4 +1,4 @@
-"""Numbers in command lines and names: lists such as ``10,20-29``, and the order of ports."""
+"""Ranges in command lines and names: lists of numbers such as ``10,20-29``, the order of ports, prefix lengths."""
 
 from __future__ import annotations
 

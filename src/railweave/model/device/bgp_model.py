@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from railweave.model.config.addresses import Address, Family, Prefix
-from railweave.model.device.access import Authentication
+from railweave.model.device.management import Authentication
 from railweave.model.device.timers import Bfd
 from railweave.model.network.overlay import Rare, RareFlag
 

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from railweave.model.catalog.systems import System
     from railweave.model.config.addresses import Family
     from railweave.model.device.model import QosConfig
-    from railweave.model.network.devices import Cable, End, PortQos, Segment, Switch
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Cable, End, Fabric, PortQos, Segment, Switch
     from railweave.model.network.model import Network
 
 

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
-    from railweave.model.device.classes import Buffers, Ecn, Watchdog
     from railweave.model.device.model import BgpGroup
     from railweave.model.device.model import Session as BgpSession
+    from railweave.model.device.qos_model import Buffers, Ecn, Watchdog
     from railweave.model.device.timers import Bfd, RouterAdvertisements
 
 Keys = tuple[str, ...]

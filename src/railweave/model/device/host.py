@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from railweave.model.catalog.hardware import NicModel
-    from railweave.model.network.devices import Nic
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Fabric, Nic
     from railweave.model.network.model import Network
 
 

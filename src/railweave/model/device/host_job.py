@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Family
     from railweave.model.device.host_model import HostAddress, HostNic, HostQos
     from railweave.model.device.host_scope import HostScope
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Fabric
     from railweave.model.network.model import Job
 
 

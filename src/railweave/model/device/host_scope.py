@@ -16,8 +16,7 @@ from railweave.model.device.port_model import switch_port_names
 if TYPE_CHECKING:
     from railweave.model.catalog.hardware import ServerModel
     from railweave.model.config.addresses import Family
-    from railweave.model.network.devices import Nic, Segment, Server
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Fabric, Nic, Segment, Server
     from railweave.model.network.model import Hosts, Network
 
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from railweave.model.catalog.hardware import SwitchModel
     from railweave.model.catalog.systems import System
     from railweave.model.device.model import Community, DeviceConfig, Gateway
-    from railweave.model.network.devices import Switch
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Fabric, Switch
     from railweave.model.network.model import Network
     from railweave.model.network.overlay import EdgePort, ExternalLink, ExternalRouter, Tenant
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from railweave.model.device.model import Bgp, BgpGroup, DeviceConfig
-    from railweave.model.network.fabric import Color, Fabric
+    from railweave.model.network.devices import Color, Fabric
     from railweave.model.network.model import Network
 
 

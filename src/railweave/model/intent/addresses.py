@@ -9,9 +9,8 @@ from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
-from railweave.model.intent.base import Model, WrongValueError
+from railweave.model.intent.base import Model, WrongValueError, check_most, expand
 from railweave.model.intent.formula import pair_formula
-from railweave.model.intent.names import check_most, expand
 
 _NUMBER = re.compile(r"\s*[0-9]{1,20}\s*")
 

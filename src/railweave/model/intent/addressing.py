@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from railweave.model.intent.addresses import Prefix
-from railweave.model.intent.base import Model, WrongValueError
+from railweave.model.intent.base import Model, Name, WrongValueError, expand_all
 from railweave.model.intent.formula import PrefixFormula, length_of
-from railweave.model.intent.names import Name, expand_all
 
 
 def _servers(value: object) -> object:

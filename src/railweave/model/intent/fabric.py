@@ -10,10 +10,18 @@ from pydantic import AfterValidator, Field, WithJsonSchema, field_validator
 from railweave.model.intent.addresses import Pools
 from railweave.model.intent.addressing import Addressing
 from railweave.model.intent.balancing import LoadBalancing
-from railweave.model.intent.base import Line, Model, WrongValueError
+from railweave.model.intent.base import (
+    Line,
+    Model,
+    Name,
+    WrongValueError,
+    check_most,
+    count_of,
+    expand_all,
+    repeated_name,
+)
 from railweave.model.intent.hosts import HostRouting, Hosts
 from railweave.model.intent.management import Management
-from railweave.model.intent.names import Name, check_most, count_of, expand_all, repeated_name
 from railweave.model.intent.overrides import Overrides, Racks
 from railweave.model.intent.qos import Qos
 from railweave.model.intent.status import Pattern, Status

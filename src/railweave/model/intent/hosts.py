@@ -7,8 +7,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, Field, field_validator
 
-from railweave.model.intent.base import Model, Percent, WrongValueError
-from railweave.model.intent.names import naming_pattern
+from railweave.model.intent.base import Model, Percent, WrongValueError, naming_pattern
 
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]{0,127}$"
 

@@ -8,9 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from railweave.model.intent.addresses import ManagementAddress, Prefix
-from railweave.model.intent.base import Line, Model, WrongValueError
-from railweave.model.intent.names import Name, check_name
-from railweave.model.intent.secrets import secret_reference
+from railweave.model.intent.base import Line, Model, Name, WrongValueError, check_name, secret_reference
 
 
 class LoginServer(Model):

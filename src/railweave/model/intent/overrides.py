@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from railweave.model.intent.addresses import Address, ManagementAddress, RouterId
-from railweave.model.intent.base import Metres, Model, WrongValueError
+from railweave.model.intent.base import Metres, Model, Name, WrongValueError, check_most, count_of, expand
 from railweave.model.intent.buffers import Buffers
-from railweave.model.intent.names import Name, check_most, count_of, expand
 from railweave.model.intent.topology import PortRange, Release, Role
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ from pydantic import (
     model_validator,
 )
 
-from railweave.model.intent.base import Bytes, Milliseconds, Model, Percent, WrongValueError
+from railweave.model.intent.base import Bytes, Milliseconds, Model, Name, Percent, WrongValueError
 from railweave.model.intent.buffers import Buffers
-from railweave.model.intent.names import Name
 from railweave.model.intent.profiles import QOS, known_profile, with_profile
 
 Dscp = Annotated[int, Field(ge=0, le=63)]

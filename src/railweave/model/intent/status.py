@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import yaml
 from pydantic import AfterValidator, WithJsonSchema
 
-from railweave.model.intent.base import WrongValueError
-from railweave.model.intent.names import count_of, expand
+from railweave.model.intent.base import WrongValueError, count_of, expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

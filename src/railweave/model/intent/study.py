@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, field_validator, model_validator
 
 from railweave.errors import SpecError
-from railweave.model.intent.base import Line, MessageBytes, Model, WrongValueError
-from railweave.model.intent.names import Name
+from railweave.model.intent.base import Line, MessageBytes, Model, Name, WrongValueError
 from railweave.model.intent.reading.document import Document, read_document, validate
 from railweave.model.intent.scenario import Background, Setting
 

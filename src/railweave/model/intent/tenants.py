@@ -9,9 +9,21 @@ from typing import Annotated, Literal, cast
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from railweave.model.intent.addresses import AddressLists, NumberRange, Prefix
-from railweave.model.intent.base import Gbps, Line, Metres, Model, WrongValueError
+from railweave.model.intent.base import (
+    Gbps,
+    Line,
+    Metres,
+    Model,
+    Name,
+    WrongValueError,
+    check_most,
+    check_name,
+    count_of,
+    expand,
+    naming_pattern,
+    repeated_name,
+)
 from railweave.model.intent.formula import DistinguisherFormula, LoopbackFormula, TargetFormula
-from railweave.model.intent.names import Name, check_most, check_name, count_of, expand, naming_pattern, repeated_name
 from railweave.model.intent.underlay import Bfd
 
 

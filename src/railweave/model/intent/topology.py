@@ -6,10 +6,19 @@ from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from railweave.model.intent.base import Gbps, Metres, Microseconds, Model, Ratio, WrongValueError
-from railweave.model.intent.names import Name, expand_all, naming_pattern
+from railweave.model.intent.base import (
+    Gbps,
+    Metres,
+    Microseconds,
+    Model,
+    Name,
+    Ratio,
+    WrongValueError,
+    expand_all,
+    naming_pattern,
+    secret_reference,
+)
 from railweave.model.intent.qos import Qos
-from railweave.model.intent.secrets import secret_reference
 
 
 class Macsec(Model):

@@ -7,8 +7,7 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from railweave.model.intent.addresses import Prefix
-from railweave.model.intent.base import Milliseconds, Model, Seconds, WrongValueError
-from railweave.model.intent.secrets import secret_reference
+from railweave.model.intent.base import Milliseconds, Model, Seconds, WrongValueError, secret_reference
 
 
 class Bfd(Model):

@@ -17,8 +17,7 @@ from railweave.model.catalog.hardware import Hardware
 from railweave.model.findings import Finding
 from railweave.model.intent.hosts import Hosts, Job
 from railweave.model.intent.management import Management
-from railweave.model.network.devices import Cable, Nic, NotActive, Position, Segment, Server, Switch
-from railweave.model.network.fabric import Fabric
+from railweave.model.network.devices import Cable, Fabric, Nic, NotActive, Position, Segment, Server, Switch
 from railweave.model.network.overlay import Rare
 
 if TYPE_CHECKING:

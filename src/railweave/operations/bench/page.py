@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.operations.bench.comparing.estimate import leaves_of
 from railweave.pages.charts import LINES, shown, ticks
-from railweave.pages.markup import asset, element, json_for_script, number, text
 from railweave.pages.palette import line_colors
-from railweave.pages.shell import html_page, section
+from railweave.pages.shell import asset, element, html_page, json_for_script, number, section, text
 from railweave.pages.terms import BENCHMARKS, glossary, tile
 from railweave.prediction.simulation.grid import shown as shown_value
 

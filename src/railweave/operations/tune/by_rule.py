@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from railweave.design.limits.headroom_terms import Headroom
     from railweave.model.intent.qos import Qos, Watchdog
-    from railweave.model.network.fabric import Fabric, RoleName
+    from railweave.model.network.devices import Fabric, RoleName
     from railweave.model.network.model import Network
 
 DEFAULT_THRESHOLD = 7

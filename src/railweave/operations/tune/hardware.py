@@ -41,7 +41,7 @@ from railweave.operations.deploy.rollout import StoppedError
 from railweave.operations.deploy.trial import held
 from railweave.operations.tune.measuring import Failed, Refused, Sample, Wanted, designed, mean
 from railweave.operations.tune.space import shown
-from railweave.prediction.collectives.chunks import written
+from railweave.prediction.collectives.program import written
 from railweave.prediction.simulation.job import job_network, ordered
 from railweave.systems.reading import read_states
 

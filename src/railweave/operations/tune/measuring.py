@@ -1,4 +1,4 @@
-"""What measures a combination of values, and what it says: the simulator and hardware, by the same protocol."""
+"""Measure a combination of values, by the simulator or by hardware: one protocol, its answers, and the design of each combination."""
 
 from __future__ import annotations
 

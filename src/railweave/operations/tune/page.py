@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from railweave.operations.tune.scoring import aims_of, over_seeds
 from railweave.operations.tune.space import short_names
 from railweave.pages.charts import bars, shown, ticks
-from railweave.pages.markup import asset, element, json_for_script, number, text
 from railweave.pages.palette import line_colors
-from railweave.pages.shell import html_page, section, table
+from railweave.pages.shell import asset, element, html_page, json_for_script, number, section, table, text
 from railweave.pages.terms import TUNING, glossary, linked
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.operations.tune.patch import amended, unified
 from railweave.operations.tune.scoring import aims_of, over_seeds
 from railweave.operations.tune.space import short_names, shown
-from railweave.prediction.collectives.chunks import written
+from railweave.prediction.collectives.program import written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -27,8 +27,7 @@ from railweave.operations.watch.console.topology import path, rails, topology
 from railweave.operations.watch.console.view import Shown, Values
 from railweave.operations.watch.descriptors import MOST
 from railweave.operations.watch.exposition import CONTENT_TYPE, exposed, intended, received, whole
-from railweave.pages.markup import element, text
-from railweave.pages.shell import section
+from railweave.pages.shell import element, section, text
 
 if TYPE_CHECKING:
     import asyncio

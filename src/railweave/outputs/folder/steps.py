@@ -25,8 +25,7 @@ from railweave.model.findings.registry import Rule
 from railweave.model.intent.lock import read_lock
 from railweave.model.intent.reading.source import companion, read_source
 from railweave.nearest import nearest
-from railweave.outputs.folder.rendering import joined, rendering_servers, rendering_switches
-from railweave.outputs.folder.secrets_file import read_secrets
+from railweave.outputs.folder.rendering import joined, read_secrets, rendering_servers, rendering_switches
 from railweave.outputs.folder.write import held, making, reading_earlier, write_folder
 from railweave.outputs.rendering.host.cluster import is_cluster_file
 from railweave.outputs.rendering.tables import tables_of
@@ -48,8 +47,7 @@ if TYPE_CHECKING:
     from railweave.model.intent.lock import Lock
     from railweave.model.intent.reading.source import Source
     from railweave.model.network.model import Network
-    from railweave.outputs.folder.rendering import Rendered
-    from railweave.outputs.folder.secrets_file import Secrets
+    from railweave.outputs.folder.rendering import Rendered, Secrets
     from railweave.outputs.report.bom import Prices
 
 

@@ -25,8 +25,8 @@ from railweave.outputs.report.decisions.statement import Decision, Grid
 from railweave.outputs.report.figures import span
 from railweave.outputs.report.tables import addresses_table, buffers_table, cables_table, switches_table, table
 from railweave.outputs.report.topology.picture import topology_svg
-from railweave.pages.markup import element, json_for_script, text
 from railweave.pages.palette import network_strokes
+from railweave.pages.shell import element, json_for_script, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

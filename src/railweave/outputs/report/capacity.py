@@ -18,8 +18,7 @@ from railweave.outputs.report.figures import oversubscription, port_planes, rail
 
 if TYPE_CHECKING:
     from railweave.analysis.routing.table import Routes
-    from railweave.model.network.devices import Cable, Segment, Switch
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Cable, Fabric, Segment, Switch
     from railweave.model.network.model import Network
 
 

@@ -13,8 +13,7 @@ from railweave.model.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.model.network.devices import Cable, Server, Switch
-    from railweave.model.network.fabric import Fabric, RoleName
+    from railweave.model.network.devices import Cable, Fabric, RoleName, Server, Switch
     from railweave.model.network.model import Network
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.outputs.report.topology.picture import topology_svg
-from railweave.pages.markup import element, text
-from railweave.pages.shell import html_page, section, still_picture
+from railweave.pages.shell import element, html_page, section, still_picture, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

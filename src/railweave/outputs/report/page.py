@@ -16,9 +16,8 @@ from railweave.model.findings.registry import Rule
 from railweave.outputs.rendering.network import EMULATION
 from railweave.outputs.report.figures import figures, subscription_word
 from railweave.outputs.report.tables import findings_table
-from railweave.pages.markup import asset, element, json_for_script, text
 from railweave.pages.palette import network_strokes, stroke_rules
-from railweave.pages.shell import html_page, section
+from railweave.pages.shell import asset, element, html_page, json_for_script, section, text
 from railweave.pages.terms import NETWORK, glossary, linked
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from railweave.outputs.report.bom import cost, power
 from railweave.outputs.report.figures import subscription_word
 from railweave.outputs.report.topology.picture import topology_svg
 from railweave.pages.charts import bars
-from railweave.pages.markup import asset, element, text
 from railweave.pages.palette import HUES, network_strokes, stroke_rules
-from railweave.pages.shell import html_page, section, still_picture
+from railweave.pages.shell import asset, element, html_page, section, still_picture, text
 from railweave.pages.terms import NETWORK, glossary
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from railweave.analysis.routing.table import Routes
     from railweave.model.device.model import DeviceConfig, Interface
-    from railweave.model.network.devices import Cable, End, Switch
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Cable, End, Fabric, Switch
     from railweave.model.network.model import Network
     from railweave.systems.protocol import Runbook
 

@@ -19,9 +19,19 @@ from railweave.prediction.collectives.channels import (
     ring_order,
     rings,
 )
-from railweave.prediction.collectives.chunks import GRAIN, cut, on_the_wire, over_channels, sliced
 from railweave.prediction.collectives.nccl import Parameters, parameters
-from railweave.prediction.collectives.program import Draft, Program, empty, finished, refuse_beyond
+from railweave.prediction.collectives.program import (
+    GRAIN,
+    Draft,
+    Program,
+    cut,
+    empty,
+    finished,
+    on_the_wire,
+    over_channels,
+    refuse_beyond,
+    sliced,
+)
 from railweave.prediction.collectives.tree import TREES, pat, tree
 from railweave.prediction.collectives.tuning import SWITCH_EFFICIENCY, Choice, choose, launch_of_others_us
 

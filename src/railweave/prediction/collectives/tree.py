@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.prediction.collectives.channels import nic_of_channel
-from railweave.prediction.collectives.chunks import cut, on_the_wire, over_channels
-from railweave.prediction.collectives.program import Draft, refuse_beyond
+from railweave.prediction.collectives.program import Draft, cut, on_the_wire, over_channels, refuse_beyond
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

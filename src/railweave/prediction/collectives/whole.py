@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.prediction.collectives.channels import Pace, channel_count, ring_hops
-from railweave.prediction.collectives.chunks import cut
 from railweave.prediction.collectives.collective import RINGS, loads
-from railweave.prediction.collectives.program import Program
+from railweave.prediction.collectives.program import Program, cut
 from railweave.prediction.collectives.queue_pairs import parts_of
 from railweave.prediction.collectives.tree import TREES, latency_us, steps_inside
 from railweave.prediction.collectives.tuning import choose

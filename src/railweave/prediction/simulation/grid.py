@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from railweave.errors import FileLine, InputError, Option, Problem
-from railweave.prediction.collectives.chunks import sizes, written
+from railweave.prediction.collectives.program import sizes, written
 from railweave.prediction.simulation.compare import comparison, longest_run
 from railweave.prediction.simulation.varied import Variant, asked_with, check_ranks, one_question, values_of
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.errors import Argument, InputError, Option, Problem
-from railweave.model.intent.names import expand
-from railweave.model.network.fabric import alternating, crossings, fewest_crossings
+from railweave.model.intent.base import expand
+from railweave.model.network.devices import alternating, crossings, fewest_crossings
 from railweave.prediction.collectives.job import Job, JobError, Nic, Server, gpu_link
 from railweave.prediction.simulation.model.addresses import NONE, ports_of_hosts
 from railweave.prediction.simulation.model.wiring import fabrics, servers

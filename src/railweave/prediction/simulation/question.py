@@ -15,8 +15,8 @@ from railweave.model.intent.reading.document import plain, wrong_value
 from railweave.model.intent.scenario import Background, Scenario, Step, read_scenario
 from railweave.nearest import nearest
 from railweave.prediction.collectives.channels import COLLECTIVES
-from railweave.prediction.collectives.chunks import sizes
 from railweave.prediction.collectives.nccl import parameters
+from railweave.prediction.collectives.program import sizes
 from railweave.prediction.collectives.queue_pairs import MOST_QUEUE_PAIRS, parts_of
 from railweave.prediction.simulation.agreement import SMALL_PACKET_HOPS, Case, small_case
 from railweave.prediction.simulation.collective import predict

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import in_force
 from railweave.prediction.collectives.channels import FITTED_QPS
-from railweave.prediction.collectives.chunks import written
+from railweave.prediction.collectives.program import written
 from railweave.prediction.simulation.agreement import small_case
 from railweave.prediction.simulation.collective import predict
 from railweave.prediction.simulation.conditions import bed_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from railweave.prediction.collectives.chunks import sizes
+from railweave.prediction.collectives.program import sizes
 from railweave.prediction.simulation.compare import comparison
 from railweave.prediction.simulation.varied import variants
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.errors import InputError, Option, Problem
 from railweave.model.network.status import lost_nics, present
-from railweave.prediction.collectives.chunks import sizes
+from railweave.prediction.collectives.program import sizes
 from railweave.prediction.simulation.job import job_of, lists
 from railweave.prediction.simulation.model.wiring import wire
 from railweave.prediction.simulation.question import questions

@@ -13,9 +13,9 @@ from railweave.systems.eos.render.qos import headroom_bytes, lossless
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.model.device.classes import TrafficClass
     from railweave.model.device.expected import ExpectedRouting, Route, Session
     from railweave.model.device.model import DeviceConfig, QosConfig
+    from railweave.model.device.qos_model import TrafficClass
     from railweave.model.network.model import Network
 
 

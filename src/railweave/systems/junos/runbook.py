@@ -19,9 +19,9 @@ from railweave.systems.junos import names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from railweave.model.device.classes import TrafficClass
     from railweave.model.device.expected import ExpectedRouting, Route, Session, SharedPrefix
     from railweave.model.device.model import DeviceConfig, QosConfig
+    from railweave.model.device.qos_model import TrafficClass
     from railweave.model.network.model import Network
 
 

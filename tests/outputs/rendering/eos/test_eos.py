@@ -12,9 +12,9 @@ from railweave.errors import RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.sections import flat, parse
 from railweave.model.device.build import device_config
-from railweave.model.device.classes import TrafficClass
 from railweave.model.device.model import DeviceConfig
 from railweave.model.device.qos import on_queues
+from railweave.model.device.qos_model import TrafficClass
 from railweave.model.device.reading import own_type
 from railweave.model.intent.qos import Qos
 from railweave.outputs.runbook.network import first_switch, runbook

@@ -6,8 +6,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.pages.markup import element, text
-from railweave.pages.shell import html_page
+from railweave.pages.shell import element, html_page, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

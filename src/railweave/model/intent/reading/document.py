@@ -16,8 +16,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from railweave.errors import FileLine, Problem, SpecError
-from railweave.model.intent.base import WrongValueError
-from railweave.model.intent.names import count_of
+from railweave.model.intent.base import WrongValueError, count_of
 from railweave.nearest import nearest
 from railweave.reading import CONTROL, MOST_VALUES, compose_yaml, read_text
 

@@ -11,7 +11,7 @@ from math import isfinite
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
-from railweave.prediction.collectives.chunks import written
+from railweave.prediction.collectives.program import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
-from railweave.model.network.fabric import alternating
+from railweave.model.network.devices import alternating
 from railweave.prediction.simulation.job import stripes
 from railweave.prediction.simulation.model.addresses import NONE, ports_of_hosts
 from railweave.prediction.simulation.model.wiring import nic_group, servers, wire

@@ -1,4 +1,4 @@
-"""The plan of a suite on a network, with predictions and durations of its runs, and as a table."""
+"""The plan of a suite on a network, as a table too, with predictions (perftest's among them) and durations of its runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from railweave.operations.bench.planning.pairs import Pairs
 from railweave.operations.bench.planning.places import Routed, check_memory, places
 from railweave.operations.bench.planning.suites import suite_of
 from railweave.operations.store.records import Prediction
-from railweave.prediction.collectives.chunks import written
+from railweave.prediction.collectives.program import written
 from railweave.prediction.simulation.compare import comparison, longest_run
 from railweave.prediction.simulation.job import ordered, stripes
 from railweave.prediction.simulation.model.fabric import packet_fabric

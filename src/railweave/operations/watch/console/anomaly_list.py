@@ -8,8 +8,7 @@ from urllib.parse import quote
 
 from railweave.counting import counted
 from railweave.operations.watch.console.view import Shown, Values, ago, clock
-from railweave.pages.markup import element, text
-from railweave.pages.shell import section
+from railweave.pages.shell import element, section, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,9 +13,8 @@ from railweave.counting import counted
 from railweave.model.state.telemetry import bgp_word
 from railweave.operations.watch.console.anomaly_list import anomaly_cards
 from railweave.operations.watch.console.view import UNKNOWN, Shown, Values, ago, per_second, percent, rate, size, table
-from railweave.pages.markup import element, text
 from railweave.pages.palette import network_strokes, stroke_rules
-from railweave.pages.shell import section
+from railweave.pages.shell import element, section, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

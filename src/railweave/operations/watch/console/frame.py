@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.operations.watch.console.view import Values, changed, clock
-from railweave.pages.markup import asset, element, text
-from railweave.pages.shell import html_page
+from railweave.pages.shell import asset, element, html_page, text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence

@@ -19,9 +19,8 @@ from railweave.operations.watch.console.device import SPANS
 from railweave.operations.watch.console.view import Shown, Values, ago, clock, table
 from railweave.operations.watch.layout import Layout
 from railweave.operations.watch.stream import Round
-from railweave.pages.markup import element, text
 from railweave.pages.palette import network_strokes
-from railweave.pages.shell import section
+from railweave.pages.shell import element, section, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

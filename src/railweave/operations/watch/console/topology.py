@@ -13,9 +13,8 @@ from railweave.analysis.routing.paths import queue_pair_paths
 from railweave.errors import InputError
 from railweave.operations.watch.console.links import NOWHERE, level
 from railweave.operations.watch.console.view import UNKNOWN, Shown, Values, per_second, percent, rate, size, table
-from railweave.pages.markup import element, text
 from railweave.pages.palette import network_strokes, stroke_rules
-from railweave.pages.shell import section, still_picture
+from railweave.pages.shell import element, section, still_picture, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.analysis.routing.paths import LinkShare, QueuePairPath
-    from railweave.model.network.devices import Cable, Switch
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Cable, Fabric, Switch
     from railweave.operations.watch.console.links import Group
     from railweave.operations.watch.console.state import Console
     from railweave.operations.watch.console.view import Live

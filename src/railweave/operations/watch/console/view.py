@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from time import localtime, strftime
 from typing import TYPE_CHECKING
 
-from railweave.pages.markup import element, text
+from railweave.pages.shell import element, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

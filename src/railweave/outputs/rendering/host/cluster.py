@@ -20,13 +20,13 @@ from railweave.model.device.host_job import mpi_folder, rdma_nics, uses_own_plug
 from railweave.model.device.host_model import HostNic
 from railweave.model.device.host_scope import host_scope
 from railweave.model.device.queue_pairs import queue_pairs
-from railweave.model.network.fabric import alternating
+from railweave.model.network.devices import alternating
 from railweave.outputs.rendering.host.shell import array, body, head
 from railweave.prediction.collectives.channels import Pace, channel_count
-from railweave.prediction.collectives.chunks import cut
 from railweave.prediction.collectives.collective import links_need_ps
 from railweave.prediction.collectives.job import Job, Nic, Server, gpu_link
 from railweave.prediction.collectives.nccl import PROTOCOLS, parameters
+from railweave.prediction.collectives.program import cut
 from railweave.prediction.collectives.queue_pairs import parts_of
 from railweave.prediction.collectives.tree import chunk_bytes, most_edges
 from railweave.prediction.collectives.tuning import bandwidth_gbytes, choice_of

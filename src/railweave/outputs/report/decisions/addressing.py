@@ -14,8 +14,7 @@ from railweave.outputs.report.decisions.statement import Decision, Grid
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.model.network.devices import Segment
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Fabric, Segment
     from railweave.model.network.model import Network
 
 

@@ -17,8 +17,7 @@ from railweave.outputs.report.decisions.statement import Decision, Grid
 if TYPE_CHECKING:
     from railweave.model.device.policy import Form
     from railweave.model.intent.balancing import Mode
-    from railweave.model.network.devices import Cable, Switch
-    from railweave.model.network.fabric import Fabric, RoleName
+    from railweave.model.network.devices import Cable, Fabric, RoleName, Switch
     from railweave.model.network.model import Network
     from railweave.outputs.report.figures import Figures
 

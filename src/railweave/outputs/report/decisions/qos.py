@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from railweave.model.device.host_scope import LongHaul
     from railweave.model.intent.buffers import Buffers
     from railweave.model.intent.qos import Ecn, Qos, TrafficClass
-    from railweave.model.network.devices import Cable
-    from railweave.model.network.fabric import Fabric, RoleName
+    from railweave.model.network.devices import Cable, Fabric, RoleName
     from railweave.model.network.model import Network
 
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.outputs.report.prediction.page import document, run_charts
 from railweave.pages.charts import Axis, Line, Point, lines, shown
-from railweave.pages.markup import element, text
-from railweave.pages.shell import table
+from railweave.pages.shell import element, table, text
 from railweave.pages.terms import tile
 from railweave.prediction.simulation.compare import longest_run, why
 from railweave.prediction.simulation.grid import shown as as_written

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from railweave.pages.charts import Axis, Line, bars, columns, heatmap, lines
-from railweave.pages.markup import asset, element, json_for_script, text
 from railweave.pages.palette import line_colors
-from railweave.pages.shell import html_page, section, table
+from railweave.pages.shell import asset, element, html_page, json_for_script, section, table, text
 from railweave.pages.terms import PREDICTION, glossary, tile
 from railweave.prediction.simulation.grid import shown
 from railweave.prediction.simulation.reasons import reasons

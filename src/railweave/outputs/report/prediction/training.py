@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.outputs.report.prediction.page import document
-from railweave.pages.markup import element, number, text
-from railweave.pages.shell import section, table
+from railweave.pages.shell import element, number, section, table, text
 from railweave.pages.terms import tile
 from railweave.prediction.jobs.graph import COMPUTE
 from railweave.prediction.simulation.training.answer import KINDS

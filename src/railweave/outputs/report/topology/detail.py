@@ -24,13 +24,12 @@ from railweave.outputs.report.topology.frame import (
     nics_of,
     two_lines,
 )
-from railweave.pages.markup import element, number, text, width
+from railweave.pages.shell import element, number, text, width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.model.network.devices import Cable, Server, Switch
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Cable, Fabric, Server, Switch
     from railweave.model.network.model import Network
     from railweave.outputs.report.figures import Stripe
     from railweave.outputs.report.topology.frame import Frame

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.pages.markup import element, text, width
 from railweave.pages.palette import HUES, TURN
+from railweave.pages.shell import element, text, width
 
 if TYPE_CHECKING:
-    from railweave.model.network.devices import Nic, Server
-    from railweave.model.network.fabric import Fabric
+    from railweave.model.network.devices import Fabric, Nic, Server
     from railweave.outputs.report.figures import Stripe
 
 

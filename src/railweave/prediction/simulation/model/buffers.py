@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from railweave.model.catalog.hardware import SwitchModel
-    from railweave.model.device.classes import Buffers, TrafficClass
     from railweave.model.device.host_model import HostQos
     from railweave.model.device.model import DeviceConfig, QosConfig
+    from railweave.model.device.qos_model import Buffers, TrafficClass
     from railweave.model.network.devices import Cable
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.config.select import has, select
+from railweave.model.config.sections import has, select
 from railweave.model.findings.registry import check
 
 if TYPE_CHECKING:

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import BITS, InterfaceAddress
-from railweave.model.device.access import Aaa, EdgePorts, Login, LoginServer
-from railweave.model.device.management import Management, Security, Services, Snmp, Syslog, User
+from railweave.model.device.management import (
+    Aaa,
+    EdgePorts,
+    Login,
+    LoginServer,
+    Management,
+    Security,
+    Services,
+    Snmp,
+    Syslog,
+    User,
+)
 from railweave.model.device.model import Gateway, Interface, Split
 from railweave.model.device.port_model import with_parts
 from railweave.model.device.timers import RouterAdvertisements

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
 from railweave.model.catalog.headroom import port_headroom
-from railweave.model.device.classes import Buffers, Ecn, TrafficClass, Watchdog
 from railweave.model.device.model import Marking, PfcProfile, QosConfig
-from railweave.model.device.qos_model import pfc_profiles
+from railweave.model.device.qos_model import Buffers, Ecn, TrafficClass, Watchdog, pfc_profiles
 from railweave.systems.dell_sonic.read.ports import fewest
 from railweave.systems.dell_sonic.read.words import number, numbers, signed
 from railweave.systems.dell_sonic.render.qos import NAME, lossy_group

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import BITS, Address, Family, InterfaceAddress, Prefix
-from railweave.model.device.access import Authentication
 from railweave.model.device.bgp_model import of_one_family
+from railweave.model.device.management import Authentication
 from railweave.model.device.model import Action, Bgp, BgpGroup, Community, Match, NumberedSession, Policy, Session, Term
 from railweave.model.device.timers import Bfd
 from railweave.systems.dell_sonic.read.words import address, after, agreed, interface, number, prefix, secret

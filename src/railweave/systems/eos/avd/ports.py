@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.model.config.addresses import Addressed, Prefix
-    from railweave.model.device.access import LoginServer
-    from railweave.model.device.management import Management, Snmp
+    from railweave.model.device.management import LoginServer, Management, Snmp
     from railweave.model.device.model import DeviceConfig, Gateway, Interface
     from railweave.model.device.timers import RouterAdvertisements
 

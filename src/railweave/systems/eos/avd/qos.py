@@ -13,9 +13,9 @@ from railweave.systems.eos import names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.model.device.classes import TrafficClass, Watchdog
     from railweave.model.device.control_plane import ControlRule
     from railweave.model.device.model import DeviceConfig, Gateway, Marking, QosConfig
+    from railweave.model.device.qos_model import TrafficClass, Watchdog
 
 
 def control_plane(config: DeviceConfig) -> dict[str, Any]:

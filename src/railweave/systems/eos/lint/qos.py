@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
-from railweave.model.config.select import has, select
+from railweave.model.config.sections import has, select
 from railweave.model.findings.registry import check
 
 if TYPE_CHECKING:

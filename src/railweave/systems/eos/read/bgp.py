@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import Family, InterfaceAddress, Prefix
-    from railweave.model.config.sections import Taking
-    from railweave.model.config.select import Selected
+    from railweave.model.config.sections import Selected, Taking
     from railweave.model.device.timers import Bfd
     from railweave.systems.eos.read.policies import Policies
     from railweave.systems.eos.read.ports import Port

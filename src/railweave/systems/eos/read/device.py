@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.model.config.addresses import Family, Prefix
-    from railweave.model.config.sections import Taking
-    from railweave.model.config.select import Selected
+    from railweave.model.config.sections import Selected, Taking
     from railweave.model.device.model import Gateway
     from railweave.model.device.timers import Bfd
     from railweave.systems.eos.read.bgp import Process

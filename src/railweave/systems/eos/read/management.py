@@ -6,17 +6,27 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
-from railweave.model.device.access import Aaa, EdgePorts, Login, LoginServer
 from railweave.model.device.control_plane import ControlPlane, ControlRule, ServerPortRule, Sources
-from railweave.model.device.management import Management, Security, Services, Snmp, SnmpUser, Syslog, User
+from railweave.model.device.management import (
+    Aaa,
+    EdgePorts,
+    Login,
+    LoginServer,
+    Management,
+    Security,
+    Services,
+    Snmp,
+    SnmpUser,
+    Syslog,
+    User,
+)
 from railweave.systems.eos.read.values import UNKNOWN_SECRET, number, prefix, secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.model.config.addresses import Family, Prefix
-    from railweave.model.config.sections import Taking
-    from railweave.model.config.select import Selected
+    from railweave.model.config.sections import Selected, Taking
     from railweave.model.device.control_plane import PortRange
     from railweave.systems.eos.read.values import Stanzas
 

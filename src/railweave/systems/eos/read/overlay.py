@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from railweave.model.config.addresses import Prefix
-    from railweave.model.config.sections import Taking
-    from railweave.model.config.select import Selected
+    from railweave.model.config.sections import Selected, Taking
     from railweave.systems.eos.read.bgp import Process
     from railweave.systems.eos.read.policies import Policies
     from railweave.systems.eos.read.ports import Port

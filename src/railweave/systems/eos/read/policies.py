@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.model.config.addresses import Family, Prefix
-    from railweave.model.config.sections import Taking
-    from railweave.model.config.select import Selected
+    from railweave.model.config.sections import Selected, Taking
 
 _COMMUNITY = re.compile(r"[0-9]{1,10}(?::[0-9]{1,10}){1,2}")
 _Entry = tuple[int, "Prefix", "Lengths", bool]

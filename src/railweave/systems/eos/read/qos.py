@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
 from railweave.model.device.balancing import BalancingConfig, Dlb
-from railweave.model.device.classes import Buffers, Ecn, TrafficClass, Watchdog
 from railweave.model.device.model import Marking, PfcProfile, QosConfig
+from railweave.model.device.qos_model import Buffers, Ecn, TrafficClass, Watchdog
 from railweave.systems.eos.read.values import number, numbers
 from railweave.systems.eos.render.qos import DEFAULT_THRESHOLD
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from railweave.model.config.addresses import Family
-    from railweave.model.config.sections import Taking
-    from railweave.model.config.select import Selected
+    from railweave.model.config.sections import Selected, Taking
 
 QUEUES = 7
 """The highest number of a queue, traffic class or priority."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.model.device.access import Authentication
+from railweave.model.device.management import Authentication
 from railweave.model.device.timers import Bfd
 from railweave.systems.eos.read.values import as_number, number, secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from railweave.model.config.sections import Taking
-    from railweave.model.config.select import Selected
+    from railweave.model.config.sections import Selected, Taking
 
 EOS_BFD = Bfd(minimum_interval=300, multiplier=3)
 """What EOS asks of a neighbor that says nothing else (EOS user manual, "bfd interval")."""

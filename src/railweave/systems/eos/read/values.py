@@ -11,8 +11,7 @@ from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.config.sections import Taking
-    from railweave.model.config.select import Selected
+    from railweave.model.config.sections import Selected, Taking
 
 
 MOST_NAMES = 4096

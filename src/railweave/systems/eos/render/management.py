@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from railweave.model.config.addresses import Family, Prefix
-    from railweave.model.device.access import LoginServer
     from railweave.model.device.control_plane import ControlPlane, ControlRule, PortRange
-    from railweave.model.device.management import Management, Snmp
+    from railweave.model.device.management import LoginServer, Management, Snmp
     from railweave.model.device.model import DeviceConfig, Gateway, Interface
 
 

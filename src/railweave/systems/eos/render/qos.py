@@ -13,8 +13,8 @@ from railweave.systems.eos.names import QOS_PROFILE, QUEUE_PROFILE, UNPAUSED_PRO
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.device.classes import TrafficClass, Watchdog
     from railweave.model.device.model import DeviceConfig, QosConfig
+    from railweave.model.device.qos_model import TrafficClass, Watchdog
 
 ACTIONS = {"drop": "drop", "forward": "notify-only"}
 """The watchdog's action on packets of a stuck queue; ``notify-only`` lets them pass."""

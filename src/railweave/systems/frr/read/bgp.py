@@ -11,8 +11,7 @@ from railweave.systems.frr.read.text import address, as_number, number, prefix, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.config.sections import Taking
-    from railweave.model.config.select import Selected
+    from railweave.model.config.sections import Selected, Taking
     from railweave.model.device.timers import Bfd
 
 

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from railweave.model.config.addresses import Prefix
-    from railweave.model.config.sections import Taking
-    from railweave.model.config.select import Selected
+    from railweave.model.config.sections import Selected, Taking
     from railweave.systems.frr.read.ports import Port
 
 ANY, NOTHING = "(any)", "(nothing)"

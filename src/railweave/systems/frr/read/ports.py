@@ -11,8 +11,7 @@ from railweave.systems.frr.read.text import interface_address, number, prefix, s
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.model.config.sections import Taking
-    from railweave.model.config.select import Selected
+    from railweave.model.config.sections import Selected, Taking
 
 
 @dataclass

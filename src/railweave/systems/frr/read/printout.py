@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.config.sections import Section
-from railweave.model.config.select import has, select
+from railweave.model.config.sections import Section, has, select
 from railweave.systems.frr.read.ports import ISIS_METRIC
 from railweave.systems.frr.read.text import unprinted
 

@@ -1,4 +1,4 @@
-"""The BGP configuration of the default VRF: groups of sessions with their policies, and what is originated."""
+"""The default VRF's routing: groups of BGP sessions with their policies, what is originated, and links of IS-IS and OSPF."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address, Family
-from railweave.model.device.access import Authentication
 from railweave.model.device.bgp_model import of_one_family
+from railweave.model.device.management import Authentication
 from railweave.model.device.model import (
     Action,
     Bgp,
@@ -31,8 +31,7 @@ from railweave.systems.frr.read.text import address, number, prefix, secret, unp
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from railweave.model.config.sections import Taking
-    from railweave.model.config.select import Selected
+    from railweave.model.config.sections import Selected, Taking
     from railweave.systems.frr.read.ports import Port, Subnets
 
 

@@ -1,4 +1,4 @@
-"""Names that are used must be defined: the models check none of these."""
+"""Names that are used must be defined (the models check none of these); rules about MAC-VRFs and services of the system."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.model.config.addresses import Prefix
-from railweave.model.device.access import Authentication
+from railweave.model.device.management import Authentication
 from railweave.model.device.model import Bgp, BgpGroup, FabricAdvertise, Policy, Session
 from railweave.model.device.timers import Bfd
 from railweave.systems.junos.read import policies

@@ -7,9 +7,20 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.config.addresses import InterfaceAddress
-from railweave.model.device.access import Aaa, EdgePorts, Login, LoginServer
 from railweave.model.device.control_plane import ControlPlane, ControlRule, Policer, ServerPortRule, Sources
-from railweave.model.device.management import Management, Security, Services, Snmp, SnmpUser, Syslog, User
+from railweave.model.device.management import (
+    Aaa,
+    EdgePorts,
+    Login,
+    LoginServer,
+    Management,
+    Security,
+    Services,
+    Snmp,
+    SnmpUser,
+    Syslog,
+    User,
+)
 from railweave.systems.junos.names import MANAGEMENT_INSTANCE
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.balancing import bind

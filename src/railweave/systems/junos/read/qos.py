@@ -6,8 +6,8 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal
 
-from railweave.model.device.classes import Buffers, Ecn, TrafficClass, Watchdog
 from railweave.model.device.model import PfcProfile, QosConfig
+from railweave.model.device.qos_model import Buffers, Ecn, TrafficClass, Watchdog
 from railweave.systems.junos.names import BUILT_IN_CLASSES, EGRESS_PARTITION
 from railweave.systems.junos.read.ports import PORT
 from railweave.systems.junos.read.words import Word, whole

@@ -1,4 +1,4 @@
-"""Groups and ranges expanded, and statements as they are read, in the shape in which they are rendered: names and values told apart.
+"""Groups and ranges expanded; statements as they are read in the shape in which they are rendered; IS-IS and OSPF links.
 
 Curly text says what is a block. On a line, and in other forms, words alone do not tell a name from a value; as Juniper's models
 have it, for what railweave renders. What it does not render is named by its first word.

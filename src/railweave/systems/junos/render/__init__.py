@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.catalog.systems import release_key
-from railweave.model.device.classes import Ecn
+from railweave.model.device.qos_model import Ecn
 from railweave.model.findings.registry import Rule
 from railweave.systems.common_gaps import extra_findings, left_out_findings
 from railweave.systems.junos.names import FAMILIES, SELECTIVE_FILTER, SPRAYING_FILTER

@@ -8,8 +8,7 @@ from railweave.systems.junos.names import MANAGEMENT_INSTANCE
 from railweave.systems.junos.tree import block, choices, entry, leaf
 
 if TYPE_CHECKING:
-    from railweave.model.device.access import LoginServer
-    from railweave.model.device.management import Management, Snmp
+    from railweave.model.device.management import LoginServer, Management, Snmp
     from railweave.model.device.model import DeviceConfig
     from railweave.systems.junos.tree import Statement
 

@@ -12,8 +12,8 @@ from railweave.systems.junos.tree import block, choices, entry, leaf
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from railweave.model.device.classes import TrafficClass
     from railweave.model.device.model import DeviceConfig, PfcProfile, QosConfig
+    from railweave.model.device.qos_model import TrafficClass
     from railweave.systems.junos.tree import Statement
 
 

@@ -1,4 +1,4 @@
-"""A device's two files as the rules read them."""
+"""A device's two files as rules read them, and rules about buffers, daemons, ports and rows that name rows of other tables."""
 
 from __future__ import annotations
 

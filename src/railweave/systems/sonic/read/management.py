@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address, InterfaceAddress
 from railweave.model.device import protection
-from railweave.model.device.access import Aaa, EdgePorts, Login, LoginServer
-from railweave.model.device.management import Management, Security, Services, Snmp, SnmpUser, Syslog
+from railweave.model.device.management import (
+    Aaa,
+    EdgePorts,
+    Login,
+    LoginServer,
+    Management,
+    Security,
+    Services,
+    Snmp,
+    SnmpUser,
+    Syslog,
+)
 from railweave.systems.frr.read.text import address, interface_address, prefix, secret
 from railweave.systems.sonic.render.system import MOST_KBPS, STORMS
 from railweave.systems.sonic.render.system import control_plane as rendered

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.catalog.headroom import port_headroom
-from railweave.model.device.classes import Buffers, Ecn, TrafficClass, Watchdog
 from railweave.model.device.model import Marking, QosConfig
-from railweave.model.device.qos_model import PfcProfile, pfc_profiles
+from railweave.model.device.qos_model import Buffers, Ecn, PfcProfile, TrafficClass, Watchdog, pfc_profiles
 from railweave.systems.frr.read.text import number
 from railweave.systems.sonic.render.qos import EGRESS_LOSSLESS, EGRESS_LOSSY, LOSSLESS, LOSSY, NO_OFFSET, reserve_bytes
 

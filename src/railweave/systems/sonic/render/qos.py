@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.model.catalog.hardware import SwitchModel
-    from railweave.model.device.classes import TrafficClass
     from railweave.model.device.model import DeviceConfig, Interface, Marking, PfcProfile, QosConfig
+    from railweave.model.device.qos_model import TrafficClass
     from railweave.systems.sonic.tables import Row, Tables
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from railweave.model.config.addresses import Family, Prefix
-    from railweave.model.device.access import LoginServer
     from railweave.model.device.control_plane import ControlPlane, ControlRule, Sources
+    from railweave.model.device.management import LoginServer
     from railweave.model.device.model import DeviceConfig, Interface
     from railweave.systems.sonic.tables import Row, Tables
 
