@@ -15,17 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from railweave.analysis.routing import candidates
 from railweave.analysis.routing.attributes import AttributeTable
-from railweave.analysis.routing.candidates import (
-    NOWHERE,
-    AsPaths,
-    Candidate,
-    InboundSessions,
-    Memo,
-    Origins,
-    candidates,
-    originated,
-)
 from railweave.analysis.routing.decisions import Decisions, rules_of
 from railweave.analysis.routing.forwarding import Groups, forwarding
 from railweave.analysis.routing.isis import isis_fibs
@@ -165,7 +156,7 @@ class ControlPlane:
     def __init__(self, configs: Iterable[DeviceConfig], absent: Iterable[str] = ()) -> None:
         self.configs = {config.name: _by_policy(without_shut_ports(config)) for config in configs}
         self.absent = frozenset(absent)
-        self.prefixes = [prefix for config in self.configs.values() for prefix in originated(config)]
+        self.prefixes = [prefix for config in self.configs.values() for prefix in candidates.originated(config)]
         self.prefixes += tenant_prefixes(self.configs.values())
         self.table = AttributeTable()
         self.groups = Groups()
@@ -180,12 +171,12 @@ class ControlPlane:
                 self._receivers.setdefault(peer.sender, {})[name] = None
                 self._on_link.setdefault(peer.session.link, []).append(name)
         policies = PolicyEngine(self.prefixes, self.table)
-        memo = Memo()
+        memo = candidates.Memo()
         self._rules = {name: rules_of(config, policies, memo) for name, config in self.configs.items()}
-        self._inbound = {name: InboundSessions(peers, memo) for name, peers in self._peers.items()}
-        self._origins = Origins(self.configs, self._place, len(self.prefixes))
+        self._inbound = {name: candidates.InboundSessions(peers, memo) for name, peers in self._peers.items()}
+        self._origins = candidates.Origins(self.configs, self._place, len(self.prefixes))
         self._overlay = OverlayPlane(self.configs, self.prefixes)
-        self._decisions = Decisions(self.table, policies, AsPaths(), self._place, memo)
+        self._decisions = Decisions(self.table, policies, candidates.AsPaths(), self._place, memo)
         self._start: _State | None = None
 
     def routes(self, down: Iterable[str] = ()) -> Routes:
@@ -242,7 +233,9 @@ class ControlPlane:
             for name in dirty:
                 if name in down:
                     continue
-                choice = candidates(self._inbound[name], state.advertised, lost.get(name, ()), decisions.memo)
+                choice = candidates.candidates(
+                    self._inbound[name], state.advertised, lost.get(name, ()), decisions.memo
+                )
                 local = self._origins.local(self.configs[name], down)
                 outcome = decisions.decide(self._rules[name], local, choice)
                 chosen[name] = outcome.pattern, choice
@@ -273,8 +266,8 @@ class ControlPlane:
         def let_in(key: tuple[str, str]) -> Mask:
             end = self._ends[key]
             sent = state.advertised[end.sender]
-            refused = sent.paths.loops.get(end.own_as, NOWHERE)
-            candidate = Candidate(end.via.place, sent.routes, end.via.aigp, end.via.looped, refused)
+            refused = sent.paths.loops.get(end.own_as, candidates.NOWHERE)
+            candidate = candidates.Candidate(end.via.place, sent.routes, end.via.aigp, end.via.looped, refused)
             return self._decisions.let_in(self._rules[key[0]], candidate)
 
         fibs = state.fibs | isis_fibs(self.configs, len(self.prefixes), down, self._origins.local, self.groups)

@@ -7,19 +7,10 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, Field, WithJsonSchema, field_validator
 
+from railweave.model.intent import base
 from railweave.model.intent.addresses import Pools
 from railweave.model.intent.addressing import Addressing
 from railweave.model.intent.balancing import LoadBalancing
-from railweave.model.intent.base import (
-    Line,
-    Model,
-    Name,
-    WrongValueError,
-    check_most,
-    count_of,
-    expand_all,
-    repeated_name,
-)
 from railweave.model.intent.hosts import HostRouting, Hosts
 from railweave.model.intent.management import Management
 from railweave.model.intent.overrides import Overrides, Racks
@@ -32,7 +23,7 @@ from railweave.model.intent.underlay import RouterAdvertisements, Underlay
 
 def _color_name(value: str) -> str:
     if re.fullmatch(COLOR_NAME, value) is None:
-        raise WrongValueError(
+        raise base.WrongValueError(
             f"{value!r} is not a name of a color",
             "use letters, digits, dashes and underscores, at most 32, the first a letter",
         )
@@ -42,7 +33,7 @@ def _color_name(value: str) -> str:
 COLOR_NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,31}$"
 
 
-class ColorName(Model):
+class ColorName(base.Model):
     """A path color: its name, and its number in the color community ``color:0:N``."""
 
     name: Annotated[str, AfterValidator(_color_name), WithJsonSchema({"type": "string", "pattern": COLOR_NAME})] = (
@@ -57,13 +48,13 @@ MOST_FABRICS = 64
 """Of one file."""
 
 
-class Site(Model):
+class Site(base.Model):
     """A place that holds fabrics and servers."""
 
-    description: Line = Field(default="", description="free text")
+    description: base.Line = Field(default="", description="free text")
 
 
-class Emulation(Model):
+class Emulation(base.Model):
     """The FRR form of the network, which the lab runs."""
 
     path_color: Literal["local-preference", "aigp"] = Field(
@@ -72,7 +63,7 @@ class Emulation(Model):
     )
 
 
-class Fabric(Model):
+class Fabric(base.Model):
     """One network fabric: a set of leaves and spines that serves one kind of NIC of the servers."""
 
     site: str | None = Field(default=None, description="the site it stands in; empty: the only one")
@@ -106,10 +97,10 @@ class Fabric(Model):
     overlay: Overlay | None = Field(
         default=None, description="EVPN-VXLAN over the fabric; empty: there where there are tenants, else none"
     )
-    tenants: dict[Name, Tenant] = Field(
+    tenants: dict[base.Name, Tenant] = Field(
         default_factory=dict[str, Tenant], description="tenants by name, each in a VRF of its own on the leaves"
     )
-    edge_ports: dict[Name, EdgePort] = Field(
+    edge_ports: dict[base.Name, EdgePort] = Field(
         default_factory=dict[str, EdgePort],
         exclude_if=lambda value: not value,
         description="routed ports of leaves without BGP, by the name of what is there, for example a tester",
@@ -130,7 +121,7 @@ class Fabric(Model):
             seen: dict[str | int, int] = {}
             for place, item in enumerate(items):
                 if item in seen:
-                    raise WrongValueError(f"two colors have the {label} {item}", "", [place], earlier=[seen[item]])
+                    raise base.WrongValueError(f"two colors have the {label} {item}", "", [place], earlier=[seen[item]])
                 seen[item] = place
         return value
 
@@ -153,7 +144,7 @@ class Fabric(Model):
         return self.dci or Role(device=spine.device, nos=spine.nos, release=spine.release)
 
 
-class ServerGroup(Model):
+class ServerGroup(base.Model):
     """Servers of one model."""
 
     names: tuple[str, ...] = Field(min_length=1, description="names, or host lists such as H100-[01-04]")
@@ -176,18 +167,18 @@ class ServerGroup(Model):
     @field_validator("names", mode="before")
     @classmethod
     def _expand(cls, value: object) -> object:
-        return expand_all(value, "server {} is listed twice", "name each server once")
+        return base.expand_all(value, "server {} is listed twice", "name each server once")
 
 
-class FabricFile(Model):
+class FabricFile(base.Model):
     """A fabric file: one or more fabrics that share servers."""
 
-    name: Name = Field(description="name of the whole")
-    description: Line = Field(default="", description="free text")
-    sites: dict[Name, Site] = Field(
+    name: base.Name = Field(description="name of the whole")
+    description: base.Line = Field(default="", description="free text")
+    sites: dict[base.Name, Site] = Field(
         default_factory=lambda: {"site1": Site()}, min_length=1, description="sites by name"
     )
-    fabrics: dict[Name, Fabric] = Field(min_length=1, description="fabrics by name")
+    fabrics: dict[base.Name, Fabric] = Field(min_length=1, description="fabrics by name")
     servers: tuple[ServerGroup, ...] = Field(default=(), description="groups of servers")
     hosts: Hosts = Field(default=Hosts(), description="the servers' own configuration, and how jobs are started")
     management: Management = Field(default=Management(), description="management plane of the switches")
@@ -212,17 +203,19 @@ class FabricFile(Model):
         groups = cast("list[Any]", value) if isinstance(value, list) else []
         lists = [cast("dict[str, Any]", one).get("names") for one in groups if isinstance(one, dict)]
         names = [name for one in lists for name in (cast("list[Any]", one) if isinstance(one, list) else [one])]
-        check_most("all groups together: the list", sum(_count(one) for one in names if isinstance(one, str)))
+        base.check_most("all groups together: the list", sum(_count(one) for one in names if isinstance(one, str)))
         return cast("object", value)
 
     @field_validator("fabrics")
     @classmethod
     def _apart(cls, value: dict[str, Fabric]) -> dict[str, Fabric]:
         if len(value) > MOST_FABRICS:
-            raise WrongValueError(f"there are {len(value):,} fabrics", f"at most {MOST_FABRICS} are designed together")
-        twice = repeated_name(list(value))
+            raise base.WrongValueError(
+                f"there are {len(value):,} fabrics", f"at most {MOST_FABRICS} are designed together"
+            )
+        twice = base.repeated_name(list(value))
         if twice is not None:
-            raise WrongValueError(
+            raise base.WrongValueError(
                 f"two fabrics are called {twice!r}, but for capitals",
                 "files and hosts are named after them: rename one",
             )
@@ -231,6 +224,6 @@ class FabricFile(Model):
 
 def _count(pattern: str) -> int:
     try:
-        return count_of(pattern)
+        return base.count_of(pattern)
     except ValueError:  # said where the group is read
         return 0

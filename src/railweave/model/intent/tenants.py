@@ -8,21 +8,8 @@ from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
+from railweave.model.intent import base
 from railweave.model.intent.addresses import AddressLists, NumberRange, Prefix
-from railweave.model.intent.base import (
-    Gbps,
-    Line,
-    Metres,
-    Model,
-    Name,
-    WrongValueError,
-    check_most,
-    check_name,
-    count_of,
-    expand,
-    naming_pattern,
-    repeated_name,
-)
 from railweave.model.intent.formula import DistinguisherFormula, LoopbackFormula, TargetFormula
 from railweave.model.intent.underlay import Bfd
 
@@ -32,15 +19,15 @@ def _expand(value: object) -> object:
     members: list[str] = []
     for item in items:
         if not isinstance(item, str):
-            raise WrongValueError(f"{item!r} is not text", "write H100-01 or H100-01:gpu0_eth")
+            raise base.WrongValueError(f"{item!r} is not text", "write H100-01 or H100-01:gpu0_eth")
         server, colon, nic = item.partition(":")
-        check_most("the list", len(members) + count_of(server) * count_of(nic))
-        nics = [check_name(name) for name in expand(nic)] if colon else [""]
-        servers = [check_name(name) for name in expand(server)]
+        base.check_most("the list", len(members) + base.count_of(server) * base.count_of(nic))
+        nics = [base.check_name(name) for name in base.expand(nic)] if colon else [""]
+        servers = [base.check_name(name) for name in base.expand(server)]
         members += [f"{one}:{other}" if other else one for one, other in product(servers, nics)]
-    twice = repeated_name(members)
+    twice = base.repeated_name(members)
     if twice is not None:
-        raise WrongValueError(f"{twice!r} is listed twice", "name each member once")
+        raise base.WrongValueError(f"{twice!r} is listed twice", "name each member once")
     return members
 
 
@@ -48,7 +35,7 @@ Members = Annotated[tuple[str, ...], BeforeValidator(_expand)]
 """Servers, or NICs of servers, host lists expanded."""
 
 
-class VirtualNetwork(Model):
+class VirtualNetwork(base.Model):
     """A layer-2 network: its members are on one VLAN, wherever their leaves are, and share a gateway address (anycast)."""
 
     members: Members = Field(min_length=1, description="servers or NICs, as a tenant's members")
@@ -60,16 +47,16 @@ class VirtualNetwork(Model):
     vni: int | None = Field(
         default=None, ge=1, le=16_777_215, description="VNI; empty: by its slot from the overlay's network_vni"
     )
-    description: Line = Field(default="", description="free text")
+    description: base.Line = Field(default="", description="free text")
 
 
-class ExternalLink(Model):
+class ExternalLink(base.Model):
     """A link to an external router. The leaf has the first address of its prefix, the router the second."""
 
     leaf: str = Field(description="the leaf that it ends on")
     port: str = Field(description="the leaf's port, for example et-0/0/31")
     prefix: Prefix = Field(description="the link's two addresses: a /31 or /30, a /127 or /126")
-    speed: Gbps | None = Field(default=None, gt=0, description="its speed; empty: that of the whole port")
+    speed: base.Gbps | None = Field(default=None, gt=0, description="its speed; empty: that of the whole port")
     vlan: int | None = Field(default=None, ge=1, le=4094, description="802.1Q tag; empty: untagged")
 
     @field_validator("prefix")
@@ -78,11 +65,11 @@ class ExternalLink(Model):
         network = ipaddress.ip_network(value)
         if network.max_prefixlen - network.prefixlen not in {1, 2}:
             shape = "a /31 or /30" if network.version == 4 else "a /127 or /126"
-            raise WrongValueError(f"{value} is no prefix of a point-to-point link", f"use {shape}")
+            raise base.WrongValueError(f"{value} is no prefix of a point-to-point link", f"use {shape}")
         return value
 
 
-class ExternalRouter(Model):
+class ExternalRouter(base.Model):
     """A router outside the fabric: BGP from a tenant's VRF, a default route in, the tenant's prefixes out."""
 
     asn: int = Field(ge=1, le=4_294_967_294, description="its AS number")
@@ -99,10 +86,10 @@ class ExternalRouter(Model):
     @classmethod
     def _some(cls, value: tuple[ExternalLink, ...]) -> tuple[ExternalLink, ...]:
         if not value:
-            raise WrongValueError("an external router without links", "give at least one")
+            raise base.WrongValueError("an external router without links", "give at least one")
         if len({":" in one.prefix for one in value}) > 1:
             fix = "describe the IPv6 links as a router of another name, on ports of their own"
-            raise WrongValueError("links of IPv4 and of IPv6 to one router", fix)
+            raise base.WrongValueError("links of IPv4 and of IPv6 to one router", fix)
         return value
 
     @model_validator(mode="after")
@@ -115,11 +102,11 @@ class ExternalRouter(Model):
                     fix = (
                         "a session carries the family of its link: leave it out, or give it to a router on other links"
                     )
-                    raise WrongValueError(what, fix, [field, place], [field])
+                    raise base.WrongValueError(what, fix, [field, place], [field])
         return self
 
 
-class EdgePort(Model):
+class EdgePort(base.Model):
     """A routed port without BGP. The leaf has the first address of each prefix, and advertises the prefixes."""
 
     leaf: str = Field(description="the leaf that it is on")
@@ -127,24 +114,26 @@ class EdgePort(Model):
     prefixes: Annotated[tuple[Prefix, ...], Field(min_length=1)] = Field(
         description="what is behind it, at most one prefix of each address family"
     )
-    speed: Gbps | None = Field(default=None, gt=0, description="its speed; empty: that of the whole port")
-    length: Metres | None = Field(
+    speed: base.Gbps | None = Field(default=None, gt=0, description="its speed; empty: that of the whole port")
+    length: base.Metres | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
         description="length of its cable, for PFC's headroom; empty: the planned length of cables to servers",
     )
-    tenant: Name | None = Field(default=None, description="the tenant whose VRF it is in, where the fabric has tenants")
-    description: Line = Field(default="", description="free text")
+    tenant: base.Name | None = Field(
+        default=None, description="the tenant whose VRF it is in, where the fabric has tenants"
+    )
+    description: base.Line = Field(default="", description="free text")
 
     @field_validator("prefixes")
     @classmethod
     def _one_of_each(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if len({":" in one for one in value}) < len(value):
             what = f"{' and '.join(value)} are of one address family"
-            raise WrongValueError(what, "give at most one IPv4 and one IPv6 prefix")
+            raise base.WrongValueError(what, "give at most one IPv4 and one IPv6 prefix")
         for one in value:
             if ipaddress.ip_network(one).num_addresses < 2:
-                raise WrongValueError(
+                raise base.WrongValueError(
                     f"{one} has no room for the leaf and another", "use a /31 or /127, or a shorter one"
                 )
         return value
@@ -153,15 +142,15 @@ class EdgePort(Model):
 def _unicast_mac(value: str) -> str:
     octets = value.lower().split(":")
     if len(octets) != 6 or any(len(one) != 2 or set(one) - set("0123456789abcdef") for one in octets):
-        raise WrongValueError(f"{value!r} is not a MAC address", "for example 00:1c:73:00:00:01")
+        raise base.WrongValueError(f"{value!r} is not a MAC address", "for example 00:1c:73:00:00:01")
     if int(octets[0], 16) & 1:
-        raise WrongValueError(f"{value} is a multicast address", "a gateway needs one whose first octet is even")
+        raise base.WrongValueError(f"{value} is a multicast address", "a gateway needs one whose first octet is even")
     return ":".join(octets)
 
 
 def _one_of_each(value: tuple[str, ...]) -> tuple[str, ...]:
     if len({":" in one for one in value}) < len(value):
-        raise WrongValueError(
+        raise base.WrongValueError(
             f"{' and '.join(value)} are not of two address families", "give at most one IPv4 and one IPv6 formula"
         )
     return value
@@ -171,7 +160,7 @@ Loopbacks = Annotated[tuple[LoopbackFormula, ...], AfterValidator(_one_of_each)]
 """Formulas for loopbacks, at most one of each address family."""
 
 
-class Overlay(Model):
+class Overlay(base.Model):
     """EVPN-VXLAN: an IP-VRF per tenant on the leaves, pure type-5 routes between them (RFC 9136, section 4.4.1).
 
     Leaves and spines peer loopback to loopback by EBGP; spines pass routes on with the next hop unchanged, so that
@@ -231,7 +220,7 @@ class Overlay(Model):
             for key in ("loopbacks", "loopback_lists"):
                 if key in self.model_fields_set:
                     what = f"overlay.{key} are IPv6 loopbacks, and tunnels run over IPv4 (`vtep: ipv4`) from the router ids"
-                    raise WrongValueError(what, f"set `vtep: ipv6`, or leave {key} out", [key])
+                    raise base.WrongValueError(what, f"set `vtep: ipv6`, or leave {key} out", [key])
         return self
 
     def endpoint_pool(self) -> str:
@@ -239,7 +228,7 @@ class Overlay(Model):
         return self.color_endpoints or ("10.254.0.0/16" if self.vtep == "ipv4" else "fd00:fffd::/64")
 
 
-class Tenant(Model):
+class Tenant(base.Model):
     """A tenant: servers, or single NICs of servers, that reach each other and nobody else.
 
     It is what others call a routing zone. NICs are on routed segments of their own (``members``) or share a network.
@@ -249,11 +238,11 @@ class Tenant(Model):
         default=(),
         description="servers (H100-[01-02]: all their NICs on this fabric) or NICs (H100-[01-04]:gpu[0-3]_eth)",
     )
-    networks: dict[Name, VirtualNetwork] = Field(
+    networks: dict[base.Name, VirtualNetwork] = Field(
         default_factory=dict[str, VirtualNetwork],
         description="layer-2 networks by name, each a VLAN on every leaf with a member, one subnet, one gateway address",
     )
-    external: dict[Name, ExternalRouter] = Field(
+    external: dict[base.Name, ExternalRouter] = Field(
         default_factory=dict[str, ExternalRouter],
         description="routers outside the fabric that the VRF peers with, by name",
     )
@@ -262,7 +251,7 @@ class Tenant(Model):
         description="pools of its own, at most one of each address family: the tenant's routed members have addresses of these "
         "families, in prefixes by stripe and rail; empty: the fabric's pools",
     )
-    leaks: tuple[Name, ...] = Field(
+    leaks: tuple[base.Name, ...] = Field(
         default=(),
         exclude_if=lambda value: not value,
         description="tenants with shared services: it takes their prefixes and they take its own, and nobody else's. Two tenants that "
@@ -284,29 +273,29 @@ class Tenant(Model):
         exclude_if=lambda value: value is None,
         description="its loopback on each leaf, formulas as tenant_loopbacks of the overlay; empty: by those",
     )
-    description: Line = Field(default="", description="free text")
+    description: base.Line = Field(default="", description="free text")
 
     @model_validator(mode="after")
     def _somebody(self) -> Tenant:
         if not self.members and not self.networks:
-            raise WrongValueError("a tenant without members", "list servers under `members:`, or under a network")
+            raise base.WrongValueError("a tenant without members", "list servers under `members:`, or under a network")
         if self.server_pools and not self.members:
             what = "server_pools without `members`: those of layer-2 networks have their network's prefix"
-            raise WrongValueError(what, "leave it out, or list routed members", ["server_pools"])
+            raise base.WrongValueError(what, "leave it out, or list routed members", ["server_pools"])
         if len({":" in pool for pool in self.server_pools}) < len(self.server_pools):
             what = f"server_pools {' and '.join(self.server_pools)} are not of two address families"
-            raise WrongValueError(what, "give at most one IPv4 and one IPv6 pool", ["server_pools"])
+            raise base.WrongValueError(what, "give at most one IPv4 and one IPv6 pool", ["server_pools"])
         return self
 
 
-class TenantSlices(Model):
+class TenantSlices(base.Model):
     """Tenants that are slices of servers: the first has the NICs of the first GPUs of every server, and so on."""
 
     servers: Members = Field(description="servers, as a tenant's members; NICs cannot be listed")
     gpus: int = Field(
         ge=1, le=64, description="GPUs of each server that a tenant has; they must divide those of a server"
     )
-    name: Annotated[str, naming_pattern(slice=1)] = Field(
+    name: Annotated[str, base.naming_pattern(slice=1)] = Field(
         default="tenant-{slice}", description="names of the tenants; {slice} counts them from 1"
     )
 
@@ -314,5 +303,5 @@ class TenantSlices(Model):
     def _whole_servers(self) -> TenantSlices:
         nic = next((one for one in self.servers if ":" in one), None)
         if nic is not None:
-            raise WrongValueError(f"{nic} is a NIC", "list servers: slices say which NICs", ["servers"])
+            raise base.WrongValueError(f"{nic} is a NIC", "list servers: slices say which NICs", ["servers"])
         return self

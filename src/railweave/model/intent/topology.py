@@ -6,22 +6,11 @@ from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from railweave.model.intent.base import (
-    Gbps,
-    Metres,
-    Microseconds,
-    Model,
-    Name,
-    Ratio,
-    WrongValueError,
-    expand_all,
-    naming_pattern,
-    secret_reference,
-)
+from railweave.model.intent import base
 from railweave.model.intent.qos import Qos
 
 
-class Macsec(Model):
+class Macsec(base.Model):
     """MACsec on the long links, with a pre-shared key (IEEE 802.1AE; 802.1X for the key agreement)."""
 
     cipher_suite: Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"] = Field(
@@ -33,24 +22,24 @@ class Macsec(Model):
     )
     key: str = Field(description="secret:NAME of the connectivity association key (CAK), hexadecimal")
 
-    _reference = field_validator("key")(secret_reference)
+    _reference = field_validator("key")(base.secret_reference)
 
 
-class Interconnect(Model):
+class Interconnect(base.Model):
     """Which stripes stand at which site, and what joins the sites.
 
     Without ``routers`` the leaves themselves are joined, and there is one at a site; with them every spine of a site has
     links to each of the site's routers, and those to the routers of other sites.
     """
 
-    sites: dict[Name, tuple[str, ...]] = Field(min_length=2, description="the stripes at each site")
+    sites: dict[base.Name, tuple[str, ...]] = Field(min_length=2, description="the stripes at each site")
     routers: int = Field(default=0, ge=0, le=8, description="routers of the interconnect at each site; 0: the leaves")
     links_per_router: int = Field(
         default=1, ge=1, le=64, description="parallel links between a spine and each router of its site"
     )
     links: int = Field(default=4, ge=1, le=64, description="parallel links between each pair of routers of two sites")
-    link_speed: Gbps = Field(default=800, description="speed of those links")
-    delay: Microseconds | None = Field(
+    link_speed: base.Gbps = Field(default=800, description="speed of those links")
+    delay: base.Microseconds | None = Field(
         default=None, ge=1, le=100_000, description="measured delay of a long link, one way; empty: by its length"
     )
     macsec: Macsec | None = Field(default=None, description="encryption of the long links; empty: none")
@@ -64,11 +53,11 @@ class Interconnect(Model):
         owner: dict[str, str] = {}
         for site, stripes in self.sites.items():
             if not stripes:
-                raise WrongValueError(f"site {site!r} has no stripe", "list the stripes there", ["sites", site])
+                raise base.WrongValueError(f"site {site!r} has no stripe", "list the stripes there", ["sites", site])
             for stripe in stripes:
                 other = owner.setdefault(stripe, site)
                 if other != site:
-                    raise WrongValueError(
+                    raise base.WrongValueError(
                         f"stripe {stripe!r} is at {other!r} and at {site!r}",
                         "it can stand at one site",
                         ["sites", site],
@@ -91,7 +80,7 @@ DEFAULT_SYSTEM = "junos"
 """What switches run where a fabric file does not say."""
 
 
-class PortRange(Model):
+class PortRange(base.Model):
     """Which ports of a device one kind of cable takes, and in which order."""
 
     first: int | None = Field(default=None, ge=0, description="first physical port; empty: chosen by the topology")
@@ -109,13 +98,15 @@ class PortRange(Model):
     @model_validator(mode="after")
     def _ordered(self) -> PortRange:
         if self.first is not None and self.last is not None and self.first > self.last:
-            raise WrongValueError(f"begins at {self.first} and ends at {self.last}", "write the lower port as `first:`")
+            raise base.WrongValueError(
+                f"begins at {self.first} and ends at {self.last}", "write the lower port as `first:`"
+            )
         return self
 
 
 def _release(value: str) -> str:
     if not value[:1].isdecimal():
-        raise WrongValueError(f"{value!r} is not a release", "write it as 25.4R1, number first")
+        raise base.WrongValueError(f"{value!r} is not a release", "write it as 25.4R1, number first")
     return value
 
 
@@ -123,7 +114,7 @@ Release = Annotated[str, AfterValidator(_release)]
 """A release of a network operating system; its first numbers give its order."""
 
 
-class Role(Model):
+class Role(base.Model):
     """Every device of one role (leaf, spine, super-spine or dci) of a fabric."""
 
     device: str = Field(
@@ -158,17 +149,17 @@ class Role(Model):
 def _count_or_names(value: object) -> object:
     """A count as it is; a list of names, or one host list, as names."""
     if isinstance(value, list | tuple) or (isinstance(value, str) and "[" in value):
-        return expand_all(cast("object", value), "{} is listed twice", "name each stripe or spine once")
+        return base.expand_all(cast("object", value), "{} is listed twice", "name each stripe or spine once")
     if value is None or isinstance(value, dict):  # of another kind, which pydantic says
         return cast("object", value)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise WrongValueError(f"{value!r} is neither a count nor a list of names", "write 4, or [name1, name2]")
+        raise base.WrongValueError(f"{value!r} is neither a count nor a list of names", "write 4, or [name1, name2]")
     if not 0 <= value <= 4096:
-        raise WrongValueError(f"{value} is out of range", "0 to 4096")
+        raise base.WrongValueError(f"{value} is out of range", "0 to 4096")
     return value
 
 
-class Topology(Model):
+class Topology(base.Model):
     """A rail-optimised leaf-spine fabric: NIC r of every server of a stripe is on that stripe's leaf of rail r.
 
     One set of spines joins all leaves, unless ``planes`` or ``stripes_per_pod`` give each rail, each port of NICs or each pod
@@ -214,8 +205,8 @@ class Topology(Model):
         description="sites that the fabric spans, each with spines of its own, and the long links between them",
     )
     links_per_spine: int = Field(default=1, ge=1, le=64, description="parallel links between a leaf and each spine")
-    link_speed: Gbps = Field(default=400, description="speed of leaf-spine links")
-    oversubscription: Ratio = Field(
+    link_speed: base.Gbps = Field(default=400, description="speed of leaf-spine links")
+    oversubscription: base.Ratio = Field(
         default=1.0, description="server bandwidth over uplink bandwidth of a leaf that is still accepted, as 3 or 3:1"
     )
     servers_per_stripe: int | None = Field(
@@ -228,22 +219,22 @@ class Topology(Model):
     def _tiers(self) -> Topology:
         if self.planes and (self.super_spines or self.stripes_per_pod):
             part = "super_spines" if self.super_spines else "stripes_per_pod"
-            raise WrongValueError(
+            raise base.WrongValueError(
                 f"planes and {part} exclude each other", "keep one way to grow beyond two tiers", ["planes"]
             )
         if bool(self.super_spines) != bool(self.stripes_per_pod):
             there, missing = ("super_spines", "stripes_per_pod")[:: 1 if self.super_spines else -1]
-            raise WrongValueError(f"{there} without {missing}", "pods joined by super-spines need both", [there])
+            raise base.WrongValueError(f"{there} without {missing}", "pods joined by super-spines need both", [there])
         if self.interconnect and (self.planes or self.super_spines):
             part = "planes" if self.planes else "super_spines"
-            raise WrongValueError(f"interconnect and {part} exclude each other", "keep one", ["interconnect"])
+            raise base.WrongValueError(f"interconnect and {part} exclude each other", "keep one", ["interconnect"])
         if self.interconnect and bool(self.interconnect.routers) != bool(self.spines):
             what = "spines without routers" if self.spines else "routers without spines"
-            raise WrongValueError(
+            raise base.WrongValueError(
                 what, "spines are joined by routers of each site; without spines, the leaves are", ["interconnect"]
             )
         if self.super_spines and not self.spines:
-            raise WrongValueError("super_spines without spines", "add `spines:`", ["super_spines"])
+            raise base.WrongValueError("super_spines without spines", "add `spines:`", ["super_spines"])
         return self
 
     @field_validator("stripes", "spines", mode="before")
@@ -256,7 +247,7 @@ class Topology(Model):
     def _planes(cls, value: object) -> object:
         number = isinstance(value, int) and not isinstance(value, bool) and 2 <= value <= MOST_PLANES
         if value not in (None, "rail") and not number:
-            raise WrongValueError(
+            raise base.WrongValueError(
                 f"{value!r} is neither `rail` nor a number of planes",
                 f"write rail, or 2 to {MOST_PLANES}: as many as every NIC has ports",
             )
@@ -266,7 +257,7 @@ class Topology(Model):
     @classmethod
     def _some(cls, value: int | tuple[str, ...]) -> int | tuple[str, ...]:
         if not value:
-            raise WrongValueError("0 stripes hold no servers", "give at least 1")
+            raise base.WrongValueError("0 stripes hold no servers", "give at least 1")
         return value
 
     @property
@@ -287,10 +278,10 @@ def _names(value: int | tuple[str, ...], stem: str) -> list[str]:
     return [f"{stem}{number}" for number in range(1, value + 1)] if isinstance(value, int) else list(value)
 
 
-class CableIntent(Model):
+class CableIntent(base.Model):
     """Cables of one kind: how long, and which optic or cable at each end."""
 
-    length: Metres = Field(description="planned length; a measured one in the inventory wins")
+    length: base.Metres = Field(description="planned length; a measured one in the inventory wins")
     optic: str | None = Field(
         default=None, description="catalog name at the switch end; empty: the shortest reach that fits"
     )
@@ -299,7 +290,7 @@ class CableIntent(Model):
     )
 
 
-class Cabling(Model):
+class Cabling(base.Model):
     """Cables of a fabric."""
 
     server: CableIntent = Field(default=CableIntent(length=10), description="server to leaf")
@@ -311,7 +302,7 @@ class Cabling(Model):
     )
 
 
-class Mtu(Model):
+class Mtu(base.Model):
     """MTUs, bytes. A port carries Ethernet frames; an IRB and a NIC carry IP packets."""
 
     fabric: int = Field(default=9216, ge=1500, le=9416, description="leaf-spine ports, Ethernet frame")
@@ -320,7 +311,7 @@ class Mtu(Model):
     server: int = Field(default=9000, ge=1280, le=9400, description="NIC, IP packet")
 
 
-class Naming(Model):
+class Naming(base.Model):
     """Names of devices. Fields in braces: {fabric}, {stripe}, {plane} and {leaf} (a number) for a leaf, {spine} for a spine.
 
     Sums of numbers can stand in braces too, and how many digits they have: leaf{stripe_number*2+leaf-2:02d}.
@@ -328,34 +319,34 @@ class Naming(Model):
 
     leaf: Annotated[
         str,
-        naming_pattern(fabric="backend", stripe="stripe1", leaf=1, stripe_number=1, number=1, plane="plane1"),
+        base.naming_pattern(fabric="backend", stripe="stripe1", leaf=1, stripe_number=1, number=1, plane="plane1"),
     ] = Field(
         default="{stripe}-leaf{leaf}",
         description="{stripe} is the stripe's name, {stripe_number} its number, {leaf} counts the leaves of a stripe, {number} "
         "those of the fabric; {plane} is the plane's name where there are planes",
     )
-    spine: Annotated[str, naming_pattern(fabric="backend", spine="spine1", number=1)] = Field(
+    spine: Annotated[str, base.naming_pattern(fabric="backend", spine="spine1", number=1)] = Field(
         default="{spine}",
         description="{spine} is the spine's name, with its rail or pod before it where there are such, {number} counts the "
         "spines of the fabric",
     )
-    super_spine: Annotated[str, naming_pattern(fabric="backend", super_spine="plane1-super1")] = Field(
+    super_spine: Annotated[str, base.naming_pattern(fabric="backend", super_spine="plane1-super1")] = Field(
         default="{super_spine}",
         exclude_if=lambda value: value == "{super_spine}",
         description="{super_spine} is the super-spine's plane and number",
     )
-    dci: Annotated[str, naming_pattern(fabric="backend", site="site1", dci=1)] = Field(
+    dci: Annotated[str, base.naming_pattern(fabric="backend", site="site1", dci=1)] = Field(
         default="{site}-dci{dci}",
         exclude_if=lambda value: value == "{site}-dci{dci}",
         description="routers of the interconnect: {site} is the site's name, {dci} their number there",
     )
-    vlan: Annotated[str, naming_pattern(fabric="backend", stripe="stripe1", rail=1, vlan=2)] = Field(
+    vlan: Annotated[str, base.naming_pattern(fabric="backend", stripe="stripe1", rail=1, vlan=2)] = Field(
         default="vn{vlan}", description="{vlan} is the VLAN id"
     )
-    bgp_group: Annotated[str, naming_pattern(role="spine", color="color1")] = Field(
+    bgp_group: Annotated[str, base.naming_pattern(role="spine", color="color1")] = Field(
         default="{role}-{color}", description="{role} is the neighbor's role, {color} the path color's name"
     )
-    switches: dict[Name, Name] = Field(
+    switches: dict[base.Name, base.Name] = Field(
         default_factory=dict[str, str],
         exclude_if=lambda value: not value,
         description="names of single switches that no pattern gives, by the names that the patterns give them",

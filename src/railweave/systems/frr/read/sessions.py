@@ -6,22 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address, Family
+from railweave.model.device import model
 from railweave.model.device.bgp_model import of_one_family
 from railweave.model.device.management import Authentication
-from railweave.model.device.model import (
-    Action,
-    Bgp,
-    BgpGroup,
-    Isis,
-    IsisPort,
-    Match,
-    NumberedSession,
-    Ospf,
-    OspfPort,
-    Policy,
-    Session,
-    Term,
-)
 from railweave.model.device.timers import Bfd
 from railweave.systems.frr.read.bgp import EVPN, INTERNAL, Instance, Neighbor
 from railweave.systems.frr.read.policy import ANY, NETWORKS, NOTHING, Policies
@@ -77,7 +64,7 @@ def isis(
     profiles: Mapping[str, Bfd],
     router_id: Address,
     loopbacks: tuple[str, ...],
-) -> Isis | None:
+) -> model.Isis | None:
     """IS-IS: level 2, wide metrics; None where it does not run. Lines that say otherwise are not understood."""
     net, key, stands = "", None, False
     for one in taking.each("router isis <area>"):
@@ -99,11 +86,11 @@ def isis(
     used = {family for one in (*running, *passive) if one.isis for family in one.isis.families}
     watched = [one.isis.bfd for one in running if one.isis]
     profile = watched[0] if watched and len(set(watched)) == 1 else None
-    return Isis(
+    return model.Isis(
         net=net,
         router_id=router_id,
         ports=tuple(
-            IsisPort(one.name, "", one.description.split(" ")[0], one.isis.metric) for one in running if one.isis
+            model.IsisPort(one.name, "", one.description.split(" ")[0], one.isis.metric) for one in running if one.isis
         ),
         passive=tuple(one.name for one in passive if one.name not in loopbacks),
         families=tuple(family for family in _FAMILIES if family in used),
@@ -113,7 +100,9 @@ def isis(
     )
 
 
-def ospf(taking: Taking, ports: Mapping[str, Port], router_id: Address, loopbacks: tuple[str, ...]) -> Ospf | None:
+def ospf(
+    taking: Taking, ports: Mapping[str, Port], router_id: Address, loopbacks: tuple[str, ...]
+) -> model.Ospf | None:
     """OSPF; None where it does not run. Lines that say more than an area, a metric and what is passive are not understood."""
     named, width, quiet, stands = None, None, dict[str, bool](), False
     for one in taking.each("router ospf"):
@@ -144,10 +133,10 @@ def ospf(taking: Taking, ports: Mapping[str, Port], router_id: Address, loopback
         for name, one in running.items()
         if one.passive or quiet.get(name, everywhere) or name in loopbacks or name == "lo"
     ]
-    return Ospf(
+    return model.Ospf(
         router_id=named or router_id,
         ports=tuple(
-            OspfPort(name, "", ports[name].description.split(" ")[0], one.area, one.metric or _usual())
+            model.OspfPort(name, "", ports[name].description.split(" ")[0], one.area, one.metric or _usual())
             for name, one in running.items()
             if name not in passive
         ),
@@ -217,22 +206,26 @@ class Sessions:
         said = one.peer_as if one.peer_as is not None else group.peer_as if group else None
         return self.here.asn if said == INTERNAL else said or 0
 
-    def session(self, one: Neighbor) -> Session:
+    def session(self, one: Neighbor) -> model.Session:
         """A session on a link: its interface and addresses."""
         at = address(one.name)
         if at is None:
             port = self._ports.get(one.name)
             peer = one.description or (port.description.split(" ")[0] if port else "")
-            return Session(one.name, "", peer, self.peer_as(one), None, None)
+            return model.Session(one.name, "", peer, self.peer_as(one), None, None)
         found = self._subnets.port(at, self.here.vrf)
         name, local = (found[0].name, found[1].address) if found else ("", None)
         peer = one.description or (found[0].description.split(" ")[0] if found else "")
-        return Session(name, "", peer, self.peer_as(one), local, at)
+        return model.Session(name, "", peer, self.peer_as(one), local, at)
 
-    def numbered(self, one: Neighbor) -> NumberedSession | None:
+    def numbered(self, one: Neighbor) -> model.NumberedSession | None:
         """A session from a loopback; None where the neighbor has no address."""
         at = address(one.name)
-        return NumberedSession("", "", one.description or "", self.peer_as(one), self.source(one), at) if at else None
+        return (
+            model.NumberedSession("", "", one.description or "", self.peer_as(one), self.source(one), at)
+            if at
+            else None
+        )
 
     def source(self, one: Neighbor) -> Address:
         """The address that a session comes from; unknown where the text leaves that to the way it goes."""
@@ -284,7 +277,7 @@ class Sessions:
         return None
 
 
-def bgp(sessions: Sessions, policies: Policies, taking: Taking, without: Collection[str]) -> Bgp:
+def bgp(sessions: Sessions, policies: Policies, taking: Taking, without: Collection[str]) -> model.Bgp:
     """The BGP configuration. ``without`` are route-maps that are for something else."""
     here = sessions.here
     on_links = [one for one, _ in sessions.peers() if sessions.unicast(one) or not sessions.evpn(one)]
@@ -292,14 +285,14 @@ def bgp(sessions: Sessions, policies: Policies, taking: Taking, without: Collect
     found = policies.policies(without)
     connected, more = _originated(here, found)
     named = {name for group in groups for name in (group.import_policy, group.export_policy)}
-    accepted = Policy(ANY, (Term(ANY, Match(), Action(accept=True)),))
-    nothing = Policy(NOTHING, (Term(NOTHING, Match(), Action(accept=False)),))
+    accepted = model.Policy(ANY, (model.Term(ANY, model.Match(), model.Action(accept=True)),))
+    nothing = model.Policy(NOTHING, (model.Term(NOTHING, model.Match(), model.Action(accept=False)),))
     found = (*found, *more, *(one for one in (accepted, nothing) if one.name in named))
     lists = policies.used_lists(found)
     networks = tuple(dict.fromkeys(one for family in here.families.values() for one in family.networks))
     levels = [level for one in on_links for level in (one, here.group_of(one)) if level]
     keys = {one.key or (group.key if (group := here.group_of(one)) else None) for one in on_links}
-    made = Bgp(
+    made = model.Bgp(
         asn=here.asn,
         router_id=here.router_id or UNKNOWN,
         groups=groups,
@@ -333,11 +326,11 @@ def _families(sessions: Sessions, peers: Sequence[Neighbor]) -> tuple[Family, ..
     return tuple(family for family in _FAMILIES if family in used or (not peers and family in sessions.here.families))
 
 
-def _groups(sessions: Sessions, peers: Iterable[Neighbor]) -> tuple[BgpGroup, ...]:
+def _groups(sessions: Sessions, peers: Iterable[Neighbor]) -> tuple[model.BgpGroup, ...]:
     """Peer groups with their sessions, in the order of the text; sessions with policies of their own stand by themselves."""
     here = sessions.here
     order = {name: place for place, name in enumerate(here.neighbors)}
-    found: dict[str, BgpGroup] = {}
+    found: dict[str, model.BgpGroup] = {}
     first: dict[str, int] = {}
     for one in peers:
         group = here.group_of(one)
@@ -350,13 +343,13 @@ def _groups(sessions: Sessions, peers: Iterable[Neighbor]) -> tuple[BgpGroup, ..
             stands = found.get(name)
         if stands is None:
             about = (group.description if group else one.description) or ""
-            stands = BgpGroup(name, about, local, (), imports, exports, peer_as_list=None)
+            stands = model.BgpGroup(name, about, local, (), imports, exports, peer_as_list=None)
             first[name] = order[group.name if group and name == group.name else one.name]
         found[name] = replace(stands, sessions=(*stands.sessions, sessions.session(one)))
     return tuple(found[name] for name in sorted(found, key=lambda name: first[name]))
 
 
-def _originated(here: Instance, known: Sequence[Policy]) -> tuple[str | None, tuple[Policy, ...]]:
+def _originated(here: Instance, known: Sequence[model.Policy]) -> tuple[str | None, tuple[model.Policy, ...]]:
     """The policy by which connected routes are originated, and policies that stand for what has no route-map.
 
     A ``network`` statement is a connected route that is originated whatever else is.
@@ -367,9 +360,9 @@ def _originated(here: Instance, known: Sequence[Policy]) -> tuple[str | None, tu
     if not networks:
         if name != "":
             return name, ()
-        everything = Policy(ANY, (Term(ANY, Match(), Action(accept=True)),))
+        everything = model.Policy(ANY, (model.Term(ANY, model.Match(), model.Action(accept=True)),))
         return ANY, (everything,)
-    listed = Term(NETWORKS, Match(prefix_list=NETWORKS), Action(accept=True))
+    listed = model.Term(NETWORKS, model.Match(prefix_list=NETWORKS), model.Action(accept=True))
     terms = next((one.terms for one in known if one.name == name), ())
-    more = (Term(ANY, Match(), Action(accept=True)),) if name == "" else terms
-    return NETWORKS, (Policy(NETWORKS, (listed, *more)),)
+    more = (model.Term(ANY, model.Match(), model.Action(accept=True)),) if name == "" else terms
+    return NETWORKS, (model.Policy(NETWORKS, (listed, *more)),)
