@@ -10,7 +10,7 @@ import pickle
 import signal
 import tempfile
 import threading
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import reduction, resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from queue import Empty, SimpleQueue
@@ -18,7 +18,6 @@ from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
-    from concurrent.futures import Future
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

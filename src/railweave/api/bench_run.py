@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from railweave.api.sources import network_of, path_of, silent
 from railweave.errors import FileLine, InputError, Option, Problem
@@ -15,7 +15,6 @@ from railweave.model.network.model import Network
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
-    from typing import Any
 
     from railweave.live.collect.access_file import AccessFile
     from railweave.live.fleet.running import Answer

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.analysis.routing.paths import queue_pair_paths
+from railweave.analysis.routing.paths import QueuePairPath, queue_pair_paths
 from railweave.api.saved import captured, designed_for
 from railweave.api.sources import load_pair, network_of, path_of, silent
 from railweave.errors import InputError, NetworkPart, Problem
@@ -14,16 +14,15 @@ from railweave.model.catalog import in_force
 from railweave.model.device.build import device_config
 from railweave.model.network.model import Network
 from railweave.nearest import nearest
+from railweave.outputs.folder.steps import Built
 from railweave.outputs.folder.steps import build as _build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from railweave.analysis.routing.paths import QueuePairPath
     from railweave.analysis.routing.table import Routes
     from railweave.model.device.model import DeviceConfig
     from railweave.outputs.folder.differences import NetworkDiff
-    from railweave.outputs.folder.steps import Built
     from railweave.outputs.folder.verify import Verified
 
 

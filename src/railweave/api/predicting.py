@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from railweave.api.sources import network_of, path_of
 from railweave.errors import Argument, InputError, Problem
@@ -11,7 +11,6 @@ from railweave.model.catalog import in_force
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Literal
 
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.errors import FileLine, InputError, Option, Problem
-from railweave.model.intent.lock import read_lock
+from railweave.model.intent.lock import Lock, read_lock
 from railweave.model.network.model import Network
 from railweave.outputs.folder.steps import LOCK, design_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from railweave.model.intent.lock import Lock
 
 
 def load(

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import typer
 
 from railweave.cli.output import print_json
-from railweave.errors import Argument, FileLine, InputError, Option, RailweaveError
+from railweave.errors import Argument, FileLine, InputError, Option, Problem, RailweaveError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.errors import Problem
 
 INTERRUPTED = 130
 

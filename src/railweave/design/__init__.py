@@ -30,17 +30,16 @@ from railweave.design.named_models import check_nic_vendors, note_outside, note_
 from railweave.design.references import check_color_names, check_references
 from railweave.design.retarget import rename_ports
 from railweave.design.shape.tiers import check_names
-from railweave.design.shape.topology import lay_out
+from railweave.design.shape.topology import Layout, lay_out
 from railweave.design.status import not_active
 from railweave.design.tenancy.tenants import tenants, with_external, with_leaves, with_slices
-from railweave.model.network.devices import Fabric, RoleIntent, Server
+from railweave.model.network.devices import Cable, Color, Fabric, Nic, RoleIntent, RoleName, Segment, Server, Switch
 from railweave.model.network.model import Network
-from railweave.model.network.overlay import Overlay
+from railweave.model.network.overlay import Overlay, Tenant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.design.shape.topology import Layout
     from railweave.errors import FileLine
     from railweave.model.intent.fabric import Fabric as FabricSpec
     from railweave.model.intent.fabric import ServerGroup
@@ -48,8 +47,6 @@ if TYPE_CHECKING:
     from railweave.model.intent.reading.source import Source
     from railweave.model.intent.tenants import Overlay as OverlayIntent
     from railweave.model.intent.topology import Role
-    from railweave.model.network.devices import Cable, Color, Nic, RoleName, Segment, Switch
-    from railweave.model.network.overlay import Tenant
 
 __all__ = ["Network", "design"]
 

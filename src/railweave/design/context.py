@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import DesignError, FileLine, Problem
 from railweave.model.catalog import catalog
-from railweave.model.findings import Finding
+from railweave.model.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.model.catalog.models import Catalog
-    from railweave.model.findings import Severity
     from railweave.model.findings.registry import Rule
     from railweave.model.intent.lock import Lock
     from railweave.model.intent.reading.document import Key

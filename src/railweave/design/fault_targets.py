@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.errors import SpecError
+from railweave.errors import Problem, SpecError
 from railweave.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.errors import Problem
     from railweave.model.intent.scenario import Fault, ScenarioFile
     from railweave.model.network.model import Network
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import Rule
 from railweave.model.intent.base import expand
-from railweave.model.network.devices import Position
+from railweave.model.network.devices import Cable, Position, Server, Switch
 from railweave.nearest import nearest
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
     from railweave.model.intent.overrides import Racks
-    from railweave.model.network.devices import Cable, Server, Switch
 
 
 UNIT_M = 0.04445

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog.definitions import vendor_files
-from railweave.model.catalog.hardware import Hardware
+from railweave.model.catalog.hardware import Hardware, NicModel
 from railweave.model.catalog.words import servers_named, switches_named
 from railweave.model.findings.registry import Rule
 from railweave.nics.protocol import ONLY_WITH_FIRMWARE, PARTS, missing_parts
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from railweave.design.context import Context
     from railweave.errors import FileLine
-    from railweave.model.catalog.hardware import NicModel
     from railweave.model.catalog.models import Catalog
     from railweave.model.intent.fabric import FabricFile
     from railweave.model.intent.reading.document import Location

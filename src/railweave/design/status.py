@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import Rule
 from railweave.model.intent.base import expand
-from railweave.model.intent.status import matcher
-from railweave.model.network.devices import NotActive
+from railweave.model.intent.status import Status, matcher
+from railweave.model.network.devices import Cable, End, NotActive, Server, Switch
 from railweave.model.network.status import SHOWN
 from railweave.nearest import nearest
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from railweave.design.context import Context
-    from railweave.model.intent.status import Status
-    from railweave.model.network.devices import Cable, End, Server, Switch
 
 TREATED_AS_ABSENT = Rule(
     id="treated-as-absent",

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.counting import counted
 from railweave.model.catalog import catalog
-from railweave.model.device.expected import PAM4_GBPS
+from railweave.model.device.expected import PAM4_GBPS, Route, Session, Tenant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Sized
 
-    from railweave.model.device.expected import Route, Session, Tenant
     from railweave.model.device.model import Bgp, DeviceConfig, QosConfig
     from railweave.model.network.model import Network
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.analysis.adopt.servers import rails_of
 from railweave.analysis.adopt.wiring import End
 from railweave.design.addresses.server_prefixes import usual_bits
-from railweave.model.config.addresses import BITS
+from railweave.model.config.addresses import BITS, Family, Prefix
 from railweave.model.intent.addresses import Pools
 from railweave.model.intent.addressing import Addressing, FieldBits
 from railweave.model.intent.formula import fill
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from railweave.analysis.adopt.draft import Draft
     from railweave.analysis.adopt.routing import Colors
     from railweave.analysis.adopt.shape import Shape
-    from railweave.model.config.addresses import Family, Prefix
     from railweave.model.device.model import DeviceConfig, Gateway
 
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from railweave.analysis.adopt.equipment import free_ports
+from railweave.analysis.adopt.equipment import Place, free_ports
 from railweave.analysis.adopt.servers import rails_of
 from railweave.design.cabling.ports import Range
 from railweave.model.catalog import catalog
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from railweave.analysis.adopt.draft import Draft
-    from railweave.analysis.adopt.equipment import Place
     from railweave.analysis.adopt.shape import Shape
     from railweave.analysis.adopt.wiring import End
     from railweave.model.device.model import DeviceConfig

@@ -20,7 +20,7 @@ from railweave.analysis.adopt.sites import interconnect
 from railweave.analysis.adopt.stand_in import hardware
 from railweave.analysis.adopt.tenancy import loopbacks, overlay, tenant_slots, tenants
 from railweave.analysis.adopt.traffic import load_balancing, mtus, qos
-from railweave.analysis.adopt.wiring import wiring
+from railweave.analysis.adopt.wiring import Lldp, Wiring, wiring
 from railweave.design.addresses.identity import FIRST_MANAGEMENT_HOST
 from railweave.errors import InputError, NetworkPart, Problem
 from railweave.model.catalog import catalog
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.analysis.adopt.shape import Shape
-    from railweave.analysis.adopt.wiring import Lldp, Wiring
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.devices import RoleName
 

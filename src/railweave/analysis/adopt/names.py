@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from itertools import count
 from typing import TYPE_CHECKING
 
-from railweave.analysis.adopt.draft import common_start, natural
+from railweave.analysis.adopt.draft import Draft, common_start, natural
 from railweave.analysis.adopt.servers import FEW_NICS, MOST_NICS, known_nics
 from railweave.analysis.adopt.sites import site_names
 from railweave.analysis.adopt.wiring import End, Wiring
@@ -17,7 +17,6 @@ from railweave.model.intent.topology import Naming
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.analysis.adopt.draft import Draft
     from railweave.analysis.adopt.shape import Shape, Stripe
     from railweave.model.device.model import DeviceConfig
 

@@ -6,14 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from railweave.analysis.adopt.draft import common, given, plain
+from railweave.analysis.adopt.draft import Draft, common, given, plain
 from railweave.model.intent.topology import Naming
 from railweave.model.intent.underlay import Bfd, Isis, RouterAdvertisements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.analysis.adopt.draft import Draft
     from railweave.analysis.adopt.shape import Shape
     from railweave.model.config.addresses import Prefix
     from railweave.model.device.model import Bgp, BgpGroup, Community, DeviceConfig

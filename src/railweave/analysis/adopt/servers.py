@@ -7,14 +7,13 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from railweave.analysis.adopt.draft import natural
+from railweave.analysis.adopt.draft import Draft, natural
 from railweave.analysis.adopt.equipment import USUAL_GBPS
 from railweave.model.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from railweave.analysis.adopt.draft import Draft
     from railweave.analysis.adopt.shape import Shape
     from railweave.analysis.adopt.wiring import End
 

@@ -7,19 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.analysis.adopt.draft import as_number, natural, numbering
-from railweave.analysis.adopt.equipment import places_of
+from railweave.analysis.adopt.equipment import Place, places_of
 from railweave.analysis.adopt.servers import rails, rails_of
-from railweave.analysis.adopt.sites import across_sites
-from railweave.analysis.adopt.wiring import Wiring
+from railweave.analysis.adopt.sites import Across, across_sites
+from railweave.analysis.adopt.wiring import End, Wiring
 from railweave.counting import counted
 from railweave.errors import InputError, NetworkPart, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from railweave.analysis.adopt.equipment import Place
-    from railweave.analysis.adopt.sites import Across
-    from railweave.analysis.adopt.wiring import End
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.devices import RoleName
 

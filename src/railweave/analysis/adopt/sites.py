@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from railweave.analysis.adopt.draft import common, common_start, plain
+from railweave.analysis.adopt.draft import Draft, common, common_start, plain
 from railweave.model.intent.base import NAME
 from railweave.model.intent.topology import Interconnect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from railweave.analysis.adopt.draft import Draft
     from railweave.analysis.adopt.equipment import Place
     from railweave.analysis.adopt.shape import Shape, Stripe
     from railweave.analysis.adopt.wiring import End, Wiring

@@ -18,12 +18,11 @@ from railweave.analysis.adopt.wiring import End, Wiring
 from railweave.counting import counted
 from railweave.errors import InputError, NetworkPart, Problem
 from railweave.model.catalog import catalog
-from railweave.model.device.model import Interface
+from railweave.model.device.model import DeviceConfig, Interface
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.model.device.model import DeviceConfig
     from railweave.model.network.devices import RoleName
 
 _NOT_A_PORT = re.compile(

@@ -8,7 +8,7 @@ from collections import defaultdict
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
-from railweave.analysis.adopt.draft import common, given
+from railweave.analysis.adopt.draft import Draft, common, given
 from railweave.analysis.adopt.names import as_name
 from railweave.analysis.adopt.servers import host_lists
 from railweave.analysis.adopt.wiring import End
@@ -17,7 +17,6 @@ from railweave.model.intent.tenants import Overlay
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from railweave.analysis.adopt.draft import Draft
     from railweave.analysis.adopt.shape import Shape
     from railweave.model.device.model import BridgedVlan, DeviceConfig, Interface, Vrf
 

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from railweave.analysis.adopt.draft import common, given, plain
-from railweave.analysis.adopt.wiring import End
+from railweave.analysis.adopt.draft import Draft, common, given, plain
+from railweave.analysis.adopt.wiring import End, Wiring
 from railweave.design.limits.devices import tunnel_overhead_bytes
 from railweave.errors import RailweaveError
 from railweave.model.catalog import catalog
@@ -25,9 +25,7 @@ from railweave.model.intent.topology import Mtu
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from railweave.analysis.adopt.draft import Draft
     from railweave.analysis.adopt.shape import Shape
-    from railweave.analysis.adopt.wiring import Wiring
     from railweave.model.catalog.systems import System
     from railweave.model.device.model import DeviceConfig, Interface, QosConfig
     from railweave.model.network.devices import RoleName

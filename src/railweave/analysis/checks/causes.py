@@ -14,14 +14,12 @@ from railweave.errors import RenderError
 from railweave.model.config.apply import alone, apply
 from railweave.model.config.compare import compare
 from railweave.model.config.gate import hidden
-from railweave.model.config.tree import Step
-from railweave.model.device.fields import differences
+from railweave.model.config.tree import ConfigTree, Node, Step
+from railweave.model.device.fields import FieldDifference, differences
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from railweave.model.config.tree import ConfigTree, Node
-    from railweave.model.device.fields import FieldDifference
     from railweave.model.device.model import DeviceConfig
     from railweave.systems.protocol import Reader
 

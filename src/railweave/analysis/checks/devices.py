@@ -11,22 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from railweave.analysis.checks import differs
-from railweave.analysis.checks.causes import causes
+from railweave.analysis.checks.causes import Cause, causes
 from railweave.analysis.checks.differs import EXTRA, TEXT
 from railweave.analysis.checks.located import FILE_UNREADABLE
 from railweave.errors import InputError, NetworkPart, Problem, RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.gate import Gate
 from railweave.model.config.secret_words import alike
-from railweave.model.device.fields import NAMES, amended
+from railweave.model.device.fields import NAMES, FieldDifference, amended
 from railweave.systems import system
 from railweave.workers import spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.analysis.checks.causes import Cause
-    from railweave.model.device.fields import FieldDifference
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
     from railweave.systems.protocol import Reader

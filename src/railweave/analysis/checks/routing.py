@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from railweave.analysis.routing.table import UNREACHABLE
+from railweave.analysis.routing.table import UNREACHABLE, Routes
 from railweave.model.config.addresses import Address, Prefix
 from railweave.model.findings.registry import Found, Rule, check
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.analysis.checks.subject import Subject
-    from railweave.analysis.routing.table import Routes
     from railweave.model.findings import Finding
 
 EVERY_FAULT_UP_TO = 64

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.analysis.checks.checks import run_checks
-from railweave.analysis.checks.devices import saved
+from railweave.analysis.checks.devices import Stands, Texts, saved
 from railweave.analysis.checks.differs import EXTRA
 from railweave.analysis.checks.subject import Subject
-from railweave.analysis.routing.table import LOCAL, UNREACHABLE
+from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Routes
 from railweave.counting import counted
 from railweave.errors import UnsettledError, unknown_switches
-from railweave.model.findings import by_severity
+from railweave.model.findings import Finding, by_severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -22,11 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.analysis.checks.causes import Cause
-    from railweave.analysis.checks.devices import Stands, Texts
-    from railweave.analysis.routing.table import Routes
     from railweave.model.device.fields import FieldDifference
     from railweave.model.device.model import DeviceConfig
-    from railweave.model.findings import Finding
     from railweave.model.network.model import Network
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.analysis.checks.devices import saved
+from railweave.analysis.checks.devices import Texts, saved
 from railweave.analysis.checks.subject import Subject
 from railweave.errors import FileLine, InputError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.analysis.checks.devices import Texts
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
 

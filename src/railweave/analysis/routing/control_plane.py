@@ -18,11 +18,11 @@ import numpy as np
 from railweave.analysis.routing import candidates
 from railweave.analysis.routing.attributes import AttributeTable
 from railweave.analysis.routing.decisions import Decisions, rules_of
-from railweave.analysis.routing.forwarding import Groups, forwarding
+from railweave.analysis.routing.forwarding import Groups, Pattern, forwarding
 from railweave.analysis.routing.isis import isis_fibs
 from railweave.analysis.routing.overlay import OverlayPlane, tenant_prefixes
 from railweave.analysis.routing.policy import PolicyEngine
-from railweave.analysis.routing.table import Received, Routes, empty_fib
+from railweave.analysis.routing.table import Fib, Received, Routes, empty_fib
 from railweave.errors import UnsettledError
 from railweave.model.device.bgp_model import by_policy
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from railweave.analysis.routing.attributes import Mask
     from railweave.analysis.routing.candidates import Advertised, Candidates
-    from railweave.analysis.routing.forwarding import Pattern
-    from railweave.analysis.routing.table import Fib
     from railweave.model.device.model import BgpGroup, DeviceConfig, Session
 
 

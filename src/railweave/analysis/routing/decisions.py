@@ -13,7 +13,7 @@ import numpy as np
 
 from railweave.analysis.routing.attributes import ALL, NONE, Attributes, as_sent
 from railweave.analysis.routing.candidates import EMPTY, NOWHERE, Interned, Memo
-from railweave.analysis.routing.forwarding import pattern
+from railweave.analysis.routing.forwarding import Pattern, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from railweave.analysis.routing import candidates
     from railweave.analysis.routing.attributes import AttributeTable, Ids, Mask, Places
-    from railweave.analysis.routing.forwarding import Pattern
     from railweave.analysis.routing.policy import PolicyEngine, Resolved
     from railweave.model.device.model import BgpGroup, DeviceConfig, FabricAdvertise
 

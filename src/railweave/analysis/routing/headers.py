@@ -15,14 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from railweave.analysis.routing.paths import find_ports, ways
+from railweave.analysis.routing.paths import LinkShare, QueuePairPath, find_ports, ways
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from railweave.analysis.routing.paths import LinkShare, QueuePairPath
     from railweave.analysis.routing.table import Routes
     from railweave.model.device.host_model import HostQos
     from railweave.model.device.model import DeviceConfig

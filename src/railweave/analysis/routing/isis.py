@@ -13,14 +13,13 @@ import numpy as np
 
 from railweave.analysis.routing.attributes import REASONS
 from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib
-from railweave.model.device.model import OspfPort
+from railweave.model.device.model import DeviceConfig, Isis, Ospf, OspfPort
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from railweave.analysis.routing.attributes import Mask
     from railweave.analysis.routing.forwarding import Groups
-    from railweave.model.device.model import DeviceConfig, Isis, Ospf
 
 NO_WAY = 1 << 60
 """Farther than any path."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Shared, shared
+from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib, Shared, shared
 from railweave.model.device.overlay import forwards_leaks
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.analysis.routing.attributes import Mask
-    from railweave.analysis.routing.table import Fib
     from railweave.model.device.model import DeviceConfig, Vrf
 
     Holds = dict[tuple[str, str], Mask]

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from railweave.errors import InputError, NetworkPart, Option, Problem
-from railweave.model.config.addresses import WORDS
+from railweave.model.config.addresses import WORDS, Family
 
 if TYPE_CHECKING:
     from railweave.analysis.routing.table import Routes
-    from railweave.model.config.addresses import Family
     from railweave.model.network.devices import Nic, NicAddress
     from railweave.model.network.model import Network
 

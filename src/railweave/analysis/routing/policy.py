@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from railweave.analysis.routing.attributes import ALL, NONE
-from railweave.model.config.addresses import Prefix
+from railweave.model.config.addresses import Family, Prefix
 
 if TYPE_CHECKING:
     from railweave.analysis.routing.attributes import Attributes, AttributeTable, Ids, Mask, Places
-    from railweave.model.config.addresses import Family
     from railweave.model.device.model import Bgp, Term
 
 _UNDEFINED = ""

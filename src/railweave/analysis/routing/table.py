@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,6 @@ import numpy as np
 from railweave.analysis.routing.attributes import REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Set
-
     from numpy.typing import NDArray
 
     from railweave.analysis.routing.candidates import AdvertisedByGroup

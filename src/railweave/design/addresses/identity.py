@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from railweave.design.limits.platform import own_marking
 from railweave.model.findings.registry import Rule
 from railweave.model.intent.base import expand
-from railweave.model.network.devices import PortQos, Switch
+from railweave.model.network.devices import PortQos, RoleName, Server, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from railweave.design.shape.topology import Layout
     from railweave.model.intent.addresses import AddressLists
     from railweave.model.intent.reading.document import Location
-    from railweave.model.network.devices import RoleName, Server
 
 MANAGEMENT_ADDRESS_TAKEN = Rule(
     id="management-address-taken",

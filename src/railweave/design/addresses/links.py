@@ -12,7 +12,7 @@ from railweave.design.addresses.identity import listed
 from railweave.design.addresses.server_prefixes import inside
 from railweave.design.cabling.ports import Owner, panels_of, port_named
 from railweave.model.intent.formula import filled
-from railweave.model.network.devices import Segment, Subnet
+from railweave.model.network.devices import Cable, Color, Segment, Subnet, Switch
 from railweave.model.network.overlay import EDGE, EdgePort, Endpoint
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from railweave.design.shape.topology import Layout
     from railweave.model.intent.reading.document import Location
     from railweave.model.intent.tenants import EdgePort as EdgePortIntent
-    from railweave.model.network.devices import Cable, Color, Switch
 
 
 def edge_segments(context: Context, layout: Layout) -> list[Segment]:

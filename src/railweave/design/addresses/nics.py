@@ -14,7 +14,7 @@ from railweave.counting import counted
 from railweave.design.addresses.server_prefixes import is_host, tenant_pools
 from railweave.host.values import a_table_name
 from railweave.model.findings.registry import Rule
-from railweave.model.network.devices import Nic, NicAddress
+from railweave.model.network.devices import Cable, Color, Fabric, Nic, NicAddress, Segment, Server, Subnet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from railweave.design.tenancy.tenants import Owner
     from railweave.model.intent.addressing import Addressing
     from railweave.model.intent.reading.document import Location
-    from railweave.model.network.devices import Cable, Color, Fabric, Segment, Server, Subnet
 
 
 FIRST_TABLE = 10000

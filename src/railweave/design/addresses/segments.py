@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from railweave.design.addresses import server_prefixes
 from railweave.design.addresses.links import edge_segments
 from railweave.model.config.naming import named
-from railweave.model.network.devices import Segment, Subnet
+from railweave.model.network.devices import Cable, Color, Fabric, Segment, Subnet, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from railweave.design.tenancy.tenants import Owner
     from railweave.model.intent.fabric import Fabric as FabricSpec
     from railweave.model.intent.reading.document import Location
-    from railweave.model.network.devices import Cable, Color, Fabric, Switch
     from railweave.model.network.overlay import Tenant, VirtualNetwork
 
     Prefix = ipaddress.IPv4Network | ipaddress.IPv6Network

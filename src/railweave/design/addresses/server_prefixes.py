@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.model.config.addresses import Address
 from railweave.model.intent.formula import fields_of, fill
-from railweave.model.network.devices import Subnet
+from railweave.model.network.devices import Color, Subnet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from railweave.design.shape.topology import Layout, Leaf
     from railweave.model.intent.addressing import Addressing, FieldBits
     from railweave.model.intent.reading.document import Location
-    from railweave.model.network.devices import Color
 
 
 LENGTHS = {4: 24, 6: 64}

@@ -5,28 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from railweave.design.cabling.switch_ports import SwitchPorts
+from railweave.design.cabling.switch_ports import CableOverrides, Fixed, SwitchPorts
 from railweave.design.inventory import cable_length
 from railweave.design.shape.interconnect import peers
-from railweave.design.shape.tiers import pod_number
-from railweave.model.catalog.optics import Need, fitting, joins, of_one_kind
+from railweave.design.shape.tiers import Leaf, pod_number
+from railweave.model.catalog.optics import Module, Need, fitting, joins, of_one_kind
 from railweave.model.findings.registry import Rule
-from railweave.model.network.devices import Cable, End
+from railweave.model.network.devices import Cable, End, Position, RoleName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.design.cabling.ports import PortKind
-    from railweave.design.cabling.switch_ports import CableOverrides, Fixed
     from railweave.design.context import Context
     from railweave.design.shape.placing import PlacedServer
-    from railweave.design.shape.tiers import Leaf
     from railweave.design.shape.topology import Layout
     from railweave.model.catalog.models import Catalog
-    from railweave.model.catalog.optics import Module
     from railweave.model.intent.reading.document import Location
     from railweave.model.intent.topology import CableIntent, Interconnect
-    from railweave.model.network.devices import Position, RoleName
 
 
 UNKNOWN = "unlisted"

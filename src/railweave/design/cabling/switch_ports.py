@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.design.cabling.ports import Owner, Panel, port_named, resolve, slowed
+from railweave.design.cabling.ports import Owner, Panel, Port, PortKind, Range, port_named, resolve, slowed
 from railweave.design.sizing.size import default_server_first
 from railweave.model.catalog.optics import breakout_of, link_breakout, parse_breakout
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
-    from railweave.design.cabling.ports import Port, PortKind, Range
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.topology import Layout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from railweave.design.limits.classes import check_lossless
@@ -10,8 +10,6 @@ from railweave.design.limits.headroom import check_headroom
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.topology import Layout

@@ -10,21 +10,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from railweave.design.sizing.shapes import growth_steps, ports_of
+from railweave.design.sizing.size import Shape as SizedShape
 from railweave.design.sizing.size import Size, Wanted
 from railweave.design.sizing.words import growth_lines
 from railweave.model.catalog import catalog
 from railweave.model.findings.registry import Rule
 from railweave.model.intent.topology import PortRange
-from railweave.model.network.devices import crossings, fewest_crossings
+from railweave.model.network.devices import Cable, Color, RoleName, Switch, crossings, fewest_crossings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
-    from railweave.design.sizing.size import Shape as SizedShape
     from railweave.model.catalog.models import Catalog
-    from railweave.model.network.devices import Cable, Color, RoleName, Switch
 
 
 def size_of(catalog: Catalog, layout: Layout) -> Size | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.design.addresses.links import edge_length
-from railweave.model.catalog.headroom import SMALLEST_BYTES, port_headroom
+from railweave.model.catalog.headroom import SMALLEST_BYTES, PortHeadroom, port_headroom
 from railweave.model.catalog.rdma import ADAPTIVE_WINDOW
 from railweave.model.findings.registry import Rule
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from railweave.design.context import Context
     from railweave.design.shape.equipment import Equipment
     from railweave.design.shape.topology import Layout
-    from railweave.model.catalog.headroom import PortHeadroom
     from railweave.model.intent.reading.document import Location
     from railweave.model.network.devices import Cable
 

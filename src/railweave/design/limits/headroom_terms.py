@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from railweave.design.limits.headroom import THIN_HEADROOM
 from railweave.model.catalog import catalog
-from railweave.model.catalog.headroom import port_headroom
+from railweave.model.catalog.headroom import PortHeadroom, port_headroom
 
 if TYPE_CHECKING:
     from railweave.model.catalog.hardware import SwitchModel
-    from railweave.model.catalog.headroom import PortHeadroom
     from railweave.model.intent.buffers import Buffers
     from railweave.model.network.devices import Fabric, RoleName
     from railweave.model.network.model import Network

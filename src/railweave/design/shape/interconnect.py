@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.design.shape.tiers import switch_name
+from railweave.design.shape.tiers import Leaf, switch_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.design.context import Context
-    from railweave.design.shape.tiers import Leaf
     from railweave.model.intent.fabric import Fabric
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from railweave.design.shape.equipment import equipment_of, role_equipment
-from railweave.design.shape.interconnect import borders_of, check_sites
+from railweave.design.shape.equipment import Equipment, equipment_of, role_equipment
+from railweave.design.shape.interconnect import Border, borders_of, check_sites
 from railweave.design.shape.placing import PlacedServer, place, room_of
 from railweave.design.shape.tiers import Leaf, block_of, place_of, spines_of, super_spines_of, switch_name
 from railweave.model.catalog.words import unknown_server
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.design.context import Context
-    from railweave.design.shape.equipment import Equipment
-    from railweave.design.shape.interconnect import Border
     from railweave.design.shape.tiers import Spine, SuperSpine
     from railweave.model.catalog.hardware import NicGroup
     from railweave.model.intent.fabric import Fabric, ServerGroup

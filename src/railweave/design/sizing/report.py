@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
 from railweave.design.sizing.fabric_file import headroom_need, headroom_percent, shared_bytes, system_of
-from railweave.design.sizing.shapes import default_growth, growth_steps
-from railweave.design.sizing.size import Refused, Size
+from railweave.design.sizing.shapes import Step, default_growth, growth_steps
+from railweave.design.sizing.size import Refused, Shape, Size
 from railweave.design.sizing.words import TITLES, growth_lines, reason, switches
 from railweave.model.catalog.optics import Need, fitting, joins, of_one_kind
 from railweave.model.intent.topology import Cabling
@@ -17,8 +17,6 @@ from railweave.model.intent.topology import Cabling
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.design.sizing.shapes import Step
-    from railweave.design.sizing.size import Shape
     from railweave.model.catalog.models import Catalog
 
 

@@ -10,7 +10,7 @@ from railweave.counting import counted
 from railweave.design.sizing.fabric_file import fabric_text, inventory_text
 from railweave.design.sizing.report import Sized
 from railweave.design.sizing.shapes import choose, sizes
-from railweave.design.sizing.size import SHAPES, Size, Wanted
+from railweave.design.sizing.size import SHAPES, Refused, Shape, Size, Wanted
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog.hardware import Hardware
 from railweave.model.catalog.server_shapes import with_shape
@@ -18,7 +18,6 @@ from railweave.model.catalog.words import servers_named, switches_named, unknown
 from railweave.model.intent.addresses import Pools
 
 if TYPE_CHECKING:
-    from railweave.design.sizing.size import Refused, Shape
     from railweave.model.catalog.models import Catalog
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.design.sizing.size import Refused, Size
+from railweave.design.sizing.size import Refused, Shape, Size
 
 if TYPE_CHECKING:
     from railweave.design.sizing.shapes import Step
-    from railweave.design.sizing.size import Shape
 
 TITLES: dict[Shape, str] = {
     "port-planes": "planes of NIC ports",

@@ -7,23 +7,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.design.addresses.server_prefixes import inside, is_host, tenant_pools
+from railweave.design.cabling.ports import Conflict, Panel, panels_of, port_named
 from railweave.design.cabling.ports import Owner as PortOwner
-from railweave.design.cabling.ports import panels_of, port_named
 from railweave.model.config.naming import named
 from railweave.model.intent.base import check_name
 from railweave.model.intent.formula import distinguisher_of, filled, target_of
+from railweave.model.intent.tenants import ExternalLink as LinkIntent
 from railweave.model.intent.tenants import Tenant as TenantIntent
 from railweave.model.network.overlay import ExternalLink, ExternalRouter, Tenant, TenantLeaf, VirtualNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.cabling.ports import Conflict, Panel
     from railweave.design.context import Context
     from railweave.design.shape.topology import Layout
     from railweave.model.intent.fabric import Fabric, FabricFile, ServerGroup
     from railweave.model.intent.reading.document import Location
-    from railweave.model.intent.tenants import ExternalLink as LinkIntent
     from railweave.model.intent.tenants import Overlay, TenantSlices
     from railweave.model.intent.tenants import VirtualNetwork as Intent
     from railweave.model.network.devices import Cable, Segment, Switch

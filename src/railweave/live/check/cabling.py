@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.live.check.living import Seen, link_and_ends
-from railweave.live.check.ports import end_of, ends_by_name, of_port, short
+from railweave.live.check.living import Living, Seen, link_and_ends
+from railweave.live.check.ports import End, end_of, ends_by_name, of_port, short
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.analysis.expect.hosts import Nic
-    from railweave.live.check.living import Living
-    from railweave.live.check.ports import End
     from railweave.model.device.expected import Port
     from railweave.model.state.protocols import LldpNeighbor
 

@@ -21,7 +21,7 @@ from railweave.live.check.living import Living
 from railweave.live.check.servers import RETRANSMITTED
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule, rules_of
-from railweave.model.state.host_state import HOST, read_hosts
+from railweave.model.state.host_state import HOST, HostState, read_hosts
 from railweave.systems.reading import read_states
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
     from railweave.model.state.capture import Capture
     from railweave.model.state.device_state import DeviceState
-    from railweave.model.state.host_state import HostState
 
 
 HANDS = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from railweave.counting import counted
-from railweave.live.check.living import Seen
+from railweave.live.check.living import Living, Seen
 from railweave.live.check.ports import of_port
 from railweave.model.findings.registry import Rule
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from railweave.analysis.expect import Expected
-    from railweave.live.check.living import Living
     from railweave.model.device.expected import Port, Queues
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.ports import PortQueues

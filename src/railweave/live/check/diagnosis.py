@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.live.check import cabling, counters, forwarding, identity, ports, servers, sessions
-from railweave.live.check.living import Seen, link_and_ends
+from railweave.live.check.living import Living, Part, Seen, link_and_ends
 from railweave.live.check.ports import same_port, short
 from railweave.live.check.sessions import bfd_as_designed, by_daemons, by_end, carried, far_end, rests_on
-from railweave.model.findings import SEVERITIES
+from railweave.model.findings import SEVERITIES, Finding
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from railweave.live.check.living import Living, Part
     from railweave.model.device.expected import Adjacency, Keys, Session
     from railweave.model.device.model import Session as Peering
-    from railweave.model.findings import Finding
     from railweave.model.state.protocols import BgpSession, IsisAdjacency
 
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.live.check.living import Seen
+from railweave.live.check.living import Living, Part, Seen
 from railweave.live.check.ports import of_port, without_unit
-from railweave.model.config.addresses import WORDS
+from railweave.model.config.addresses import WORDS, Family, Prefix
 from railweave.model.findings.registry import Rule
 from railweave.model.state.protocols import Route as Said
+from railweave.model.state.protocols import RouterAdvertising
 from railweave.model.state.question import DEFAULT_VRF
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.analysis.expect import Expected
-    from railweave.live.check.living import Living, Part
-    from railweave.model.config.addresses import Family, Prefix
     from railweave.model.device.expected import Gateway, Route, Tenant
     from railweave.model.device.timers import RouterAdvertisements
     from railweave.model.state.device_state import DeviceState
-    from railweave.model.state.protocols import RouterAdvertising
 
 ROUTE_MISSING = Rule(
     "route-missing",

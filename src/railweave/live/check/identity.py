@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from railweave.live.check.living import Seen
+from railweave.live.check.living import Living, Part, Seen
 from railweave.live.check.ports import short
 from railweave.model.findings.registry import Rule
 from railweave.model.state.question import not_running
@@ -13,7 +13,6 @@ from railweave.model.state.question import not_running
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from railweave.live.check.living import Living, Part
     from railweave.model.state.device_state import Note
 
 NOT_ASKED = "it was not asked"

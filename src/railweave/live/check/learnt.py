@@ -11,23 +11,20 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import FileLine, InputError, Problem
 from railweave.live.check.check import read
-from railweave.live.check.ports import end_of, ends_by_name, of_port, short, without_unit
-from railweave.model.intent.inventory import COLUMNS, TO_FILL_IN, read_inventory
+from railweave.live.check.ports import Ends, end_of, ends_by_name, of_port, short, without_unit
+from railweave.model.intent.inventory import COLUMNS, TO_FILL_IN, Item, read_inventory
 from railweave.model.intent.reading.source import companion
-from railweave.model.state.host_state import read_hosts
+from railweave.model.state.host_state import HostState, read_hosts
 from railweave.reading import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from railweave.live.check.ports import Ends
-    from railweave.model.intent.inventory import Item
     from railweave.model.network.devices import End, Nic, Server
     from railweave.model.network.model import Network
     from railweave.model.state.capture import Capture
     from railweave.model.state.device_state import DeviceState
-    from railweave.model.state.host_state import HostState
     from railweave.model.state.ports import Optic
     from railweave.model.state.protocols import LldpNeighbor
 

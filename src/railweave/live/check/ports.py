@@ -6,14 +6,13 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.host.port_names import announced, by_names, plain
-from railweave.live.check.living import Seen, link_and_ends
+from railweave.live.check.living import Living, Seen, link_and_ends
 from railweave.model.device.port_model import nic_names, switch_port_names
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from railweave.live.check.living import Living
     from railweave.model.device.expected import Port
     from railweave.model.network.model import Network
     from railweave.model.state.device_state import DeviceState

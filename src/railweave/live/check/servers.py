@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 from railweave.host.entries import Route, planned_route, spelled
 from railweave.host.entries import Rule as KernelRule
 from railweave.host.entries import Rule as PlannedRule
-from railweave.host.strays import stray_neighbors, stray_routes, stray_rules
-from railweave.live.check.living import Seen, link_and_ends
+from railweave.host.strays import Stray, stray_neighbors, stray_routes, stray_rules
+from railweave.live.check.living import Living, Part, Seen, link_and_ends
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from railweave.analysis.expect.hosts import ExpectedHost, Nic, PathAddress
-    from railweave.host.strays import Stray
-    from railweave.live.check.living import Living, Part
     from railweave.model.state.host_state import HostState, RdmaPort
     from railweave.model.state.ports import InterfaceState
 

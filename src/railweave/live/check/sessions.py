@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from railweave.live.check.living import Seen, link_and_ends
+from railweave.live.check.living import Living, Part, Seen, link_and_ends
 from railweave.live.check.ports import without_unit
 from railweave.model.findings.registry import Rule
 from railweave.model.state.question import not_running
@@ -13,7 +13,6 @@ from railweave.model.state.question import not_running
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from railweave.live.check.living import Living, Part
     from railweave.model.device.expected import Adjacency, Keys
     from railweave.model.device.model import Session as Peering
     from railweave.model.device.timers import Bfd

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 from railweave.errors import RailweaveError
 from railweave.live.reach.failure import ReachError, cause
 from railweave.live.reach.opening import opened
-from railweave.model.state.question import not_running
+from railweave.model.state.question import Protocol, Question, not_running
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from railweave.live.collect.plan import Asked
     from railweave.live.reach.target import Target, Transport
-    from railweave.model.state.question import Protocol, Question
 
     Open = Callable[[Target, Protocol], Awaitable[Transport]]
 

@@ -10,25 +10,23 @@ import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path  # noqa: TC003 - dataclasses read it
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from railweave.errors import FileLine, InputError, OutputError, Problem
 from railweave.live.collect.asking import ask_all
 from railweave.live.reach.opening import opened
 from railweave.model.config.gate import redacted
-from railweave.model.state.capture import META, is_collected
+from railweave.model.state.capture import META, OfLab, is_collected
 from railweave.writing import Folder, unguessable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
-    from typing import Self
 
     from railweave.live.collect.access_file import AccessFile
     from railweave.live.collect.asking import Open, Outcome
     from railweave.live.collect.plan import Asked
     from railweave.model.network.model import Network
-    from railweave.model.state.capture import OfLab
     from railweave.model.state.question import Question
 
 

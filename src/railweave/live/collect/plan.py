@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING
 
 from railweave.analysis.expect.prefixes import example_segments
 from railweave.errors import InputError, Option, Problem
-from railweave.live.collect.access_file import usual_protocols
+from railweave.live.collect.access_file import AccessFile, usual_protocols
 from railweave.model.device.build import device_config
 from railweave.model.state.host_state import HOST
-from railweave.model.state.question import DEFAULT_VRF
+from railweave.model.state.question import DEFAULT_VRF, Question
 from railweave.systems import system
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from railweave.live.collect.access_file import AccessFile
     from railweave.live.reach.target import Target
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
-    from railweave.model.state.question import Question
 
 
 @dataclass(frozen=True, slots=True)

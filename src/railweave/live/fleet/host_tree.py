@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import RenderError
-from railweave.model.config.tree import Disruption, Node
+from railweave.model.config.tree import Command, Disruption, Node, Refusal, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.model.config.tree import Command, Refusal, Step
 
 FILE = "host.json"
 """The plan of a server, by its name in a build folder."""

@@ -20,13 +20,12 @@ from railweave.host import bundle
 from railweave.live.fleet.host_tree import AMISS, FILE, without_amiss
 from railweave.reading import parse_json
 from railweave.systems import transaction
-from railweave.systems.transaction import FUNCTIONS, RefusedError, put, script
+from railweave.systems.transaction import FUNCTIONS, Given, RefusedError, Session, put, script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.model.config.tree import Command
-    from railweave.systems.transaction import Given, Session
 
 PROTOCOL = "ssh"
 ATOMIC = False

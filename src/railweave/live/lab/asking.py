@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
 from railweave.live.collect.access_file import read_access
-from railweave.live.collect.collect import collect
+from railweave.live.collect.collect import Collected, collect
 from railweave.live.collect.plan import plan
 from railweave.live.lab import hosts, life, lldp
 from railweave.live.lab.frr.routers import daemon_pid, running_root
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
     from pathlib import Path
 
-    from railweave.live.collect.collect import Collected
     from railweave.live.lab.running import Running
     from railweave.live.reach.target import Target, Transport
     from railweave.model.state.question import Protocol

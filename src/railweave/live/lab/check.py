@@ -12,19 +12,17 @@ from railweave.live.check import check as live
 from railweave.live.lab import life, slicing
 from railweave.live.lab.asking import ask
 from railweave.live.lab.overlay import Overlay
-from railweave.live.lab.plan import make_plan
+from railweave.live.lab.plan import Plan, make_plan
 from railweave.model.network.status import present
-from railweave.model.state.capture import OfLab, read_capture
+from railweave.model.state.capture import Capture, OfLab, read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from railweave.live.check.check import Checked
-    from railweave.live.lab.plan import Plan
     from railweave.model.device.expected import Keys
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
-    from railweave.model.state.capture import Capture
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.host_state import HostState
 

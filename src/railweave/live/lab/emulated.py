@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from railweave.model.device.build import device_config
 from railweave.model.device.config_file import from_document, to_document
-from railweave.model.device.fields import differences, entries
+from railweave.model.device.fields import FieldDifference, differences, entries
 from railweave.outputs.rendering.network import emulation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.model.device.fields import FieldDifference
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
 

@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.analysis.routing.overlay import placed
-from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib, Received, Routes
+from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib, Received, Routes, Shared
 from railweave.live.lab.kernel import tunnels
 from railweave.live.lab.kernel.namespace import vrf_space
-from railweave.live.lab.kernel.netlink import BGP, ISIS, KERNEL
-from railweave.model.config.addresses import Address
+from railweave.live.lab.kernel.netlink import BGP, ISIS, KERNEL, KernelRoute
+from railweave.model.config.addresses import Address, Family
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.analysis.routing.table import Shared
-    from railweave.live.lab.kernel.netlink import KernelRoute
     from railweave.live.lab.running import Running
-    from railweave.model.config.addresses import Family
     from railweave.model.device.model import DeviceConfig, Vrf
 
 

@@ -16,8 +16,8 @@ from railweave.errors import LabError
 from railweave.live.lab import hosts, lldp, names, slicing, state
 from railweave.live.lab.frr import held_sessions, rootfs, routers
 from railweave.live.lab.kernel import links, processes, tunnels
-from railweave.live.lab.plan import make_plan
-from railweave.live.lab.running import Running, machine
+from railweave.live.lab.plan import Plan, make_plan
+from railweave.live.lab.running import Machine, Running, machine
 from railweave.live.lab.state import Place, Record
 from railweave.model.network.status import present
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from railweave.live.lab.overlay import Overlay
-    from railweave.live.lab.plan import Plan
-    from railweave.live.lab.running import Machine
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.devices import Cable
     from railweave.model.network.model import Network

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
-from railweave.live.lab.frr.rootfs import BUILD
+from railweave.live.lab.frr.rootfs import BUILD, Frr
 from railweave.live.lab.kernel.namespace import entered
 from railweave.live.lab.names import MARK, namespace
 from railweave.model.device.bgp import ends_of
@@ -23,7 +23,6 @@ from railweave.writing import write_file
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.live.lab.frr.rootfs import Frr
     from railweave.live.lab.plan import Plan
     from railweave.live.lab.state import Place
 

@@ -10,12 +10,10 @@ import signal
 from typing import TYPE_CHECKING
 
 from railweave.live.reach.failure import ReachError, all_of, decoded, printed
-from railweave.model.state.question import reads_only
+from railweave.model.state.question import Question, reads_only
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from railweave.model.state.question import Question
 
 
 ENDING_S = 5.0

@@ -17,13 +17,12 @@ import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError
 
-from railweave.live.reach.failure import ReachError, told
+from railweave.live.reach.failure import Kind, ReachError, told
 from railweave.live.reach.gnmi_messages import CAPABILITIES, ENCODINGS, MODES, STREAM, SUBSCRIBE, message, path_message
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
-    from railweave.live.reach.failure import Kind
     from railweave.live.reach.target import Target, Way
     from railweave.model.state.telemetry import Subscription
 

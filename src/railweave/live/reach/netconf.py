@@ -15,11 +15,10 @@ import asyncssh
 
 from railweave.live.reach.failure import MOST_BYTES, ReachError, decoded, told
 from railweave.live.reach.ssh import closed, connected
-from railweave.model.state.question import reads_only
+from railweave.model.state.question import Question, reads_only
 
 if TYPE_CHECKING:
     from railweave.live.reach.target import Target
-    from railweave.model.state.question import Question
 
 _END = b"]]>]]>"
 _NAMESPACE = "urn:ietf:params:xml:ns:netconf:base:1.0"

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import asyncssh
 
 from railweave.live.reach.failure import ReachError, all_of, decoded, printed, told
-from railweave.model.state.question import reads_only
+from railweave.model.state.question import Protocol, Question, reads_only
 
 if TYPE_CHECKING:
     from railweave.live.reach.target import Target, Way
-    from railweave.model.state.question import Protocol, Question
 
 _DEFAULT_KNOWN_HOSTS = "~/.ssh/known_hosts"
 

@@ -11,7 +11,7 @@ import asyncssh
 
 from railweave.errors import RailweaveError
 from railweave.live.reach.failure import ReachError, told
-from railweave.systems.transaction import RefusedError
+from railweave.systems.transaction import RefusedError, Session
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from railweave.live.reach.target import Protocol as Spoken
     from railweave.live.reach.target import Target
     from railweave.live.reach.web import Eapi
-    from railweave.systems.transaction import Session
 
 
 async def opened(target: Target, protocol: Spoken) -> Session:

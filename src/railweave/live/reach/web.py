@@ -16,7 +16,7 @@ import httpx
 
 from railweave.live.reach.failure import MOST_BYTES, ReachError, decoded, told
 from railweave.live.reach.ssh import closed, connected
-from railweave.model.state.question import reads_only
+from railweave.model.state.question import Protocol, Question, reads_only
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import asyncssh
 
     from railweave.live.reach.target import Target, Way
-    from railweave.model.state.question import Protocol, Question
 
 
 class _Web:

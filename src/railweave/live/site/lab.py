@@ -16,7 +16,7 @@ import numpy as np
 
 from railweave.counting import counted
 from railweave.errors import LabError
-from railweave.live.collect.access_file import read_access
+from railweave.live.collect.access_file import AccessFile, read_access
 from railweave.live.collect.plan import plan
 from railweave.live.lab import life, slicing, state
 from railweave.live.lab.asking import changer, opener
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from railweave.design.fault_targets import FaultTarget
-    from railweave.live.collect.access_file import AccessFile
     from railweave.live.lab.running import Running
     from railweave.model.network.model import Network
     from railweave.systems.installation import Image

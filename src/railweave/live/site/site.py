@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.live.collect.asking import ask_all
-from railweave.live.collect.plan import plan
+from railweave.live.collect.plan import Asked, plan
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened as opened_to_ask
 from railweave.live.reach.telling import opened as opened_to_change
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from railweave.live.collect.access_file import AccessFile
     from railweave.live.collect.asking import Open, Outcome
-    from railweave.live.collect.plan import Asked
     from railweave.live.reach.target import Target
     from railweave.live.site.protocol import Emulation, Machine
     from railweave.model.device.model import DeviceConfig

@@ -18,17 +18,14 @@ from pydantic import ValidationError
 from railweave.errors import FileLine, InputError, Option, Problem, SpecError
 from railweave.model.catalog import packaged
 from railweave.model.catalog.definitions import vendor_files
-from railweave.model.catalog.hardware import Hardware, NicModel, Optic, ServerModel, SwitchModel
-from railweave.model.intent.base import check_name
-from railweave.model.intent.reading.document import Document, mistakes, read_document
+from railweave.model.catalog.hardware import Hardware, NicGroup, NicModel, Optic, ServerModel, SwitchModel
+from railweave.model.intent.base import Model, check_name
+from railweave.model.intent.reading.document import Document, Key, mistakes, read_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.catalog.hardware import NicGroup
     from railweave.model.catalog.models import Catalog
-    from railweave.model.intent.base import Model
-    from railweave.model.intent.reading.document import Key
 
 
 Contradiction = tuple[tuple[str | int, ...], str, str]

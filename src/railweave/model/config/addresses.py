@@ -7,11 +7,9 @@ What is made by calling the class is taken to be in that form already.
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
 

@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.model.config.secret_words import alike
-from railweave.model.config.tree import Disruption, Node, Step, disrupted, path
+from railweave.model.config.tree import Command, ConfigTree, Disruption, Name, Node, Refusal, Step, disrupted, path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from railweave.model.config.tree import Command, ConfigTree, Name, Refusal
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import BITS
+from railweave.model.config.addresses import BITS, Prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from railweave.model.config.addresses import Prefix
 
 
 Lengths = tuple[int, int]

@@ -15,12 +15,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section
-from railweave.model.config.tree import Node, Step
+from railweave.model.config.tree import Command, Disruption, Name, Node, Refusal, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from railweave.model.config.tree import Command, Disruption, Name, Refusal
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from railweave.model.config.addresses import Address, Family, Prefix
 from railweave.model.config.naming import named
 from railweave.model.device.bgp_model import by_family
 from railweave.model.device.management import Authentication
-from railweave.model.device.model import Bgp, BgpGroup, Session
+from railweave.model.device.model import Bgp, BgpGroup, Session, Term
 from railweave.model.device.overlay import in_form, underlay_prefixes
 from railweave.model.device.policy import (
     dci_policy,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from railweave.model.catalog.systems import System
-    from railweave.model.device.model import Term
     from railweave.model.device.policy import Form, RoutingPolicy
     from railweave.model.network.devices import Cable, End, Fabric, RoleName, Switch
     from railweave.model.network.model import Network

@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog, in_force
-from railweave.model.catalog.hardware import Platform
-from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.catalog.hardware import Platform, PortGroup
+from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
 from railweave.model.device.balancing import BalancingConfig, Dlb, Hash
 from railweave.model.device.bgp import bgp_config, ends_of, maximum_ecmp, routed_families, server_families
 from railweave.model.device.management import Management
-from railweave.model.device.model import DeviceConfig, Gateway, Interface, Isis, IsisPort, Macsec, Split
+from railweave.model.device.model import DeviceConfig, Gateway, Interface, Isis, IsisPort, Macsec, QosConfig, Split
 from railweave.model.device.overlay import all_large, edge_interfaces, external_ports, mac_vrf, overlay_config, vrfs
 from railweave.model.device.policy import drained, path_color_form
 from railweave.model.device.port_model import described
@@ -25,10 +25,7 @@ from railweave.model.device.timers import Bfd, RouterAdvertisements
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from railweave.model.catalog.hardware import PortGroup
     from railweave.model.catalog.systems import System
-    from railweave.model.config.addresses import Family
-    from railweave.model.device.model import QosConfig
     from railweave.model.network.devices import Cable, End, Fabric, PortQos, Segment, Switch
     from railweave.model.network.model import Network
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
-from railweave.model.device.host_model import Variable
+from railweave.model.device.host_model import HostAddress, HostNic, HostQos, Variable
 from railweave.model.device.queue_pairs import queue_pairs
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from railweave.model.catalog.hardware import NicModel
     from railweave.model.config.addresses import Family
-    from railweave.model.device.host_model import HostAddress, HostNic, HostQos
     from railweave.model.device.host_scope import HostScope
     from railweave.model.network.devices import Fabric
     from railweave.model.network.model import Job

@@ -20,7 +20,7 @@ from railweave.model.device.model import (
 from railweave.model.device.port_model import with_parts
 from railweave.model.device.reading import own_type
 from railweave.model.device.timers import Bfd
-from railweave.model.network.overlay import EDGE
+from railweave.model.network.overlay import EDGE, EdgePort, ExternalLink, ExternalRouter, Tenant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from railweave.model.device.model import Community, DeviceConfig, Gateway
     from railweave.model.network.devices import Fabric, Switch
     from railweave.model.network.model import Network
-    from railweave.model.network.overlay import EdgePort, ExternalLink, ExternalRouter, Tenant
 
 
 MOST_STANDARD_AS = 65535

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.catalog.headroom import port_headroom
-from railweave.model.device.model import Marking, QosConfig
-from railweave.model.device.qos_model import Buffers, TrafficClass, Watchdog, pfc_profiles
+from railweave.model.device.model import Interface, Marking, QosConfig
+from railweave.model.device.qos_model import Buffers, Ecn, TrafficClass, Watchdog, pfc_profiles
 from railweave.model.device.reading import own_type
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from railweave.model.catalog.systems import Marking as SystemMarking
     from railweave.model.catalog.systems import System
-    from railweave.model.device.model import Interface
-    from railweave.model.device.qos_model import Ecn
     from railweave.model.network.devices import Fabric, Switch
 
 

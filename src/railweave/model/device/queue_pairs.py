@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog.rdma import QUEUE_PAIRS, SPLIT
-from railweave.model.device.host_scope import environment, long_haul
+from railweave.model.device.host_scope import LongHaul, environment, long_haul
 
 if TYPE_CHECKING:
-    from railweave.model.device.host_scope import LongHaul
     from railweave.model.network.model import Job, Network
 
 

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
-from railweave.model.findings import Finding
+from railweave.model.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    from railweave.model.findings import Severity
 
     Look = Callable[[Any], Iterable["str | Found | Finding"]]
     """A function that looks: for a sentence, where the place is known; for what it found; for findings of other rules."""

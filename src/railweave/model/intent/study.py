@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from railweave.errors import SpecError
+from railweave.errors import Problem, SpecError
 from railweave.model.intent.base import Line, MessageBytes, Model, Name, WrongValueError
 from railweave.model.intent.reading.document import Document, read_document, validate
 from railweave.model.intent.scenario import Background, Setting
@@ -15,7 +15,6 @@ from railweave.model.intent.scenario import Background, Setting
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railweave.errors import Problem
 
 Objective = Literal["speed", "pauses", "marks", "fairness"]
 """What can be a goal: speed, fewer PFC pauses, fewer ECN marks, more even slowdowns of jobs."""

@@ -18,14 +18,13 @@ from railweave.model.findings import Finding
 from railweave.model.intent.hosts import Hosts, Job
 from railweave.model.intent.management import Management
 from railweave.model.network.devices import Cable, Fabric, Nic, NotActive, Position, Segment, Server, Switch
-from railweave.model.network.overlay import Rare
+from railweave.model.network.overlay import ExternalLink, ExternalRouter, Rare, Tenant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.model.catalog.models import Catalog
     from railweave.model.config.addresses import Family
-    from railweave.model.network.overlay import ExternalLink, ExternalRouter, Tenant
 
 __all__ = ["SCHEMA", "Hosts", "Job", "Network"]  # what is wanted of servers is part of a network
 

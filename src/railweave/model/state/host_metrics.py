@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from railweave.model.state.question import Question
 from railweave.model.state.telemetry import METRICS, Series
-from railweave.model.state.values import Answers
+from railweave.model.state.values import Answers, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from railweave.model.state.values import Value
 
 HOST_METRICS = Question("host-metrics", "json", {"ssh": "railweave-host metrics --json"})
 """What is asked of a server beside ``HOST``. It needs the server's ``host.json``: the program counts for the priority and the NICs of the design."""

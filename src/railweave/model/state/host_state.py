@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from railweave.model.state.ports import Errors, InterfaceState
 from railweave.model.state.protocols import LldpNeighbor
 from railweave.model.state.question import Question
-from railweave.model.state.values import Answers
+from railweave.model.state.values import Answers, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from railweave.model.state.capture import Capture
     from railweave.model.state.device_state import Note
-    from railweave.model.state.values import Value
 
 
 def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.prediction.collectives.channels import COLLECTIVES, channel_count
-from railweave.prediction.collectives.nccl import LISTS, NUMBERS, NcclError, parameters
+from railweave.prediction.collectives.channels import COLLECTIVES, Collective, channel_count
+from railweave.prediction.collectives.nccl import LISTS, NUMBERS, NcclError, Parameters, parameters
 from railweave.prediction.collectives.tuning import choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.operations.bench.nccl_log import NcclLog
-    from railweave.prediction.collectives.channels import Collective
     from railweave.prediction.collectives.job import Job
-    from railweave.prediction.collectives.nccl import Parameters
 
 
 @dataclass(frozen=True, slots=True)

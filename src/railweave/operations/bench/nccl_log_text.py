@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Literal
 from railweave.operations.bench import nccl_log as log
 from railweave.operations.bench.errno_words import errno_of
 from railweave.operations.bench.gids import address, raw_gid
-from railweave.operations.bench.lines import Notes, number
-from railweave.operations.bench.nccl_log import FailedCall, FailedCompletion
+from railweave.operations.bench.lines import Line, Notes, number
+from railweave.operations.bench.nccl_log import FailedCall, FailedCompletion, RankSeen
 from railweave.operations.bench.nccl_tests import kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from railweave.operations.bench.lines import Line
-    from railweave.operations.bench.nccl_log import RankSeen
 
 
 @dataclass

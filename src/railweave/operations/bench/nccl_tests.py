@@ -10,13 +10,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from railweave.operations.bench.lines import Notes, count, counted, measured, words
+from railweave.operations.bench.lines import Note, Notes, count, counted, measured, words
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from railweave.operations.bench.lines import Note
 
 
 OPERATIONS = {

@@ -7,7 +7,7 @@ from math import log2
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from railweave.operations.bench.comparing.estimate import leaves_of
+from railweave.operations.bench.comparing.estimate import Estimate, Slowest, leaves_of
 from railweave.pages.charts import LINES, shown, ticks
 from railweave.pages.palette import line_colors
 from railweave.pages.shell import asset, element, html_page, json_for_script, number, section, text
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from railweave.operations.bench.comparing.completion import CompletionTable
     from railweave.operations.bench.comparing.curves import Curve
-    from railweave.operations.bench.comparing.estimate import Estimate, Slowest
     from railweave.operations.bench.comparing.reported import Reported
     from railweave.operations.bench.comparing.rows import Pair, Row
     from railweave.operations.store.records import Run

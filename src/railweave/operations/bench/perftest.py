@@ -9,12 +9,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from railweave.operations.bench.lines import Line, Notes, counted, measured
+from railweave.operations.bench.lines import Line, Note, Notes, counted, measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from railweave.operations.bench.lines import Note
 
 
 GBPS_OF_MIBPS = (1 << 20) * 8 / 1e9

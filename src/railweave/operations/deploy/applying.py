@@ -8,7 +8,7 @@ import json
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from railweave.errors import Argument, FileLine, InputError, Option, Problem
 from railweave.operations.deploy.device import Device
@@ -24,7 +24,6 @@ from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-    from typing import Any
 
     from railweave.live.site.site import Site
     from railweave.model.config.tree import Command

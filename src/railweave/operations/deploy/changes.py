@@ -16,7 +16,7 @@ from railweave.model.catalog import catalog
 from railweave.model.config.apply import apply
 from railweave.model.config.compare import Change, compare
 from railweave.model.config.gate import hidden
-from railweave.model.config.tree import ports_of
+from railweave.model.config.tree import Command, ConfigTree, Disruption, Node, Step, ports_of
 from railweave.model.device.fields import differences
 from railweave.systems import system
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from railweave.analysis.checks.devices import Stands
-    from railweave.model.config.tree import Command, ConfigTree, Disruption, Node, Step
     from railweave.model.device.model import DeviceConfig
     from railweave.systems.protocol import Reader
     from railweave.systems.transaction import Transaction

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 from railweave.live.reach.failure import ReachError
 from railweave.model.config.compare import compare
 from railweave.operations.deploy import changes
-from railweave.operations.deploy.changes import digest
-from railweave.systems.transaction import RefusedError
+from railweave.operations.deploy.changes import DeviceChange, digest
+from railweave.systems.transaction import Given, Pending, RefusedError, Session, Spoken, Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from railweave.model.config.tree import ConfigTree
-    from railweave.operations.deploy.changes import DeviceChange
-    from railweave.systems.transaction import Given, Pending, Session, Spoken, Transaction
 
     Open = Callable[[str, Spoken], Awaitable[Session]]
     """Opens a session with a device by a protocol."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from railweave.analysis.drift.running import running_configs
 from railweave.live.check.check import check
 from railweave.live.collect.collect import captured
-from railweave.model.state.capture import read_capture
+from railweave.model.state.capture import Capture, read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from railweave.live.site.site import Site
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
-    from railweave.model.state.capture import Capture
 
     Texts = Mapping[str, Mapping[str, str]]
 

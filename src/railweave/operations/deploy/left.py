@@ -8,7 +8,7 @@ import numpy as np
 
 from railweave.analysis.routing.candidates import originated
 from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.analysis.routing.table import UNREACHABLE
+from railweave.analysis.routing.table import UNREACHABLE, Routes
 from railweave.counting import counted
 from railweave.model.network.status import present, reachable
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from railweave.analysis.routing.table import Routes
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
 

@@ -13,9 +13,9 @@ from railweave.analysis.drift.running import running_configs
 from railweave.counting import counted
 from railweave.errors import unknown_switches
 from railweave.live.fleet.host_tree import without_amiss
-from railweave.operations.deploy.changes import change, server_change
+from railweave.operations.deploy.changes import DeviceChange, change, server_change
 from railweave.operations.deploy.plan import Plan
-from railweave.operations.deploy.waves import UNDISTURBED, waves
+from railweave.operations.deploy.waves import UNDISTURBED, Wave, waves
 from railweave.systems import system
 from railweave.workers import spread
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
-    from railweave.operations.deploy.changes import DeviceChange
-    from railweave.operations.deploy.waves import Wave
 
 
 Configs = dict[str, "DeviceConfig"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from railweave.live.reach.failure import ReachError
-from railweave.operations.deploy.rollout import StoppedError
+from railweave.operations.deploy.rollout import Rollout, StoppedError
 from railweave.systems.transaction import RefusedError
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from railweave.operations.deploy.device import Device
     from railweave.operations.deploy.journal import Step
-    from railweave.operations.deploy.rollout import Rollout
 
 Is = Literal["before", "waiting", "after", "otherwise", "unknown"]
 """A device runs what it ran before; what it was given, with its timer running; what it was given, for good; something else; or does not answer."""

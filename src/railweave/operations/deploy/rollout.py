@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from railweave.counting import counted
 from railweave.errors import RailweaveError
@@ -18,7 +18,6 @@ from railweave.workers import spread
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-    from typing import Any
 
     from railweave.operations.deploy.device import Device
     from railweave.operations.deploy.journal import Journal, Verb

@@ -15,18 +15,16 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.errors import Argument, InputError, Problem
-from railweave.operations.deploy.applying import may_be_applied, rollout_of
+from railweave.operations.deploy.applying import How, may_be_applied, rollout_of
 from railweave.operations.deploy.recovery import taken_back
-from railweave.operations.deploy.rollout import StoppedError
+from railweave.operations.deploy.rollout import Rollout, StoppedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
     from railweave.live.site.site import Site
-    from railweave.operations.deploy.applying import How
     from railweave.operations.deploy.journal import Journal
     from railweave.operations.deploy.plan import Plan
-    from railweave.operations.deploy.rollout import Rollout
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from railweave.live.reach.failure import ReachError
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.operations.deploy.upgrade_status import states
 from railweave.systems import system
-from railweave.systems.transaction import RefusedError
+from railweave.systems.transaction import RefusedError, Session, Spoken
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.upgrade import Upgrade
     from railweave.operations.deploy.waves import Wave
     from railweave.systems.installation import Image, Installation
-    from railweave.systems.transaction import Session, Spoken
 
 
 T = TypeVar("T")

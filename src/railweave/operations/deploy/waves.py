@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.analysis.routing.table import UNREACHABLE
 from railweave.counting import counted, several
-from railweave.operations.deploy.changes import loses_only
+from railweave.operations.deploy.changes import DeviceChange, loses_only
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from railweave.analysis.routing.control_plane import ControlPlane
     from railweave.model.network.devices import End, Switch
     from railweave.model.network.model import Network
-    from railweave.operations.deploy.changes import DeviceChange
 
 _ROLES = ("super-spine", "dci", "spine", "leaf")
 """The order of roles: what leaves open sessions to stands before them."""

@@ -8,12 +8,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import OutputError
-from railweave.operations.store.database import SCHEMA, TABLES
+from railweave.operations.store.database import SCHEMA, TABLES, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
-    from railweave.operations.store.database import Statement
 
 _PASSWORD = re.compile(r"(?<=//)([^:/@]*):[^@/]*@|\bpassword=[^\s&]*&?")
 _REFUSE = """

@@ -8,13 +8,12 @@ import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import FileLine, OutputError, Problem, RailweaveError, SpecError
-from railweave.operations.store.database import KEYS, SCHEMA, TABLES
+from railweave.operations.store.database import KEYS, SCHEMA, TABLES, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
     from pathlib import Path
 
-    from railweave.operations.store.database import Statement
 
 APPLICATION = 0x72775354
 """What marks the file as a store (``application_id`` in its header): ``rwST``."""

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import FileLine, Problem, SpecError
-from railweave.operations.store.database import SCHEMA
-from railweave.operations.store.records import Environment, Prediction, Run, Sample
+from railweave.operations.store.database import SCHEMA, Database, Statement
+from railweave.operations.store.records import Environment, Pairs, Prediction, Run, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
-    from railweave.operations.store.database import Database, Statement
-    from railweave.operations.store.records import Pairs
 
 _AT_ONCE = 500
 _RUN = "INSERT INTO runs SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS BIGINT), ?, ?, ?, ? FROM runs"

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from railweave.design.limits.headroom_terms import headrooms
+from railweave.design.limits.headroom_terms import Headroom, headrooms
 from railweave.model.catalog.shares import MOST_THRESHOLD, alpha
 from railweave.operations.tune.patch import amended, at_path, unified
 from railweave.prediction.collectives.nccl import NUMBERS, RCCL_NUMBERS
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from railweave.design.limits.headroom_terms import Headroom
     from railweave.model.intent.qos import Qos, Watchdog
     from railweave.model.network.devices import Fabric, RoleName
     from railweave.model.network.model import Network

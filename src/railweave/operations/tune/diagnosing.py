@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from railweave.errors import InputError, Option, Problem
 from railweave.live.check.counters import DROPS, ECN, INPUT_DROPS, PFC, RESOURCE, SERVER, STORM
 from railweave.operations.tune.by_rule import place_in_file
-from railweave.operations.tune.measuring import Refused
+from railweave.operations.tune.measuring import Refused, Sample
 from railweave.operations.tune.patch import amended, unified
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from railweave.model.intent.qos import Qos
     from railweave.model.intent.scenario import Setting
     from railweave.model.network.model import Network
-    from railweave.operations.tune.measuring import Sample
 
 
 MOST_GPUS = 64

@@ -11,13 +11,12 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import InputError, Option, Problem
-from railweave.operations.tune.simulated import InProcess, placed
+from railweave.operations.tune.simulated import InProcess, Task, placed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.operations.tune.measuring import Refused, Sample, Wanted
-    from railweave.operations.tune.simulated import Task
 
 CONNECT_S = 10
 """For the head of a cluster to answer."""

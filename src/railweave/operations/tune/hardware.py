@@ -16,11 +16,11 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
-from railweave.analysis.expect import expected
+from railweave.analysis.expect import Expected, expected
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.counting import counted
 from railweave.errors import InputError, OutputError, RailweaveError
-from railweave.live.check.counters import rises, total, worst
+from railweave.live.check.counters import Kind, Rise, rises, total, worst
 from railweave.live.collect.collect import captured
 from railweave.live.fleet.host_tree import FILE, only_environment
 from railweave.model.catalog import in_force
@@ -30,7 +30,7 @@ from railweave.model.state.capture import read_capture
 from railweave.model.state.question import asked_about
 from railweave.operations.bench.plan import NcclTests, PlannedRun
 from railweave.operations.bench.plan import Plan as BenchPlan
-from railweave.operations.bench.planning.jobs import jobs
+from railweave.operations.bench.planning.jobs import Job, jobs
 from railweave.operations.bench.running.carrying import PLANNED
 from railweave.operations.bench.running.pair import RANKS_START_S
 from railweave.operations.deploy.applying import How, resume
@@ -48,14 +48,11 @@ from railweave.systems.reading import read_states
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from railweave.analysis.expect import Expected
-    from railweave.live.check.counters import Kind, Rise
     from railweave.live.site.site import Site
     from railweave.model.intent.scenario import Setting
     from railweave.model.intent.study import Guardrails, StudyFile, TunedCollective
     from railweave.model.network.model import Network
     from railweave.model.state.device_state import DeviceState
-    from railweave.operations.bench.planning.jobs import Job
     from railweave.operations.deploy.plan import Plan
     from railweave.operations.store.records import Run
     from railweave.operations.tune.simulated import Task

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from railweave.operations.tune.patch import amended, unified
-from railweave.operations.tune.scoring import aims_of, over_seeds
+from railweave.operations.tune.scoring import Aim, aims_of, over_seeds
 from railweave.operations.tune.space import short_names, shown
 from railweave.prediction.collectives.program import written
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from railweave.model.intent.scenario import Setting
     from railweave.operations.tune.measuring import Sample
     from railweave.operations.tune.run import Outcome
-    from railweave.operations.tune.scoring import Aim
     from railweave.operations.tune.search import Importance
 
 MEANING = {

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from railweave.operations.bench.comparing.regressions import chance_of_slower
 from railweave.operations.tune import scoring
-from railweave.operations.tune.measuring import Failed, Refused, Sample, Wanted
-from railweave.operations.tune.search import Searcher, Trial, importance
+from railweave.operations.tune.measuring import Evaluator, Failed, Refused, Sample, Wanted
+from railweave.operations.tune.search import Importance, Searcher, Trial, importance
 from railweave.processes import uninterrupted
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from railweave.model.intent.scenario import Setting
     from railweave.model.intent.study import Study, StudyFile
-    from railweave.operations.tune.measuring import Evaluator
-    from railweave.operations.tune.search import Importance
     from railweave.operations.tune.space import Chosen, Space
 
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from railweave.model.intent.study import Limits
+from railweave.model.intent.study import Goal, Limits, Objective, Study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.model.intent.study import Goal, Objective, Study
     from railweave.operations.tune.measuring import Sample
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from railweave.errors import InputError, Option, OutputError, Problem
-from railweave.operations.tune.measuring import sample_of
-from railweave.operations.tune.scoring import aims_of, value_of
+from railweave.operations.tune.measuring import Sample, sample_of
+from railweave.operations.tune.scoring import Aim, Score, aims_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
     from railweave.model.intent.study import Study
-    from railweave.operations.tune.measuring import Sample
-    from railweave.operations.tune.scoring import Aim, Score
     from railweave.operations.tune.space import Chosen, Space
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.errors import InputError, Option
 from railweave.model.catalog import in_force
-from railweave.model.intent.scenario import RunOverrides, Scenario, Step
+from railweave.model.intent.scenario import RunOverrides, Scenario, Setting, Step
 from railweave.operations.tune.measuring import Refused, Sample, Wanted, designed, jain, mean
 from railweave.prediction.simulation.conditions import bed_of, conditions_of
 from railweave.prediction.simulation.job import job_network
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from railweave.model.intent.reading.source import Source
-    from railweave.model.intent.scenario import Setting
     from railweave.model.intent.study import StudyFile, TunedCollective
     from railweave.model.network.model import Network
     from railweave.operations.tune.space import Space

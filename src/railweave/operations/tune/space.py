@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from railweave.errors import SpecError
+from railweave.errors import Problem, SpecError
 from railweave.model.intent.fabric import FabricFile
-from railweave.model.intent.study import MOST_VALUES, Range
+from railweave.model.intent.study import MOST_VALUES, Range, StudyFile, Values
 from railweave.operations.tune.patch import at_path, with_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.errors import Problem
     from railweave.model.intent.reading.document import Document
     from railweave.model.intent.scenario import Setting
-    from railweave.model.intent.study import StudyFile, Values
 
 _RANGE = re.compile(r"\s*(-?\d+)\s*([A-Za-z%]*)\s*\.\.\s*(-?\d+)\s*([A-Za-z%]*)(?:\s+step\s+(\d+)\s*([A-Za-z%]*))?\s*")
 

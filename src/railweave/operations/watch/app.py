@@ -13,18 +13,18 @@ from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from railweave.model.state.telemetry import METRICS
 from railweave.operations.watch.console import device
 from railweave.operations.watch.console.anomaly_list import anomalies
 from railweave.operations.watch.console.device import device_list
 from railweave.operations.watch.console.frame import STATIC, STREAM_S, address, events, kind, page
-from railweave.operations.watch.console.guard import Guard, guarded
+from railweave.operations.watch.console.guard import Guard, Proxy, guarded
 from railweave.operations.watch.console.history import chart_data, history, span_of
 from railweave.operations.watch.console.state import Console
 from railweave.operations.watch.console.topology import path, rails, topology
-from railweave.operations.watch.console.view import Shown, Values
+from railweave.operations.watch.console.view import Live, Shown, Values
 from railweave.operations.watch.descriptors import MOST
 from railweave.operations.watch.exposition import CONTENT_TYPE, exposed, intended, received, whole
 from railweave.pages.shell import element, section, text
@@ -34,11 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
     from starlette.requests import Request
-    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
     from railweave.operations.watch.collector import Watched
-    from railweave.operations.watch.console.guard import Proxy
-    from railweave.operations.watch.console.view import Live
     from railweave.operations.watch.watching import Watching
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.state.telemetry import METRICS
+from railweave.model.state.telemetry import METRICS, Metric, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from railweave.analysis.expect import Expected
-    from railweave.model.state.telemetry import Metric, Series
     from railweave.operations.watch.collector import Watched
     from railweave.operations.watch.syslog import Syslog
     from railweave.operations.watch.watching import Standing

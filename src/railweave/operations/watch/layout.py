@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from railweave.live.reach.gnmi_messages import read_path
-from railweave.model.state.telemetry import METRICS
+from railweave.model.state.telemetry import METRICS, Elements, Series
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from railweave.model.state.telemetry import Elements, Series
 
 IGNORED = -1
 """The place of a path that is not read."""

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic, time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from railweave.errors import RailweaveError
 from railweave.live.collect.asking import ask
@@ -16,8 +16,8 @@ from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened
 from railweave.model.state.host_metrics import host_numbers
 from railweave.model.state.host_state import read_host
-from railweave.model.state.question import CONFIGURATION
-from railweave.model.state.telemetry import PORT_NAMES, PORTS_BY_SNMP, Series
+from railweave.model.state.question import CONFIGURATION, Question
+from railweave.model.state.telemetry import PORT_NAMES, PORTS_BY_SNMP, Column, Series, Subscription
 from railweave.operations.watch.collector import Watched
 from railweave.operations.watch.layout import Layout
 from railweave.operations.watch.measured import said
@@ -27,12 +27,9 @@ from railweave.systems.reading import read_state
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
 
     from railweave.live.collect.asking import Open
     from railweave.live.reach.target import Target
-    from railweave.model.state.question import Question
-    from railweave.model.state.telemetry import Column, Subscription
     from railweave.systems.protocol import Telemetry
 
 

@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from railweave.live.reach.gnmi_messages import message
-from railweave.model.state.telemetry import number_of
-from railweave.operations.watch.layout import IGNORED
+from railweave.model.state.telemetry import Elements, Series, number_of
+from railweave.operations.watch.layout import IGNORED, Layout
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
-
-    from railweave.model.state.telemetry import Elements, Series
-    from railweave.operations.watch.layout import Layout
 
 
 _WIDTH = 11

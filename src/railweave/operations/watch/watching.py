@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.counting import counted
 from railweave.errors import OutputError
 from railweave.operations.deploy import journal
-from railweave.operations.watch.validator import look
+from railweave.operations.watch.validator import Validator, look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from railweave.operations.watch.notify import Notifier
     from railweave.operations.watch.store import Store
     from railweave.operations.watch.syslog import Syslog
-    from railweave.operations.watch.validator import Validator
 
 
 Word = Literal["as designed", "not as designed", "not known"]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from railweave.counting import counted
 from railweave.model.catalog import catalog
-from railweave.model.config.compare import compare
-from railweave.model.config.tree import Step
+from railweave.model.config.compare import Change, compare
+from railweave.model.config.tree import Command, ConfigTree, Step
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_configs
 from railweave.outputs.rendering import host
@@ -22,8 +22,6 @@ from railweave.systems import system
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from railweave.model.config.compare import Change
-    from railweave.model.config.tree import Command, ConfigTree
     from railweave.model.device.host_model import HostConfig
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.devices import Cable, End

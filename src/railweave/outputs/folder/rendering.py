@@ -16,9 +16,9 @@ import railweave
 from railweave.errors import FileLine, InputError, Option, Problem, RenderError
 from railweave.model.config.secret_words import REFERENCE
 from railweave.model.device.host import config_of
-from railweave.model.device.host_scope import host_scope
+from railweave.model.device.host_scope import HostScope, host_scope
 from railweave.model.intent.reading.document import read_document
-from railweave.outputs.folder.write import OPEN
+from railweave.outputs.folder.write import OPEN, Earlier
 from railweave.outputs.rendering.network import (
     config_file,
     server_files,
@@ -34,11 +34,9 @@ from railweave.workers import spreading
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-    from railweave.model.device.host_scope import HostScope
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
     from railweave.model.network.model import Network
-    from railweave.outputs.folder.write import Earlier
 
 
 class Secrets(dict[str, str]):

@@ -13,20 +13,18 @@ from railweave.errors import InputError, Option, Problem
 from railweave.examples import example_files, write_new
 from railweave.garbage import uncollected
 from railweave.model.catalog import in_force
-from railweave.model.findings import by_severity, summed
+from railweave.model.findings import Finding, by_severity, summed
 from railweave.model.intent.inventory import template
 from railweave.model.intent.reference import fabric_schema
 from railweave.outputs.folder.steps import design_file
 from railweave.outputs.rendering.network import switch_configs, switch_gaps
-from railweave.outputs.report.bom import bill
+from railweave.outputs.report.bom import Item, bill
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
     from railweave.design.sizing.request import Answer
     from railweave.design.sizing.size import Shape
-    from railweave.model.findings import Finding
     from railweave.model.network.model import Network
-    from railweave.outputs.report.bom import Item
 
 SCHEMA = "fabric.schema.json"
 SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA}\n"

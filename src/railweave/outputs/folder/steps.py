@@ -20,17 +20,17 @@ from railweave.manifest import digest
 from railweave.model.catalog import in_force, packaged
 from railweave.model.catalog.hardware_files import own_hardware
 from railweave.model.catalog.server_shapes import shaped
-from railweave.model.findings import by_severity, summed
+from railweave.model.findings import Finding, by_severity, summed
 from railweave.model.findings.registry import Rule
-from railweave.model.intent.lock import read_lock
-from railweave.model.intent.reading.source import companion, read_source
+from railweave.model.intent.lock import Lock, read_lock
+from railweave.model.intent.reading.source import Source, companion, read_source
 from railweave.nearest import nearest
 from railweave.outputs.folder.rendering import joined, read_secrets, rendering_servers, rendering_switches
 from railweave.outputs.folder.write import held, making, reading_earlier, write_folder
 from railweave.outputs.rendering.host.cluster import is_cluster_file
 from railweave.outputs.rendering.tables import tables_of
 from railweave.outputs.report.body import Body, body_of
-from railweave.outputs.report.bom import read_prices
+from railweave.outputs.report.bom import Prices, read_prices
 from railweave.outputs.report.page import report_html
 from railweave.outputs.report.topology.picture import topology_svg
 from railweave.outputs.runbook.network import runbook
@@ -43,12 +43,8 @@ if TYPE_CHECKING:
 
     from railweave.analysis.routing.table import Routes
     from railweave.model.device.model import DeviceConfig
-    from railweave.model.findings import Finding
-    from railweave.model.intent.lock import Lock
-    from railweave.model.intent.reading.source import Source
     from railweave.model.network.model import Network
     from railweave.outputs.folder.rendering import Rendered, Secrets
-    from railweave.outputs.report.bom import Prices
 
 
 SECRET_OPEN = Rule(

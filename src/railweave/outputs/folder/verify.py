@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.analysis.checks import located
 from railweave.analysis.checks.checks import checks, config_differences, run_checks
-from railweave.analysis.checks.devices import configurations, saved, stand
+from railweave.analysis.checks.devices import Stands, Texts, configurations, saved, stand
 from railweave.analysis.checks.servers.comparison import compared
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.checks.validators import validate_all
@@ -17,7 +17,7 @@ from railweave.counting import counted
 from railweave.errors import RenderError
 from railweave.manifest import HELD, MANIFEST, STAGING, Manifest, digest, read_manifest
 from railweave.model.config.secret_words import filled
-from railweave.model.findings import by_severity, summed
+from railweave.model.findings import Finding, by_severity, summed
 from railweave.outputs.rendering.network import CONFIG_FILE, render_hosts, render_network
 from railweave.outputs.rendering.tables import tables_of
 from railweave.reading import CONTROL, MOST_BYTES
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from railweave.analysis.checks.devices import Stands, Texts
     from railweave.analysis.checks.servers.entries import Difference
     from railweave.model.device.model import DeviceConfig
-    from railweave.model.findings import Finding
     from railweave.model.findings.validators import ValidatorReport
     from railweave.model.network.model import Network
 

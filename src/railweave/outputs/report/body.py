@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from railweave.analysis.routing.table import UNREACHABLE
+from railweave.analysis.routing.table import UNREACHABLE, Routes
 from railweave.counting import counted
 from railweave.model.catalog import catalog
 from railweave.model.catalog.rdma import rdma_mtu
@@ -17,7 +17,7 @@ from railweave.model.intent.topology import Cabling
 from railweave.model.network.status import absent_sentence, present
 from railweave.outputs.rendering.host.nic_qos import vendors_files
 from railweave.outputs.rendering.network import server_files
-from railweave.outputs.report.bom import bill, cost, power
+from railweave.outputs.report.bom import Item, Prices, bill, cost, power
 from railweave.outputs.report.capacity import capacity_grid, failures_decision, rail_capacities
 from railweave.outputs.report.decisions.addressing import management_decision
 from railweave.outputs.report.decisions.fabric import decisions
@@ -31,11 +31,9 @@ from railweave.pages.shell import element, json_for_script, text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.analysis.routing.table import Routes
     from railweave.model.device.host_model import HostConfig, HostNic, HostQos, Variable
     from railweave.model.network.devices import Server
     from railweave.model.network.model import Network
-    from railweave.outputs.report.bom import Item, Prices
 
 
 ORDER: tuple[tuple[str, tuple[str, ...]], ...] = (

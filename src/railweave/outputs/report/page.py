@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.model.catalog import catalog
-from railweave.model.findings import SEVERITIES
+from railweave.model.findings import SEVERITIES, Finding
 from railweave.model.findings.registry import Rule
 from railweave.outputs.rendering.network import EMULATION
 from railweave.outputs.report.figures import figures, subscription_word
@@ -23,7 +23,6 @@ from railweave.pages.terms import NETWORK, glossary, linked
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.model.findings import Finding
     from railweave.model.network.model import Network
     from railweave.outputs.report.body import Body
 

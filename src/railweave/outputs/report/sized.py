@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from railweave.outputs.report.bom import cost, power
+from railweave.outputs.report.bom import Item, Prices, cost, power
 from railweave.outputs.report.figures import subscription_word
 from railweave.outputs.report.topology.picture import topology_svg
 from railweave.pages.charts import bars
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.model.network.model import Network
-    from railweave.outputs.report.bom import Item, Prices
 
 
 ABOUT = (

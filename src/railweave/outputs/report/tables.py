@@ -13,19 +13,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from railweave.design.limits.headroom_terms import headrooms
-from railweave.model.findings import by_severity
+from railweave.design.limits.headroom_terms import Headroom, headrooms
+from railweave.model.findings import Finding, by_severity
 from railweave.outputs.report.figures import roles
-from railweave.pages.palette import swatch_class
+from railweave.pages.palette import Stroke, swatch_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.design.limits.headroom_terms import Headroom
-    from railweave.model.findings import Finding
     from railweave.model.network.devices import Nic
     from railweave.model.network.model import Network
-    from railweave.pages.palette import Stroke
 
 Strokes = dict[str, dict[int, "Stroke"]]
 

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.prediction.collectives.channels import nic_of_channel
+from railweave.prediction.collectives.channels import Collective, Pace, nic_of_channel
 from railweave.prediction.collectives.program import Draft, cut, on_the_wire, over_channels, refuse_beyond
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.prediction.collectives.channels import Collective, Pace
     from railweave.prediction.collectives.job import Job
     from railweave.prediction.collectives.nccl import Parameters
     from railweave.prediction.collectives.tuning import Choice

@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.prediction.collectives.nccl import ALGORITHMS, PROTOCOLS
+from railweave.prediction.collectives.nccl import ALGORITHMS, PROTOCOLS, Parameters
 from railweave.prediction.collectives.tree import latency_us
 
 if TYPE_CHECKING:
     from railweave.prediction.collectives.channels import Collective
     from railweave.prediction.collectives.job import Job
-    from railweave.prediction.collectives.nccl import Parameters
 
 
 RCCL_TUNED = ("MI300X",)

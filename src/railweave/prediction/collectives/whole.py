@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.prediction.collectives.channels import Pace, channel_count, ring_hops
+from railweave.prediction.collectives.channels import Collective, Pace, channel_count, ring_hops
 from railweave.prediction.collectives.collective import RINGS, loads
 from railweave.prediction.collectives.program import Program, cut
 from railweave.prediction.collectives.queue_pairs import parts_of
 from railweave.prediction.collectives.tree import TREES, latency_us, steps_inside
-from railweave.prediction.collectives.tuning import choose
+from railweave.prediction.collectives.tuning import Choice, choose
 
 if TYPE_CHECKING:
-    from railweave.prediction.collectives.channels import Collective
     from railweave.prediction.collectives.job import Job
     from railweave.prediction.collectives.nccl import Parameters
-    from railweave.prediction.collectives.tuning import Choice
 
 
 def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:

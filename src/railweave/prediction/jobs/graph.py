@@ -6,12 +6,8 @@ A rank class is the ranks of a pipeline stage: they do the same at the same time
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from railweave.prediction.collectives.channels import bus_factor
-
-if TYPE_CHECKING:
-    from railweave.prediction.collectives.channels import Collective
+from railweave.prediction.collectives.channels import Collective, bus_factor
 
 COMPUTE = "compute"
 """The stream on which a GPU computes; every other is named after what is sent on it."""

@@ -6,12 +6,11 @@ import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from railweave.prediction.jobs.graph import COMPUTE
+from railweave.prediction.jobs.graph import COMPUTE, Graph, Op
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.prediction.jobs.graph import Graph, Op
 
 MOST_APART = 1e-6
 """Of a communication, what may be left when it is taken to have ended: paces are no whole numbers."""

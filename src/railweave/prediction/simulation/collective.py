@@ -13,21 +13,21 @@ import numpy as np
 
 from railweave.model.catalog.rdma import POST_COST_PS
 from railweave.model.device.queue_pairs import designed_variables
-from railweave.prediction.collectives.channels import FITTED_QPS
+from railweave.prediction.collectives.channels import FITTED_QPS, Collective
 from railweave.prediction.collectives.collective import program
-from railweave.prediction.collectives.nccl import parameters
-from railweave.prediction.collectives.queue_pairs import split
+from railweave.prediction.collectives.nccl import Parameters, parameters
+from railweave.prediction.collectives.queue_pairs import Split, split
 from railweave.prediction.collectives.whole import messages, whole
 from railweave.prediction.simulation.background import NOTE as BACKGROUND_NOTE
 from railweave.prediction.simulation.background import with_background
 from railweave.prediction.simulation.bottleneck import Ideal, Load, bottleneck
 from railweave.prediction.simulation.conditions import Bed, Conditions, bed_of
-from railweave.prediction.simulation.engines.choice import MOST_PACKET_HOPS, choose, forecast, whole_flows
+from railweave.prediction.simulation.engines.choice import MOST_PACKET_HOPS, Choice, choose, forecast, whole_flows
 from railweave.prediction.simulation.engines.measured import Measured, interval_ps
 from railweave.prediction.simulation.engines.packets import repeated_rounds, run_packets
 from railweave.prediction.simulation.engines.report import lossless_drops
-from railweave.prediction.simulation.engines.run import FLOW_NOTE, run_flows
-from railweave.prediction.simulation.engines.traffic import at_once, traffic_of
+from railweave.prediction.simulation.engines.run import FLOW_NOTE, Run, run_flows
+from railweave.prediction.simulation.engines.traffic import Traffic, at_once, traffic_of
 from railweave.prediction.simulation.errors import Band, band
 from railweave.prediction.simulation.job import order_text, stripes
 from railweave.prediction.simulation.model.outages import Timeline, slowed
@@ -50,13 +50,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.model.network.model import Network
-    from railweave.prediction.collectives.channels import Collective
-    from railweave.prediction.collectives.nccl import Parameters
     from railweave.prediction.collectives.program import Program
-    from railweave.prediction.collectives.queue_pairs import Split
-    from railweave.prediction.simulation.engines.choice import Choice
-    from railweave.prediction.simulation.engines.run import Run
-    from railweave.prediction.simulation.engines.traffic import Traffic
     from railweave.prediction.simulation.model.addresses import Addresses
     from railweave.prediction.simulation.model.fabric import Arguments, FlowArguments, PacketFabric
 

@@ -11,19 +11,16 @@ import numpy as np
 
 from railweave.model.catalog import in_force
 from railweave.prediction.simulation.bottleneck import bottleneck
-from railweave.prediction.simulation.prediction import NO_END
-from railweave.prediction.simulation.question import answer
-from railweave.processes import finished, processes, shared
+from railweave.prediction.simulation.prediction import NO_END, Prediction
+from railweave.prediction.simulation.question import Question, answer
+from railweave.processes import Shared, finished, processes, shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from railweave.model.network.model import Network
     from railweave.prediction.simulation.job_run import JobPrediction
-    from railweave.prediction.simulation.prediction import Prediction
-    from railweave.prediction.simulation.question import Question
     from railweave.prediction.simulation.varied import Variant
-    from railweave.processes import Shared
 
 EQUAL = 0.005
 """Closer than this two results are the same."""

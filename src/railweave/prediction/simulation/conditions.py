@@ -11,7 +11,7 @@ from railweave.garbage import uncollected
 from railweave.model.device.build import device_config
 from railweave.model.network.status import absent_sentence, lost_nics, present
 from railweave.prediction.simulation.job import job_of
-from railweave.prediction.simulation.model.fabric import packet_fabric
+from railweave.prediction.simulation.model.fabric import PacketFabric, packet_fabric
 from railweave.prediction.simulation.model.outages import REROUTE_PS, Timeline, fault_timeline
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from railweave.model.intent.scenario import Background
     from railweave.model.network.model import Network
     from railweave.prediction.collectives.job import Job
-    from railweave.prediction.simulation.model.fabric import PacketFabric
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from railweave.model.intent.base import expand
 from railweave.model.network.devices import alternating, crossings, fewest_crossings
 from railweave.prediction.collectives.job import Job, JobError, Nic, Server, gpu_link
 from railweave.prediction.simulation.model.addresses import NONE, ports_of_hosts
-from railweave.prediction.simulation.model.wiring import fabrics, servers
+from railweave.prediction.simulation.model.wiring import Wiring, fabrics, servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.model.network.model import Network
-    from railweave.prediction.simulation.model.wiring import Wiring
 
 
 ALTERNATE = "stripes-alternate"

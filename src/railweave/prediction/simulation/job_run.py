@@ -10,7 +10,7 @@ import numpy as np
 
 from railweave.errors import InputError, Option, Problem
 from railweave.prediction.simulation.agreement import agreed
-from railweave.prediction.simulation.prediction import NO_END
+from railweave.prediction.simulation.prediction import NO_END, Prediction
 from railweave.prediction.simulation.settings import texts
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
     from railweave.prediction.simulation.conditions import Bed, Conditions
     from railweave.prediction.simulation.engines.measured import Columns
-    from railweave.prediction.simulation.prediction import Prediction
 
 MOST_SHOWN = 200
 """Steps that a result lists one by one."""

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from railweave.prediction.simulation.bottleneck import Load, bottleneck
+from railweave.prediction.simulation.bottleneck import Ideal, Load, bottleneck
 from railweave.prediction.simulation.engines import report
 
 if TYPE_CHECKING:
     from railweave.prediction.collectives.program import Program
-    from railweave.prediction.simulation.bottleneck import Ideal
     from railweave.prediction.simulation.engines.choice import Choice
     from railweave.prediction.simulation.engines.measured import Measured
     from railweave.prediction.simulation.engines.run import Steady

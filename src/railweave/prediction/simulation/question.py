@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from railweave.design.fault_targets import fault_targets
+from railweave.design.fault_targets import FaultTarget, fault_targets
 from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.model.catalog.rdma import COSTLY, QUEUE_PAIRS, SPLIT
 from railweave.model.device.queue_pairs import designed_variables, splits
-from railweave.model.intent.reading.document import plain, wrong_value
-from railweave.model.intent.scenario import Background, Scenario, Step, read_scenario
+from railweave.model.intent.reading.document import Location, plain, wrong_value
+from railweave.model.intent.scenario import Background, Scenario, ScenarioFile, Step, read_scenario
 from railweave.nearest import nearest
 from railweave.prediction.collectives.channels import COLLECTIVES
 from railweave.prediction.collectives.nccl import parameters
@@ -20,21 +20,16 @@ from railweave.prediction.collectives.program import sizes
 from railweave.prediction.collectives.queue_pairs import MOST_QUEUE_PAIRS, parts_of
 from railweave.prediction.simulation.agreement import SMALL_PACKET_HOPS, Case, small_case
 from railweave.prediction.simulation.collective import predict
-from railweave.prediction.simulation.conditions import bed_of, conditions_of
-from railweave.prediction.simulation.job_run import JobPrediction, run_job
+from railweave.prediction.simulation.conditions import Bed, Conditions, bed_of, conditions_of
+from railweave.prediction.simulation.job_run import JobPrediction, JobStep, run_job
 from railweave.prediction.simulation.settings import texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from railweave.design.fault_targets import FaultTarget
     from railweave.model.device.model import DeviceConfig
-    from railweave.model.intent.reading.document import Location
-    from railweave.model.intent.scenario import ScenarioFile
     from railweave.model.network.model import Network
-    from railweave.prediction.simulation.conditions import Bed, Conditions
-    from railweave.prediction.simulation.job_run import JobStep
     from railweave.prediction.simulation.prediction import Prediction
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from railweave._sim import ECMP, HERE, HOST, NO_GROUP, ONE_PORT, SWITCH
 from railweave.prediction.collectives.collective import program as program_of
-from railweave.prediction.collectives.program import csr, waiting_of
-from railweave.prediction.collectives.queue_pairs import split
+from railweave.prediction.collectives.program import Program, csr, waiting_of
+from railweave.prediction.collectives.queue_pairs import Split, split
 from railweave.prediction.simulation.engines.choice import Choice, packet_hops
 from railweave.prediction.simulation.engines.run import Run, run_flows
 from railweave.prediction.simulation.engines.traffic import Traffic, traffic_of
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.prediction.collectives.nccl import Parameters
-    from railweave.prediction.collectives.program import Program
-    from railweave.prediction.collectives.queue_pairs import Split
     from railweave.prediction.simulation.conditions import Bed
     from railweave.prediction.simulation.model.addresses import Addresses
     from railweave.prediction.simulation.model.outages import Timeline

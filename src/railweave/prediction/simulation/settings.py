@@ -6,17 +6,14 @@ engines (docs/sim.md) and ``prediction.collectives.nccl``. What the model itself
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
 from railweave.errors import InputError, Option, Problem
-from railweave.model.config.quantities import COUNT, ENGINE_BYTES, ENGINE_TIME
+from railweave.model.config.quantities import COUNT, ENGINE_BYTES, ENGINE_TIME, Quantity
 from railweave.prediction.simulation.engines.run import PARAMETERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from railweave.model.config.quantities import Quantity
     from railweave.model.intent.scenario import Setting
 
 EXAMPLES = {"--nccl": "NCCL_BUFFSIZE=8M", "--set": "host.post-cost=750ns"}

@@ -11,13 +11,12 @@ from railweave.model.network.status import lost_nics, present
 from railweave.prediction.collectives.program import sizes
 from railweave.prediction.simulation.job import job_of, lists
 from railweave.prediction.simulation.model.wiring import wire
-from railweave.prediction.simulation.question import questions
+from railweave.prediction.simulation.question import Question, questions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.model.network.model import Network
-    from railweave.prediction.simulation.question import Question
 
 OPTIONS = (
     "lb",

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.model.config.sections import Section, printed
 from railweave.model.config.sections import parse as parse_sections
-from railweave.model.config.sections import printed
 from railweave.systems.protocol import plain_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.model.config.sections import Section
 
 BEGIN, END = "configure terminal", ("end", "write memory")
 LOSSLESS_BUFFERS = "buffer init lossless"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from railweave.systems.transaction import RefusedError
+from railweave.systems.transaction import RefusedError, Session
 
 if TYPE_CHECKING:
     from railweave.systems.installation import Image
-    from railweave.systems.transaction import Session
 
 PROTOCOL = "ssh"
 FOLDER = ""

@@ -5,13 +5,8 @@ OpenConfig paths alone are asked for: EOS takes no path of its own tree (``eos_n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from railweave.model.state import telemetry
-from railweave.model.state.telemetry import LEAVES, Column, Series, Subscription, schema
-
-if TYPE_CHECKING:
-    from railweave.model.state.telemetry import Elements
+from railweave.model.state.telemetry import LEAVES, Column, Elements, Series, Subscription, schema
 
 PORT = 6030
 ENCODING = "json"

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from railweave.systems.transaction import Pending, RefusedError, must_wait
+from railweave.systems.transaction import Given, Pending, RefusedError, Session, must_wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from railweave.model.config.tree import Command
-    from railweave.systems.transaction import Given, Session
 
 PROTOCOL = "eapi"
 _FILE = "eos.conf"

@@ -6,11 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING, cast
 
-from railweave.systems.transaction import RefusedError
+from railweave.systems.transaction import RefusedError, Session
 
 if TYPE_CHECKING:
     from railweave.systems.installation import Image
-    from railweave.systems.transaction import Session
 
 PROTOCOL = "eapi"
 FOLDER = "/mnt/flash"

@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.systems.frr.transaction import START
-from railweave.systems.transaction import put, script
+from railweave.systems.transaction import Session, put, script
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.systems.transaction import Session
 
 PORTS = True
 DAEMONS = {one: one for one in ("bgpd", "zebra", "bfdd", "isisd", "ospfd")}

@@ -12,13 +12,12 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.systems import transaction
-from railweave.systems.transaction import FUNCTIONS, RefusedError, put, script
+from railweave.systems.transaction import FUNCTIONS, Given, Pending, RefusedError, Session, put, script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from railweave.model.config.tree import Command
-    from railweave.systems.transaction import Given, Pending, Session
 
 PROTOCOL = "ssh"
 _FILE = "frr.conf"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.config.sections import printed
+from railweave.model.config.sections import Section, printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.model.config.sections import Section
 
 _CLOSERS = {"address-family": "exit-address-family", "vni": "exit-vni"}
 

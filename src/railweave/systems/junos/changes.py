@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from railweave.model.config.tree import Disruption, Node, Step
-from railweave.systems.junos.tree import quoted
+from railweave.model.config.tree import Command, Disruption, Name, Node, Refusal, Step
+from railweave.systems.junos.tree import Statement, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from railweave.model.config.tree import Command, Name, Refusal
-    from railweave.systems.junos.tree import Statement
 
 
 ANYWHERE = frozenset(

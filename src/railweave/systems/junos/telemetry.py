@@ -5,13 +5,8 @@ Paths are those of Juniper's published models (23.4 and 24.4: ``jnx-aug-openconf
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from railweave.model.state import telemetry
-from railweave.model.state.telemetry import LEAVES, Column, Series, Subscription, schema
-
-if TYPE_CHECKING:
-    from railweave.model.state.telemetry import Elements
+from railweave.model.state.telemetry import LEAVES, Column, Elements, Series, Subscription, schema
 
 PORT = 32767
 ENCODING = "proto"

@@ -13,13 +13,12 @@ from contextlib import asynccontextmanager
 from html import escape
 from typing import TYPE_CHECKING
 
-from railweave.systems.transaction import Pending, RefusedError, must_wait
+from railweave.systems.transaction import Given, Pending, RefusedError, Session, must_wait
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
     from railweave.model.config.tree import Command
-    from railweave.systems.transaction import Given, Session
 
 PROTOCOL = "netconf"
 _FILE = "junos.conf"

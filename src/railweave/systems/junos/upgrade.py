@@ -11,11 +11,10 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from railweave.systems.transaction import RefusedError
+from railweave.systems.transaction import RefusedError, Session
 
 if TYPE_CHECKING:
     from railweave.systems.installation import Image
-    from railweave.systems.transaction import Session
 
 PROTOCOL = "netconf"
 FOLDER = "/var/tmp"  # noqa: S108 - a folder of the device

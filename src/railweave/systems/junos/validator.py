@@ -17,8 +17,8 @@ from railweave.errors import RenderError
 from railweave.model.findings.registry import Rule
 from railweave.model.findings.validators import MOST_VALIDATED, Validator, ValidatorReport, said, sample
 from railweave.systems.junos.parse import parse
-from railweave.systems.junos.tree import set_paths, to_curly
-from railweave.systems.junos.yang_models import Conversion, ModelsError, Unknown, load
+from railweave.systems.junos.tree import Statement, set_paths, to_curly
+from railweave.systems.junos.yang_models import Conversion, Models, ModelsError, Unknown, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from railweave.model.findings import Finding
     from railweave.model.findings.validators import Files
-    from railweave.systems.junos.tree import Statement
-    from railweave.systems.junos.yang_models import Models
 
 NAME = "junos-yang"
 FILE = "junos.conf"

@@ -8,12 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.model.config.tree import Disruption, Node, Refusal
+from railweave.model.config.tree import Command, Disruption, Node, Refusal, Step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.model.config.tree import Command, Step
     from railweave.systems.sonic.tables import Row, Tables, Value
 
 

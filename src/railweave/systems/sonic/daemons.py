@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 from railweave.systems.sonic.render.frr import parts
 from railweave.systems.sonic.render.system import metadata
-from railweave.systems.sonic.tables import merge
+from railweave.systems.sonic.tables import Tables, merge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from railweave.model.config.sections import Section
     from railweave.model.device.model import DeviceConfig
-    from railweave.systems.sonic.tables import Tables
 
 ALWAYS = frozenset({"mgmtd", "zebra", "staticd", "bgpd"})
 """FRRouting's daemons that run whatever the tables say."""

@@ -5,12 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from railweave.systems.transaction import script
-
-if TYPE_CHECKING:
-    from railweave.systems.transaction import Session
+from railweave.systems.transaction import Session, script
 
 PORTS = False
 DAEMONS = {one: one for one in ("bgpd", "zebra", "bfdd")}

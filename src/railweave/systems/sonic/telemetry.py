@@ -6,12 +6,8 @@ Less than a second is refused. Values are texts. Which fields there are follows 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from railweave.model.state.telemetry import Column, Series, Subscription
-
-if TYPE_CHECKING:
-    from railweave.model.state.telemetry import Elements
+from railweave.model.state.telemetry import Column, Elements, Series, Subscription
 
 PORT = 8080
 ENCODING = "json_ietf"

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, cast
 
 from railweave.model.config.compare import compare
 from railweave.systems import transaction
-from railweave.systems.transaction import FUNCTIONS, RefusedError, put, script
+from railweave.systems.transaction import FUNCTIONS, Given, RefusedError, Session, put, script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.model.config.tree import Command
-    from railweave.systems.transaction import Given, Session
 
 PROTOCOL = "ssh"
 TABLES, ROUTING = "config_db.json", "frr.conf"

@@ -8,11 +8,10 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from railweave.systems.transaction import ROOT, RefusedError
+from railweave.systems.transaction import ROOT, RefusedError, Session
 
 if TYPE_CHECKING:
     from railweave.systems.installation import Image
-    from railweave.systems.transaction import Session
 
 PROTOCOL = "ssh"
 FOLDER = "/tmp"  # noqa: S108 - a folder of the device

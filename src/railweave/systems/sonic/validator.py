@@ -24,14 +24,13 @@ from railweave.model.config.secret_words import REFERENCE
 from railweave.model.findings.registry import Rule
 from railweave.model.findings.validators import MOST_VALIDATED, Validator, ValidatorReport, said, sample
 from railweave.systems.sonic.branches import MASTER, NUMBERED, branch
-from railweave.systems.sonic.tables import parse
+from railweave.systems.sonic.tables import Row, Tables, Value, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from railweave.model.findings import Finding
     from railweave.model.findings.validators import Files
-    from railweave.systems.sonic.tables import Row, Tables, Value
 
 
 _CONDITION = re.compile(

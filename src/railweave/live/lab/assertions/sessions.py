@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.analysis.expect import expected
+from railweave.analysis.expect import Expected, expected
 from railweave.counting import counted
 from railweave.live.check import Living
 from railweave.live.check import sessions as rules
@@ -17,7 +17,6 @@ from railweave.systems.reading import read_state
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from railweave.analysis.expect import Expected
     from railweave.analysis.routing.table import Routes
     from railweave.live.lab.running import Running
     from railweave.model.findings.registry import Rule

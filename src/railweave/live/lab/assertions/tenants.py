@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from railweave.counting import counted
 from railweave.live.lab.assertions import Seen
-from railweave.live.lab.faults.traffic import Traffic, forbidden_pairs, queue_pairs, reached
+from railweave.live.lab.faults.traffic import QueuePair, Traffic, forbidden_pairs, queue_pairs, reached
 from railweave.live.lab.fib import vrf_routes
 from railweave.live.lab.kernel import tunnels
 from railweave.live.lab.kernel.namespace import vrf_space
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from railweave.analysis.routing.table import Routes
-    from railweave.live.lab.faults.traffic import QueuePair
     from railweave.live.lab.running import Running
     from railweave.model.device.model import DeviceConfig, Vrf
 

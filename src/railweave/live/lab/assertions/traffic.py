@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.live.lab import fib as tables
 from railweave.live.lab.assertions import Seen
-from railweave.live.lab.faults.traffic import Traffic, pairs_apart, queue_pairs, reached, spread
-from railweave.live.lab.kernel.namespace import snapshot
+from railweave.live.lab.faults.traffic import QueuePair, Traffic, pairs_apart, queue_pairs, reached, spread
+from railweave.live.lab.kernel.namespace import Direction, snapshot
 from railweave.live.lab.plan import ETHERNET_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.analysis.routing.table import Routes
-    from railweave.live.lab.faults.traffic import QueuePair
-    from railweave.live.lab.kernel.namespace import Direction
     from railweave.live.lab.running import Running
 
 BATCH = 256

@@ -14,7 +14,7 @@ import numpy as np
 from railweave.counting import counted
 from railweave.errors import LabError
 from railweave.live.lab import fib, hosts
-from railweave.live.lab.faults.traffic import CHECKING, Traffic, named, queue_pairs, reached, spread
+from railweave.live.lab.faults.traffic import CHECKING, QueuePair, Traffic, named, queue_pairs, reached, spread
 from railweave.live.lab.frr import held_sessions
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from railweave.analysis.routing.table import Routes
     from railweave.live.lab.faults.kinds import Effect
-    from railweave.live.lab.faults.traffic import QueuePair
     from railweave.live.lab.running import Running
 
 

@@ -6,18 +6,16 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from railweave.design.fault_targets import fault_targets
+from railweave.design.fault_targets import FaultTarget, fault_targets
 from railweave.errors import FileLine, InputError, Problem
 from railweave.live.lab.faults.kinds import PS_PER_S, Effect, effect
-from railweave.live.lab.faults.measure import single
+from railweave.live.lab.faults.measure import Measured, single
 from railweave.model.intent.scenario import read_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from railweave.design.fault_targets import FaultTarget
-    from railweave.live.lab.faults.measure import Measured
     from railweave.live.lab.running import Running
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from railweave.design.fault_targets import fault_targets
+from railweave.design.fault_targets import FaultTarget, fault_targets
 from railweave.errors import InputError, Option, Problem, SpecError
 from railweave.live.lab import fib
 from railweave.live.lab.frr import held_sessions
@@ -17,7 +17,6 @@ from railweave.model.intent.scenario import Scenario, ScenarioFile
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from railweave.design.fault_targets import FaultTarget
     from railweave.live.lab.running import Running
 
 

@@ -16,14 +16,13 @@ from railweave.errors import LabError
 from railweave.live.lab.kernel import tunnels
 from railweave.live.lab.kernel.namespace import entered
 from railweave.live.lab.names import namespace
-from railweave.model.config.addresses import Address
+from railweave.model.config.addresses import Address, Family
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from railweave.analysis.routing.table import Routes
     from railweave.live.lab.running import Running
-    from railweave.model.config.addresses import Family
     from railweave.model.network.devices import Nic
 
 PORT = 4791

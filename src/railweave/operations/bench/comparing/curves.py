@@ -7,13 +7,12 @@ from math import isfinite
 from statistics import median
 from typing import TYPE_CHECKING
 
-from railweave.operations.bench.comparing.rows import FASTER, TOLERANCE, Key, Row, key_of, numbers, ratio, where
+from railweave.operations.bench.comparing.rows import FASTER, TOLERANCE, Key, Number, Row, key_of, numbers, ratio, where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.operations.bench.comparing.predicting import Foretold
-    from railweave.operations.bench.comparing.rows import Number
     from railweave.operations.store.records import Prediction, Run
 
 

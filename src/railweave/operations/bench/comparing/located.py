@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.analysis.routing.paths import by_ends, queue_pair_paths
+from railweave.analysis.routing.paths import QueuePairPath, by_ends, queue_pair_paths
 from railweave.errors import Argument, InputError, Problem
 from railweave.model.device.build import device_config
 from railweave.operations.bench.gids import address
@@ -19,7 +19,6 @@ from railweave.operations.store.store import opened
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.analysis.routing.paths import QueuePairPath
     from railweave.analysis.routing.table import Routes
     from railweave.model.network.devices import Nic
     from railweave.model.network.model import Network

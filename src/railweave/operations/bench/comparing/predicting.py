@@ -7,8 +7,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import RailweaveError
-from railweave.operations.bench.comparing.rows import key_of, where
-from railweave.operations.store.records import Prediction
+from railweave.operations.bench.comparing.rows import Key, key_of, where
+from railweave.operations.store.records import Prediction, Run, Sample
 from railweave.prediction.collectives.channels import COLLECTIVES
 from railweave.prediction.collectives.nccl import LISTS, NUMBERS
 from railweave.prediction.simulation.question import answer, questions
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from railweave.model.network.model import Network
-    from railweave.operations.bench.comparing.rows import Key
-    from railweave.operations.store.records import Run, Sample
     from railweave.prediction.simulation.prediction import Prediction as Predicted
 
 QUANTITIES = ("busbw_gbytes_per_s", "average_busbw_gbytes_per_s", "time_us")

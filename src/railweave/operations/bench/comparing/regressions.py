@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.operations.bench.comparing.rows import FASTER, TOLERANCE, Row, ratio
+from railweave.operations.bench.comparing.rows import FASTER, TOLERANCE, Key, Number, Row, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from railweave.operations.bench.comparing.rows import Key, Number
 
 
 PRIOR = 4.0

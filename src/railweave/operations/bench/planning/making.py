@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from statistics import fmean, linear_regression
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,27 +15,23 @@ from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog.server_shapes import domain_remarks
 from railweave.model.network.status import absent_sentence, present
-from railweave.operations.bench.plan import NcclTests, Perftest, Plan, PlannedRun
+from railweave.operations.bench.plan import Memory, NcclTests, Perftest, Plan, PlannedRun
 from railweave.operations.bench.planning.jobs import jobs
 from railweave.operations.bench.planning.pairs import Pairs
-from railweave.operations.bench.planning.places import Routed, check_memory, places
+from railweave.operations.bench.planning.places import Place, Routed, check_memory, places
 from railweave.operations.bench.planning.suites import suite_of
 from railweave.operations.store.records import Prediction
 from railweave.prediction.collectives.program import written
 from railweave.prediction.simulation.compare import comparison, longest_run
 from railweave.prediction.simulation.job import ordered, stripes
-from railweave.prediction.simulation.model.fabric import packet_fabric
+from railweave.prediction.simulation.model.fabric import PacketFabric, packet_fabric
 from railweave.prediction.simulation.varied import Variant, one_question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-    from typing import Any
 
     from railweave.model.network.model import Network
-    from railweave.operations.bench.plan import Memory
-    from railweave.operations.bench.planning.places import Place
     from railweave.operations.bench.planning.wanted import Wanted
-    from railweave.prediction.simulation.model.fabric import PacketFabric
     from railweave.prediction.simulation.prediction import Prediction as Predicted
 
 

@@ -7,15 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.operations.bench.plan import Perftest
-from railweave.operations.bench.planning.places import memory_of, parts, way
+from railweave.operations.bench.plan import Memory, Perftest
+from railweave.operations.bench.planning.places import Place, Routed, Way, memory_of, parts, way
 from railweave.operations.bench.planning.wanted import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-
-    from railweave.operations.bench.plan import Memory
-    from railweave.operations.bench.planning.places import Place, Routed, Way
 
 
 class Rounds:

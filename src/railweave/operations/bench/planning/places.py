@@ -10,7 +10,7 @@ from railweave.analysis.routing.paths import ways
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog import catalog
 from railweave.model.device.build import device_config
-from railweave.operations.bench.plan import End
+from railweave.operations.bench.plan import End, Memory
 from railweave.prediction.simulation.model.wiring import delay_ps
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.devices import Nic, Server
     from railweave.model.network.model import Network
-    from railweave.operations.bench.plan import Memory
 
 
 MEMORY: dict[str, Memory] = {"NVIDIA": "cuda", "AMD": "rocm"}

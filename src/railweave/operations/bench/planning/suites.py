@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog.rdma import QUEUE_PAIRS, SPLIT
 from railweave.operations.bench.plan import NcclTests, Perftest
-from railweave.operations.bench.planning.pairs import Method, rounds
+from railweave.operations.bench.planning.pairs import Method, Pairs, rounds
 from railweave.operations.bench.planning.wanted import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from railweave.operations.bench.planning.jobs import Job, Scope
-    from railweave.operations.bench.planning.pairs import Pairs
 
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30

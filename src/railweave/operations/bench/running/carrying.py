@@ -11,9 +11,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from railweave.live.reach.failure import ReachError, told
-from railweave.operations.bench.plan import NcclTests, Perftest
+from railweave.operations.bench.plan import NcclTests, Perftest, PlannedRun
 from railweave.operations.bench.read import read
-from railweave.operations.bench.running.pair import LEFT, launched, measured
+from railweave.operations.bench.running.pair import LEFT, Came, Launch, launched, measured
 from railweave.operations.bench.running.scripts import survey
 from railweave.operations.bench.runs import runs_of
 from railweave.operations.store.records import Environment, Run, pairs
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from railweave.operations.bench.plan import PlannedRun
-    from railweave.operations.bench.running.pair import Came, Launch
     from railweave.operations.bench.running.shells import Shells
     from railweave.operations.store.store import Store
 

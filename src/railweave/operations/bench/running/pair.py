@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.live.reach.failure import ReachError, told
 from railweave.operations.bench.running.scripts import LISTENING, NO_GID, NO_PORT, SAYS, asking, guarded, serving
-from railweave.operations.bench.running.shells import HERE
+from railweave.operations.bench.running.shells import HERE, Said, Shells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.operations.bench.plan import NcclTests, Perftest
-    from railweave.operations.bench.running.shells import Said, Shells
 
 
 PROGRAMS = {

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
-from railweave.operations.bench.plan import Perftest
+from railweave.operations.bench.plan import Perftest, Plan, PlannedRun
 from railweave.operations.bench.running.carrying import PLANNED
-from railweave.operations.bench.running.pair import peer_of, perftest_words, shown
+from railweave.operations.bench.running.pair import Launch, peer_of, perftest_words, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.operations.bench.plan import Plan, PlannedRun
-    from railweave.operations.bench.running.pair import Launch
     from railweave.operations.store.records import Run
 
 

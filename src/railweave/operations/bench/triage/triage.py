@@ -6,20 +6,17 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.model.findings import SEVERITIES
+from railweave.model.findings import SEVERITIES, Finding
 from railweave.model.findings.registry import Found, check
 from railweave.operations.bench.lines import lines_of
-from railweave.operations.bench.read import read
+from railweave.operations.bench.read import Read, read
 from railweave.operations.bench.triage import wire
-from railweave.operations.bench.triage.wire import Case, of_memory, once, times
+from railweave.operations.bench.triage.wire import Case, Network, of_memory, once, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.findings import Finding
     from railweave.operations.bench.nccl_log import NcclLog
-    from railweave.operations.bench.read import Read
-    from railweave.operations.bench.triage.wire import Network
 
 
 MEMORY = r"ibv_(?:reg_mr|create_cq|create_qp)\w* failed with error Cannot allocate memory|Couldn't allocate MR|memlock\b.*limit"

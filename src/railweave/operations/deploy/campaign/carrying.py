@@ -13,25 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.errors import RailweaveError
 from railweave.live.reach.failure import ReachError
-from railweave.live.site.protocol import Seen
+from railweave.live.site.protocol import Packets, Seen
 from railweave.operations.deploy import applying
 from railweave.operations.deploy.campaign.measuring import counted_drops
 from railweave.operations.deploy.gate import Check
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.systems import system
-from railweave.systems.transaction import RefusedError
+from railweave.systems.transaction import RefusedError, Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from railweave.design.fault_targets import FaultTarget
-    from railweave.live.site.protocol import Packets
     from railweave.live.site.site import Site
     from railweave.operations.deploy.campaign.plan import Planned
     from railweave.operations.deploy.device import Device
     from railweave.operations.deploy.journal import Journal, Revision
     from railweave.systems.outage import Outage
-    from railweave.systems.transaction import Session
 
 
 BEFORE_S = 1.0

@@ -16,7 +16,7 @@ from railweave.live.fleet import rdma
 from railweave.live.fleet.meshed import rdma_programs
 from railweave.live.fleet.probes import plan, probe_file
 from railweave.live.fleet.running import Task, probe
-from railweave.live.site.protocol import Seen
+from railweave.live.site.protocol import Packets, Seen
 from railweave.model.state.capture import read_capture
 from railweave.systems.reading import read_states
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from railweave.live.fleet.rdma import Pair, Said
-    from railweave.live.site.protocol import Packets
     from railweave.live.site.site import Site
 
 INTERVAL_MS = 10

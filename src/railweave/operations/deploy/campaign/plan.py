@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.analysis.routing.paths import queue_pair_paths
-from railweave.operations.deploy.campaign.radius import down
+from railweave.operations.deploy.campaign.radius import Turn, down
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from railweave.analysis.routing.table import Routes
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
-    from railweave.operations.deploy.campaign.radius import Turn
     from railweave.operations.deploy.plan import Plan
 
 

@@ -17,7 +17,7 @@ from railweave.model.device.build import device_config
 from railweave.model.device.management import Management
 from railweave.outputs.folder.rendering import with_secrets
 from railweave.systems import system, systems
-from railweave.systems.first_boot import Image, Place
+from railweave.systems.first_boot import Image, Options, Place, Says
 from railweave.writing import write_file
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
-    from railweave.systems.first_boot import Options, Says
     from railweave.systems.protocol import FirstBoot
 
 

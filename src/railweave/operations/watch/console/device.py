@@ -10,7 +10,7 @@ from urllib.parse import quote
 import numpy as np
 
 from railweave.counting import counted
-from railweave.model.state.telemetry import bgp_word
+from railweave.model.state.telemetry import Series, bgp_word
 from railweave.operations.watch.console.anomaly_list import anomaly_cards
 from railweave.operations.watch.console.view import UNKNOWN, Shown, Values, ago, per_second, percent, rate, size, table
 from railweave.pages.palette import network_strokes, stroke_rules
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from railweave.model.device.expected import Port, Session
     from railweave.model.network.devices import Server, Switch
-    from railweave.model.state.telemetry import Series
     from railweave.operations.watch.console.state import Console
 
 

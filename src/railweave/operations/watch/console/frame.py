@@ -10,14 +10,13 @@ from time import monotonic, time
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.operations.watch.console.view import Values, changed, clock
+from railweave.operations.watch.console.view import Live, Shown, Values, changed, clock
 from railweave.pages.shell import asset, element, html_page, text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
     from railweave.operations.watch.console.state import Console
-    from railweave.operations.watch.console.view import Live, Shown
 
 
 PAGES = (

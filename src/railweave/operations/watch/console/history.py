@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import time
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from railweave.pages.shell import element, section, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any
 
     from railweave.model.network.model import Network
     from railweave.operations.watch.console.links import Links, Ports

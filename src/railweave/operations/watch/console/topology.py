@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 import numpy as np
 
-from railweave.analysis.routing.paths import queue_pair_paths
+from railweave.analysis.routing.paths import LinkShare, QueuePairPath, queue_pair_paths
 from railweave.errors import InputError
-from railweave.operations.watch.console.links import NOWHERE, level
-from railweave.operations.watch.console.view import UNKNOWN, Shown, Values, per_second, percent, rate, size, table
+from railweave.operations.watch.console.links import NOWHERE, Group, level
+from railweave.operations.watch.console.view import UNKNOWN, Live, Shown, Values, per_second, percent, rate, size, table
 from railweave.pages.palette import network_strokes, stroke_rules
 from railweave.pages.shell import element, section, still_picture, text
 
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from railweave.analysis.routing.paths import LinkShare, QueuePairPath
     from railweave.model.network.devices import Cable, Fabric, Switch
-    from railweave.operations.watch.console.links import Group
     from railweave.operations.watch.console.state import Console
-    from railweave.operations.watch.console.view import Live
 
 
 HEADS = ("Hop", "Link", "Share", "Carried", "Used", "Queue", "Paused/s", "Marks/s", "Drops/s")

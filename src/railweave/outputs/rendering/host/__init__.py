@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.host import files
 from railweave.host.environment import exports
+from railweave.host.files import rt_tables_text
 from railweave.outputs.rendering.host import boot, net_setup, netplan, nic_qos, units
 from railweave.outputs.rendering.host.boot import bios, sysctl_conf
 from railweave.outputs.rendering.host.host_json import host_json
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def rt_tables_conf(config: HostConfig) -> str:
     """The file's text, the same that ``railweave host apply`` writes: there it is then no change (RLB document, Table 8)."""
-    return files.rt_tables_text(
+    return rt_tables_text(
         config.name, config.network, {one.table: one.table_name for nic in config.nics for one in nic.addresses}
     )
 

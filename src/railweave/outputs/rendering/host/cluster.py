@@ -17,30 +17,25 @@ from typing import TYPE_CHECKING
 from railweave.model.catalog.rdma import POST_COST_PS
 from railweave.model.device.host import config_of
 from railweave.model.device.host_job import mpi_folder, rdma_nics, uses_own_plugin
-from railweave.model.device.host_model import HostNic
-from railweave.model.device.host_scope import host_scope
+from railweave.model.device.host_model import HostConfig, HostNic
+from railweave.model.device.host_scope import HostScope, host_scope
 from railweave.model.device.queue_pairs import queue_pairs
 from railweave.model.network.devices import alternating
 from railweave.outputs.rendering.host.shell import array, body, head
-from railweave.prediction.collectives.channels import Pace, channel_count
+from railweave.prediction.collectives.channels import Collective, Pace, channel_count
 from railweave.prediction.collectives.collective import links_need_ps
 from railweave.prediction.collectives.job import Job, Nic, Server, gpu_link
-from railweave.prediction.collectives.nccl import PROTOCOLS, parameters
+from railweave.prediction.collectives.nccl import PROTOCOLS, Parameters, parameters
 from railweave.prediction.collectives.program import cut
 from railweave.prediction.collectives.queue_pairs import parts_of
 from railweave.prediction.collectives.tree import chunk_bytes, most_edges
-from railweave.prediction.collectives.tuning import bandwidth_gbytes, choice_of
+from railweave.prediction.collectives.tuning import Choice, bandwidth_gbytes, choice_of
 from railweave.prediction.collectives.whole import ring_loops, ring_ps, ring_steps, wire_ps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.model.device.host_model import HostConfig
-    from railweave.model.device.host_scope import HostScope
     from railweave.model.network.model import Network
-    from railweave.prediction.collectives.channels import Collective
-    from railweave.prediction.collectives.nccl import Parameters
-    from railweave.prediction.collectives.tuning import Choice
 
 
 WITH_FLAGS = {"LL": 2.0, "LL128": 128 / 120, "Simple": 1.0}

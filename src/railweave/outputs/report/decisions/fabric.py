@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from railweave.counting import counted
 from railweave.model.catalog import catalog
 from railweave.model.device.build import device_config
-from railweave.model.device.policy import path_color_form
+from railweave.model.device.policy import Form, path_color_form
 from railweave.outputs.report import figures
 from railweave.outputs.report.decisions.addressing import addressing_decision
 from railweave.outputs.report.decisions.qos import cable_lengths_decision, long_links_decisions, qos_decisions
 from railweave.outputs.report.decisions.statement import Decision, Grid
 
 if TYPE_CHECKING:
-    from railweave.model.device.policy import Form
     from railweave.model.intent.balancing import Mode
     from railweave.model.network.devices import Cable, Fabric, RoleName, Switch
     from railweave.model.network.model import Network

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.design.limits.headroom_terms import headroom
+from railweave.design.limits.headroom_terms import Headroom, headroom
 from railweave.model.catalog import catalog
 from railweave.model.catalog.headroom import port_headroom
 from railweave.model.catalog.rdma import ADAPTIVE_WINDOW, rdma_mtu
@@ -18,7 +18,6 @@ from railweave.outputs.report.figures import models_of, plural, roles, switches_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.design.limits.headroom_terms import Headroom
     from railweave.model.catalog.hardware import SwitchModel
     from railweave.model.device.host_scope import LongHaul
     from railweave.model.intent.buffers import Buffers

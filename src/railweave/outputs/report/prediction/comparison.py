@@ -8,17 +8,15 @@ from railweave.outputs.report.prediction.page import document, run_charts
 from railweave.pages.charts import Axis, Line, Point, lines, shown
 from railweave.pages.shell import element, table, text
 from railweave.pages.terms import tile
-from railweave.prediction.simulation.compare import longest_run, why
+from railweave.prediction.simulation.compare import Comparison, longest_run, why
+from railweave.prediction.simulation.grid import Cell, Grid, words
 from railweave.prediction.simulation.grid import shown as as_written
-from railweave.prediction.simulation.grid import words
 from railweave.prediction.simulation.reasons import reasons
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.model.network.model import Network
-    from railweave.prediction.simulation.compare import Comparison
-    from railweave.prediction.simulation.grid import Cell, Grid
 
 
 UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "bytes"))

@@ -8,14 +8,11 @@ from railweave.outputs.report.prediction.page import document
 from railweave.pages.shell import element, number, section, table, text
 from railweave.pages.terms import tile
 from railweave.prediction.jobs.graph import COMPUTE
-from railweave.prediction.simulation.training.answer import KINDS
-from railweave.prediction.simulation.training.variants import SEVERAL
+from railweave.prediction.simulation.training.answer import KINDS, JobResult, TrainingPrediction
+from railweave.prediction.simulation.training.variants import SEVERAL, Row, Variants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from railweave.prediction.simulation.training.answer import JobResult, TrainingPrediction
-    from railweave.prediction.simulation.training.variants import Row, Variants
 
 
 MOST_STAGES = 12

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.outputs.report.figures import gpus, rail_label, span
+from railweave.outputs.report.figures import Stripe, gpus, rail_label, span
 from railweave.outputs.report.topology.frame import (
     BAR_GAP,
     BAR_HEIGHT,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from railweave.model.network.devices import Cable, Fabric, Server, Switch
     from railweave.model.network.model import Network
-    from railweave.outputs.report.figures import Stripe
     from railweave.outputs.report.topology.frame import Frame
     from railweave.pages.palette import Stroke
 

@@ -18,13 +18,12 @@ from railweave.counting import counted
 from railweave.outputs.report.figures import Stripe, figures, gpus, plural, span, stripes
 from railweave.outputs.report.topology.detail import detail
 from railweave.outputs.report.topology.frame import tenant_legend, tenant_rules
-from railweave.pages.palette import network_strokes, stroke_rules
+from railweave.pages.palette import Stroke, network_strokes, stroke_rules
 from railweave.pages.shell import asset, element, number, text, width
 
 if TYPE_CHECKING:
     from railweave.model.network.devices import Fabric, Switch
     from railweave.model.network.model import Network
-    from railweave.pages.palette import Stroke
 
 
 MAXIMUM_BLOCKS = 30

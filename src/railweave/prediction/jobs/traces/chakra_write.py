@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from railweave.prediction.jobs.build import build
-from railweave.prediction.jobs.graph import COMPUTE
+from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
 from railweave.prediction.jobs.traces.chakra_read import COLLECTIVES, EXACT, GROUPS, LABEL, NODE_TYPES, framed, messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from railweave.prediction.jobs.graph import Communication, Graph, Op
     from railweave.prediction.jobs.plan import Planned
 
 VERSION = "0.0.4"

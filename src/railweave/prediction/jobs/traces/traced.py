@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.errors import FileLine, Problem, SpecError
 from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
-from railweave.prediction.jobs.kernels import gpus
+from railweave.prediction.jobs.kernels import Gpu, gpus
 from railweave.prediction.jobs.traces.chakra_read import FILE, read_chakra
 from railweave.prediction.jobs.traces.nccl_read import read_nccl
-from railweave.prediction.jobs.traces.trace import circle, sorted_by
+from railweave.prediction.jobs.traces.trace import Node, RankTrace, Trace, circle, sorted_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
     from pathlib import Path
 
     from railweave.model.intent.job_file import ReadJobs, TrainingJob
-    from railweave.prediction.jobs.kernels import Gpu
-    from railweave.prediction.jobs.traces.trace import Node, RankTrace, Trace
 
 
 @dataclass(frozen=True)

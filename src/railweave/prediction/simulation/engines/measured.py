@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from railweave.prediction.simulation.engines.run import NEVER
+from railweave.prediction.simulation.engines.run import NEVER, Run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave._sim import Series
-    from railweave.prediction.simulation.engines.run import Run
     from railweave.prediction.simulation.engines.traffic import Traffic
     from railweave.prediction.simulation.model.wiring import Wiring
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave._sim import PacketEngine
-from railweave.prediction.collectives.program import waiting_of
+from railweave.prediction.collectives.program import Program, waiting_of
 from railweave.prediction.simulation.engines.run import NEVER, SLICE_PS, Run, Steady, refused
 from railweave.prediction.simulation.model.retries import patience_ps
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from railweave.prediction.collectives.program import Program
     from railweave.prediction.collectives.queue_pairs import Split
     from railweave.prediction.simulation.engines.traffic import Traffic
     from railweave.prediction.simulation.model.fabric import Arguments

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave._sim import WRITE, WRITE_WITH_IMMEDIATE
-from railweave.prediction.collectives.queue_pairs import ALIGN, waits
+from railweave.prediction.collectives.queue_pairs import ALIGN, Split, waits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.prediction.collectives.program import Program
-    from railweave.prediction.collectives.queue_pairs import Split
     from railweave.prediction.simulation.model.addresses import Addresses, Way
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave._sim import LINK_DOWN, LINK_UP, NODE_DOWN, NODE_UP
-from railweave.analysis.routing.table import UNREACHABLE
+from railweave.analysis.routing.table import UNREACHABLE, Routes
 from railweave.errors import InputError, NetworkPart, Problem
-from railweave.prediction.simulation.model.addresses import NONE
-from railweave.prediction.simulation.model.outages import Tables
+from railweave.prediction.simulation.model.addresses import NONE, Way
+from railweave.prediction.simulation.model.outages import Tables, Timeline
 from railweave.prediction.simulation.model.tables import nic_port
 
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from railweave.analysis.routing.table import Routes
-    from railweave.prediction.simulation.model.addresses import Way
     from railweave.prediction.simulation.model.fabric import PacketFabric
-    from railweave.prediction.simulation.model.outages import Timeline
     from railweave.prediction.simulation.model.wiring import Wiring
 
 LEAST_FRAME_BYTES = 84

@@ -11,14 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave._sim import LINK_DOWN, LINK_UP, NODE_DOWN, NODE_UP
-from railweave.prediction.simulation.model.outages import Timeline
+from railweave.prediction.simulation.model.outages import Change, Tables, Timeline
 from railweave.prediction.simulation.settings import timeout_ps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.prediction.collectives.nccl import Parameters
-    from railweave.prediction.simulation.model.outages import Change, Tables
 
 BASE_PS = 4_096_000
 """What the exponent of an ACK timeout counts in."""

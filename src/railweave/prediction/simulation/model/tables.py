@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from railweave._sim import HERE, NO_GROUP, ONE_PORT
-from railweave.analysis.routing.table import LOCAL, UNREACHABLE
+from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Routes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
-    from railweave.analysis.routing.table import Routes
     from railweave.model.network.model import Network
     from railweave.prediction.simulation.model.addresses import Addresses
     from railweave.prediction.simulation.model.wiring import Wiring

@@ -8,22 +8,18 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railweave.prediction.jobs.graph import COMPUTE
-from railweave.prediction.jobs.run import exposed
+from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph
+from railweave.prediction.jobs.run import Times, exposed
 from railweave.prediction.jobs.traces.traced import Traced
 from railweave.prediction.simulation.errors import how_near
-from railweave.prediction.simulation.training.packets import slowest
-from railweave.prediction.simulation.training.tiers import INSIDE
+from railweave.prediction.simulation.training.packets import Checked, slowest
+from railweave.prediction.simulation.training.tiers import INSIDE, Sent
 
 if TYPE_CHECKING:
-    from railweave.prediction.jobs.graph import Communication, Graph
     from railweave.prediction.jobs.plan import Planned
-    from railweave.prediction.jobs.run import Times
     from railweave.prediction.simulation.model.fabric import PacketFabric
     from railweave.prediction.simulation.training.checkpoint import Written
     from railweave.prediction.simulation.training.loads import Carried
-    from railweave.prediction.simulation.training.packets import Checked
-    from railweave.prediction.simulation.training.tiers import Sent
 
 
 TABLE = Path(__file__).with_name("errors.json")

@@ -9,10 +9,10 @@ import numpy as np
 
 from railweave.model.catalog.rdma import POST_COST_PS, QUEUE_PAIRS
 from railweave.model.device.queue_pairs import designed_variables
-from railweave.prediction.collectives.channels import Pace, channel_count
+from railweave.prediction.collectives.channels import Collective, Pace, channel_count
 from railweave.prediction.collectives.collective import RINGS, links_need_ps, loads, program
 from railweave.prediction.collectives.job import Job, Server
-from railweave.prediction.collectives.nccl import parameters
+from railweave.prediction.collectives.nccl import Parameters, parameters
 from railweave.prediction.collectives.program import Program
 from railweave.prediction.collectives.queue_pairs import split
 from railweave.prediction.collectives.tuning import choose
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.model.network.model import Network
-    from railweave.prediction.collectives.channels import Collective
-    from railweave.prediction.collectives.nccl import Parameters
     from railweave.prediction.jobs.graph import Communication
     from railweave.prediction.simulation.model.fabric import PacketFabric
     from railweave.prediction.simulation.model.outages import Timeline

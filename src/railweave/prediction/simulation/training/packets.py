@@ -17,7 +17,7 @@ from railweave.prediction.simulation.engines.packets import run_packets
 from railweave.prediction.simulation.engines.traffic import Traffic, traffic_of
 from railweave.prediction.simulation.model.ports import apart_ps, check_planes, usable
 from railweave.prediction.simulation.model.retries import retry_parameters
-from railweave.prediction.simulation.training.loads import between, carried
+from railweave.prediction.simulation.training.loads import Carried, Placed, between, carried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from railweave.prediction.collectives.program import Program
     from railweave.prediction.jobs.graph import Communication, Graph
-    from railweave.prediction.simulation.training.loads import Carried, Placed
 
 WIRE_BYTES = 4178
 """Of a full packet, with headers, preamble and gap."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.design.fault_targets import fault_targets
+from railweave.design.fault_targets import FaultTarget, fault_targets
 from railweave.errors import InputError, Option, Problem
-from railweave.model.intent.job_file import read_jobs
-from railweave.model.intent.scenario import read_scenario
+from railweave.model.intent.job_file import ReadJobs, read_jobs
+from railweave.model.intent.scenario import Background, read_scenario
 from railweave.model.network.status import lost_nics, present
 from railweave.prediction.jobs.build import build
 from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
@@ -19,7 +19,7 @@ from railweave.prediction.jobs.plan import Planned, planned
 from railweave.prediction.jobs.run import Times, run
 from railweave.prediction.jobs.traces.traced import Traced, traced
 from railweave.prediction.simulation.background import ends
-from railweave.prediction.simulation.conditions import bed_of, conditions_of
+from railweave.prediction.simulation.conditions import Bed, bed_of, conditions_of
 from railweave.prediction.simulation.engines.run import FLOW_NOTE, NEVER, run_flows
 from railweave.prediction.simulation.engines.traffic import at_once
 from railweave.prediction.simulation.job import job_of
@@ -39,11 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from railweave.design.fault_targets import FaultTarget
-    from railweave.model.intent.job_file import ReadJobs
-    from railweave.model.intent.scenario import Background
     from railweave.model.network.model import Network
-    from railweave.prediction.simulation.conditions import Bed
     from railweave.prediction.simulation.model.fabric import PacketFabric
 
 

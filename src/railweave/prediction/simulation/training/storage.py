@@ -13,26 +13,23 @@ import numpy as np
 
 from railweave._sim import WRITE
 from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.errors import InputError
+from railweave.errors import InputError, Problem
 from railweave.model.device.build import device_config
 from railweave.model.network.status import present
 from railweave.prediction.simulation.engines.run import run_flows
 from railweave.prediction.simulation.engines.traffic import Traffic
 from railweave.prediction.simulation.job import job_network, ordered
-from railweave.prediction.simulation.model.fabric import packet_fabric
+from railweave.prediction.simulation.model.fabric import PacketFabric, packet_fabric
 from railweave.prediction.simulation.model.outages import Timeline
-from railweave.prediction.simulation.training.loads import Carried
+from railweave.prediction.simulation.training.loads import Carried, Placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from railweave.errors import Problem
     from railweave.model.intent.job_file import Storage
     from railweave.model.network.model import Network
-    from railweave.prediction.simulation.model.fabric import PacketFabric
-    from railweave.prediction.simulation.training.loads import Placed
 
 
 LEAST = 1e-4

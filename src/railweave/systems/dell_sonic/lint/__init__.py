@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.findings import registry
+from railweave.model.findings import Finding, registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.model.config.sections import Section
-    from railweave.model.findings import Finding
 
 
 def lint(device: str, sections: Iterable[Section]) -> list[Finding]:

@@ -6,13 +6,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import check
-from railweave.systems.dell_sonic.lint.grammar import GRAMMAR, TOP
+from railweave.systems.dell_sonic.lint.grammar import GRAMMAR, TOP, Command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.model.config.sections import Section
-    from railweave.systems.dell_sonic.lint.grammar import Command
 
 
 @check(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.config.sections import has, select
+from railweave.model.config.sections import Section, has, select
 from railweave.model.findings.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.config.sections import Section
 
 Forms = tuple[str, ...]
 

@@ -14,7 +14,7 @@ from railweave.errors import RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.section_tree import sections as as_sections
 from railweave.model.config.sections import CLOSERS, Section, Taking
-from railweave.model.device.model import DeviceConfig
+from railweave.model.device.model import DeviceConfig, Interface
 from railweave.model.device.reading import Reading, Said, said
 from railweave.systems.dell_sonic.changes import config_tree
 from railweave.systems.dell_sonic.read import devices, overlay, ports, qos, routing
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from railweave.model.config.addresses import Prefix
     from railweave.model.config.tree import ConfigTree, Node
-    from railweave.model.device.model import Interface
 
 
 SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (

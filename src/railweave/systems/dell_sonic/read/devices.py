@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
-from railweave.model.config.addresses import BITS, InterfaceAddress
+from railweave.model.config.addresses import BITS, Address, InterfaceAddress
 from railweave.model.device.management import (
     Aaa,
     EdgePorts,
@@ -25,7 +25,7 @@ from railweave.model.device.port_model import with_parts
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.dell_sonic.read.overlay import tenant
 from railweave.systems.dell_sonic.read.ports import Lines, fewest
-from railweave.systems.dell_sonic.read.routing import NOWHERE
+from railweave.systems.dell_sonic.read.routing import NOWHERE, Links, Router
 from railweave.systems.dell_sonic.read.words import after, number, options, secret
 from railweave.systems.sonic.render.names import ETHERNET_HEADER
 
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.model.catalog.hardware import SwitchModel
-    from railweave.model.config.addresses import Address
     from railweave.model.config.sections import Taking
-    from railweave.systems.dell_sonic.read.routing import Links, Router
 
 
 _ROLES = {"admin": "super-user", "operator": "operator", "netadmin": "operator", "secadmin": "operator"}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
-from railweave.systems.dell_sonic.read.ports import headers
-from railweave.systems.dell_sonic.read.routing import NOWHERE
+from railweave.systems.dell_sonic.read.ports import Lines, headers
+from railweave.systems.dell_sonic.read.routing import NOWHERE, Evpn, Links, Lists, Peer, Router
 from railweave.systems.dell_sonic.read.words import address, interface, number
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from railweave.model.config.sections import Taking
     from railweave.model.device.model import Gateway, Interface
     from railweave.model.device.timers import Bfd
-    from railweave.systems.dell_sonic.read.ports import Lines
-    from railweave.systems.dell_sonic.read.routing import Evpn, Links, Lists, Peer, Router
 
 MANAGEMENT_VRF = "mgmt"
 MARK = "Vrf-"

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
 from railweave.model.device.balancing import BalancingConfig, Dlb, EgressQuantization, Hash
 from railweave.systems.dell_sonic.read.words import (
     address,
@@ -21,7 +21,6 @@ from railweave.systems.dell_sonic.read.words import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from railweave.model.config.addresses import Family
     from railweave.model.config.sections import Section, Taking
 
 

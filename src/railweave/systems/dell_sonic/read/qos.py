@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
 from railweave.model.catalog.headroom import port_headroom
-from railweave.model.device.model import Marking, PfcProfile, QosConfig
+from railweave.model.device.model import Interface, Marking, PfcProfile, QosConfig
 from railweave.model.device.qos_model import Buffers, Ecn, TrafficClass, Watchdog, pfc_profiles
-from railweave.systems.dell_sonic.read.ports import fewest
+from railweave.systems.dell_sonic.read.ports import Lines, PortQos, fewest
 from railweave.systems.dell_sonic.read.words import number, numbers, signed
 from railweave.systems.dell_sonic.render.qos import NAME, lossy_group
 from railweave.systems.sonic.render.qos import LOSSLESS, NO_OFFSET, reserve_bytes
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from railweave.model.catalog.hardware import SwitchModel
     from railweave.model.config.sections import Section, Taking
-    from railweave.model.device.model import Interface
-    from railweave.systems.dell_sonic.read.ports import Lines, PortQos
 
 
 MOST_DSCP, MOST_QUEUE = 63, 7

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import BITS
+from railweave.model.config.addresses import BITS, Addressed
 from railweave.model.config.number_ranges import numbers, ranges
-from railweave.model.config.sections import flat, line, merge, section
+from railweave.model.config.sections import Section, flat, line, merge, section
 from railweave.systems.dell_sonic.render import system
 from railweave.systems.dell_sonic.render.gaps import gaps
 from railweave.systems.dell_sonic.render.qos import NAME, adaptive, balancing, bound, qos
@@ -26,8 +26,6 @@ from railweave.systems.sonic.render.system import secret
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.config.addresses import Addressed
-    from railweave.model.config.sections import Section
     from railweave.model.device import model
 
 

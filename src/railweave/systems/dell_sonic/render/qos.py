@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
-from railweave.model.config.sections import line, section
+from railweave.model.config.sections import Section, line, section
 from railweave.systems.sonic.render.qos import (
     DSCPS,
     PRIORITIES,
@@ -19,7 +19,6 @@ from railweave.systems.sonic.render.qos import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from railweave.model.config.sections import Section
     from railweave.model.device.model import DeviceConfig, Interface, QosConfig
 
 NAME = "ROCE"

@@ -6,13 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
-from railweave.model.config.sections import has, select
+from railweave.model.config.sections import Section, has, select
 from railweave.model.findings.registry import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.config.sections import Section
 
 QUEUES = range(8)
 QUEUE = ("qos profile <profile>", "tx-queue|uc-tx-queue <queue>")

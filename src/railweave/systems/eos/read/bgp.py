@@ -6,7 +6,7 @@ import ipaddress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import Address
+from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
 from railweave.model.device.bgp_model import of_one_family
 from railweave.model.device.model import Action, Bgp, BgpGroup, Match, Policy, Session, Term
 from railweave.systems.eos.read.settings import Settings, forms, key_profiles, usual_bfd
@@ -15,7 +15,6 @@ from railweave.systems.eos.read.values import address, as_number, interface_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from railweave.model.config.addresses import Family, InterfaceAddress, Prefix
     from railweave.model.config.sections import Selected, Taking
     from railweave.model.device.timers import Bfd
     from railweave.systems.eos.read.policies import Policies

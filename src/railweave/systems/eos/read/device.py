@@ -7,30 +7,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
-from railweave.model.config.addresses import Address, InterfaceAddress
+from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
 from railweave.model.config.number_ranges import numbers
-from railweave.model.device.model import DeviceConfig, Interface, Isis, IsisPort, Ospf, OspfPort, Split
+from railweave.model.device.model import DeviceConfig, Gateway, Interface, Isis, IsisPort, Ospf, OspfPort, Split
 from railweave.model.device.port_model import with_parts
 from railweave.systems.eos.read import overlay
-from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, bgp, is_underlay, other_end, process
+from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, Process, bgp, is_underlay, other_end, process
 from railweave.systems.eos.read.management import control_plane, management
 from railweave.systems.eos.read.overlay import gateway, vlans
 from railweave.systems.eos.read.policies import policies
-from railweave.systems.eos.read.ports import PORT, ports, vlans_of
-from railweave.systems.eos.read.qos import balancing, profiles, qos
+from railweave.systems.eos.read.ports import PORT, Port, ports, vlans_of
+from railweave.systems.eos.read.qos import QosProfiles, balancing, profiles, qos
 from railweave.systems.eos.read.settings import EOS_BFD, bfd_of
 from railweave.systems.eos.read.values import Stanzas, address, number, peer_of, prefix, secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from railweave.model.config.addresses import Family, Prefix
     from railweave.model.config.sections import Selected, Taking
-    from railweave.model.device.model import Gateway
     from railweave.model.device.timers import Bfd
-    from railweave.systems.eos.read.bgp import Process
-    from railweave.systems.eos.read.ports import Port
-    from railweave.systems.eos.read.qos import QosProfiles
 
 
 METRIC = 10

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
-from railweave.model.device.control_plane import ControlPlane, ControlRule, ServerPortRule, Sources
+from railweave.model.device.control_plane import ControlPlane, ControlRule, PortRange, ServerPortRule, Sources
 from railweave.model.device.management import (
     Aaa,
     EdgePorts,
@@ -20,15 +20,13 @@ from railweave.model.device.management import (
     Syslog,
     User,
 )
-from railweave.systems.eos.read.values import UNKNOWN_SECRET, number, prefix, secret
+from railweave.systems.eos.read.values import UNKNOWN_SECRET, Stanzas, number, prefix, secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.model.config.addresses import Family, Prefix
     from railweave.model.config.sections import Selected, Taking
-    from railweave.model.device.control_plane import PortRange
-    from railweave.systems.eos.read.values import Stanzas
 
 
 _METHODS = ("aaa authentication login default **", "aaa authorization exec default **")

@@ -6,23 +6,20 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import Address
+from railweave.model.config.addresses import Address, Prefix
 from railweave.model.device import model
 from railweave.model.device.timers import RouterAdvertisements
-from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, neighbors, odd_one
-from railweave.systems.eos.read.values import number, numbers, peer_of, prefix
+from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, Process, neighbors, odd_one
+from railweave.systems.eos.read.values import Stanzas, number, numbers, peer_of, prefix
 from railweave.systems.eos.render.ports import FIRST_VRF_LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from railweave.model.config.addresses import Prefix
     from railweave.model.config.sections import Selected, Taking
-    from railweave.systems.eos.read.bgp import Process
     from railweave.systems.eos.read.policies import Policies
     from railweave.systems.eos.read.ports import Port
     from railweave.systems.eos.read.settings import Settings
-    from railweave.systems.eos.read.values import Stanzas
 
 
 VLAN = "Vlan"

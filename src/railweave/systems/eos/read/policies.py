@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from railweave.model.config.addresses import BITS
+from railweave.model.config.addresses import BITS, Family, Prefix
 from railweave.model.config.number_ranges import Lengths, lengths, of_list
 from railweave.model.device.model import Action, Community, Match, Policy, Term
 from railweave.systems.eos.read.values import as_range, number, prefix
@@ -14,7 +14,6 @@ from railweave.systems.eos.read.values import as_range, number, prefix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.config.addresses import Family, Prefix
     from railweave.model.config.sections import Selected, Taking
 
 _COMMUNITY = re.compile(r"[0-9]{1,10}(?::[0-9]{1,10}){1,2}")

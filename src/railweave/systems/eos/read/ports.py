@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
 from railweave.model.device.model import Macsec
-from railweave.systems.eos.read.values import interface_address, number, numbers, secret
+from railweave.systems.eos.read.values import Stanzas, interface_address, number, numbers, secret
 from railweave.systems.eos.render.keys import CIPHERS
 from railweave.systems.eos.render.ports import ETHERNET_HEADER
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from railweave.model.config.addresses import InterfaceAddress
     from railweave.model.config.sections import Taking
-    from railweave.systems.eos.read.values import Stanzas
 
 _SPEED = re.compile(r"(?:forced |auto )?(\d{1,4})g(?:full|half)?(?:-(\d))?")
 _MEGABITS = re.compile(r"(?:forced |auto )?(\d{3,6})(?:full|half)")

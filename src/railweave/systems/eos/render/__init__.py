@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from railweave.model.config.sections import flat, merge, parse
+from railweave.model.config.sections import Section, flat, merge, parse
 from railweave.systems.eos.avd import structured_config
 from railweave.systems.eos.render import routing
 from railweave.systems.eos.render.gaps import gaps
@@ -20,7 +20,6 @@ from railweave.systems.eos.render.qos import balancing, class_of_service
 from railweave.systems.eos.tree import to_text
 
 if TYPE_CHECKING:
-    from railweave.model.config.sections import Section
     from railweave.model.device.model import DeviceConfig
 
 __all__ = ["check_extra", "files", "gaps", "lines", "tree"]

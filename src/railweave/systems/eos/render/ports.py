@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.model.config.addresses import Address
+from railweave.model.config.addresses import Address, Addressed, Prefix
 from railweave.model.config.number_ranges import numbers, ranges
 from railweave.model.config.sections import Section, section
 from railweave.systems.eos.names import MACSEC_PROFILE, ROUTER_LOOPBACK, TUNNEL_LOOPBACK
@@ -15,7 +15,6 @@ from railweave.systems.eos.render.routing import advertises, on_port, passive
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from railweave.model.config.addresses import Addressed, Prefix
     from railweave.model.device.model import DeviceConfig, Gateway, Interface
     from railweave.model.device.timers import RouterAdvertisements
 

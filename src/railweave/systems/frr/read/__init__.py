@@ -14,10 +14,10 @@ from railweave.model.device.balancing import BalancingConfig
 from railweave.model.device.management import Management
 from railweave.model.device.model import DeviceConfig, Gateway, Interface
 from railweave.model.device.port_model import with_parts
-from railweave.model.device.reading import Reading, said
+from railweave.model.device.reading import Reading, Said, said
 from railweave.systems.frr.changes import config_tree
 from railweave.systems.frr.read import nftables
-from railweave.systems.frr.read.ports import ports
+from railweave.systems.frr.read.ports import Port, ports
 from railweave.systems.frr.read.printout import as_given
 from railweave.systems.frr.read.routing import Routing, advertisements, general, prefixes, statements
 from railweave.systems.frr.read.text import number, sections
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.model.config.tree import ConfigTree, Node
-    from railweave.model.device.reading import Said
-    from railweave.systems.frr.read.ports import Port
 
 UNKNOWN = InterfaceAddress("0.0.0.0/0")
 LOOPBACK = re.compile(r"lo\d*|dummy\d*")

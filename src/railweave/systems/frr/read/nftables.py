@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.errors import RenderError
 from railweave.model.config.sections import Section
-from railweave.model.device.control_plane import ControlPlane, ControlRule, Policer, Sources
+from railweave.model.device.control_plane import ControlPlane, ControlRule, Policer, PortRange, Sources
 from railweave.systems.frr.read.text import number, prefix
 from railweave.systems.frr.render.control_plane import FILE
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from railweave.model.config.addresses import Family, Prefix
-    from railweave.model.device.control_plane import PortRange
 
 __all__ = ["FILE", "blocks", "control_plane", "is_one", "to_text"]
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
-from railweave.model.config.sections import has
+from railweave.model.config.sections import Section, Taking, has
 from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
-from railweave.model.device.reading import said
+from railweave.model.device.reading import Said, said
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.frr.read.bgp import EVPN, Instance, instances
-from railweave.systems.frr.read.policy import policies
-from railweave.systems.frr.read.ports import Subnets
+from railweave.systems.frr.read.policy import Policies, policies
+from railweave.systems.frr.read.ports import Port, Subnets
 from railweave.systems.frr.read.printout import PRINTED
 from railweave.systems.frr.read.sessions import UNKNOWN, Sessions, bgp, isis, leave, ospf, profiles
 from railweave.systems.frr.read.text import number, unprinted, without_secrets
@@ -23,11 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import Address, Family, Prefix
-    from railweave.model.config.sections import Section, Taking
     from railweave.model.device.model import Bgp, Isis, Ospf, Term
-    from railweave.model.device.reading import Said
-    from railweave.systems.frr.read.policy import Policies
-    from railweave.systems.frr.read.ports import Port
 
 
 _SHORT = 65535

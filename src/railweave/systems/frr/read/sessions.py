@@ -12,14 +12,13 @@ from railweave.model.device.management import Authentication
 from railweave.model.device.timers import Bfd
 from railweave.systems.frr.read.bgp import EVPN, INTERNAL, Instance, Neighbor
 from railweave.systems.frr.read.policy import ANY, NETWORKS, NOTHING, Policies
-from railweave.systems.frr.read.ports import OnOspf, area_id
+from railweave.systems.frr.read.ports import OnOspf, Port, Subnets, area_id
 from railweave.systems.frr.read.text import address, number, prefix, secret, unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from railweave.model.config.sections import Selected, Taking
-    from railweave.systems.frr.read.ports import Port, Subnets
 
 
 _INTERVALS = ("transmit-interval", "receive-interval")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.config.sections import flat, line, merge, parse, section
+from railweave.model.config.sections import Section, flat, line, merge, parse, section
 from railweave.model.findings.registry import Rule
 from railweave.systems.common_gaps import extra_findings
 from railweave.systems.frr.render import control_plane
@@ -20,7 +20,6 @@ from railweave.systems.frr.tree import to_text
 
 if TYPE_CHECKING:
     from railweave.model.config.addresses import Addressed
-    from railweave.model.config.sections import Section
     from railweave.model.device.balancing import Hash
     from railweave.model.device.model import DeviceConfig, Gateway, Interface
     from railweave.model.findings import Finding

@@ -10,7 +10,7 @@ from railweave.model.state.device_state import DeviceState, Identity
 from railweave.model.state.host_state import lldp
 from railweave.model.state.ports import InterfaceState
 from railweave.model.state.protocols import RouterAdvertising
-from railweave.model.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
+from railweave.model.state.question import CONFIGURATION, DEFAULT_VRF, Form, Question, about
 from railweave.systems.frr.state.linux import clock, forwarding_questions, ipv6_neighbors, links, not_forwarding
 from railweave.systems.frr.state.protocols import adjacencies, bfd_sessions, evpn, routes, sessions, vnis, vrfs
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.model.device.model import DeviceConfig
-    from railweave.model.state.question import Form
     from railweave.model.state.values import Answers, Value
 
 NOT_READ = {

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.findings import registry
+from railweave.model.findings import Finding, registry
 from railweave.systems.junos.lint.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.model.findings import Finding
     from railweave.systems.junos.tree import Statement
 
 

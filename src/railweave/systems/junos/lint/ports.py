@@ -7,12 +7,11 @@ from ipaddress import IPv4Network, IPv6Network, ip_interface
 from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import check
-from railweave.systems.junos.lint.words import vlans
+from railweave.systems.junos.lint.words import Words, vlans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.systems.junos.lint.words import Words
 
 ADVERTISED = ("protocols", "router-advertisement", "interface")
 MOST_MTU = 9216

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import check
 from railweave.systems.junos.lint.cos import COS
-from railweave.systems.junos.lint.words import vlans
+from railweave.systems.junos.lint.words import Words, vlans
 from railweave.systems.junos.names import BUILT_IN_CLASSES, MANAGEMENT_INSTANCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from railweave.systems.junos.lint.words import Words
 
 
 @check(

@@ -14,21 +14,22 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
-from railweave.model.config.tree import Step
+from railweave.model.config.tree import ConfigTree, Node, Step
 from railweave.model.device.model import DeviceConfig
-from railweave.model.device.reading import Reading, Said, said
+from railweave.model.device.reading import Kind, Reading, Said, said
 from railweave.systems.junos.changes import JunosTree, config_tree
 from railweave.systems.junos.read import management, overlay, shape
 from railweave.systems.junos.read.balancing import balancing, runs
-from railweave.systems.junos.read.bgp import groups, underlay
+from railweave.systems.junos.read.bgp import Group, groups, underlay
 from railweave.systems.junos.read.forms import Lines, lines
+from railweave.systems.junos.read.instances import Instance, vrf, with_loopback
 from railweave.systems.junos.read.instances import instances as instances_of
-from railweave.systems.junos.read.instances import vrf, with_loopback
+from railweave.systems.junos.read.interfaces import Kind as PortKind
 from railweave.systems.junos.read.interfaces import in_order, interfaces, kinds, macsec, splits
 from railweave.systems.junos.read.management import protection
 from railweave.systems.junos.read.overlay import gateways, vlan_numbers
 from railweave.systems.junos.read.policies import policy_options, unused
-from railweave.systems.junos.read.ports import Owners, ports
+from railweave.systems.junos.read.ports import Owners, Port, ports
 from railweave.systems.junos.read.qos import qos
 from railweave.systems.junos.read.shape import inherit, isis, isis_links, of_paths, shaped
 from railweave.systems.junos.read.words import NO_ADDRESS, Word, address, asn, network, statements
@@ -38,12 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import InterfaceAddress
-    from railweave.model.config.tree import ConfigTree, Node
-    from railweave.model.device.reading import Kind
-    from railweave.systems.junos.read.bgp import Group
-    from railweave.systems.junos.read.instances import Instance
-    from railweave.systems.junos.read.interfaces import Kind as PortKind
-    from railweave.systems.junos.read.ports import Port
 
 
 def configuration(top: Word) -> DeviceConfig:

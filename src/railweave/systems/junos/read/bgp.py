@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from railweave.model.config.addresses import Prefix
+from railweave.model.config.addresses import Address, Family, Prefix
 from railweave.model.device.management import Authentication
 from railweave.model.device.model import Bgp, BgpGroup, FabricAdvertise, Policy, Session
 from railweave.model.device.timers import Bfd
 from railweave.systems.junos.read import policies
-from railweave.systems.junos.read.policies import AND
+from railweave.systems.junos.read.policies import AND, PolicyOptions
 from railweave.systems.junos.read.words import FAMILIES, Word, address, asn, secret, statements, unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from railweave.model.config.addresses import Address, Family
-    from railweave.systems.junos.read.policies import PolicyOptions
     from railweave.systems.junos.read.ports import Owners, Port
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from railweave.model.device.model import ExternalPeer, NumberedSession, Vrf
+from railweave.model.device.model import ExternalPeer, Gateway, NumberedSession, Vrf
 from railweave.systems.junos.read import policies
-from railweave.systems.junos.read.bgp import groups, peer_of
+from railweave.systems.junos.read.bgp import Group, groups, peer_of
 from railweave.systems.junos.read.words import Word, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.model.config.addresses import Prefix
-    from railweave.model.device.model import Gateway
-    from railweave.systems.junos.read.bgp import Group
     from railweave.systems.junos.read.policies import PolicyOptions
     from railweave.systems.junos.read.ports import Owners, Port
 

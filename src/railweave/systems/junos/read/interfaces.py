@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.device.model import Interface, Macsec, Split
 from railweave.model.device.port_model import with_parts
 from railweave.systems.junos.read.bgp import peer_of
-from railweave.systems.junos.read.ports import PORT
-from railweave.systems.junos.read.words import gbps, secret, unprinted
+from railweave.systems.junos.read.ports import PORT, Port, Unit
+from railweave.systems.junos.read.words import Word, gbps, secret, unprinted
 from railweave.systems.junos.render.interfaces import port_order
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from railweave.model.config.addresses import InterfaceAddress
-    from railweave.systems.junos.read.ports import Port, Unit
-    from railweave.systems.junos.read.words import Word
 
 Kind = Literal["server", "fabric", "external"]
 _RANK: dict[Kind, int] = {"server": 0, "fabric": 1, "external": 2}

@@ -6,8 +6,8 @@ import ipaddress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.model.config.addresses import InterfaceAddress
-from railweave.model.device.control_plane import ControlPlane, ControlRule, Policer, ServerPortRule, Sources
+from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
+from railweave.model.device.control_plane import ControlPlane, ControlRule, Policer, PortRange, ServerPortRule, Sources
 from railweave.model.device.management import (
     Aaa,
     EdgePorts,
@@ -24,16 +24,13 @@ from railweave.model.device.management import (
 from railweave.systems.junos.names import MANAGEMENT_INSTANCE
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.balancing import bind
-from railweave.systems.junos.read.ports import MANAGEMENT
+from railweave.systems.junos.read.ports import MANAGEMENT, Port
 from railweave.systems.junos.read.words import FAMILIES, NO_ADDRESS, Word, address, prefix, secret, unprinted, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from railweave.model.config.addresses import Address, Family, Prefix
-    from railweave.model.device.control_plane import PortRange
     from railweave.systems.junos.read.policies import PolicyOptions
-    from railweave.systems.junos.read.ports import Port
 
 
 Protocol = Literal["tcp", "udp", "icmp"]

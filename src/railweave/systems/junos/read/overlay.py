@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.device.model import BridgedVlan, Gateway, MacVrf, NumberedSession, OverlayConfig, TunnelEndpoint
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.junos.read import policies
-from railweave.systems.junos.read.bgp import agreed
+from railweave.systems.junos.read.bgp import Group, agreed
 from railweave.systems.junos.read.words import Word, address, network, prefix, unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.model.config.addresses import Prefix
-    from railweave.systems.junos.read.bgp import Group
     from railweave.systems.junos.read.instances import Instance
     from railweave.systems.junos.read.policies import PolicyOptions
     from railweave.systems.junos.read.ports import Port, Unit

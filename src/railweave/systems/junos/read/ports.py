@@ -6,14 +6,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import BITS, InterfaceAddress
-from railweave.systems.junos.read.words import FAMILIES, address, gbps, interface_address, network, whole
+from railweave.model.config.addresses import BITS, Address, Family, InterfaceAddress
+from railweave.systems.junos.read.words import FAMILIES, Word, address, gbps, interface_address, network, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.model.config.addresses import Address, Family
-    from railweave.systems.junos.read.words import Word
 
 PORT = re.compile(r"(?:et|xe|ge|mge|fte|te|fe)-\d+/\d+/\d+(?::\d+)?|ae\d+")
 MANAGEMENT = re.compile(r"re0:mgmt-0|(?:em|fxp|me)0|vme")

@@ -11,14 +11,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.model.catalog import catalog
-from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
 from railweave.model.config.secret_words import REFERENCE
 from railweave.systems.junos.tree import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from railweave.model.config.addresses import Family
     from railweave.model.device.reading import Kind
 
 

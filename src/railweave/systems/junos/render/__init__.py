@@ -18,7 +18,7 @@ from railweave.systems.junos.render.overlay import routing_instances, tunnel_sou
 from railweave.systems.junos.render.routing import bgp, forwarding_options, isis, policy_options, routing_options
 from railweave.systems.junos.render.spraying import instance, spraying_firewall
 from railweave.systems.junos.render.system import chassis, lldp, management_instance, security, snmp, system
-from railweave.systems.junos.tree import block, choices, entry, leaf, set_paths, to_curly, to_set
+from railweave.systems.junos.tree import Statement, block, choices, entry, leaf, set_paths, to_curly, to_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from railweave.model.device.control_plane import ControlRule, PortRange, ServerPortRule
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
-    from railweave.systems.junos.tree import Statement
 
 
 NO_SPRAY = Rule(

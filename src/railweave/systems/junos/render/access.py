@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.systems.junos.names import MANAGEMENT_INSTANCE
-from railweave.systems.junos.tree import block, choices, entry, leaf
+from railweave.systems.junos.tree import Statement, block, choices, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.model.device.management import LoginServer, Management, Snmp
     from railweave.model.device.model import DeviceConfig
-    from railweave.systems.junos.tree import Statement
 
 REMOTE_USER = "remote"
 """Junos's name for what users get whom only a server knows."""

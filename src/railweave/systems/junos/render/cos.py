@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 from railweave.model.catalog import catalog
 from railweave.systems.junos.names import BUILT_IN_CLASSES, CLASSIFIER, REWRITE_RULE, SCHEDULER_MAP, class_name
 from railweave.systems.junos.render.interfaces import port_order
-from railweave.systems.junos.tree import block, choices, entry, leaf
+from railweave.systems.junos.tree import Statement, block, choices, entry, leaf
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from railweave.model.device.model import DeviceConfig, PfcProfile, QosConfig
     from railweave.model.device.qos_model import TrafficClass
-    from railweave.systems.junos.tree import Statement
 
 
 def code_point(dscp: int) -> str:

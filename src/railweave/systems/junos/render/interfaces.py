@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from railweave.systems.junos.names import FAMILIES, SELECTIVE_FILTER
 from railweave.systems.junos.render.access import STORM_PROFILE
 from railweave.systems.junos.render.spraying import spraying_filter
-from railweave.systems.junos.tree import block, choices, entry, leaf
+from railweave.systems.junos.tree import Statement, block, choices, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.model.config.addresses import Addressed, Family
     from railweave.model.device.model import DeviceConfig, Gateway, Interface, Split, Vrf
-    from railweave.systems.junos.tree import Statement
 
 
 def of_link(config: DeviceConfig, port: Interface) -> list[Family]:

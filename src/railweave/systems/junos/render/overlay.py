@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.systems.junos.render.interfaces import vlan
-from railweave.systems.junos.tree import block, choices, entry, leaf
+from railweave.systems.junos.tree import Statement, block, choices, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.model.device.model import Bgp, DeviceConfig, ExternalPeer, OverlayConfig, Session, Vrf
     from railweave.model.device.timers import Bfd
-    from railweave.systems.junos.tree import Statement
 
 
 KEY_CHAIN = "fabric"

@@ -8,11 +8,10 @@ from railweave.systems.junos.names import FAMILIES
 from railweave.systems.junos.render import overlay
 from railweave.systems.junos.render.access import storm_profile
 from railweave.systems.junos.render.spraying import exported, policies
-from railweave.systems.junos.tree import block, choices, entry, leaf
+from railweave.systems.junos.tree import Statement, block, choices, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.model.device import model
-    from railweave.systems.junos.tree import Statement
 
 
 _UNUSED = {"ipv4": "no-ipv4-routing", "ipv6": "no-ipv6-routing"}

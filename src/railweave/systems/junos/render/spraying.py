@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.systems.junos.names import FAMILIES, SPRAYING_FILTER, SPRAYING_INSTANCE
-from railweave.systems.junos.tree import block, choices, leaf
+from railweave.systems.junos.tree import Statement, block, choices, leaf
 
 if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
-    from railweave.systems.junos.tree import Statement
 
 LB_POLICY = "lb-policy"
 ROCE_PORT = 4791

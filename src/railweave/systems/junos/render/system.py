@@ -8,11 +8,10 @@ from railweave.systems.junos.names import MANAGEMENT_INSTANCE
 from railweave.systems.junos.render.access import VIEW, login_limits, login_servers, readers, remote_user, snmp_clients
 from railweave.systems.junos.render.interfaces import field_profile
 from railweave.systems.junos.render.overlay import key_chain
-from railweave.systems.junos.tree import block, entry, leaf
+from railweave.systems.junos.tree import Statement, block, entry, leaf
 
 if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
-    from railweave.systems.junos.tree import Statement
 
 
 ASSOCIATION = "interconnect"

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 from railweave.model.state.device_state import Alarm, Clock, Commit, DeviceState, Identity, Watchdog
 from railweave.model.state.ports import Errors, Fec, InterfaceState, Lane, Optic, PfcCounters, PortQueues, Queue
-from railweave.model.state.question import CONFIGURATION, DEFAULT_VRF, Question, about
+from railweave.model.state.question import CONFIGURATION, DEFAULT_VRF, Protocol, Question, about
 from railweave.systems.junos.state import protocols
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from railweave.model.device.model import DeviceConfig
-    from railweave.model.state.question import Protocol
     from railweave.model.state.values import Answers, Value
 
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.findings import registry
+from railweave.model.findings import Finding, registry
 from railweave.systems.sonic.lint.files import Files
 
 if TYPE_CHECKING:
     from railweave.model.config.sections import Section
-    from railweave.model.findings import Finding
     from railweave.systems.sonic.tables import Tables
 
 

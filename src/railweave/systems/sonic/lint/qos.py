@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import check
-from railweave.systems.sonic.lint.files import number, text
+from railweave.systems.sonic.lint.files import Files, number, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.systems.sonic.lint.files import Files
 
 MAPS = {
     "DSCP_TO_TC_MAP": (63, 7),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address, ip_interface
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
 from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import check
-from railweave.systems.sonic.lint.files import text
+from railweave.systems.sonic.lint.files import Files, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from ipaddress import IPv4Network, IPv6Network
 
-    from railweave.systems.sonic.lint.files import Files
 
 ROUTED = ("INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "LOOPBACK_INTERFACE")
 """Tables of interfaces that have addresses."""

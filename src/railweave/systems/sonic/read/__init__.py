@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
 from railweave.model.config.section_tree import sections as tree_sections
-from railweave.model.config.sections import Taking
+from railweave.model.config.sections import Section, Taking
 from railweave.model.device.balancing import BalancingConfig, Hash
-from railweave.model.device.model import DeviceConfig, ExternalPeer, TunnelEndpoint
+from railweave.model.device.model import DeviceConfig, ExternalPeer, Interface, OverlayConfig, TunnelEndpoint, Vrf
 from railweave.model.device.port_model import with_parts
-from railweave.model.device.reading import Reading, said
+from railweave.model.device.reading import Reading, Said, said
 from railweave.systems.frr.changes import config_tree as frr_tree
 from railweave.systems.frr.read.ports import ports as frr_ports
 from railweave.systems.frr.read.printout import as_given
@@ -29,18 +29,13 @@ from railweave.systems.sonic.read.management import control_plane
 from railweave.systems.sonic.read.ports import Uses, addressed, interfaces, model_of, splits
 from railweave.systems.sonic.read.qos import paused, qos
 from railweave.systems.sonic.read.rows import Rows, nodes, rows
-from railweave.systems.sonic.tables import to_text
+from railweave.systems.sonic.tables import Tables, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Literal
 
     from railweave.model.config.addresses import Family, Prefix
-    from railweave.model.config.sections import Section
     from railweave.model.config.tree import ConfigTree, Node
-    from railweave.model.device.model import Interface, OverlayConfig, Vrf
-    from railweave.model.device.reading import Said
-    from railweave.systems.sonic.tables import Tables
 
 _TABLES = "config_db.json"
 """The file that is a JSON document, whatever stands in it."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.model.config.sections import Section
+from railweave.model.config.sections import Section, Taking
 from railweave.systems.frr.read.text import address, prefix
 
 if TYPE_CHECKING:
-    from railweave.model.config.sections import Taking
     from railweave.systems.frr.read.ports import Port
     from railweave.systems.sonic.read.rows import Row, Rows
 

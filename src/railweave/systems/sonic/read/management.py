@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from railweave.model.config.addresses import Address, InterfaceAddress
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.model.device import protection
 from railweave.model.device.management import (
     Aaa,
@@ -25,9 +25,7 @@ from railweave.systems.sonic.render.system import control_plane as rendered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Literal
 
-    from railweave.model.config.addresses import Prefix
     from railweave.model.device.control_plane import ControlPlane
     from railweave.model.device.model import DeviceConfig, Interface
     from railweave.systems.sonic.read.rows import Row, Rows

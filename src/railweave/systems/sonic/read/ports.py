@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
-from railweave.model.device.model import BridgedVlan, Gateway, Interface, Macsec, MacVrf, Split
+from railweave.model.device.model import Bgp, BridgedVlan, Gateway, Interface, Macsec, MacVrf, Split
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.systems.frr.read.ports import Port
 from railweave.systems.frr.read.routing import advertisements, prefixes
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from railweave.model.catalog.hardware import SwitchModel
     from railweave.model.config.addresses import Address
-    from railweave.model.device.model import Bgp
     from railweave.systems.sonic.read.rows import Row, Rows
 
 

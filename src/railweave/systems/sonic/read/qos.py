@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.catalog.headroom import port_headroom
-from railweave.model.device.model import Marking, QosConfig
+from railweave.model.device.model import Interface, Marking, QosConfig
 from railweave.model.device.qos_model import Buffers, Ecn, PfcProfile, TrafficClass, Watchdog, pfc_profiles
 from railweave.systems.frr.read.text import number
 from railweave.systems.sonic.render.qos import EGRESS_LOSSLESS, EGRESS_LOSSY, LOSSLESS, LOSSY, NO_OFFSET, reserve_bytes
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from railweave.model.catalog.hardware import SwitchModel
-    from railweave.model.device.model import Interface
     from railweave.systems.sonic.read.rows import Row, Rows
 
 

@@ -17,12 +17,11 @@ from railweave.systems.sonic.render.gaps import gaps
 from railweave.systems.sonic.render.ports import interfaces, loopback, macsec, ports
 from railweave.systems.sonic.render.qos import buffers, maps, port_maps, queues, watchdog
 from railweave.systems.sonic.render.system import control_plane
+from railweave.systems.sonic.tables import Tables, merge, to_text
 from railweave.systems.sonic.tables import lines as flat_tables
-from railweave.systems.sonic.tables import merge, to_text
 
 if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
-    from railweave.systems.sonic.tables import Tables
 
 __all__ = ["check_extra", "files", "gaps", "lines", "tables"]
 

@@ -10,14 +10,13 @@ from railweave.systems.sonic.render import rules, system
 from railweave.systems.sonic.render.names import transit_vlan, vrf_names
 from railweave.systems.sonic.render.ports import vlans
 from railweave.systems.sonic.render.system import access
-from railweave.systems.sonic.tables import Tables, merge
+from railweave.systems.sonic.tables import Row, Tables, merge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
-    from railweave.systems.sonic.tables import Row
 
 
 TUNNEL, NVO = "vtep", "nvo"
