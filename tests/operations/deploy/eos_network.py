@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,13 +12,8 @@ from typing import Any
 import yaml
 
 from railweave import api
-from railweave.analysis.drift.running import running_configs
-from railweave.analysis.expect import expected
-from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.live.collect.plan import questions
 from railweave.model.device.build import device_config
 from railweave.systems import system
-from tests.live.check.perfect import perfect
 from tests.live.check.said import eos
 from tests.live.reach.stand_ins import USER, StandIn, stand_ins
 from tests.operations.deploy.eos_box import EosBox
@@ -28,27 +23,18 @@ from tests.operations.deploy.network import State
 class EosState(State):
     """The state of a network whose switches run what boxes for EOS hold."""
 
-    def __init__(self, fabric: Path, boxes: dict[str, EosBox]) -> None:
-        super().__init__(fabric, {})
-        self._eos = boxes
+    said = eos
+    protocol = "eapi"
 
-    def answers(self) -> dict[str, dict[str, str]]:
-        """By device and by command."""
-        with self._guard:
-            now = tuple(box.running for box in self._eos.values())
-            if self.moving or self._of[0] != now:
-                self._of = (now, self._said())
-            return self._of[1]
+    @staticmethod
+    def texts(box: EosBox) -> dict[str, str]:
+        """The files of what a box runs."""
+        return {"eos.conf": box.running}
 
-    def _said(self) -> dict[str, dict[str, str]]:
-        configs = running_configs(self._network, {name: {"eos.conf": box.running} for name, box in self._eos.items()})
-        routes = ControlPlane(configs.values(), self._network.absent).routes()
-        found: dict[str, dict[str, str]] = {}
-        for name, config in configs.items():
-            said = eos.answers(self.spoiled(name, perfect(expected(self._network, config, routes))))
-            asked = questions(self._network, config)
-            found[name] = {one.asked["eapi"]: said[one.name] for one in asked if one.name in said}
-        return found
+    @staticmethod
+    def printed(texts: Mapping[str, str]) -> dict[str, str]:  # asked of the box
+        """What a switch prints of its configuration, by command."""
+        return {}
 
 
 @dataclass
@@ -61,7 +47,7 @@ class _Device:
 
     def __call__(self, commands: Sequence[Any], form: str) -> list[Any] | str:
         words = [one if isinstance(one, str) else str(one["cmd"]) for one in commands]
-        said = self.state.answers()[self.name]
+        said = self.state.answers(self.name)
         if len(words) == 1 and words[0] in said:
             return [json.loads(said[words[0]]) if form == "json" else {"output": said[words[0]]}]
         if (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import yaml
 
@@ -16,7 +18,9 @@ from railweave.analysis.expect import expected
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.live.collect.plan import questions
 from railweave.model.device.build import device_config
+from railweave.model.device.model import DeviceConfig
 from railweave.model.state.device_state import DeviceState
+from railweave.model.state.question import Protocol
 from railweave.systems import system
 from tests.live.check.perfect import perfect
 from tests.live.check.said import junos
@@ -32,13 +36,17 @@ class Said(dict[str, str]):
         self._state, self._name = state, name
 
     def get(self, key: str, default: str = "") -> str:  # type: ignore[override]
-        return self._state.answers()[self._name].get(key, default)
+        return self._state.answers(self._name).get(key, default)
 
 
 class State:
     """The state of a network whose switches run what boxes hold."""
 
-    def __init__(self, fabric: Path, boxes: dict[str, JunosBox]) -> None:
+    said: ModuleType = junos
+    """The words of a system in which ``said`` says a state."""
+    protocol: Protocol = "netconf"
+
+    def __init__(self, fabric: Path, boxes: Mapping[str, Any]) -> None:
         self._network = api.load(fabric)
         self._boxes = boxes
         self._guard = threading.Lock()
@@ -46,32 +54,49 @@ class State:
         """What is otherwise on a device than everything should be."""
         self.moving = False
         """Whether counters go on between two questions: each is asked anew then."""
-        self._of: tuple[object, dict[str, dict[str, str]]] = ((), {})
+        self._running: dict[str, tuple[str, ...]] = {}
+        self._texts: dict[str, dict[str, str]] = {}
+        self._configs: dict[str, DeviceConfig] = {}
+        self._expected: Callable[[DeviceConfig], Any]
+        self._answers: dict[str, dict[str, str]] = {}
 
-    def answers(self) -> dict[str, dict[str, str]]:
-        """By device and by what is asked."""
+    def answers(self, name: str) -> dict[str, str]:
+        """By what is asked of a device. Only what has changed since the last question is worked out again."""
         with self._guard:
-            now = tuple(tuple(box.running) for box in self._boxes.values())
-            if self.moving or self._of[0] != now:
-                self._of = (now, self._said())
-            return self._of[1]
+            running = {one: tuple(box.running) for one, box in self._boxes.items()}
+            changed = [one for one, lines in running.items() if lines != self._running.get(one)]
+            if changed:
+                self._running, self._answers = running, {}
+                texts = {one: self.texts(self._boxes[one]) for one in changed}
+                read = running_configs(self._network, texts)
+                self._texts |= texts
+                self._configs |= {one: read[one] for one in read if one in texts or one not in self._configs}
+                routes = ControlPlane(self._configs.values(), self._network.absent).routes()
+                self._expected = lambda config: expected(self._network, config, routes)
+            if self.moving or name not in self._answers:
+                config = self._configs[name]
+                state = self.spoiled(name, perfect(self._expected(config)))
+                said = self.said.answers(state)
+                asked = questions(self._network, config)
+                self._answers[name] = {
+                    one.asked[self.protocol]: said[one.name] for one in asked if one.name in said
+                } | self.printed(self._texts[name])
+            return self._answers[name]
 
     def forget(self) -> None:
         """Work all out anew at the next question."""
         with self._guard:
-            self._of = ((), {})
+            self._running = {}
 
-    def _said(self) -> dict[str, dict[str, str]]:
-        texts = {name: {"junos.conf": "\n".join(box.running)} for name, box in self._boxes.items()}
-        configs = running_configs(self._network, texts)
-        routes = ControlPlane(configs.values(), self._network.absent).routes()
-        found: dict[str, dict[str, str]] = {}
-        for name, config in configs.items():
-            said = junos.answers(self.spoiled(name, perfect(expected(self._network, config, routes))))
-            asked = questions(self._network, config)
-            found[name] = {one.asked["netconf"]: said[one.name] for one in asked if one.name in said}
-            found[name]["get-configuration set"] = texts[name]["junos.conf"]
-        return found
+    @staticmethod
+    def texts(box: Any) -> dict[str, str]:
+        """The files of what a box runs."""
+        return {"junos.conf": "\n".join(box.running)}
+
+    @staticmethod
+    def printed(texts: Mapping[str, str]) -> dict[str, str]:
+        """What a switch prints of its configuration, by what is asked."""
+        return {"get-configuration set": texts["junos.conf"]}
 
 
 @dataclass

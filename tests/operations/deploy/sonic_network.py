@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +11,8 @@ from pathlib import Path
 import yaml
 
 from railweave import api
-from railweave.analysis.drift.running import running_configs
-from railweave.analysis.expect import expected
-from railweave.analysis.routing.control_plane import ControlPlane
-from railweave.live.collect.plan import questions
 from railweave.model.device.build import device_config
 from railweave.systems import system
-from tests.live.check.perfect import perfect
 from tests.live.check.said import sonic
 from tests.live.reach.stand_ins import USER, StandIn, stand_ins
 from tests.operations.deploy.network import Said, State
@@ -27,41 +22,30 @@ from tests.operations.deploy.sonic_box import SonicBox
 class SonicState(State):
     """The state of a network whose switches run what boxes for SONiC hold."""
 
-    def __init__(self, fabric: Path, boxes: dict[str, SonicBox]) -> None:
-        super().__init__(fabric, {})
-        self._sonic = boxes
+    said = sonic
+    protocol = "ssh"
 
-    def answers(self) -> dict[str, dict[str, str]]:
-        """By device and by command."""
-        with self._guard:
-            now = tuple(box.running for box in self._sonic.values())
-            if self.moving or self._of[0] != now:
-                self._of = (now, self._said())
-            return self._of[1]
+    @staticmethod
+    def texts(box: SonicBox) -> dict[str, str]:
+        """The files of what a box runs."""
+        return {"config_db.json": json.dumps(box.tables), "frr.conf": box.frr}
 
-    def _said(self) -> dict[str, dict[str, str]]:
-        texts = {
-            name: {"config_db.json": json.dumps(box.tables), "frr.conf": box.frr} for name, box in self._sonic.items()
+    @staticmethod
+    def printed(texts: Mapping[str, str]) -> dict[str, str]:
+        """What a switch prints of its configuration, by command."""
+        return {
+            "sonic-cfggen -d --print-data": texts["config_db.json"],
+            "vtysh -c 'show running-config'": (
+                f"Building configuration...\n\nCurrent configuration:\n!\n{texts['frr.conf']}"
+            ),
         }
-        configs = running_configs(self._network, texts)
-        routes = ControlPlane(configs.values(), self._network.absent).routes()
-        found: dict[str, dict[str, str]] = {}
-        for name, config in configs.items():
-            said = sonic.answers(self.spoiled(name, perfect(expected(self._network, config, routes))))
-            asked = questions(self._network, config)
-            found[name] = {one.asked["ssh"]: said[one.name] for one in asked if one.name in said}
-            found[name]["sonic-cfggen -d --print-data"] = texts[name]["config_db.json"]
-            found[name]["vtysh -c 'show running-config'"] = (
-                f"Building configuration...\n\nCurrent configuration:\n!\n{texts[name]['frr.conf']}"
-            )
-        return found
 
 
 class SonicSaid(Said):
     """What a stand-in answers; what it does not, its box is asked."""
 
     def __contains__(self, key: object) -> bool:
-        return key in self._state.answers()[self._name]
+        return key in self._state.answers(self._name)
 
 
 @dataclass
