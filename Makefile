@@ -9,7 +9,7 @@ ENGINE := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) $(shell find cra
 # Bytecode is kept, whatever the environment says: tests start the program hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo check test lint format bench golden docs screenshot validate-all validators test-programs zipapp engine wheel try-wheel fuzz validation \
+.PHONY: help demo check test python-test engine-test lint python-lint engine-lint format bench golden docs screenshot validate-all validators test-programs zipapp engine wheel try-wheel fuzz validation \
 	plugin plugin-test plugin-lint plugin-bench trial soak test-rxe test-nccl clean
 
 help:
@@ -54,14 +54,22 @@ demo: $(STAMP)
 check: $(STAMP)
 	tools/check.sh $(BIN)
 
-test: $(STAMP) plugin-test
+test: plugin-test engine-test python-test
+
+python-test: $(STAMP)
 	$(BIN)/python -m pytest -n auto -rs
+
+engine-test: $(STAMP)
 	cargo test --profile tests --quiet
 
-lint: $(STAMP) plugin-lint
+lint: plugin-lint python-lint engine-lint
+
+python-lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+
+engine-lint: $(STAMP)
 	cargo fmt --all --check
 	PYO3_PYTHON=$(abspath $(BIN)/python) cargo clippy --workspace --release --all-targets -- -D warnings
 

@@ -16,6 +16,7 @@ from hypothesis import settings
 from railweave.model.intent.lock import Lock
 from railweave.model.network.model import Network
 from railweave.outputs.folder.steps import design_file
+from tests.drawn import KEPT, day, drawn, every
 
 # A slow machine is no failure, and a failure is the same on every machine.
 settings.register_profile("railweave", deadline=None, derandomize=True)
@@ -81,8 +82,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)  # before ``-m`` chooses
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of the files in ``KINDS``."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests of the files in ``KINDS``, and draw those of the day."""
     tests = ROOT / "tests"
     for kind, patterns in KINDS.items():
         for pattern in patterns:
@@ -93,6 +94,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for kind, patterns in KINDS.items():
             if any(fnmatch(file, pattern) for pattern in patterns):
                 item.add_marker(kind)
+    if not config.option.keyword and not any("::" in word for word in config.args):
+        items[:], left = drawn(items)
+        config.hook.pytest_deselected(items=left)
+
+
+def pytest_configure() -> None:
+    """Settle the day of the run before its workers start."""
+    day()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are processors: labs wait for daemons most of their time."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_report_header() -> str:
+    """Say which tests are drawn."""
+    return (
+        "every case of every test" if every() else f"cases of {day()} of {len(KEPT)} long tests; RAILWEAVE_EVERY=1: all"
+    )
 
 
 @cache

@@ -26,6 +26,7 @@ TRIALS = {
     "console": Trial("tests.operations.watch.console_trial", LAB, "15 faults in a lab, each in the console with its cause"),
     "day-two": Trial("tests.live.lab.day_two", f"{LAB}, dnsmasq, udhcpc", "drains, upgrades, replacements, first boots, campaigns: docs/day-two.md"),
     "deploy": Trial("tests.live.lab.deploy_trial", f"{LAB}, sshd", "designs onto a lab and back while packets flow: docs/deploy.md"),
+    "every": Trial("tests.trials.every", "half an hour", "every case of the tests of which `make test` draws some each day"),
     "faults": Trial("tests.live.check.matrix", "some minutes", "600 faults drawn for each system, what check finds: docs/check.md"),
     "lab-faults": Trial("tests.live.lab.matrix", LAB, "64 faults drawn in a lab, what check --lab finds: docs/check.md"),
     "pictures": Trial("tests.operations.watch.console_demo", f"{LAB}, Chromium", "the console while a cable fails: docs/images/console", ("docs/images/console",)),

@@ -21,6 +21,7 @@ from railweave.live.lab.kernel.namespace import existing
 from railweave.live.lab.running import Running
 from railweave.model.network.devices import NotActive
 from tests.conftest import example
+from tests.drawn import some
 from tests.live.lab.machine import bring_up, lab, needs_lab
 
 pytestmark = needs_lab
@@ -81,8 +82,12 @@ def test_every_single_fault_of_a_slice_goes_as_designed(tmp_path: Path) -> None:
         assert len(every) == 4 + 4 + 4 + 2 * 7 + 4 + 1
         # One takes a minute, the other breaks nothing.
         faults = [one for one in every if one["kind"] != "ra-stopped" and one.get("daemon") != "mgmtd"]
+        assert len(faults) == len(every) - 3
+        first = {one["kind"]: one for one in reversed(faults)}.values()  # a day plays one of each kind and some more
+        spine = {"at": "0s", "kind": "device-down", "device": "spine1"}
+        faults = [one for one in faults if one in [*first, spine, *some(faults, 5, "faults of a slice")]]
         measured = play(running, matrix.targets(running, faults), lambda _: None)
-        assert len(measured) == len(faults) == len(every) - 3
+        assert len(measured) == len(faults)
         assert [(one.kind, one.target, one.unexpected) for one in measured if not one.passed] == []
         kept = {(one.kind, one.target): (one.kept, one.asked) for one in measured}
         assert kept["device-down", "spine1"] == (48, 48)  # every queue pair found another way
