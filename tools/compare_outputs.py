@@ -3,9 +3,13 @@
 
     tools/compare_outputs.py OLD NEW               two checkouts, or files that `--save` has written
     tools/compare_outputs.py OLD --save old.json   the digests of one checkout, for later
+    tools/compare_outputs.py OLD NEW --meaning     sentences may differ, nothing else
 
 Every file of every output folder is compared byte for byte, and so is what a refused build says. One thing is left out:
-the stamps in manifest.json, which follow from the program's own source. Exits 0 where all is equal, 1 where anything
+the stamps in manifest.json, which follow from the program's own source. With `--meaning` findings are equal in id, severity,
+file and line; runbooks have the same commands in the same order; files of devices and hosts are equal but for lines that are
+comments; a refused build has the same exit status and names the same lines of files; what a build says, the report and the
+digests in manifest.json are free; everything else is equal byte for byte. Exits 0 where all is equal, 1 where anything
 differs. A checkout needs the engine built in its `src/railweave` (`make`), or beside this script's interpreter.
 """
 
@@ -16,11 +20,13 @@ import fnmatch
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 Digests = dict[str, dict[str, str]]
 """By example and device: the digest of every file, by its path; of a refused build what it said."""
@@ -31,15 +37,51 @@ def systems(checkout: Path) -> list[str]:
     return sorted({path.parent.name for path in (checkout / "src" / "railweave").glob("*/*/system.yaml")})
 
 
-def digest(name: str, content: bytes) -> str:
-    """The digest of one file; of the manifest without the stamps of the program."""
+COMMENT = re.compile(rb"\s*(?:#(?!!)|!|/\*|<!--)")
+BLOCK = re.compile(rb"^\s*```.*?^\s*```", re.MULTILINE | re.DOTALL)
+PLACE = re.compile(rb"^(?:error: )?(\S+?:\d+):", re.MULTILINE)
+FINDING = ("id", "severity", "file", "line")
+
+
+def digest(name: str, content: bytes, *, meaning: bool) -> str:
+    """The digest of one file, or of what it means; of the manifest without the stamps of the program."""
     if name == "manifest.json":
-        manifest = json.loads(content)
-        content = json.dumps(manifest["files"], sort_keys=True).encode()
+        files = json.loads(content)["files"]
+        content = json.dumps(sorted(files) if meaning else files, sort_keys=True).encode()
+    elif meaning:
+        content = meant(name, content)
     return hashlib.sha256(content).hexdigest()
 
 
-def built(checkout: Path, example: Path, device: str, folder: Path) -> dict[str, str]:
+def meant(name: str, content: bytes) -> bytes:
+    """A file without its sentences, as far as its name tells where they are."""
+    if name == "report.html":
+        return b""
+    if name.endswith(".md"):
+        return b"\n".join(BLOCK.findall(content))
+    if name == "findings.json":
+        return json.dumps(findings(json.loads(content))).encode()
+    if name == "design.json":
+        design = json.loads(content)
+        return json.dumps({**design, "findings": findings(design["findings"])}).encode()
+    if name.startswith(("devices/", "hosts/")) and not name.endswith(".json"):
+        return b"\n".join(line for line in content.splitlines() if not COMMENT.match(line))
+    return content
+
+
+def findings(rows: list[dict[str, Any]]) -> list[list[Any]]:
+    """What stays of findings, in their order."""
+    return [[row.get(field) for field in FINDING] for row in rows]
+
+
+def messages(said: bytes, status: int, *, meaning: bool) -> str:
+    """The digest of what a build says; where only its meaning counts, of the places that a refused one names."""
+    if meaning:
+        said = b"\n".join(PLACE.findall(said)) if status else b""
+    return hashlib.sha256(said).hexdigest()
+
+
+def built(checkout: Path, example: Path, device: str, folder: Path, *, meaning: bool) -> dict[str, str]:
     """Build one example in a folder of its own, and take the digests of all that it wrote, the lock included."""
     copy, out = folder / "examples", folder / "out"
     copy.mkdir()
@@ -52,15 +94,15 @@ def built(checkout: Path, example: Path, device: str, folder: Path) -> dict[str,
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
     if done.returncode and not device:
         sys.exit(f"{checkout}: {example.name} does not build:\n{done.stderr.decode()}")
-    found = {"exit status": str(done.returncode), "messages": hashlib.sha256(done.stderr).hexdigest()}
+    found = {"exit status": str(done.returncode), "messages": messages(done.stderr, done.returncode, meaning=meaning)}
     for path in (*out.rglob("*"), *copy.rglob("*")):
         if path.is_file():
             name = str(path.relative_to(out if out in path.parents else folder))
-            found[name] = digest(name, path.read_bytes())
+            found[name] = digest(name, path.read_bytes(), meaning=meaning)
     return found
 
 
-def digests(place: Path, only: str) -> Digests:
+def digests(place: Path, only: str, *, meaning: bool) -> Digests:
     """The digests of a checkout, building everything, or those that a file holds."""
     if place.is_file():
         return {key: value for key, value in json.loads(place.read_text()).items() if fnmatch.fnmatch(key, f"{only} *")}
@@ -71,7 +113,7 @@ def digests(place: Path, only: str) -> Digests:
         for device in ("", *(f":{nos}" for nos in systems(place))):
             with tempfile.TemporaryDirectory(prefix="railweave-") as folder:
                 key = f"{example.stem} {device or 'as it is'}"
-                found[key] = built(place, example, device, Path(folder))
+                found[key] = built(place, example, device, Path(folder), meaning=meaning)
                 print(f"{place}: {key}: {len(found[key]) - 2} files", file=sys.stderr, flush=True)
     return found
 
@@ -95,14 +137,15 @@ def main() -> int:
     parser.add_argument("new", type=Path, nargs="?")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the digests of OLD, and compare nothing")
     parser.add_argument("--only", default="*", metavar="GLOB", help="examples whose names match; default: all")
+    parser.add_argument("--meaning", action="store_true", help="let sentences differ; see above")
     given = parser.parse_args()
-    old = digests(given.old.resolve(), given.only)
+    old = digests(given.old.resolve(), given.only, meaning=given.meaning)
     if given.save is not None:
         given.save.write_text(json.dumps(old, indent=1) + "\n")
         return 0
     if given.new is None:
         parser.error("give a second checkout, or --save FILE")
-    new = digests(given.new.resolve(), given.only)
+    new = digests(given.new.resolve(), given.only, meaning=given.meaning)
     lines = differences(old, new)
     print("\n".join(lines) or f"equal: {len(old)} builds, {sum(len(one) - 2 for one in old.values())} files")
     return 1 if lines else 0
