@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -31,6 +33,9 @@ def cli_reference() -> str:
     for words, command in _verbs(get_command(app)):
         if words == ("host",):
             parts += _host()
+            continue
+        if words == ("flows",):
+            parts += _flows()
             continue
         parts.append(f"\n## railweave {' '.join(words)}\n")
         parts.append(_prose(inspect.getdoc(command.callback) or ""))
@@ -92,6 +97,20 @@ def _host() -> list[str]:
                 rows.append((spelled.strip(), (one.help or "").replace("%%", "%")))
         parts.append(_table(rows))
     return parts
+
+
+def _flows() -> list[str]:
+    """``railweave flows``, whose parser is the engine's."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from railweave.cli import main; main()", "flows", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    about = (
+        "Flows through the packet engine, on a network without a design: [The packet engine](../sim.md) has its use."
+    )
+    return ["\n## railweave flows\n", f"{about}\n", f"\n```text\n{done.stdout}```\n"]
 
 
 def _actions(parser: argparse.ArgumentParser) -> list[Any]:

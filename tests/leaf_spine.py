@@ -47,5 +47,5 @@ def arguments(**changed: Any) -> dict[str, Any]:
 
 
 def flow_file(messages: list[tuple[int, int, int]] = MESSAGES) -> str:
-    """The same as a file for ``railweave sim --flows``."""
+    """The same as a file for ``railweave flows --flows``."""
     return "src,dst,bytes,start_us\n" + "".join(f"h{src},h{dst},{size},0\n" for src, dst, size in messages)

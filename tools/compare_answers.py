@@ -61,8 +61,8 @@ sim aidc-three-fabrics.yaml --size 1G --json
 sim h100-rlb.yaml --job jobs/dense.yaml --json
 sim evpn-gpu-isolation.yaml --tenant tenant-3 --size 16M --json
 sim h100-rlb.yaml --lb nothing --json
-sim --topology fat-tree:k=4 --traffic permutation:bytes=1MB --json
-sim --topology fat-tree:k=4 --traffic incast:degree=4,bytes=1MB --cc none --json
+flows --topology fat-tree:k=4 --traffic permutation:bytes=1MB --json
+flows --topology fat-tree:k=4 --traffic incast:degree=4,bytes=1MB --cc none --json
 collect h100-rlb.yaml -o captured --questions --json
 check earlier/build earlier/capture --all --json
 check earlier/small.yaml earlier/capture --only no-such-rule --json

@@ -22,5 +22,5 @@ railweave init mine --example h100-rlb
 railweave build mine/h100-rlb.yaml -o out --quiet
 railweave verify out
 railweave paths out --src H100-01:gpu0_eth --dst H100-03:gpu0_eth --qps 4
-railweave sim --topology fat-tree:k=4,speed=100G,delay=1us --traffic permutation:bytes=64KB
+railweave flows --topology fat-tree:k=4,speed=100G,delay=1us --traffic permutation:bytes=64KB
 [ -s out/report.html ] && [ -s out/runbook/spine1.md ]

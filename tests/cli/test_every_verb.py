@@ -34,8 +34,8 @@ def commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]
             yield from commands(one, *words, name)
 
 
-VERBS = {words: one for words, one in commands(get_command(app)) if words != ("host",)}
-"""Those of the command line but ``host``, whose parser is its own: it runs without the rest of the package."""
+VERBS = {words: one for words, one in commands(get_command(app)) if words not in {("host",), ("flows",)}}
+"""Those of the command line but ``host`` and ``flows``, whose parsers are their own and the engine's."""
 
 
 def host_verbs() -> dict[str, ArgumentParser]:
@@ -139,7 +139,7 @@ def test_a_problem_has_its_line(
 
 def test_the_engine_s_errors_as_json(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     words = ("--topology", "star:hosts=4", "--traffic", "permutation:bytes=1MB", "--set", "host.mtu=1", "--json")
-    monkeypatch.setattr("sys.argv", ["railweave", "sim", *words])
+    monkeypatch.setattr("sys.argv", ["railweave", "flows", *words])
     with pytest.raises(SystemExit) as stop:
         main()
     out, err = capfd.readouterr()

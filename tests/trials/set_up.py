@@ -55,7 +55,7 @@ COMMANDS = {
     "packets": ("sim", "BED", "--hosts", "64", "--collective", "all-to-all", "--size", "16M", "--engine", "packet"),
     "flows": ("sim", "BED", "--hosts", "24", "--collective", "all-to-all", "--size", "16M", "--engine", "flow"),
     "both, side by side": ("sim", "BED", "--hosts", "24", "--collective", "all-to-all", "--size", "16M", "--engine", "packet", "--compare", "qps=4,8"),
-    "raw flows": ("sim", "--topology", "fat-tree:k=32,delay=1us", "--traffic", "permutation:bytes=1GB", "--json"),
+    "raw flows": ("flows", "--topology", "fat-tree:k=32,delay=1us", "--traffic", "permutation:bytes=1GB", "--json"),
 }  # fmt: skip
 
 

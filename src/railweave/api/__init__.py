@@ -10,15 +10,18 @@ Imports: ``host``, ``model``, ``systems``, ``design``, ``analysis``, ``predictio
 
 from __future__ import annotations
 
-from railweave.api.bench import bench_compare, bench_import, bench_plan, bench_report, bench_triage
-from railweave.api.bench_run import bench_run
-from railweave.api.building import build, diff, paths, routes, verify
-from railweave.api.fleet import fleet_check, fleet_mesh
-from railweave.api.living import check, collect, fill_inventory, questions_of, states
-from railweave.api.predicting import simulate, simulate_grid, simulate_training
-from railweave.api.saved import adopt, drift, running
-from railweave.api.sources import load, load_pair
-from railweave.api.tuning import tune_diagnose, tune_headroom, tune_run, tune_watchdog
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from railweave.api.bench import bench_compare, bench_import, bench_plan, bench_report, bench_triage
+    from railweave.api.bench_run import bench_run
+    from railweave.api.building import build, diff, paths, routes, verify
+    from railweave.api.fleet import fleet_check, fleet_mesh
+    from railweave.api.living import check, collect, fill_inventory, questions_of, states
+    from railweave.api.predicting import simulate, simulate_grid, simulate_training
+    from railweave.api.saved import adopt, drift, running
+    from railweave.api.sources import load, load_pair
+    from railweave.api.tuning import tune_diagnose, tune_headroom, tune_run, tune_watchdog
 
 __all__ = [
     "adopt",
@@ -52,3 +55,25 @@ __all__ = [
     "tune_watchdog",
     "verify",
 ]
+
+if not TYPE_CHECKING:  # a type checker reads the imports above
+    _HOMES = {
+        "railweave.api.bench": ("bench_compare", "bench_import", "bench_plan", "bench_report", "bench_triage"),
+        "railweave.api.bench_run": ("bench_run",),
+        "railweave.api.building": ("build", "diff", "paths", "routes", "verify"),
+        "railweave.api.fleet": ("fleet_check", "fleet_mesh"),
+        "railweave.api.living": ("check", "collect", "fill_inventory", "questions_of", "states"),
+        "railweave.api.predicting": ("simulate", "simulate_grid", "simulate_training"),
+        "railweave.api.saved": ("adopt", "drift", "running"),
+        "railweave.api.sources": ("load", "load_pair"),
+        "railweave.api.tuning": ("tune_diagnose", "tune_headroom", "tune_run", "tune_watchdog"),
+    }
+
+    def __getattr__(name: str) -> object:
+        """Import the module of a step when it is first named."""
+        import importlib
+
+        home = next((home for home, names in _HOMES.items() if name in names), None)
+        if home is None:
+            raise AttributeError(f"module 'railweave.api' has no attribute {name!r}")
+        return getattr(importlib.import_module(home), name)

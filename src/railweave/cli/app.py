@@ -18,6 +18,7 @@ from railweave.cli import (
     drift,
     export,
     fleet,
+    flows,
     hardware,
     host,
     import_,
@@ -25,7 +26,6 @@ from railweave.cli import (
     inventory,
     lab,
     paths,
-    raw_flows,
     schema,
     sim,
     tune,
@@ -41,22 +41,6 @@ class Verbatim(TyperCommand):
         """Parse nothing."""
         ctx.args = args
         return args
-
-
-class Sectioned(TyperCommand):
-    """A command whose help has its options in sections, by their ``rich_help_panel``."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - likewise
-        """Write the sections in the order in which they first occur."""
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
-            if record is not None:
-                usual = "Arguments" if param.param_type_name == "argument" else "Options"
-                sections.setdefault(getattr(param, "rich_help_panel", None) or usual, []).append(record)
-        for title, records in sections.items():
-            with formatter.section(title):
-                formatter.write_dl(records)
 
 
 app = typer.Typer(
@@ -88,8 +72,9 @@ app.command(short_help="Design a network and write every file of it.")(build.bui
 app.command(short_help="Show what changes between two fabric files or builds.")(diff.diff)
 app.command(short_help="Show the links that each queue pair crosses.")(paths.paths)
 app.command(short_help="Find mistakes in a network, or in configuration files.")(verify.verify)
-app.command(cls=Sectioned, epilog=raw_flows.MORE, short_help="Predict how fast a collective runs, and what limits it.")(
-    sim.sim
+app.command(short_help="Predict how fast a collective runs, and what limits it.")(sim.sim)
+app.command(cls=Verbatim, add_help_option=False, short_help="Run flows by packets on a network without a design.")(
+    flows.flows
 )
 app.command(short_help="Save configuration and state of every switch.")(collect.collect)
 app.command(short_help="Compare the running network with the design.")(check.check)

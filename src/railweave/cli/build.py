@@ -2,51 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import typer
 
-from railweave.cli.output import DEVICE, HARDWARE, JSON, PRICES, QUIET, print_findings, print_json, tally, telling
+from railweave.api.verbs import Build
+from railweave.cli.command import command
+from railweave.cli.output import print_findings, print_json, tally, telling
 from railweave.counting import counted
 
 
-def build(
-    fabric: Path = typer.Argument(
-        ..., help="Fabric file (NAME.yaml); NAME.inventory.csv and NAME.lock beside it are used."
-    ),
-    out: Path = typer.Option(..., "--out", "-o", help="Folder to write; replaced as a whole or not at all."),
-    secrets: Path | None = typer.Option(
-        None, help="YAML file of NAME: value that replaces secret:NAME in device files."
-    ),
-    compact: bool = typer.Option(
-        False, "--compact", help="Free the slots of names that are gone, for new names to use."
-    ),
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    prices: Path | None = PRICES,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(Build)
+def build(options: Build, *, as_json: bool, quiet: bool) -> None:
     """Design a network from its fabric file and write everything about it into a folder.
 
     The folder gets report.html, cabling.csv, addresses.csv, topology.svg, design.json, findings.json, a runbook for each
     switch, and the configuration files of every device under devices/ and hosts/. NAME.lock is then written beside the
     fabric file. Exits 1 where a finding is an error.
     """
+    from railweave.api import build as run
     from railweave.model.findings import by_severity
-    from railweave.outputs.folder.steps import build as run
 
+    out = Path(options.out)
     with telling(quiet=quiet or as_json) as say:
-        built = run(
-            fabric,
-            out,
-            secrets=secrets,
-            compact=compact,
-            device=device,
-            hardware=hardware,
-            prices=prices,
-            progress=say,
-        )
+        built = run.of(replace(options, progress=say))
     findings = by_severity(built.findings)
     if as_json:
         print_json(

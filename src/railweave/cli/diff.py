@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from railweave.cli.output import HARDWARE, JSON, QUIET, print_json, waiting
+from railweave.api.options import Opt
+from railweave.api.verbs import Diff
+from railweave.cli.command import command
+from railweave.cli.output import print_json, waiting
 
 if TYPE_CHECKING:
     from railweave.outputs.folder.differences import NetworkDiff
@@ -26,33 +29,27 @@ class Form(StrEnum):
     cables = "cables"
 
 
-def diff(
-    old: Path = typer.Argument(..., help="Fabric file or build folder."),
-    new: Path = typer.Argument(
-        ...,
-        help="Fabric file or build folder; a file is designed with OLD's lock, and its inventory where it has none.",
-    ),
-    form: Form = typer.Option(
-        Form.text,
-        "--as",
-        help="text; the commands per device: junos-set, eos, frr, dell-sonic; sonic-patch: a JSON patch (RFC 6902) per device; or cables: a CSV list of the cables to lay, remove, move or replace.",
-    ),
-    device: list[str] = typer.Option(
-        [], "--device", help="Other switches for both files, as for `build`: shows the change on those switches."
-    ),
-    old_device: list[str] = typer.Option([], "--old-device", help="Other switches for OLD alone."),
-    new_device: list[str] = typer.Option(
-        [], "--new-device", help="Other switches for NEW alone, which may then be the same file as OLD."
-    ),
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Compared(Diff):
+    """Options of ``railweave diff``."""
+
+    form: Annotated[
+        Form,
+        Opt(
+            "text; the commands per device: junos-set, eos, frr, dell-sonic; sonic-patch: a JSON patch (RFC 6902) per device; or cables: a CSV list of the cables to lay, remove, move or replace.",
+            name="--as",
+        ),
+    ] = Form.text
+
+
+@command(Compared)
+def diff(options: Compared, *, as_json: bool, quiet: bool) -> None:
     """Show what changes, per device, between two fabric files or builds. Exits 0 where nothing does, 1 where something does."""
     from railweave.api import diff as compare
 
-    with waiting(f"comparing {old} with {new}", quiet=quiet or as_json):
-        found = compare(old, new, device=device, old_device=old_device, new_device=new_device, hardware=hardware)
+    form = options.form
+    with waiting(f"comparing {options.old} with {options.new}", quiet=quiet or as_json):
+        found = compare.of(options)
     if as_json:
         print_json(found.to_json())
     elif form is Form.sonic_patch:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, RUNNING, print_json, waiting
+from railweave.api.options import Opt
+from railweave.api.verbs import RUNNING, Paths
+from railweave.cli.command import command
+from railweave.cli.output import print_json, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,42 +29,41 @@ PINNED = {
 """How far a path is held, in words."""
 
 
-def paths(
-    fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
-    src: str = typer.Option(..., help="Source NIC, as SERVER:NIC; SERVER:PORT+PORT for the ports of one NIC."),
-    dst: str = typer.Option(..., help="Destination NIC, as SERVER:NIC or SERVER:PORT+PORT."),
-    qps: int = typer.Option(1, help="Queue pairs of the connection."),
-    down: list[str] = typer.Option([], help="A link (leaf:port--spine:port) or device that is down; may be repeated."),
-    headers: bool = typer.Option(
-        False,
-        "--headers",
-        help="Show what is on the wire on each link: addresses, tunnel, TTL, DSCP, queue, where ECN is marked and "
-        "copied; and the way back of a congestion notification.",
-    ),
-    family: str | None = typer.Option(
-        None,
-        help="Address family of the GIDs, 4 or 6, where NICs have both (dual stack). Without it: the one that jobs use.",
-    ),
-    running: Path | None = RUNNING,
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Walked(Paths):
+    """Options of ``railweave paths``."""
+
+    headers: Annotated[
+        bool,
+        Opt(
+            "Show what is on the wire on each link: addresses, tunnel, TTL, DSCP, queue, where ECN is marked and copied; and the way back of a congestion notification."
+        ),
+    ] = False
+    family: Annotated[
+        str | None,
+        Opt(
+            "Address family of the GIDs, 4 or 6, where NICs have both (dual stack). Without it: the one that jobs use."
+        ),
+    ] = None
+    running: Annotated[Path | None, RUNNING] = None
+
+
+@command(Walked)
+def paths(options: Walked, *, as_json: bool, quiet: bool) -> None:
     """Show each queue pair's GIDs, and every link it crosses with its share. Exits 1 where one has no path."""
     from railweave.analysis.routing.headers import walk
     from railweave.analysis.routing.paths import ports_without_path, queue_pair_paths
-    from railweave.api import load, routes
+    from railweave.api import routes
     from railweave.api import running as saved
     from railweave.model.network.status import absent_sentence
 
-    wanted = _family(family)
-    with waiting(f"reading and designing {fabric}, and working out routes", quiet=quiet or as_json):
-        network = load(fabric, device=device, hardware=hardware)
-        configs = saved(network, running) if running is not None else None
-        tables = routes(network, down, configs=configs)
-        found = queue_pair_paths(network, tables, src, dst, qps, family=wanted)
-        walks = [walk(network, tables, path, src, dst, configs) for path in found] if headers else []
+    wanted, src, dst = _family(options.family), options.src, options.dst
+    with waiting(f"reading and designing {options.source}, and working out routes", quiet=quiet or as_json):
+        network = options.network()
+        configs = saved(network, options.running) if options.running is not None else None
+        tables = routes(network, options.down, configs=configs)
+        found = queue_pair_paths(network, tables, src, dst, options.qps, family=wanted)
+        walks = [walk(network, tables, path, src, dst, configs) for path in found] if options.headers else []
     if as_json:
         more = [{"headers": one.to_json()} for one in walks] or [{}] * len(found)
         print_json([{**path.to_json(), **own} for path, own in zip(found, more, strict=True)])

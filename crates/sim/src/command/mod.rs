@@ -45,7 +45,7 @@ pub fn run(program: &str, words: impl IntoIterator<Item = String>) -> u8 {
 fn try_run(program: &str, words: impl IntoIterator<Item = String>) -> Result<u8, InputError> {
     let begin = Instant::now();
     let given = Given::read(words)?;
-    if given.has("--help") || given.has("-h") {
+    if given.has("--help") {
         return print(&given, &options::help(program));
     }
     if given.has("--version") {

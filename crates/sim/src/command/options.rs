@@ -17,7 +17,10 @@ const fn option(name: &'static str, value: &'static str, help: &'static str) -> 
     Declared { name, value, help }
 }
 
-const OPTIONS: [Declared; 28] = [
+/// Letters that stand for options.
+const SHORT: [(&str, &str); 2] = [("-q", "--quiet"), ("-h", "--help")];
+
+const OPTIONS: [Declared; 27] = [
     option("--topology", "SHAPE|FILE", "a shape such as fat-tree:k=8,speed=400G,delay=1us, or a topology file"),
     option("--flows", "FILE", "flows as CSV: src,dst,bytes,start_us"),
     option(
@@ -49,7 +52,6 @@ const OPTIONS: [Declared; 28] = [
     option("--help-parameters", "", "print all parameters as a table"),
     option("--help", "", "print this"),
     option("--version", "", "print the version"),
-    option("-h", "", "the same as --help"),
 ];
 
 /// What was given.
@@ -69,6 +71,7 @@ impl Given {
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None => (word.as_str(), None),
             };
+            let name = SHORT.iter().find(|short| short.0 == name).map_or(name, |short| short.1);
             let Some(known) = OPTIONS.iter().find(|one| one.name == name) else {
                 if !name.starts_with('-') {
                     let right = "give the network with --topology, and what it carries with --flows or --traffic";
@@ -118,8 +121,10 @@ pub fn help(program: &str) -> String {
         "Usage: {program} --topology SHAPE|FILE (--flows FILE | --traffic PATTERN) [OPTION …]\n\n\
         Run flows through a packet-level engine for RoCEv2 networks.\n\n"
     );
-    for one in OPTIONS.iter().filter(|one| one.name != "-h") {
-        let left = format!("{} {}", one.name, one.value);
+    for one in &OPTIONS {
+        let letter =
+            SHORT.iter().find(|short| short.1 == one.name).map_or(String::new(), |short| format!("{}, ", short.0));
+        let left = format!("{letter}{} {}", one.name, one.value);
         text += &if left.len() > 26 {
             format!("  {left}\n{:30}{}\n", "", one.help)
         } else {

@@ -1,0 +1,129 @@
+"""Options declared once: a field of a typed value, from which the command line, the Python function and both references are made.
+
+A verb's options are a frozen dataclass whose fields are ``Annotated`` with an ``Argument`` or an ``Opt``; a field without one is of
+Python alone. ``verb`` makes a function of arguments from one that takes the value; ``cli.command`` makes a command. The values
+of all verbs are in ``api.verbs``, which imports next to nothing, so that the command line starts soon.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import sys
+from collections import UserDict
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, Protocol, TypeVar, cast, get_args, get_origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+P = ParamSpec("P")
+Options = TypeVar("Options", contravariant=True)  # noqa: PLC0105
+Result = TypeVar("Result", covariant=True)  # noqa: PLC0105
+
+
+@dataclass(frozen=True)
+class Opt:
+    """An option of a verb as users see it: its help, and how the command line has it.
+
+    ``name``: as it is written, where it is not the field's name with hyphens; ``letter``: a short form. ``least`` and ``most`` bound a
+    number. ``words`` gives completions. ``kind``: its type on the command line, where that is another than the field's.
+    """
+
+    help: str
+    _: KW_ONLY
+    name: str = ""
+    letter: str = ""
+    metavar: str = ""
+    least: int | None = None
+    most: int | None = None
+    envvar: str = ""
+    words: Callable[[], Sequence[str]] | None = None
+    kind: Any = None
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a verb, which has a place of its own and no name on the command line; ``name``: what help calls it."""
+
+    help: str
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A field of options, as the command line and the references need it; ``default`` is ``MISSING`` where it must be given."""
+
+    field: str
+    type: Any
+    default: Any
+    shown: Opt | Argument | None
+
+
+class _Unloaded:
+    """A type that is imported for type checkers alone."""
+
+    def __class_getitem__(cls, _: object) -> type:
+        return cls
+
+
+class _Names(UserDict[str, Any]):
+    """The names of a module as its annotations use them."""
+
+    def __missing__(self, name: str) -> Any:  # noqa: ANN401  # whatever it is
+        return getattr(builtins, name, _Unloaded)
+
+
+def declared(options: type) -> Iterator[Declared]:
+    """Every field of a value of options, in the order of its arguments."""
+    homes = {name: one for one in reversed(options.__mro__) for name in vars(one).get("__annotations__", {})}
+    for field in sorted(fields(options), key=lambda one: bool(one.kw_only)):
+        names = _Names(vars(sys.modules[homes[field.name].__module__]))
+        hint = eval(str(field.type), {}, names)  # noqa: S307  # an annotation of our own
+        shown = None
+        if get_origin(hint) is Annotated:
+            hint, *more = get_args(hint)
+            shown = next((word for word in more if isinstance(word, Opt | Argument)), None)
+        yield Declared(field.name, hint, field.default, shown)
+
+
+class Verb(Protocol[P, Options, Result]):
+    """A function of arguments, and of options as one value."""
+
+    def __call__(self, *words: P.args, **named: P.kwargs) -> Result:
+        """Do it."""
+        ...
+
+    def of(self, options: Options, /) -> Result:
+        """Do it with options as one value."""
+        ...
+
+
+def verb(options: Callable[P, Any]) -> Callable[[Callable[[Options], Result]], Verb[P, Options, Result]]:
+    """Return a decorator: a function that takes options as one value is called with them as arguments."""
+
+    def decorate(run: Callable[[Options], Result]) -> Verb[P, Options, Result]:
+        @functools.wraps(run)
+        def called(*words: P.args, **named: P.kwargs) -> Result:
+            return run(options(*words, **named))
+
+        signature = inspect.signature(options)
+        plain = [one.replace(annotation=annotation(one)) for one in signature.parameters.values()]
+        given = signature.replace(parameters=plain, return_annotation=run.__annotations__.get("return"))
+        told = [
+            f"- ``{one.field}``: {one.shown.help}" for one in declared(cast("type", options)) if one.shown is not None
+        ]
+        called.__doc__ = "\n".join([inspect.getdoc(run) or "", "", *told])
+        called.__dict__.update(__signature__=given, of=run)
+        return cast("Verb[P, Options, Result]", called)
+
+    return decorate
+
+
+def annotation(parameter: inspect.Parameter) -> str:
+    """Return the type of a parameter of options as it is written, without what the command line says of it."""
+    kind = ast.parse(str(parameter.annotation), mode="eval").body
+    inside = kind.slice if isinstance(kind, ast.Subscript) and ast.unparse(kind.value) == "Annotated" else None
+    return ast.unparse(inside.elts[0] if isinstance(inside, ast.Tuple) else kind)

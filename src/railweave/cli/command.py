@@ -1,0 +1,109 @@
+"""Make a command of the command line from options that are declared once (``api.options``)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import MISSING
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, get_args
+
+import typer
+
+from railweave.api.options import Argument, Declared, Opt, declared
+from railweave.api.verbs import DEVICE, HARDWARE, PRICES, RUNNING
+from railweave.cli.output import JSON, QUIET
+
+Options = TypeVar("Options")
+Taken = TypeVar("Taken", contravariant=True)  # noqa: PLC0105
+Command = Callable[..., None]
+LAST = (RUNNING, DEVICE, HARDWARE, PRICES)
+"""Options that many verbs have come after their own."""
+
+
+class Body(Protocol[Taken]):
+    """What a verb does with its options, and how it speaks."""
+
+    __name__: str
+
+    def __call__(self, options: Taken, /, *, as_json: bool, quiet: bool) -> None:
+        """Do it, and print what comes of it."""
+        ...
+
+
+def command(options: type[Options]) -> Callable[[Body[Options]], Command]:
+    """Return a decorator that makes a command of a function of options, with ``--json`` and ``--quiet`` beside them."""
+    shown = sorted((one for one in declared(options) if one.shown is not None), key=_place)
+    names = _names(shown)
+    parameters = [
+        *(_parameter(one, names[one.field]) for one in shown),
+        *map(_common, ("as_json", "quiet"), (JSON, QUIET)),
+    ]
+
+    def decorate(body: Body[Options]) -> Command:
+        def called(*, as_json: bool, quiet: bool, **given: object) -> None:
+            body(options(**{field: given[name] for field, name in names.items()}), as_json=as_json, quiet=quiet)
+
+        called.__name__ = body.__name__
+        called.__doc__ = inspect.getdoc(body)
+        called.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": None}
+        called.__dict__["__signature__"] = inspect.Signature(parameters)
+        return called
+
+    return decorate
+
+
+def _place(one: Declared) -> int:
+    return LAST.index(one.shown) + 1 if one.shown in LAST else 0
+
+
+def _names(shown: Sequence[Declared]) -> dict[str, str]:
+    """The parameter of each field: an argument is called as help has it, and an option not as an argument is."""
+    arguments = {one.field: one.shown.name or one.field for one in shown if isinstance(one.shown, Argument)}
+    taken = set(arguments.values())
+    options = [one.field for one in shown if one.field not in arguments]
+    return arguments | {field: f"{field}_" if field in taken else field for field in options}
+
+
+def _common(name: str, option: bool) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=bool)
+
+
+def _parameter(one: Declared, name: str) -> inspect.Parameter:
+    default: Any = ... if one.default is MISSING else [] if one.default == () else one.default
+    value = (
+        _option(one, one.shown, default)
+        if isinstance(one.shown, Opt)
+        else typer.Argument(default, help=one.shown.help if one.shown else "")
+    )
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=_kind(one))
+
+
+def _option(one: Declared, opt: Opt, default: Any) -> Any:  # noqa: ANN401  # typer's own
+    name = opt.name or f"--{one.field.rstrip('_').replace('_', '-')}"
+    return typer.Option(
+        default,
+        *filter(None, (name, opt.letter)),
+        help=opt.help,
+        metavar=opt.metavar or None,
+        min=opt.least,
+        max=opt.most,
+        envvar=opt.envvar or None,
+        autocompletion=opt.words and _completing(opt.words),
+    )
+
+
+def _completing(words: Callable[[], Iterable[str]]) -> Callable[[], list[str]]:
+    return lambda: list(words())
+
+
+def _kind(one: Declared) -> Any:  # noqa: ANN401  # a type
+    """The type of a field on the command line: a list where its default is one, a path where it may be one."""
+    if isinstance(one.shown, Opt) and one.shown.kind is not None:
+        return one.shown.kind
+    if one.default == ():
+        return list[str]
+    parts = get_args(one.type)
+    if Path in parts:
+        return Path | None if type(None) in parts else Path
+    return one.type

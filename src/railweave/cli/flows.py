@@ -1,0 +1,61 @@
+"""``railweave flows``: flows on a network of a shape or a topology file, without a design (docs/sim.md).
+
+The engine's own command has the parser and the help; this hands it the words.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from railweave.errors import InputError, Option, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAM = "railweave flows"
+
+
+def flows(ctx: typer.Context) -> None:
+    """Run flows through the packet engine, on a network of a shape or a topology file, without a design."""
+    raise typer.Exit(run(ctx.args))
+
+
+def run(words: Sequence[str]) -> int:
+    """Run the engine's command and return its exit code. Raises ``InputError``, with ``--json``, for what the engine refuses."""
+    given = list(words) or ["--help"]
+    return _as_json(given) if "--json" in given else _command(given)
+
+
+def _command(words: list[str]) -> int:
+    from railweave._sim import command
+
+    # What goes wrong begins as every error does; help and version begin with the program's name.
+    return command(PROGRAM if {"--version", "--help", "-h"} & set(words) else "error", words)
+
+
+def _as_json(words: list[str]) -> int:
+    """Run it with what it says on standard error held back: an error of input is told as JSON, all else afterwards."""
+    import tempfile
+
+    sys.stderr.flush()
+    before = os.dup(2)
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            code = _command([*words, *([] if "--quiet" in words else ["--quiet"])])
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+        held.seek(0)
+        said = held.read().decode(errors="replace")
+    if code == InputError.exit_code:
+        text = said.strip().removeprefix("error: ")
+        option, _, rest = text.partition(": ")
+        what, _, fix = (rest or text).partition("; ")
+        raise InputError([Problem(Option(option if rest else "flows"), what, fix)])
+    print(said, end="", file=sys.stderr, flush=True)
+    return code
