@@ -94,7 +94,7 @@ def test_bad_use(run: Run, words: tuple[str, ...], error: str) -> None:
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("--topologie", "x"), "error: --topologie: there is no such option; did you mean \"--topology\"?"),
+        (("--topologie", "x"), 'error: --topologie: there is no such option; did you mean "--topology"?'),
         (("--until",), "error: --until: the option needs a value; write --until TIME"),
         (("fabric.yaml", "--seed", "4"), "error: fabric.yaml: options only are understood"),
         (("--topology", "star:hosts=4", "--qps", "4"), "error: --qps: there is no such option"),

@@ -21,8 +21,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from railweave.analysis.checks.checks import checks
 from railweave.analysis.checks.devices import stands
+from railweave.analysis.checks.lints import LINTS
 from railweave.analysis.checks.subject import Subject
-from railweave.analysis.checks.validators import LINTS
 from railweave.analysis.routing.headers import walk
 from railweave.analysis.routing.paths import queue_pair_paths
 from railweave.errors import RailweaveError, RenderError, UnsettledError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.analysis.checks.agree import lossless_shares
+from railweave.analysis.checks.buffers import lossless_shares
 from railweave.analysis.checks.subject import Subject
 from railweave.errors import DesignError, InputError
 from railweave.model.device.build import device_config

@@ -8,7 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from railweave.api.options import verb
 from railweave.api.sources import network_of, path_of, silent
+from railweave.api.verbs import BenchRun
 from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.model.catalog import in_force
 from railweave.model.network.model import Network
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from railweave.live.collect.access_file import AccessFile
     from railweave.live.fleet.running import Answer
     from railweave.operations.bench.plan import Plan, PlannedRun
-    from railweave.operations.bench.running.pair import Launcher
     from railweave.operations.bench.running.summary import Carried
     from railweave.operations.store.records import Environment, Run
 
@@ -27,50 +28,11 @@ END_S = 20
 """For launchers to end that are told to, where something else ended their runs."""
 
 
-def bench_run(
-    plan: Plan | Path | str,
-    store: Path | str,
-    *,
-    fabric: Network | Path | str | None = None,
-    access: Path | str | None = None,
-    only: Sequence[str] = (),
-    again: bool = False,
-    failed: bool = False,
-    launcher: Launcher = "mpirun",
-    launch_on: str | None = None,
-    ranks: str | None = None,
-    mpi_script: Path | str | None = None,
-    srun_options: Sequence[str] = (),
-    perftest: str = "",
-    nccl_tests: str = "",
-    at_once: int = 256,
-    timeout_s: float | None = None,
-    host_check: bool = True,
-    sudo: bool = False,
-    outputs: Path | str | None = None,
-    dry_run: bool = False,
-    device: Sequence[str] = (),
-    hardware: Path | str | None = None,
-    meanwhile: Callable[[], Awaitable[None]] | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Carried:
+@verb(BenchRun)
+def bench_run(options: BenchRun) -> Carried:
     """Carry out a plan, and keep what comes of each run as soon as it has ended (docs/bench.md).
 
-    - ``plan``, ``store``: files of ``bench_plan`` and ``bench_import``; a store may be a ``postgresql://`` address.
     - ``fabric``: the network that was planned for, where it is not at the path that the plan names.
-    - ``access``: how servers are reached: ``access.yaml`` (docs/collect.md); without it by their names.
-    - ``only``: names of runs or parts; runs that need something to be set first are carried out only where they are named.
-    - ``again``: also runs that the store has of this plan; ``failed``: those of them that failed.
-    - ``launcher``, ``launch_on``: of collectives, ``mpirun`` or ``srun``, and the server it is started on; empty: this machine. Left out:
-      ``mpirun`` on the first server of the run, ``srun`` on this machine.
-    - ``ranks``: what starts each rank, in the place of ``railweave host env``; ``mpi_script``: a file in the place of the ``mpirun.sh`` that
-      ``build`` writes; ``srun_options``: more words for ``srun``.
-    - ``perftest``, ``nccl_tests``: folders of the programs on servers, where they are not on their path.
-    - ``at_once``: runs at the same time, of those that may; ``timeout_s``: in the place of what the plan says of each run.
-    - ``host_check``, ``sudo``: whether `railweave host check` runs on the servers before, and by ``sudo -n``.
-    - ``outputs``: the folder for what programs print; beside the store, or beside the plan for PostgreSQL.
-    - ``dry_run``: say what would be run; nothing is asked, nothing is written.
-    - ``device``, ``hardware``: see ``load``. ``progress``: called with a few words on what is being done.
     - ``meanwhile``: goes on beside the runs, in the same event loop; what it raises ends them at once, and is raised.
 
     A run that fails, that is refused or that does not end is a result. Raises ``InputError`` where the design is not the one that was planned
@@ -84,45 +46,47 @@ def bench_run(
     from railweave.operations.bench.running.summary import Carried, chosen, command
     from railweave.operations.store.store import opened
 
-    say = progress or silent
-    given = plan if isinstance(plan, Plan) else read_plan(plan)
-    network = _designed(given, fabric, device, hardware)
-    place = _outputs(plan, store, outputs)
+    say = options.progress or silent
+    given = options.plan if isinstance(options.plan, Plan) else read_plan(options.plan)
+    network = _designed(given, options.fabric, options.device, options.hardware)
+    place = _outputs(options.plan, options.store, options.outputs)
     with in_force(network.catalog):
-        scripts = _scripts(network, path_of(mpi_script))
-        environment = _environment(network, given, fabric)
-    on = launch_on if launch_on is not None or launcher == "mpirun" else HERE
-    launch = Launch(launcher, on, scripts, ranks or RANKS, nccl_tests, tuple(srun_options))
+        scripts = _scripts(network, path_of(options.mpi_script))
+        environment = _environment(network, given, options.fabric)
+    on = options.launch_on if options.launch_on is not None or options.launcher == "mpirun" else HERE
+    launch = Launch(
+        options.launcher, on, scripts, options.ranks or RANKS, options.nccl_tests, tuple(options.srun_options)
+    )
     # A store that is not there yet is not made for a look at what would be done.
-    looked = _had(store, given.digest, place, make=not dry_run)
-    todo = chosen(given, looked, only=only, again=again, failed=failed)
-    commands = tuple((one.name, command(one, launch, perftest)) for one in todo.runs)
-    notes = tuple(waiting(todo.runs, at_once))
-    if dry_run or not todo.runs:
-        return Carried(given.digest, str(store), todo, commands=commands, notes=notes)
-    ways = read_access(path_of(access))
+    looked = _had(options.store, given.digest, place, make=not options.dry_run)
+    todo = chosen(given, looked, only=options.only, again=options.again, failed=options.failed)
+    commands = tuple((one.name, command(one, launch, options.perftest)) for one in todo.runs)
+    notes = tuple(waiting(todo.runs, options.at_once))
+    if options.dry_run or not todo.runs:
+        return Carried(given.digest, str(options.store), todo, commands=commands, notes=notes)
+    ways = read_access(path_of(options.access))
     names = list(dict.fromkeys(host for one in todo.runs for host in hosts_of(one)))
     names += [one for one in [launch.on] if one and one not in names]
     targets = {name: ways.target(name, "server", "", name, ("ssh",)) for name in names}
-    checked = _checked(network, ways, names, sudo=sudo, say=say) if host_check else {}
+    checked = _checked(network, ways, names, sudo=options.sudo, say=say) if options.host_check else {}
     count = [0]
 
     def done(run: PlannedRun, kept: Run) -> None:
         count[0] += 1
         say(f"{run.name}: {'failed' if kept.failures else 'done'} ({count[0]:,} of {len(todo.runs):,})")
 
-    with opened(store, make=True) as there:
+    with opened(options.store, make=True) as there:
         keeper = Keeper(there, given.digest, place)
         work = carried_out(
             todo.runs,
             keeper,
             Shells(targets, ways.access.attempts),
-            Ways(launch, perftest, at_once, timeout_s),
+            Ways(launch, options.perftest, options.at_once, options.timeout_s),
             environment,
             checked=checked,
             done=done,
         )
-        kept = asyncio.run(work if meanwhile is None else _beside(work, meanwhile))
+        kept = asyncio.run(work if options.meanwhile is None else _beside(work, options.meanwhile))
         return Carried(given.digest, there.where, todo, tuple(kept), commands, notes)
 
 

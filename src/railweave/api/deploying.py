@@ -9,10 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from railweave.api.options import verb
 from railweave.api.saved import captured
 from railweave.api.sites import designed_as, network_of_plan, site_of
 from railweave.api.sources import load, path_of, silent
 from railweave.api.upgrading import shifting
+from railweave.api.verbs import DeployApply, DeployPlan, DeployResume, DeployRollback, DeployStatus, DeployZtp
 from railweave.counting import counted
 from railweave.errors import Argument, FileLine, InputError, Option, Problem
 from railweave.model.catalog import in_force
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.journal import Line, Revision, Step
     from railweave.operations.deploy.plan import Plan
     from railweave.operations.deploy.recovery import Truth
-    from railweave.operations.deploy.traffic import Quiet
-    from railweave.operations.deploy.upgrading import Patience
     from railweave.operations.deploy.ztp.making import Made
 
 
@@ -227,78 +227,52 @@ def lab_results(path: Path | str | None) -> list[dict[str, Any]]:
         raise InputError([Problem(FileLine(str(path)), "there are no measured faults in it", fix)]) from None
 
 
-def deploy_ztp(
-    fabric: Path | str,
-    out: Path | str,
-    url: str,
-    *,
-    whole: bool = False,
-    image: Sequence[str] = (),
-    only: Sequence[str] = (),
-    interface: str = "*",
-    secrets: Path | str | None = None,
-    hardware: Path | str | None = None,
-) -> Made:
+@verb(DeployZtp)
+def deploy_ztp(options: DeployZtp) -> Made:
     """Write what new switches get at their first boot, by serial number: files, and text of two DHCP servers (ISC Kea, dnsmasq).
 
     - ``out``: the folder to write, for its owner alone. ``url``: where switches will find it, ``http://ADDRESS:PORT``.
-    - ``whole``: the full configuration, not only what ``deploy_apply`` needs to reach them.
-    - ``image``: images to run, as ``SYSTEM=FILE``. ``only``: these switches alone. ``interface``: where the DHCP server listens.
-    - ``secrets``: values of the secrets that files refer to. ``hardware``: see ``load``.
 
     Serial numbers are those of the inventory. Raises ``InputError`` where no switch has one, or a secret has no value.
     """
     from railweave.operations.deploy.ztp.making import make, write
     from railweave.outputs.folder.rendering import read_secrets
 
-    network = load(Path(fabric), hardware=hardware)
+    network = load(Path(options.fabric), hardware=options.hardware)
     with in_force(network.catalog):
-        made = make(network, url, secrets=read_secrets(path_of(secrets)), given=image, whole=whole, only=only)
-    write(made, Path(out), interface)
+        made = make(
+            network,
+            options.url,
+            secrets=read_secrets(path_of(options.secrets)),
+            given=options.image,
+            whole=options.whole,
+            only=options.only,
+        )
+    write(made, Path(options.out), options.interface)
     return made
 
 
-def deploy_plan(
-    fabric: Path | str,
-    capture: Path | str | None = None,
-    *,
-    live: bool = False,
-    lab: bool = False,
-    access: Path | str | None = None,
-    only: Sequence[str] = (),
-    max_unavailable: float = 0.5,
-    canary: bool = True,
-    servers: bool = False,
-    device: Sequence[str] = (),
-    hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Plan:
+@verb(DeployPlan)
+def deploy_plan(options: DeployPlan) -> Plan:
     """What it takes to bring switches, and servers, to the design of a fabric file, and in which order. Nothing is changed anywhere.
-
-    - ``capture``: configurations saved from switches; such a plan is to be read, not to be applied where secrets were taken out.
-    - ``live``: ask every switch for its configuration now. ``lab``: those of the lab of this fabric file, by SSH where ``access`` is given. ``access``: see ``collect``.
-    - ``only``: these switches alone.
-    - ``max_unavailable``: the share of the network (0 to 1) that may be out while a wave is changed.
-    - ``canary``: change one device alone first.
-    - ``servers``: servers too, whose ``host.json`` differs.
-    - ``device``, ``hardware``: see ``load``.
 
     Raises ``InputError`` for wrong input, ``LabError`` where the lab is not up.
     """
+    fabric = options.fabric
     from railweave.model.state.capture import read_capture
     from railweave.operations.deploy.making import make_plan
 
-    if (capture is not None) + live + lab != 1:
+    if (options.capture is not None) + options.live + options.lab != 1:
         fix = "give a folder of saved configurations, or --live to ask the switches now, or --lab"
         raise InputError([Problem(Argument("plan"), "give exactly one of: CAPTURE, --live, --lab", fix)])
-    fabric, say = Path(fabric), progress or silent
-    network = load(fabric, device=device, hardware=hardware)
+    fabric, say = Path(fabric), options.progress or silent
+    network = load(fabric, device=options.device, hardware=options.hardware)
     with in_force(network.catalog):
-        if capture is not None:
+        if options.capture is not None:
             network = reachable(network)
             running = {
                 name: _by_file(network.switch(name).nos, texts)
-                for name, texts in captured(network, capture).items()
+                for name, texts in captured(network, options.capture).items()
                 if texts and name in {one.name for one in network.switches}
             }
             silent_ones = {
@@ -306,14 +280,14 @@ def deploy_plan(
                 for one in network.switches
                 if one.name not in running
             }
-            whole, configs, hosts = read_capture(Path(capture)).meta.redacted is False, None, None
-            if servers:
+            whole, configs, hosts = read_capture(Path(options.capture)).meta.redacted is False, None, None
+            if options.servers:
                 fix = "--live or --lab asks them"
                 raise InputError([Problem(Option("--servers"), "a capture does not say what servers run", fix)])
         else:
-            site = site_of(fabric, network, lab=lab, access=access)
-            hosts, silent_hosts = _hosts(site, only, say) if servers else ({}, {})
-            names = [name for name in site.asked if not only or name in only]
+            site = site_of(fabric, network, lab=options.lab, access=options.access)
+            hosts, silent_hosts = _hosts(site, options.only, say) if options.servers else ({}, {})
+            names = [name for name in site.asked if not options.only or name in options.only]
             running, silent_ones = site.running(names, lambda one: say(f"{one.device}: {one.status}"))
             silent_ones |= silent_hosts
             whole, configs, network = True, site.configs, site.network
@@ -323,9 +297,9 @@ def deploy_plan(
             running,
             silent=silent_ones,
             live=whole,
-            only=only,
-            most=max_unavailable,
-            canary=canary,
+            only=options.only,
+            most=options.max_unavailable,
+            canary=options.canary,
             configs=configs,
             servers=hosts,
             progress=say,
@@ -344,33 +318,12 @@ def _hosts(
     return {name: (one, {FILE: site.host_file(name)}) for name, one in texts.items()}, silent_ones
 
 
-def deploy_apply(
-    plan: Path | str,
-    *,
-    lab: bool = False,
-    access: Path | str | None = None,
-    secrets: Path | str | None = None,
-    confirm_within: int = 600,
-    settle: float = 60,
-    dry_run: bool = False,
-    wait_for: str | None = None,
-    wait_for_timeout: float = 3600,
-    quiet: Quiet | None = None,
-    patience: Patience | None = None,
-    hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Revision:
+@verb(DeployApply)
+def deploy_apply(options: DeployApply) -> Revision:
     """Carry out a plan: every device tries its change first, then wave by wave with a way back armed, a check, and a confirmation.
 
-    - ``plan``: the file that ``deploy_plan`` was saved to. ``lab``, ``access``: how its devices are reached.
-    - ``secrets``: values of the secrets that it refers to.
-    - ``confirm_within``: seconds after which a device goes back by itself, unless the check was good by then.
-    - ``settle``: seconds that the network may take after a wave to be as it must be.
-    - ``wait_for``: a command for the shell that is run before each wave in which servers change or lose NICs, and must end with 0 within
-      ``wait_for_timeout`` seconds; otherwise nothing of that wave is changed.
     - ``quiet``: when a port counts as carrying nothing, after a drain, and how long that may take.
     - ``patience``: how long switches may take to install another release and to come back with it, in an upgrade.
-    - ``dry_run``: stop after every device has tried its change and discarded it; the revision says so.
 
     Raises ``InputError`` for a plan that is refused, or older than the fabric file, ``StoppedError`` where it went no further, ``OutputError`` where somebody else is at work.
     """
@@ -378,27 +331,37 @@ def deploy_apply(
     from railweave.operations.deploy.plan import read_plan
     from railweave.outputs.folder.rendering import read_secrets
 
-    found, values = read_plan(Path(plan)), read_secrets(path_of(secrets))
+    found, values = read_plan(Path(options.plan)), read_secrets(path_of(options.secrets))
     applying.may_be_applied(found, values)
     fabric = Path(found.fabric)
-    network = network_of_plan(fabric, found, hardware)
+    network = network_of_plan(fabric, found, options.hardware)
     with in_force(network.catalog), journal.at_work(fabric) as rows:
-        site = site_of(fabric, network, lab=lab, access=access)
+        site = site_of(fabric, network, lab=options.lab, access=options.access)
         how = applying.How(
-            confirm_within, settle, progress or silent, _wait_for(wait_for, wait_for_timeout), quiet, patience
+            options.confirm_within,
+            options.settle,
+            options.progress or silent,
+            _wait_for(options.wait_for, options.wait_for_timeout),
+            options.quiet,
+            options.patience,
         )
         if found.upgrade is not None:
-            how = replace(how, shift=shifting(fabric, rows, how, values, lab=lab, access=access, hardware=hardware))
-        return applying.apply(rows, found, network, site, how, values, dry_run=dry_run)
+            how = replace(
+                how,
+                shift=shifting(
+                    fabric, rows, how, values, lab=options.lab, access=options.access, hardware=options.hardware
+                ),
+            )
+        return applying.apply(rows, found, network, site, how, values, dry_run=options.dry_run)
 
 
-def deploy_status(
-    fabric: Path | str, *, lab: bool = False, access: Path | str | None = None, hardware: Path | str | None = None
-) -> tuple[Revision | None, list[Truth]]:
+@verb(DeployStatus)
+def deploy_status(options: DeployStatus) -> tuple[Revision | None, list[Truth]]:
     """The newest revision, and what the devices of its plan turn out to run. Nothing is changed anywhere.
 
     Raises ``InputError`` as ``load`` does, ``LabError`` where the lab is not up.
     """
+    fabric = options.fabric
     from railweave.operations.deploy import applying, journal
     from railweave.operations.deploy.recovery import truths
     from railweave.operations.deploy.upgrade_status import releases
@@ -408,9 +371,9 @@ def deploy_status(
         newest = next(iter([*rows.under_way(), *rows.revisions()]), None)
         if newest is None:
             return None, []
-        network = network_of_plan(fabric, rows.plan(newest.number), hardware)
+        network = network_of_plan(fabric, rows.plan(newest.number), options.hardware)
         with in_force(network.catalog):
-            site = site_of(fabric, network, lab=lab, access=access)
+            site = site_of(fabric, network, lab=options.lab, access=options.access)
             if (upgrade := rows.plan(newest.number).upgrade) is not None:
                 return newest, list(asyncio.run(releases(site, upgrade)))
             return newest, asyncio.run(truths(applying.devices(rows, newest, site, {}), at_once=site.at_once))
@@ -435,80 +398,69 @@ def deploy_log(fabric: Path | str, revision: int) -> tuple[Revision, list[Line],
         return rows.revision(revision), rows.log(revision), rows.steps(revision)
 
 
-def deploy_resume(
-    fabric: Path | str,
-    *,
-    lab: bool = False,
-    access: Path | str | None = None,
-    secrets: Path | str | None = None,
-    settle: float = 60,
-    confirm_within: int = 600,
-    back: bool = False,
-    wait_for: str | None = None,
-    wait_for_timeout: float = 3600,
-    quiet: Quiet | None = None,
-    patience: Patience | None = None,
-    hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Revision:
+@verb(DeployResume)
+def deploy_resume(options: DeployResume) -> Revision:
     """End an apply that was interrupted: bring its unfinished wave back, and begin with that wave again.
 
     An upgrade goes on where it was: what was begun on a switch is done again as far as that is needed.
 
-    - ``back``: do not begin again; the waves that were confirmed stay. Of an upgrade the batch that was begun is ended.
     - ``lab``, ``access``, ``secrets``, ``settle``, ``confirm_within``, ``wait_for``, ``wait_for_timeout``, ``quiet``, ``patience``: see ``deploy_apply``.
 
     Raises ``InputError`` where nothing was interrupted, and as ``deploy_apply`` does.
     """
+    fabric = options.fabric
     from railweave.operations.deploy import applying, journal
     from railweave.outputs.folder.rendering import read_secrets
 
-    fabric, values = Path(fabric), read_secrets(path_of(secrets))
+    fabric, values = Path(fabric), read_secrets(path_of(options.secrets))
     with journal.at_work(fabric) as rows:
         while True:
             newest = next(iter(rows.under_way()), None)
-            network = network_of_plan(fabric, None if newest is None else rows.plan(newest.number), hardware)
+            network = network_of_plan(fabric, None if newest is None else rows.plan(newest.number), options.hardware)
             with in_force(network.catalog):
-                site = site_of(fabric, network, lab=lab, access=access)
-                waiting = _wait_for(wait_for, wait_for_timeout)
-                how = applying.How(confirm_within, settle, progress or silent, waiting, quiet, patience)
-                shift = shifting(fabric, rows, how, values, lab=lab, access=access, hardware=hardware)
-                ended = applying.resume(rows, site, replace(how, shift=shift), values, back=back)
+                site = site_of(fabric, network, lab=options.lab, access=options.access)
+                waiting = _wait_for(options.wait_for, options.wait_for_timeout)
+                how = applying.How(
+                    options.confirm_within,
+                    options.settle,
+                    options.progress or silent,
+                    waiting,
+                    options.quiet,
+                    options.patience,
+                )
+                shift = shifting(
+                    fabric, rows, how, values, lab=options.lab, access=options.access, hardware=options.hardware
+                )
+                ended = applying.resume(rows, site, replace(how, shift=shift), values, back=options.back)
             if not rows.under_way():  # otherwise it was a part of an upgrade
                 return ended
 
 
-def deploy_rollback(
-    fabric: Path | str,
-    revision: int,
-    *,
-    lab: bool = False,
-    access: Path | str | None = None,
-    only: Sequence[str] = (),
-    max_unavailable: float = 0.5,
-    hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Plan:
+@verb(DeployRollback)
+def deploy_rollback(options: DeployRollback) -> Plan:
     """The plan that brings devices back to what they ran before a revision; it is applied as any other.
-
-    - ``only``: these devices alone. Others: see ``deploy_plan``.
 
     Raises ``InputError`` where there is no such revision, and as ``deploy_plan`` does.
     """
+    fabric = options.fabric
     from railweave.operations.deploy import journal
     from railweave.operations.deploy.host_files import host_files
     from railweave.operations.deploy.making import plan_back
 
-    fabric, say = Path(fabric), progress or silent
-    network = load(fabric, hardware=hardware)
+    fabric, say = Path(fabric), options.progress or silent
+    network = load(fabric, hardware=options.hardware)
     with journal.opened(fabric) as rows, in_force(network.catalog):
-        found = rows.revision(revision)
+        found = rows.revision(options.revision)
         if (upgrade := rows.plan(found.number).upgrade) is not None:
             fix = f"install {', '.join(sorted(set(upgrade.versions.values()))) or 'the former release'} by another upgrade"
-            raise InputError([Problem(Argument("revision"), f"revision {revision} installed a release", fix)])
-        names = [one.device for one in rows.plan(found.number).changed.values() if not only or one.device in only]
+            raise InputError([Problem(Argument("revision"), f"revision {options.revision} installed a release", fix)])
+        names = [
+            one.device
+            for one in rows.plan(found.number).changed.values()
+            if not options.only or one.device in options.only
+        ]
         before = {name: texts for name in names if (texts := rows.kept(found.number, name, "before"))}
-        site = site_of(fabric, network, lab=lab, access=access)
+        site = site_of(fabric, network, lab=options.lab, access=options.access)
         switches = [name for name in before if name not in site.servers]
         running, silent_ones = site.running(switches, lambda one: say(f"{one.device}: {one.status}"))
         if hosts := [name for name in before if name in site.servers]:
@@ -520,12 +472,12 @@ def deploy_rollback(
             running,
             before,
             silent=silent_ones,
-            revision=revision,
-            most=max_unavailable,
+            revision=options.revision,
+            most=options.max_unavailable,
             configs=site.configs,
         )
         taken = rows.plan(found.number)
-        if only:
+        if options.only:
             return plan
         return replace(
             plan,

@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from railweave.api.options import verb
 from railweave.api.sites import INVENTORY, designed_as, designed_with, site_of
 from railweave.api.sources import load, silent
+from railweave.api.verbs import DeployDrain, DeployReplace, DeployUndrain
 from railweave.errors import Argument, InputError, Problem
 from railweave.model.catalog import in_force
 from railweave.model.intent.reading.source import companion
@@ -20,27 +22,15 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.plan import Plan
 
 
-def deploy_replace(
-    fabric: Path | str,
-    what: str,
-    *,
-    serial: str = "",
-    mac: str = "",
-    lab: bool = False,
-    access: Path | str | None = None,
-    hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Plan:
+@verb(DeployReplace)
+def deploy_replace(options: DeployReplace) -> Plan:
     """The plan of what follows from a switch, server or NIC that was replaced: inventory, addresses, labels, configurations, files of servers.
-
-    - ``what``: a switch or a server, with the ``serial`` number of the new one; or ``SERVER:NIC``, with the ``mac`` address of the new NIC
-      (and its ``serial``), as the inventory names it.
-    - ``lab``, ``access``, ``hardware``: see ``deploy_plan``.
 
     Nothing is changed; ``deploy_apply`` writes the inventory, and changes the switches and servers whose configuration follows from it. A
     replaced switch that answers already gets its whole configuration. Raises ``InputError`` for a name or a value that cannot be, and
     ``LabError`` where the lab is not up.
     """
+    fabric = options.fabric
     from railweave.live.check.learnt import filled
     from railweave.live.fleet.host_tree import FILE
     from railweave.model.device.build import device_config
@@ -49,17 +39,17 @@ def deploy_replace(
     from railweave.operations.deploy.making import make_plan
     from railweave.operations.deploy.plan import Replacement, cells, follows, inventory_text, part
 
-    fabric, say = Path(fabric), progress or silent
-    before = load(fabric, hardware=hardware)
+    fabric, say = Path(fabric), options.progress or silent
+    before = load(fabric, hardware=options.hardware)
     file = companion(fabric, INVENTORY)
     text = inventory_text(file)
-    wanted = filled(text, cells(before, what, serial, mac))
-    device, _ = part(before, what)
-    after = _designed(fabric, wanted, what, hardware)
+    wanted = filled(text, cells(before, options.what, options.serial, options.mac))
+    device, _ = part(before, options.what)
+    after = _designed(fabric, wanted, options.what, options.hardware)
     with in_force(after.catalog):
         say("working out what follows")
-        lines = list(follows(before, after, what))
-        site = site_of(fabric, after, lab=lab, access=access)
+        lines = list(follows(before, after, options.what))
+        site = site_of(fabric, after, lab=options.lab, access=options.access)
         switches = [
             name for name in site.asked if name == device or device_config(before, name) != device_config(after, name)
         ]
@@ -90,11 +80,11 @@ def deploy_replace(
             f"{device} does not answer yet: its configuration is not in this plan; when it does, "
             f"`railweave deploy plan FABRIC --live --only {device}{' --servers' if device in site.servers else ''}` has it"
         )
-    if what == device:
+    if options.what == device:
         lines.append(
             f"{device} may show another host key: take the old one from known_hosts, and compare the new one there"
         )
-    changed = Replacement(what, str(file.resolve()), text, wanted, tuple(lines), tuple(refused))
+    changed = Replacement(options.what, str(file.resolve()), text, wanted, tuple(lines), tuple(refused))
     return replace(plan, replacement=changed)
 
 
@@ -106,36 +96,28 @@ def _designed(fabric: Path, inventory: str, what: str, hardware: Path | str | No
         raise InputError([Problem(Argument(what), one.what, one.fix) for one in error.problems]) from None
 
 
-def deploy_drain(
-    fabric: Path | str,
-    what: Sequence[str],
-    *,
-    lab: bool = False,
-    access: Path | str | None = None,
-    force: bool = False,
-    hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Plan:
+@verb(DeployDrain)
+def deploy_drain(options: DeployDrain) -> Plan:
     """The plan that takes switches, links, path colors or servers out of use by routing; ``deploy_apply`` carries it out, and waits until they carry nothing.
-
-    - ``what``: names as in ``cabling.csv``: a switch, a server, a link as ``A--B`` or ``SERVER:NIC``; or a path color.
-    - ``lab``, ``access``: how devices are reached, see ``deploy_plan``.
-    - ``force``: make a plan that may be applied though a path color, a plane, a tenant or a NIC would be gone; it says what.
-    - ``hardware``: see ``load``.
 
     Nothing is changed; the plan has the fabric file's ``status:`` as it will be. Raises ``InputError`` for an unknown name, ``LabError`` where the lab is not up.
     """
+    fabric = options.fabric
     from railweave.model.intent.status import with_drained, without_drained
     from railweave.operations.deploy.drain import named
 
     fabric = Path(fabric)
-    before = load(fabric, hardware=hardware)
-    found = [named(before, word) for word in what]
+    before = load(fabric, hardware=options.hardware)
+    found = [named(before, word) for word in options.what]
     text = fabric.read_text(encoding="utf-8")
     patterns = [pattern for one in found for pattern in one.patterns]
     wanted = [pattern for pattern in patterns if not _is_drained(before, pattern)]
-    after = designed_as(fabric, with_drained(text, wanted), hardware)
-    in_use = before if len(wanted) == len(patterns) else designed_as(fabric, without_drained(text, patterns), hardware)
+    after = designed_as(fabric, with_drained(text, wanted), options.hardware)
+    in_use = (
+        before
+        if len(wanted) == len(patterns)
+        else designed_as(fabric, without_drained(text, patterns), options.hardware)
+    )
     return _planned(
         fabric,
         (before, after),
@@ -144,42 +126,35 @@ def deploy_drain(
         with_drained(text, wanted),
         other=in_use,
         back=False,
-        lab=lab,
-        access=access,
-        force=force,
-        progress=progress or silent,
+        lab=options.lab,
+        access=options.access,
+        force=options.force,
+        progress=options.progress or silent,
     )
 
 
-def deploy_undrain(
-    fabric: Path | str,
-    what: Sequence[str],
-    *,
-    again: bool = False,
-    lab: bool = False,
-    access: Path | str | None = None,
-    hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Plan:
+@verb(DeployUndrain)
+def deploy_undrain(options: DeployUndrain) -> Plan:
     """The plan that brings back into use what was drained. Arguments and errors are those of ``deploy_drain``; what is not drained is an error.
 
     - ``again``: it is none; switches that still run what a drain told them, for the end of it came no further, are brought back.
     """
+    fabric = options.fabric
     from railweave.model.intent.status import with_active, with_drained, without_drained
     from railweave.operations.deploy.drain import named
 
     fabric = Path(fabric)
-    before = load(fabric, hardware=hardware)
-    found = [named(before, word) for word in what]
+    before = load(fabric, hardware=options.hardware)
+    found = [named(before, word) for word in options.what]
     wanted = [pattern for one in found for pattern in one.patterns if _is_drained(before, pattern)]
-    if not wanted and not again:
+    if not wanted and not options.again:
         fix = "`status:` of the fabric file says what is"
-        raise InputError([Problem(Argument("what"), f"{', '.join(what)}: not drained", fix)])
+        raise InputError([Problem(Argument("what"), f"{', '.join(options.what)}: not drained", fix)])
     text = fabric.read_text(encoding="utf-8")
     changed = without_drained(text, wanted)
-    if left := [one for one in wanted if _is_drained(designed_as(fabric, changed, hardware), one)]:
+    if left := [one for one in wanted if _is_drained(designed_as(fabric, changed, options.hardware), one)]:
         changed = with_active(changed, left)  # a line for several says so
-    after = designed_as(fabric, changed, hardware)
+    after = designed_as(fabric, changed, options.hardware)
     patterns = [pattern for one in found for pattern in one.patterns]
     return _planned(
         fabric,
@@ -187,12 +162,12 @@ def deploy_undrain(
         found,
         text,
         changed,
-        other=before if wanted else designed_as(fabric, with_drained(text, patterns), hardware),
+        other=before if wanted else designed_as(fabric, with_drained(text, patterns), options.hardware),
         back=True,
-        lab=lab,
-        access=access,
+        lab=options.lab,
+        access=options.access,
         force=True,
-        progress=progress or silent,
+        progress=options.progress or silent,
     )
 
 

@@ -4,40 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.api.sources import network_of, path_of, silent
+from railweave.api.options import verb
+from railweave.api.sources import path_of, silent
+from railweave.api.verbs import FleetCheck, FleetMesh
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog import in_force
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable
 
     from railweave.live.fleet.checked import Checked
     from railweave.live.fleet.meshed import Meshed
     from railweave.live.fleet.probes import Probe
     from railweave.live.fleet.running import Answer, Reply
-    from railweave.model.network.model import Network
 
 
-def fleet_check(
-    source: Network | Path | str,
-    *,
-    hosts: str | None = None,
-    access: Path | str | None = None,
-    only: Sequence[str] = (),
-    sudo: bool = False,
-    at_once: int = 32,
-    device: Sequence[str] = (),
-    hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Checked:
+@verb(FleetCheck)
+def fleet_check(options: FleetCheck) -> Checked:
     """Run ``railweave host check`` on servers over SSH, and sum up what they say (docs/fleet.md).
 
-    - ``hosts``: servers, as ``H100-[01-04]``; all of the network where it is left out.
-    - ``access``: how servers are reached: ``access.yaml`` (docs/collect.md); without it by their names.
-    - ``only``: ids or subjects of checks (docs/checks.md).
-    - ``sudo``: run by ``sudo -n``; ``at_once``: how many servers together.
-    - ``device``, ``hardware``: see ``load``.
     - ``progress``: called with a few words on what is being done.
 
     A server that does not answer is a row of the result; one that ``status:`` takes away is not asked. Raises ``InputError`` for
@@ -51,24 +36,24 @@ def fleet_check(
     from railweave.model.device.host import host_config
     from railweave.outputs.rendering.host.host_json import host_json
 
-    network, ways = network_of(source, device, hardware), read_access(path_of(access))
+    network, ways = options.network(), read_access(path_of(options.access))
     try:
-        subjects = {one.id: one.subject for one in chosen(only)}
+        subjects = {one.id: one.subject for one in chosen(options.only)}
     except (HostInputError, ValueError) as error:
         raise InputError([Problem(Option("fleet check"), str(error), "see docs/checks.md")]) from None
     there = {one.name: one for one in network.servers if one.name not in network.absent}
-    names = _asked(there, hosts)
+    names = _asked(there, options.hosts)
     with in_force(network.catalog):
         configs = {name: host_config(network, name) for name in names}
     tasks = [Task(ways.target(name, "server", "", name, ("ssh",)), host_json(configs[name])) for name in names]
     ways.check_there(one.target for one in tasks)
-    say, number = progress or silent, [0]
+    say, number = options.progress or silent, [0]
 
     def done(answer: Answer) -> None:
         number[0] += 1
         say(f"{answer.server}: {'no answer' if answer.error else 'checked'} ({number[0]} of {len(tasks)})")
 
-    answers = check(tasks, only=only, sudo=sudo, at_once=at_once, done=done)
+    answers = check(tasks, only=options.only, sudo=options.sudo, at_once=options.at_once, done=done)
     places = {(name, nic.netdev): Place(nic.leaf, nic.rail) for name, one in configs.items() for nic in one.nics}
     tables = {
         (name, path.table): Place(nic.leaf, nic.rail, path.color_name)
@@ -79,17 +64,8 @@ def fleet_check(
     return checked(network.name, answers, places, {name: there[name].model for name in names}, subjects, tables)
 
 
-def fleet_mesh(
-    source: Network | Path | str,
-    *,
-    hosts: str | None = None,
-    access: Path | str | None = None,
-    sudo: bool = False,
-    at_once: int = 64,
-    device: Sequence[str] = (),
-    hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Meshed:
+@verb(FleetMesh)
+def fleet_mesh(options: FleetMesh) -> Meshed:
     """Have servers send packets of the designed size to each other, on every path color, and sum up which came back (docs/fleet.md).
 
     ``hosts`` are those that send; whom they send to may be others. The arguments are those of ``fleet_check``, and so is what is
@@ -101,8 +77,8 @@ def fleet_mesh(
     from railweave.live.fleet.probes import plan, probe_file
     from railweave.live.fleet.running import Task, probe
 
-    network, ways = network_of(source, device, hardware), read_access(path_of(access))
-    names = _asked([one.name for one in network.servers if one.name not in network.absent], hosts)
+    network, ways = options.network(), read_access(path_of(options.access))
+    names = _asked([one.name for one in network.servers if one.name not in network.absent], options.hosts)
     with in_force(network.catalog):
         probes = plan(network, names)
     by_server: dict[str, list[Probe]] = {name: [] for name in names}
@@ -113,13 +89,13 @@ def fleet_mesh(
         for name, given in by_server.items()
         if given
     ]
-    say, number = progress or silent, [0]
+    say, number = options.progress or silent, [0]
 
     def done(reply: Reply) -> None:
         number[0] += 1
         say(f"{reply.server}: {'no answer' if reply.error else 'probed'} ({number[0]} of {len(tasks)})")
 
-    replies = probe(tasks, sudo=sudo, at_once=at_once, done=done)
+    replies = probe(tasks, sudo=options.sudo, at_once=options.at_once, done=done)
     able = rdma_programs(replies)
     asked = rdma.pairs(probes, able)
     targets = {name: ways.target(name, "server", "", name, ("ssh",)) for name in able}
@@ -130,7 +106,11 @@ def fleet_mesh(
             f"no RDMA device, or no railweave-rdma-ping, on {len(names) - len(able)} of {len(names)} servers"
         )
     for said in rdma.ping(
-        asked, targets, able, at_once=at_once, done=lambda one: say(f"{one.pair.server} to {one.pair.peer}: RDMA tried")
+        asked,
+        targets,
+        able,
+        at_once=options.at_once,
+        done=lambda one: say(f"{one.pair.server} to {one.pair.peer}: RDMA tried"),
     ):
         try:
             paths += rdma.read(network, said)

@@ -6,8 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from railweave.api.options import verb
 from railweave.api.sources import load, network_of, path_of, silent
-from railweave.errors import Argument, InputError, Problem
+from railweave.api.verbs import Check, Collect, FillInventory
+from railweave.errors import Argument, InputError, Option, Problem
 from railweave.model.catalog import in_force
 from railweave.model.network.model import Network
 
@@ -47,28 +49,10 @@ def questions_of(
     return {one.target.name: one.questions for one in asked}
 
 
-def collect(
-    source: Network | Path | str,
-    folder: Path | str,
-    *,
-    access: Path | str | None = None,
-    only: Sequence[str] = (),
-    servers: bool = False,
-    tables: bool = False,
-    redact: bool = True,
-    lab: bool = False,
-    device: Sequence[str] = (),
-    hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Collected:
+@verb(Collect)
+def collect(options: Collect) -> Collected:
     """Ask every switch what it has and how it is, and write the answers as a capture. Nothing is changed on any device.
 
-    - ``folder``: the folder of the capture; an earlier one is replaced as a whole.
-    - ``access``: how devices are reached: ``access.yaml`` (docs/collect.md); without it by the designed management address.
-    - ``only``, ``servers``, ``tables``: see ``questions_of``.
-    - ``redact``: take keys, hashes and communities out of what is written.
-    - ``lab``: ask the devices of the lab of this fabric file, which is up (docs/lab.md); needs root.
-    - ``device``, ``hardware``: see ``load``.
     - ``progress``: called with a few words on what is being done.
 
     A device that does not answer is a row of the result. Raises ``InputError`` for wrong input and a folder that is no
@@ -78,24 +62,27 @@ def collect(
     from railweave.live.collect.collect import collect as ask
     from railweave.live.collect.plan import plan
 
-    if lab:
+    if options.folder is None:
+        fix = "name the folder for the answers: -o CAPTURE"
+        raise InputError([Problem(Option("--output"), "it is missing", fix)])
+    if options.lab:
         from railweave.live.lab.asking import ask as ask_lab
 
-        if isinstance(source, Network) or access is not None:
+        if isinstance(options.source, Network) or options.access is not None:
             fix = "give the file that `railweave lab up` was given, and no access.yaml"
             raise InputError([Problem(Argument("--lab"), "a lab is known by its fabric file, and reached here", fix)])
         return ask_lab(
-            Path(source),
-            Path(folder),
-            only=only,
-            servers=servers,
-            tables=tables,
-            redact=redact,
-            progress=progress or silent,
+            Path(options.source),
+            Path(options.folder),
+            only=options.only,
+            servers=options.servers,
+            tables=options.tables,
+            redact=options.redact,
+            progress=options.progress or silent,
         )
-    found, ways = network_of(source, device, hardware), read_access(path_of(access))
-    asked = plan(found, ways, only=only, servers=servers, tables=tables)
-    return ask(found, asked, ways, Path(folder), redact=redact, progress=progress or silent)
+    found, ways = options.network(), read_access(path_of(options.access))
+    asked = plan(found, ways, only=options.only, servers=options.servers, tables=options.tables)
+    return ask(found, asked, ways, Path(options.folder), redact=options.redact, progress=options.progress or silent)
 
 
 def states(
@@ -119,34 +106,10 @@ def states(
     return read_states(read_capture(Path(capture)), {one.name: one.nos for one in network.switches})
 
 
-def check(
-    source: Network | Path | str,
-    capture: Path | str | None = None,
-    *,
-    live: bool = False,
-    access: Path | str | None = None,
-    ask: Sequence[str] = (),
-    servers: bool = False,
-    output: Path | str | None = None,
-    redact: bool = True,
-    lab: bool = False,
-    since: Path | str | None = None,
-    only: Sequence[str] = (),
-    all_routes: bool = False,
-    device: Sequence[str] = (),
-    hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Checked:
+@verb(Check)
+def check(options: Check) -> Checked:
     """Whether the running network is the designed one: what its devices said, beside what must hold on each (docs/check.md).
 
-    - ``capture``: a folder of what devices said, as ``collect`` writes it.
-    - ``live``: ask every switch now instead. ``access``, ``servers`` and ``redact`` are those of ``collect``, ``ask`` its
-      ``only``; ``output`` keeps what they said as a capture.
-    - ``lab``: ask the switches and servers of the lab of this fabric file instead, which is up (docs/lab.md); needs root.
-    - ``since``: an earlier capture, for what counters rose by.
-    - ``only``: ids of findings to keep (docs/findings.md).
-    - ``all_routes``: compare every route of which the capture has an answer, not only examples.
-    - ``device``, ``hardware``: see ``load``.
     - ``progress``: called with a few words on what is being done.
 
     What ``status:`` of the fabric file says is planned, drained or failed is expected nowhere; servers are expected where they
@@ -154,38 +117,45 @@ def check(
     its lines; a build folder and a network have none. ``good`` of the result is False where a finding is an error. Raises
     ``InputError`` for a folder that is no capture or has nothing of this network, for an unknown id, and as ``load`` does.
     """
+    capture = options.capture
     from railweave.live.check.check import check as run  # brings every reader with it
     from railweave.model.state.capture import read_capture
 
-    if (capture is not None) + live + lab != 1:
+    if (capture is not None) + options.live + options.lab != 1:
         fix = "give the folder that `railweave collect` wrote, or --live to ask the devices now, or --lab where `railweave lab up` has run"
         raise InputError([Problem(Argument("check"), "give exactly one of: CAPTURE, --live, --lab", fix)])
-    if not live and (access is not None or ask or servers or output is not None or not redact):
+    if not options.live and (
+        options.access is not None or options.ask or options.servers or options.output is not None or not options.redact
+    ):
         what = "--access, --ask, --servers, --output and --no-redact say how devices are asked"
         raise InputError([Problem(Argument("check"), what, "add --live, or leave them out")])
-    if lab:
+    if options.lab:
         from railweave.live.lab.check import check as of_lab
 
-        if since is not None or isinstance(source, Network) or device:
+        if options.since is not None or isinstance(options.source, Network) or options.device:
             fix = "collect twice from the lab (`railweave collect --lab`), or leave --since and --device out"
             raise InputError([Problem(Argument("--lab"), "a lab is asked once, as it was brought up", fix)])
         return of_lab(
-            Path(source), only=only, all_routes=all_routes, line=lines_of(source), progress=progress or silent
+            Path(options.source),
+            only=options.only,
+            all_routes=options.all_routes,
+            line=lines_of(options.source),
+            progress=options.progress or silent,
         )
-    network = network_of(source, device, hardware)
-    before = None if since is None else read_capture(Path(since))
+    network = options.network()
+    before = None if options.since is None else read_capture(Path(options.since))
     with TemporaryDirectory() as place, in_force(network.catalog):
         if capture is None:
-            capture = Path(place) / "capture" if output is None else Path(output)
+            capture = Path(place) / "capture" if options.output is None else Path(options.output)
             collect(
                 network,
                 capture,
-                access=access,
-                only=ask,
-                servers=servers,
-                tables=all_routes,
-                redact=redact,
-                progress=progress,
+                access=options.access,
+                only=options.ask,
+                servers=options.servers,
+                tables=options.all_routes,
+                redact=options.redact,
+                progress=options.progress,
             )
         found = read_capture(Path(capture))
         if found.meta.lab is not None:
@@ -196,26 +166,16 @@ def check(
             network,
             found,
             before=before,
-            only=only,
-            all_routes=all_routes,
-            line=lines_of(source),
-            progress=progress or silent,
+            only=options.only,
+            all_routes=options.all_routes,
+            line=lines_of(options.source),
+            progress=options.progress or silent,
         )
 
 
-def fill_inventory(
-    fabric: Path | str,
-    capture: Path | str,
-    *,
-    write: bool = False,
-    device: Sequence[str] = (),
-    hardware: Path | str | None = None,
-) -> Filled:
+@verb(FillInventory)
+def fill_inventory(options: FillInventory) -> Filled:
     """The inventory beside a fabric file, with what devices say: serial numbers, MAC addresses, names of interfaces and RDMA devices, modules, lengths of cables.
-
-    - ``capture``: a folder of what devices said, as ``collect`` writes it.
-    - ``write``: write the file; without it nothing is written.
-    - ``device``, ``hardware``: see ``load``.
 
     ``difference()`` of the result are the changes as text. Raises as ``check`` does, and ``OutputError`` where it cannot be written.
     """
@@ -223,9 +183,9 @@ def fill_inventory(
     from railweave.model.state.capture import read_capture
     from railweave.writing import write_file
 
-    network = load(fabric, device=device, hardware=hardware)
-    found = fill(Path(fabric), network, read_capture(Path(capture)))
-    if write and found.differs:
+    network = load(options.fabric, device=options.device, hardware=options.hardware)
+    found = fill(Path(options.fabric), network, read_capture(Path(options.capture)))
+    if options.write and found.differs:
         write_file(found.file, found.after)
     return found
 

@@ -50,6 +50,7 @@ class Argument:
 
     help: str
     name: str = ""
+    kind: Any = None
 
 
 @dataclass(frozen=True)

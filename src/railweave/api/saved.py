@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from railweave.api.options import verb
 from railweave.api.sources import network_of, path_of, silent
+from railweave.api.verbs import DriftOptions
 from railweave.model.catalog import in_force, packaged
 from railweave.model.catalog.hardware_files import own_hardware
 from railweave.model.device.build import device_config
@@ -20,20 +22,10 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 
-def drift(
-    source: Network | Path | str,
-    capture: Path | str,
-    *,
-    only: Sequence[str] = (),
-    device: Sequence[str] = (),
-    hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Drift:
+@verb(DriftOptions)
+def drift(options: DriftOptions) -> Drift:
     """What switches have otherwise than designed, and what that does.
 
-    - ``capture``: a folder of saved configurations (docs/capture.md).
-    - ``only``: these switches alone.
-    - ``device``, ``hardware``: see ``load``.
     - ``progress``: called with a few words on what is being done.
 
     ``equal`` of the result says whether nothing differs on switches that were captured, ``proven`` whether that is all of them; ``lines()`` are the differences as text. Secrets that devices show redacted or hashed
@@ -41,10 +33,16 @@ def drift(
     """
     from railweave.analysis.drift.drift import drift as differences  # brings every reader with it
 
-    network = network_of(source, device, hardware)
+    network = options.network()
     with in_force(network.catalog):
-        asked, configs = designed_for(network, capture)
-        return differences(asked, captured(asked, capture), configs=configs, only=only, progress=progress or silent)
+        asked, configs = designed_for(network, options.capture)
+        return differences(
+            asked,
+            captured(asked, options.capture),
+            configs=configs,
+            only=options.only,
+            progress=options.progress or silent,
+        )
 
 
 def running(

@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.api.sources import load, path_of, silent
+from railweave.api.options import verb
+from railweave.api.sources import load, path_of
+from railweave.api.verbs import TuneByRule, TuneDiagnose, TuneRun
 from railweave.errors import InputError, Option, OutputError, Problem
 
 if TYPE_CHECKING:
@@ -145,35 +147,11 @@ def folder_of(study: Path) -> Path:
     return study.with_name(f"{study.stem}.tune")
 
 
-def tune_run(
-    study: Path | str,
-    *,
-    output: Path | str | None = None,
-    workers: int | None = None,
-    ray: str | None = None,
-    trials: int | None = None,
-    take: int | None = None,
-    apply: bool = False,
-    fresh: bool = False,
-    device: Sequence[str] = (),
-    hardware: Path | str | None = None,
-    access: Path | str | None = None,
-    lab: bool = False,
-    secrets: Path | str | None = None,
-    progress: Callable[[str], None] = silent,
-) -> Result:
+@verb(TuneRun)
+def tune_run(options: TuneRun) -> Result:
     """Search for better values of a fabric file's fields, or go on with a search (docs/tune.md).
 
     The study says by what: the simulator, the network itself (each trial is taken back), or both.
-
-    - ``study``: a study file; ``output``: its folder, ``NAME.tune`` beside it where that is left out. Trials are kept in it, and a study
-      that was interrupted goes on. ``fresh``: begin again.
-    - ``workers``: processes of the simulator, as many as there are cores where it is left out; the result does not depend on it.
-    - ``ray``: they are in this Ray cluster (``auto``, ``HOST:PORT``, ``ray://HOST:PORT``), or, ``local``, in one on this machine.
-    - ``trials``: the budget in place of the file's. ``take``: the patch has the values of this trial, not of the best.
-    - ``apply``: write the proposed values into the fabric file, where they are better.
-    - ``device``, ``hardware``: see ``load``.
-    - ``access``, ``lab``, ``secrets``: how switches and servers are reached and changed where the study asks hardware, as of ``deploy_apply``.
 
     Writes ``result.json``, ``journal.jsonl`` and ``fabric.patch``, which is empty where nothing is proposed. Raises ``InputError`` for what
     cannot be, with lines of the study file, ``OutputError``, ``StoppedError`` where it is interrupted, and that of deploy where
@@ -190,15 +168,17 @@ def tune_run(
     from railweave.outputs.folder.write import held
     from railweave.writing import write_below, write_file
 
-    path = Path(study)
+    path = Path(options.study)
     file = read_study(path)
-    load(file.fabric, device=device, hardware=hardware)  # a file that cannot be built is an error at its own lines
+    load(
+        file.fabric, device=options.device, hardware=options.hardware
+    )  # a file that cannot be built is an error at its own lines
     source = read_source(file.fabric)
     space = space_of(file, source.document, source.spec)
     asked = file.study
-    if trials is not None:
-        asked = asked.model_copy(update={"search": asked.search.model_copy(update={"trials": trials})})
-    folder = folder_of(path) if output is None else Path(output)
+    if options.trials is not None:
+        asked = asked.model_copy(update={"search": asked.search.model_copy(update={"trials": options.trials})})
+    folder = folder_of(path) if options.output is None else Path(options.output)
     if asked.evaluator == "bench":
         asked = one_by_one(as_measured(asked))
     text = file.fabric.read_text(encoding="utf-8")
@@ -207,18 +187,20 @@ def tune_run(
     except OSError as error:
         raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
     with held(folder):
-        if fresh:
+        if options.fresh:
             for end in ("", "-wal", "-shm"):
                 (folder / f"{DATABASE}{end}").unlink(missing_ok=True)
-        task = Task(file, space, source, path_of(hardware), tuple(device))
-        way = way_of(task, folder, access, lab, secrets, progress)
-        outcome = evaluated(asked, task, folder, way, lambda: simulator_of(task, workers, ray), progress)
+        task = Task(file, space, source, path_of(options.hardware), tuple(options.device))
+        way = way_of(task, folder, options.access, options.lab, options.secrets, options.progress)
+        outcome = evaluated(
+            asked, task, folder, way, lambda: simulator_of(task, options.workers, options.ray), options.progress
+        )
         values = None
-        if take is not None:
-            if take not in outcome.scores:
+        if options.take is not None:
+            if options.take not in outcome.scores:
                 whole = f"trials that were measured with every seed are {', '.join(map(str, outcome.scores)):.200}"
-                raise InputError([Problem(Option("--take"), f"there is no such trial {take}", whole)])
-            values = outcome.values(take)
+                raise InputError([Problem(Option("--take"), f"there is no such trial {options.take}", whole)])
+            values = outcome.values(options.take)
         found = result_of(outcome, file.fabric, text, values)
         write_below(
             folder,
@@ -228,7 +210,7 @@ def tune_run(
                 PATCH: found.patch,
             },
         )
-        if apply and found.patch:
+        if options.apply and found.patch:
             if file.fabric.read_text(encoding="utf-8") != text:
                 raise OutputError(
                     f"{file.fabric} was changed meanwhile; nothing was written to it, {folder / PATCH} has the patch"
@@ -237,30 +219,30 @@ def tune_run(
     return found
 
 
-def tune_headroom(
-    fabric: Path | str, *, apply: bool = False, device: Sequence[str] = (), hardware: Path | str | None = None
-) -> Ruled:
+@verb(TuneByRule)
+def tune_headroom(options: TuneByRule) -> Ruled:
     """PFC headroom, ingress thresholds and XON offsets that follow from a design by rule, with the arithmetic (docs/tune.md).
-
-    - ``apply``: write what is proposed into the fabric file. ``device``, ``hardware``: see ``load``.
 
     Raises ``InputError`` and ``SpecError`` as ``load`` does, ``OutputError`` where the file cannot be written.
     """
     from railweave.operations.tune.by_rule import headroom
 
-    return _by_rule(Path(fabric), headroom, apply=apply, device=device, hardware=hardware)
+    return _by_rule(
+        Path(options.fabric), headroom, apply=options.apply, device=options.device, hardware=options.hardware
+    )
 
 
-def tune_watchdog(
-    fabric: Path | str, *, apply: bool = False, device: Sequence[str] = (), hardware: Path | str | None = None
-) -> Ruled:
+@verb(TuneByRule)
+def tune_watchdog(options: TuneByRule) -> Ruled:
     """Detection and recovery of the PFC watchdog that follow from a design by rule, with the arithmetic (docs/tune.md).
 
     Arguments and errors are those of ``tune_headroom``.
     """
     from railweave.operations.tune.by_rule import watchdog
 
-    return _by_rule(Path(fabric), watchdog, apply=apply, device=device, hardware=hardware)
+    return _by_rule(
+        Path(options.fabric), watchdog, apply=options.apply, device=options.device, hardware=options.hardware
+    )
 
 
 def _by_rule(
@@ -290,31 +272,9 @@ def _by_rule(
 REHEARSED_SEEDS = 3
 
 
-def tune_diagnose(
-    fabric: Path | str,
-    capture: Path | str,
-    *,
-    since: Path | str,
-    slow_jobs: bool = False,
-    rehearse: bool = True,
-    collective: str = "all-to-all",
-    size: int = 16 << 20,
-    servers: int | None = None,
-    tenant: str | None = None,
-    apply: bool = False,
-    device: Sequence[str] = (),
-    hardware: Path | str | None = None,
-    progress: Callable[[str], None] = silent,
-) -> Diagnosis:
+@verb(TuneDiagnose)
+def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
     """What counters that rose between two captures say of buffers and ECN: one next step, as a patch (docs/tune.md).
-
-    - ``capture``, ``since``: folders that ``collect`` wrote, the later and the earlier one.
-    - ``slow_jobs``: jobs are slower than predicted, so that marks without pauses are a symptom too.
-    - ``rehearse``: run ``collective`` of ``size`` bytes on the first ``servers`` servers in the simulator, with the file's values and with
-      the step; as many as have 64 GPUs where ``servers`` is left out. They are alike, and on the fabric that the step changes.
-    - ``tenant``: the tenant that owns these servers; default: of several tenants the one with the most NICs.
-    - ``apply``: write the step into the fabric file, unless the simulator says that it is worse.
-    - ``device``, ``hardware``: see ``load``.
 
     Raises ``InputError`` for captures that are not of this network, or were taken the other way round, and ``OutputError``.
     """
@@ -323,29 +283,41 @@ def tune_diagnose(
     from railweave.model.state.capture import read_capture
     from railweave.operations.tune.diagnosing import ORDER, diagnosed, rehearsal, step_of, symptoms
     from railweave.operations.tune.patch import read_plain
+    from railweave.prediction.collectives.program import size_of
     from railweave.writing import write_file
 
-    path = Path(fabric)
-    later, earlier = (read_capture(Path(one)).meta.taken for one in (capture, since))
+    path = Path(options.fabric)
+    size = options.size if isinstance(options.size, int) else size_of(options.size)
+    later, earlier = (read_capture(Path(one)).meta.taken for one in (options.capture, options.since))
     if later is not None and earlier is not None and later < earlier:
-        what = f"{capture} was taken before {since}"
+        what = f"{options.capture} was taken before {options.since}"
         raise InputError(
             [
                 Problem(
-                    Option("--since", str(since)), what, "give the later capture first, and the earlier one by --since"
+                    Option("--since", str(options.since)),
+                    what,
+                    "give the later capture first, and the earlier one by --since",
                 )
             ]
         )
-    network = load(path, device=device, hardware=hardware)
-    progress("comparing counters")
+    network = load(path, device=options.device, hardware=options.hardware)
+    options.progress("comparing counters")
     rules = [one.id for one in ORDER]
-    found = check(path, capture, since=since, only=rules, device=device, hardware=hardware).findings
+    found = check(
+        path, options.capture, since=options.since, only=rules, device=options.device, hardware=options.hardware
+    ).findings
     source = read_source(path)
     text = source.path.read_text(encoding="utf-8")
-    seen = symptoms(network, read_plain(text, str(source.path)), found, slow_jobs=slow_jobs)
+    seen = symptoms(network, read_plain(text, str(source.path)), found, slow_jobs=options.slow_jobs)
     step = step_of(seen)
-    stage = rehearsal(network, step.fabric, tenant, servers) if rehearse and step is not None else None
-    said = "" if stage is None else f"{collective} of {size:,} bytes on {stage.to_text()}, {REHEARSED_SEEDS} seeds"
+    stage = (
+        rehearsal(network, step.fabric, options.tenant, options.servers)
+        if options.rehearse and step is not None
+        else None
+    )
+    said = (
+        "" if stage is None else f"{options.collective} of {size:,} bytes on {stage.to_text()}, {REHEARSED_SEEDS} seeds"
+    )
 
     def run(on: Rehearsal, values: dict[tuple[str, ...], Setting]) -> list[Sample] | Refused:
         from railweave.model.catalog import in_force
@@ -354,19 +326,24 @@ def tune_diagnose(
         from railweave.operations.tune.simulated import of_collective
         from railweave.prediction.simulation.job import job_network
 
-        progress(f"rehearsing {'the step' if values else 'the values of the file'}")
-        made = designed(source, values, device, path_of(hardware))
+        options.progress(f"rehearsing {'the step' if values else 'the values of the file'}")
+        made = designed(source, values, options.device, path_of(options.hardware))
         if isinstance(made, Refused):
             return made
         asked = TunedCollective.model_validate(
-            {"collective": collective, "size": size, "hosts": ",".join(on.servers), "tenant": on.tenant or None}
+            {
+                "collective": options.collective,
+                "size": size,
+                "hosts": ",".join(on.servers),
+                "tenant": on.tenant or None,
+            }
         )
         with in_force(made.catalog):
             part = job_network(made, on.fabric)
             return [of_collective(part, asked, {"seed": seed}) for seed in range(1, REHEARSED_SEEDS + 1)]
 
     result = diagnosed(source.path, text, seen, None if stage is None else partial(run, stage), said)
-    if apply and result.recommended:
+    if options.apply and result.recommended:
         if source.path.read_text(encoding="utf-8") != text:
             raise OutputError(f"{source.path} was changed meanwhile; nothing was written to it")
         write_file(source.path, result.amended)

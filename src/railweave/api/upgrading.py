@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.draining import deploy_drain, deploy_undrain
+from railweave.api.options import verb
 from railweave.api.sites import designed_as, network_of_plan, site_of
 from railweave.api.sources import load, silent
+from railweave.api.verbs import DeployUpgrade
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem, unknown_switches
 from railweave.model.catalog import in_force
@@ -27,31 +29,13 @@ if TYPE_CHECKING:
     from railweave.systems.installation import Image
 
 
-def deploy_upgrade(
-    fabric: Path | str,
-    release: str,
-    *,
-    image: str = "",
-    only: Sequence[str] = (),
-    batch: int = 1,
-    max_unavailable: float = 0.5,
-    force: bool = False,
-    lab: bool = False,
-    access: Path | str | None = None,
-    hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Plan:
+@verb(DeployUpgrade)
+def deploy_upgrade(options: DeployUpgrade) -> Plan:
     """The plan that installs a release on switches, one batch after another; ``deploy_apply`` drains, installs, restarts, checks and undrains each.
-
-    - ``release``: what must run afterwards, as ``25.4R1``. ``image``: a file of this machine, or a URL that the switches reach; systems
-      that install by packages need none. In a lab it is the root folder of another FRRouting.
-    - ``only``: these switches alone; all must run one operating system. Those that run the release already are left out.
-    - ``batch``: how many switches at most are out together, of one path color, plane, rail or stripe; ``max_unavailable``: see ``deploy_plan``.
-    - ``force``: drain though a path color, a plane, a tenant or a NIC is gone meanwhile; the plan says what.
-    - ``lab``, ``access``, ``hardware``: see ``deploy_plan``.
 
     Nothing is changed. Raises ``InputError`` for wrong input, ``LabError`` where the lab is not up.
     """
+    fabric = options.fabric
     from railweave.analysis.routing.control_plane import ControlPlane
     from railweave.live.check.identity import same_release
     from railweave.operations.deploy.plan import Plan
@@ -60,31 +44,37 @@ def deploy_upgrade(
     from railweave.operations.deploy.waves import waves
     from railweave.systems import system
 
-    fabric, say = Path(fabric), progress or silent
-    network = load(fabric, hardware=hardware)
+    fabric, say = Path(fabric), options.progress or silent
+    network = load(fabric, hardware=options.hardware)
     with in_force(network.catalog):
-        site = site_of(fabric, network, lab=lab, access=access)
-        chosen = _chosen(network, site.asked, only)
+        site = site_of(fabric, network, lab=options.lab, access=options.access)
+        chosen = _chosen(network, site.asked, options.only)
         nos = _one_system({site.asked[name].system for name in chosen})
-        installed = image_of(image, release, nos) if not lab else _root(image, release)
+        installed = (
+            image_of(options.image, options.release, nos) if not options.lab else _root(options.image, options.release)
+        )
         say(f"asking {counted(len(chosen), 'switch', 'switches')} for the release")
         found, silent_ones = asyncio.run(states(site, chosen, attempts=site.attempts))
         versions = {name: (one.identity.version if one.identity else None) or "" for name, one in found.items()}
-        there = [name for name in chosen if name in versions and same_release(versions[name], release)]
+        there = [name for name in chosen if name in versions and same_release(versions[name], options.release)]
         names = [name for name in chosen if name not in there and name not in silent_ones]
         say("ordering them by what is left while they are out")
-        changes = restarts(site.network, names, release)
+        changes = restarts(site.network, names, options.release)
         plane = ControlPlane(site.configs.values(), site.network.absent)
-        ordered = waves(site.network, plane, changes, most=max_unavailable, canary=True, at_once=batch)
-        lines = [f"{release} runs already on {', '.join(there)}"] if there else []
+        ordered = waves(site.network, plane, changes, most=options.max_unavailable, canary=True, at_once=options.batch)
+        lines = [f"{options.release} runs already on {', '.join(there)}"] if there else []
         by_version = {versions[name]: [one for one in names if versions[one] == versions[name]] for name in names}
         lines += [f"{version or 'no known release'} runs on {', '.join(some)}" for version, some in by_version.items()]
         drained = [name for name in names if name in network.drained]
-        lost, refused = _losses(fabric, network, ordered, drained, force=force, hardware=hardware)
+        lost, refused = _losses(fabric, network, ordered, drained, force=options.force, hardware=options.hardware)
         refused += [f"{name} did not answer: {why}" for name, why in silent_ones.items()]
         by_system = system(nos).upgrade
-        told = by_system.commands(installed) if by_system and not lab else [f"restart the daemons from {image}"]
-        if by_system is None or (by_system.BY_HAND and not lab):
+        told = (
+            by_system.commands(installed)
+            if by_system and not options.lab
+            else [f"restart the daemons from {options.image}"]
+        )
+        if by_system is None or (by_system.BY_HAND and not options.lab):
             refused.append(
                 by_system.BY_HAND
                 if by_system
@@ -94,13 +84,13 @@ def deploy_upgrade(
         if "://" in installed.source:
             lines.append("the switches fetch the image themselves: its checksum is compared only where a file is given")
         say("comparing what is rendered for that release")
-        lines += [*lost, *(rendered_otherwise(network, names, release) if names and not lab else ())]
+        lines += [*lost, *(rendered_otherwise(network, names, options.release) if names and not options.lab else ())]
     upgrade = Upgrade(
         installed,
         nos,
         {name: versions[name] for name in names},
         tuple(drained),
-        force,
+        options.force,
         tuple(told),
         tuple(lines),
         tuple(refused),

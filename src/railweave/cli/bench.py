@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, print_findings, print_json, tally, telling, waiting
+from railweave.api.options import Argument, Opt
+from railweave.api.verbs import BenchCompare, BenchImport, BenchPlan, BenchReport, BenchRun, BenchTriage
+from railweave.cli.command import command
+from railweave.cli.output import print_findings, print_json, tally, telling, waiting
 from railweave.counting import counted
 from railweave.errors import FileLine, InputError, Option, Problem
 
@@ -21,29 +26,15 @@ if TYPE_CHECKING:
     from railweave.operations.store.records import Run
 
 
-TOLERANCE = typer.Option(
-    None,
-    "--tolerance",
-    help="Part by which a number may be worse, as 0.05; default: beside a prediction as planned, else 0.05.",
-)
-REPORT_FABRIC = typer.Option(
-    None, "--fabric", help="Fabric file or build folder: what nothing was predicted of is predicted, GIDs become NICs."
-)
+@dataclass(frozen=True, kw_only=True)
+class BenchReportShown(BenchReport):
+    """Options of ``railweave bench report``."""
+
+    output: Annotated[Path, Opt("The page: a file that ends in .html.", letter="-o")]
 
 
-def report(
-    store: str = typer.Argument(..., help="The store: a file, postgresql://USER@HOST/NAME, or STORE#RUN for one run."),
-    output: Path = typer.Option(..., "-o", "--output", help="The page: a file that ends in .html."),
-    baseline: str | None = typer.Option(
-        None, "--baseline", help="Earlier results to look for regressions against: a store, or a run of this one."
-    ),
-    fabric: Path | None = REPORT_FABRIC,
-    tolerance: float | None = TOLERANCE,
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(BenchReportShown)
+def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
     """Write a page of what a store says: bandwidth by size beside its prediction, pairs and what is to blame for slow ones, regressions, job completion times.
 
     Exits 0 whatever the page says; `railweave bench compare` judges.
@@ -52,21 +43,13 @@ def report(
     from railweave.operations.bench.page import bench_html
     from railweave.writing import write_file
 
-    if output.suffix != ".html":
-        raise InputError([Problem(Option("--output"), f"{output} does not end in .html", "name it so")])
-    with waiting(f"reading {store}", quiet=quiet or as_json), telling(quiet=quiet or as_json) as say:
-        found = bench_report(
-            store,
-            baseline=baseline,
-            fabric=fabric,
-            tolerance=tolerance,
-            device=device,
-            hardware=hardware,
-            progress=say,
-        )
-        write_file(output, bench_html(found))
+    if options.output.suffix != ".html":
+        raise InputError([Problem(Option("--output"), f"{options.output} does not end in .html", "name it so")])
+    with waiting(f"reading {options.store}", quiet=quiet or as_json), telling(quiet=quiet or as_json) as say:
+        found = bench_report.of(replace(options, progress=say))
+        write_file(options.output, bench_html(found))
     if as_json:
-        print_json({"file": str(output), **found.to_json()})
+        print_json({"file": str(options.output), **found.to_json()})
         return
     estimate = found.predicted.estimate
     for one, second in zip(estimate.suspects, estimate.runners_up, strict=True):
@@ -79,41 +62,23 @@ def report(
         typer.echo(f"beside the baseline: {worse} of {counted(len(found.regressions), 'row')} worse")
     for note in found.notes:
         typer.echo(f"note: {note}")
-    typer.echo(f"wrote {output}: {counted(len(found.runs), 'run')}")
+    typer.echo(f"wrote {options.output}: {counted(len(found.runs), 'run')}")
 
 
 MOST = 40
 """Rows that are printed, the worst first."""
 
 
-def compare(
-    a: str = typer.Argument(..., help="A store, or STORE#RUN: what was before, or with --predicted what is judged."),
-    b: str | None = typer.Argument(None, help="What is judged: a store, STORE#RUN, or a run of the store of A."),
-    predicted: bool = typer.Option(False, "--predicted", help="Judge A by what was predicted of it."),
-    fabric: Path | None = REPORT_FABRIC,
-    tolerance: float | None = TOLERANCE,
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(BenchCompare)
+def compare(options: BenchCompare, *, as_json: bool, quiet: bool) -> None:
     """Lay runs beside earlier ones, or beside their prediction: for each row a ratio, a verdict, and what is likely to hold it back.
 
     Exits 1 where a row is worse than allowed, or a run failed.
     """
     from railweave.api.bench import bench_compare
 
-    with waiting(f"reading {a}", quiet=quiet or as_json), telling(quiet=quiet or as_json) as say:
-        found = bench_compare(
-            a,
-            b,
-            predicted=predicted,
-            fabric=fabric,
-            tolerance=tolerance,
-            device=device,
-            hardware=hardware,
-            progress=say,
-        )
+    with waiting(f"reading {options.a}", quiet=quiet or as_json), telling(quiet=quiet or as_json) as say:
+        found = bench_compare.of(replace(options, progress=say))
     if as_json:
         print_json(found.to_json())
     else:
@@ -151,26 +116,15 @@ def _row_line(row: Row, of: str) -> str:
 MEMORIES: dict[str, Memory] = {"host": "host", "cuda": "cuda", "rocm": "rocm"}
 
 
-def plan(
-    fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
-    output: Path = typer.Option(..., "-o", "--output", help="The file of the plan, as JSON."),
-    suite: str = typer.Option("quick", help="quick, acceptance, knobs, table12, table1.3 or fifty-km."),
-    part: list[str] = typer.Option([], help="A part of the suite, as mesh; may be repeated; default: all."),
-    hosts: str | None = typer.Option(
-        None, help="Servers in the order of their ranks: A,B,C-[1-4]; the first N; or stripes-alternate. Default: all."
-    ),
-    memory: str | None = typer.Option(
-        None, help="Where perftest's buffers lie: host, cuda or rocm; default: in the GPUs beside the NICs."
-    ),
-    on: str | None = typer.Option(
-        None, "--fabric", help="The fabric that is proved, where there are several; else that of the GPUs' own NICs."
-    ),
-    predict: bool = typer.Option(True, "--predict/--no-predict", help="Whether to predict what each run should give."),
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class BenchPlanShown(BenchPlan):
+    """Options of ``railweave bench plan``."""
+
+    output: Annotated[Path, Opt("The file of the plan, as JSON.", letter="-o")]
+
+
+@command(BenchPlanShown)
+def plan(options: BenchPlanShown, *, as_json: bool, quiet: bool) -> None:
     """Plan the runs of perftest and nccl-tests that prove a network, each with what it should give by the simulator.
 
     Pairs of NICs run in rounds in which no two share a NIC or a link. The plan is written whole or not at all.
@@ -179,29 +133,20 @@ def plan(
     from railweave.operations.bench.planning.making import plan_text
     from railweave.writing import write_file
 
-    if memory is not None and memory not in MEMORIES:
-        raise InputError([Problem(Option("--memory"), f"{memory!r} is no memory", f"give {', '.join(MEMORIES)}")])
-    with telling(quiet=quiet or as_json) as say:
-        found = bench_plan(
-            fabric,
-            suite,
-            hosts=hosts,
-            memory=None if memory is None else MEMORIES[memory],
-            fabric=on,
-            parts=part,
-            predict=predict,
-            device=device,
-            hardware=hardware,
-            progress=say,
+    if options.memory is not None and options.memory not in MEMORIES:
+        raise InputError(
+            [Problem(Option("--memory"), f"{options.memory!r} is no memory", f"give {', '.join(MEMORIES)}")]
         )
-    write_file(output, found.to_json())
+    with telling(quiet=quiet or as_json) as say:
+        found = bench_plan.of(replace(options, progress=say))
+    write_file(options.output, found.to_json())
     if as_json:
         parts: dict[str, int] = {}
         for one in found.runs:
             parts[one.part] = parts.get(one.part, 0) + 1
         print_json(
             {
-                "file": str(output),
+                "file": str(options.output),
                 "suite": found.suite,
                 "design_digest": found.design_digest,
                 "digest": found.digest,
@@ -213,71 +158,15 @@ def plan(
         )
     else:
         typer.echo(plan_text(found))
-        typer.echo(f"wrote {output}")
+        typer.echo(f"wrote {options.output}")
 
 
 LAUNCHERS: dict[str, Launcher] = {"mpirun": "mpirun", "srun": "srun"}
 HERE = "here"
 
 
-def run(
-    plan: Path = typer.Argument(..., help="The file of `railweave bench plan`."),
-    store: str = typer.Option(
-        ..., "--store", help="A file, made where it is not there, or postgresql://USER@HOST/NAME."
-    ),
-    access: Path | None = typer.Option(
-        None, "--access", help="How servers are reached: access.yaml (docs/collect.md); by their names without it."
-    ),
-    only: list[str] = typer.Option(
-        [],
-        "--only",
-        help="A run or a part of the plan, as mesh or 'pairs/*'; may be repeated. Runs that need something set first are left out unless named.",
-    ),
-    again: bool = typer.Option(False, "--again", help="Also runs that the store has of this plan."),
-    failed: bool = typer.Option(False, "--failed", help="Also runs that the store has of this plan, if they failed."),
-    dry_run: bool = typer.Option(
-        False, "--dry-run", help="Show what would be run; nothing is asked, nothing is written."
-    ),
-    launcher: str = typer.Option("mpirun", help="What starts collectives: mpirun or srun."),
-    launch_on: str | None = typer.Option(
-        None,
-        "--launch-on",
-        help="The server that it is started on, or here; default: mpirun on the first server of the run, srun here.",
-    ),
-    ranks: str | None = typer.Option(
-        None, "--ranks", help="What starts each rank, before -- PROGRAM; default: railweave host env."
-    ),
-    mpi_script: Path | None = typer.Option(
-        None, "--mpi-script", help="A script in the place of the mpirun.sh that `railweave build` writes."
-    ),
-    srun_option: list[str] = typer.Option(
-        [], "--srun-option", help="A word for srun, as --partition=gpu; may be repeated."
-    ),
-    perftest: str = typer.Option("", "--perftest", help="The folder of perftest on servers; default: on their path."),
-    nccl_tests: str = typer.Option(
-        "", "--nccl-tests", help="The folder of nccl-tests or rccl-tests on servers; default: on their path."
-    ),
-    timeout: float | None = typer.Option(
-        None, "--timeout", min=1, help="Seconds after which a run is ended; default: as planned."
-    ),
-    at_once: int = typer.Option(256, "--at-once", min=1, max=4096, help="Runs at the same time, of those that may be."),
-    host_check: bool = typer.Option(
-        True, "--host-check/--no-host-check", help="Whether `host check` runs on the servers before, and is kept."
-    ),
-    sudo: bool = typer.Option(
-        False, "--sudo", help="`host check` as root by `sudo -n`, which must ask for no password."
-    ),
-    outputs: Path | None = typer.Option(
-        None, "--outputs", help="The folder for what programs print; default: STORE.outputs."
-    ),
-    on: Path | None = typer.Option(
-        None, "--fabric", help="Fabric file or build folder, where it is not where the plan says."
-    ),
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(BenchRun)
+def run(options: BenchRun, *, as_json: bool, quiet: bool) -> None:
     """Carry out a plan: perftest between servers over SSH, collectives by mpirun or srun. Each result is kept as soon as it is there.
 
     A run that fails or does not end is a result too. Runs that the store has already are not repeated, so that the same command goes on where an
@@ -285,37 +174,17 @@ def run(
     """
     from railweave.api.bench_run import bench_run
 
-    if launcher not in LAUNCHERS:
-        raise InputError([Problem(Option("--launcher"), f"{launcher!r} is none", f"give {' or '.join(LAUNCHERS)}")])
+    if options.launcher not in LAUNCHERS:
+        raise InputError(
+            [Problem(Option("--launcher"), f"{options.launcher!r} is none", f"give {' or '.join(LAUNCHERS)}")]
+        )
     with telling(quiet=quiet or as_json) as say:
-        found = bench_run(
-            plan,
-            store,
-            fabric=on,
-            access=access,
-            only=only,
-            again=again,
-            failed=failed,
-            launcher=LAUNCHERS[launcher],
-            launch_on="" if launch_on == HERE else launch_on,
-            ranks=ranks,
-            mpi_script=mpi_script,
-            srun_options=srun_option,
-            perftest=perftest,
-            nccl_tests=nccl_tests,
-            at_once=at_once,
-            timeout_s=timeout,
-            host_check=host_check,
-            sudo=sudo,
-            outputs=outputs,
-            dry_run=dry_run,
-            device=device,
-            hardware=hardware,
-            progress=say,
+        found = bench_run.of(
+            replace(options, launch_on="" if options.launch_on == HERE else options.launch_on, progress=say)
         )
     if as_json:
         print_json(found.to_json())
-    elif dry_run:
+    elif options.dry_run:
         for name, line in found.commands:
             typer.echo(f"{name}\n    {line}")
         for note in found.notes:
@@ -342,37 +211,18 @@ def _bench() -> None:
 app.command("plan", short_help="Plan the runs that prove a network.")(plan)
 app.command("run", short_help="Carry out a plan, and keep what comes of it.")(run)
 
-FILES = typer.Argument(..., help="Outputs of perftest, nccl-tests, rccl-tests, NCCL_DEBUG=INFO, MLPerf; tables as CSV.")
-STORE = typer.Argument(..., help="The store: a file, or postgresql://USER@HOST/NAME.")
-FABRIC = typer.Option(None, "--fabric", help="Fabric file or build folder of the network that it ran on.")
-RUN = typer.Option([], "--run", help="The run whose id begins so; may be repeated; all where it is left out.")
-
 
 @app.command("import", short_help="Read outputs of benchmarks and keep their runs.")
-def import_(
-    files: list[Path] = FILES,
-    store: str = typer.Option(
-        ..., "--store", help="A file, made where it is not there, or postgresql://USER@HOST/NAME."
-    ),
-    fabric: Path | None = FABRIC,
-    gbits: bool | None = typer.Option(
-        None,
-        "--report-gbits/--report-mib",
-        help="The unit of perftest's JSON, which does not say it; where it is left out the message rate decides.",
-    ),
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(BenchImport)
+def import_(options: BenchImport, *, as_json: bool, quiet: bool) -> None:
     """Read outputs of benchmarks and keep their runs in a store, all or none. Reading a file again adds nothing.
 
     What was not understood is said with file and line. Exits 0, or 2 where a file is no output of a benchmark.
     """
     from railweave.api.bench import bench_import
 
-    with waiting(f"reading {counted(len(files), 'file')}", quiet=quiet or as_json):
-        found = bench_import(files, store, fabric=fabric, gbits=gbits, device=device, hardware=hardware)
+    with waiting(f"reading {counted(len(options.files), 'file')}", quiet=quiet or as_json):
+        found = bench_import.of(options)
     if as_json:
         print_json(
             {
@@ -416,24 +266,28 @@ def _line(run: Run) -> str:
     return f"{run.id}  {run.tool}: {run.title}{where}, {counted(len(run.samples), 'number')}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Show:
+    """Options of ``railweave bench show``."""
+
+    store: Annotated[str, Argument("The store: a file, or postgresql://USER@HOST/NAME.")]
+    run: Annotated[Sequence[str], Opt("The run whose id begins so; may be repeated; all where it is left out.")] = ()
+
+
 @app.command(short_help="Show the runs of a store.")
-def show(
-    store: str = STORE,
-    run: list[str] = RUN,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,  # noqa: ARG001 - as every verb; it takes no time
-) -> None:
+@command(Show)
+def show(options: Show, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
     """Show the runs of a store; of runs that are named by --run what they ran on, and every number."""
     from railweave.operations.store.store import opened
 
-    with opened(store) as found:
-        runs = found.runs(ids=run)
+    with opened(options.store) as found:
+        runs = found.runs(ids=options.run)
     if as_json:
         print_json({"runs": [one.to_json() for one in runs]})
         return
     for one in runs:
         typer.echo(_line(one))
-        if run:
+        if options.run:
             _shown(one)
     typer.echo(counted(len(runs), "run"))
 
@@ -459,40 +313,40 @@ def _shown(run: Run) -> None:
         typer.echo(f"    {one.operation}{size}{place}: {one.quantity} {one.value:g}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """Options of ``railweave bench export``."""
+
+    store: Annotated[str, Argument("The store: a file, or postgresql://USER@HOST/NAME.")]
+    output: Annotated[Path, Opt("A file that ends in .csv or .json.", letter="-o")]
+    run: Annotated[Sequence[str], Opt("The run whose id begins so; may be repeated; all where it is left out.")] = ()
+
+
 @app.command(short_help="Write the runs of a store as CSV or JSON.")
-def export(
-    store: str = STORE,
-    output: Path = typer.Option(..., "-o", "--output", help="A file that ends in .csv or .json."),
-    run: list[str] = RUN,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,  # noqa: ARG001 - as every verb; it takes no time
-) -> None:
+@command(Export)
+def export(options: Export, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
     """Write the runs of a store: as CSV a line for each number, as JSON everything."""
     from railweave.operations.store.export import to_csv, to_json
     from railweave.operations.store.store import opened
     from railweave.writing import write_file
 
     forms = {".csv": to_csv, ".json": to_json}
-    if output.suffix not in forms:
-        raise InputError([Problem(Option("--output"), f"{output} ends in neither .csv nor .json", "name it so")])
-    with opened(store) as found:
-        runs = found.runs(ids=run)
-    write_file(output, forms[output.suffix](runs))
+    if options.output.suffix not in forms:
+        raise InputError(
+            [Problem(Option("--output"), f"{options.output} ends in neither .csv nor .json", "name it so")]
+        )
+    with opened(options.store) as found:
+        runs = found.runs(ids=options.run)
+    write_file(options.output, forms[options.output.suffix](runs))
     if as_json:
-        print_json({"file": str(output), "runs": len(runs)})
+        print_json({"file": str(options.output), "runs": len(runs)})
     else:
-        typer.echo(f"wrote {output}: {counted(len(runs), 'run')}")
+        typer.echo(f"wrote {options.output}: {counted(len(runs), 'run')}")
 
 
 @app.command(short_help="Find out from its output why a run is slow or fails.")
-def triage(
-    files: list[Path] = typer.Argument(..., help="Outputs of runs, with NCCL_DEBUG=INFO where it is about NCCL."),
-    fabric: Path | None = FABRIC,
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(BenchTriage)
+def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
     """Look through outputs of runs: plugin not loaded, wrong GIDs, no GPUDirect, retries exceeded, interfaces, affinity and more.
 
     Each finding has the line that shows it, and what to do. Exits 1 where there is an error among them, 2 where a
@@ -500,8 +354,8 @@ def triage(
     """
     from railweave.api.bench import bench_triage
 
-    with waiting(f"reading {counted(len(files), 'file')}", quiet=quiet or as_json):
-        found = bench_triage(files, fabric=fabric, device=device, hardware=hardware)
+    with waiting(f"reading {counted(len(options.files), 'file')}", quiet=quiet or as_json):
+        found = bench_triage.of(options)
     findings = [one.finding for triaged in found for one in triaged.diagnoses]
     unknown = [
         Problem(FileLine(one.read.file), "no output of a benchmark is known in it", "give what a run printed")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, print_findings, print_json, tally, telling
+from railweave.api.options import Opt
+from railweave.api.verbs import Check
+from railweave.cli.command import command
+from railweave.cli.output import print_findings, print_json, tally, telling
 from railweave.counting import counted
 
 if TYPE_CHECKING:
@@ -16,74 +20,38 @@ if TYPE_CHECKING:
     from railweave.live.check.check import Task
 
 
-def check(
-    fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
-    capture: Path | None = typer.Argument(
-        None, help="Folder that `railweave collect` wrote; left out with --live and --lab."
-    ),
-    live: bool = typer.Option(False, "--live", help="Ask the devices now, as `railweave collect` does."),
-    access: Path | None = typer.Option(
-        None, "--access", help="With --live, how devices are reached: access.yaml (docs/collect.md)."
-    ),
-    ask: list[str] = typer.Option([], "--ask", help="With --live, ask this device alone; may be repeated."),
-    servers: bool = typer.Option(False, "--servers", help="With --live, ask servers too."),
-    output: Path | None = typer.Option(
-        None, "--output", "-o", help="With --live, keep what devices said in this folder, as a capture."
-    ),
-    redact: bool = typer.Option(
-        True, "--redact/--no-redact", help="With --live, take keys, hashes and communities out of what is kept."
-    ),
-    lab: bool = typer.Option(False, "--lab", help="Ask the routers of the lab of this file, which is up. Needs root."),
-    since: Path | None = typer.Option(
-        None, "--since", help="An earlier capture, to see by how much counters have risen since then."
-    ),
-    only: list[str] = typer.Option([], "--only", help="Keep findings of this id alone; may be repeated."),
-    all_routes: bool = typer.Option(
-        False, "--all-routes", help="Compare every route that the capture has, not only examples."
-    ),
-    junit: Path | None = typer.Option(None, "--junit", help="Write a JUnit file: a test case per device and rule."),
-    html: Path | None = typer.Option(None, "--html", help="Write a page that marks what is wrong on the topology."),
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    all_: bool = typer.Option(False, "--all", help="Print notes too, and findings that another finding explains."),
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CheckShown(Check):
+    """Options of ``railweave check``."""
+
+    junit: Annotated[Path | None, Opt("Write a JUnit file: a test case per device and rule.")] = None
+    html: Annotated[Path | None, Opt("Write a page that marks what is wrong on the topology.")] = None
+    all_: Annotated[bool, Opt("Print notes too, and findings that another finding explains.")] = False
+
+
+@command(CheckShown)
+def check(options: CheckShown, *, as_json: bool, quiet: bool) -> None:
     """Compare the state of a running network, as its devices reported it, with the design. Exits 1 where a finding is an error."""
     from railweave.api import check as run
     from railweave.writing import write_file
 
     with telling(quiet=quiet or as_json) as say:
-        result = run(
-            fabric,
-            capture,
-            live=live,
-            access=access,
-            ask=ask,
-            servers=servers,
-            output=output,
-            redact=redact,
-            lab=lab,
-            since=since,
-            only=only,
-            all_routes=all_routes,
-            device=device,
-            hardware=hardware,
-            progress=say,
-        )
-    if junit is not None:
+        result = run.of(replace(options, progress=say))
+    if options.junit is not None:
         from railweave.live.check.check import junit as document
 
-        write_file(junit, document(result))
-    if html is not None:
+        write_file(options.junit, document(result))
+    if options.html is not None:
         from railweave.outputs.report.living import living_html
 
         rows = [(one.rack, one.device, one.port, one.do, one.because) for one in result.tasks]
-        write_file(html, living_html(result.network, result.findings, rows, len(result.devices), len(result.answered)))
+        write_file(
+            options.html, living_html(result.network, result.findings, rows, len(result.devices), len(result.answered))
+        )
     if as_json:
         print_json(result.to_json())
     else:
-        print_findings(result.findings, least=("error", "warning", "info") if all_ else ("error", "warning"))
+        print_findings(result.findings, least=("error", "warning", "info") if options.all_ else ("error", "warning"))
         _print_tasks(result.tasks)
         answered = f"{len(result.answered)} of {counted(len(result.devices), 'device')} answered"
         typer.echo(f"{answered}: {tally(result.findings)}")

@@ -2,54 +2,45 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from railweave.cli.output import DEVICE, HARDWARE, QUIET, print_json, telling
+from railweave.api.options import Opt
+from railweave.api.verbs import Collect
+from railweave.cli.command import command
+from railweave.cli.output import print_json, telling
 from railweave.counting import counted
 
 if TYPE_CHECKING:
     from railweave.live.collect.collect import Collected
 
 
-def collect(
-    fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
-    output: Path | None = typer.Option(
-        None, "--output", "-o", help="Folder for the capture; an earlier one is replaced."
-    ),
-    access: Path | None = typer.Option(
-        None, "--access", help="How devices are reached: access.yaml (docs/collect.md)."
-    ),
-    only: list[str] = typer.Option([], "--only", help="Ask this switch or server alone; may be repeated."),
-    servers: bool = typer.Option(False, "--servers", help="Ask servers too."),
-    all_routes: bool = typer.Option(
-        False, "--all-routes", help="Ask for whole tables of routes, not only for examples."
-    ),
-    redact: bool = typer.Option(
-        True, "--redact/--no-redact", help="Take keys, hashes and communities out of what is written."
-    ),
-    lab: bool = typer.Option(False, "--lab", help="Ask the devices of the lab of this file, which is up. Needs root."),
-    questions: bool = typer.Option(
-        False, "--questions", help="Print the questions for each device, to ask them by hand, and contact no device."
-    ),
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON, and an error as JSON too."),
-    quiet: bool = QUIET,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CollectShown(Collect):
+    """Options of ``railweave collect``."""
+
+    questions: Annotated[
+        bool, Opt("Print the questions for each device, to ask them by hand, and contact no device.")
+    ] = False
+
+
+@command(CollectShown)
+def collect(options: CollectShown, *, as_json: bool, quiet: bool) -> None:
     """Ask every switch for its configuration and its state, and write the answers into a folder, a capture. Nothing is changed on any device.
 
     Exits 0 where every device answered everything, 1 where one did not.
     """
     from railweave.api import collect as ask
-    from railweave.api import load, questions_of
-    from railweave.errors import InputError, Option, Problem
+    from railweave.api import questions_of
 
-    if questions:
+    if options.questions:
         asked = questions_of(
-            load(fabric, device=device, hardware=hardware), only=only, servers=servers, tables=all_routes
+            options.network(),
+            only=options.only,
+            servers=options.servers,
+            tables=options.tables,
         )
         if as_json:
             print_json(
@@ -62,21 +53,8 @@ def collect(
             for one in found:
                 typer.echo(f"  {one.file:{width}}  {one.words()}")
         return
-    if output is None:
-        fix = "name the folder for the answers: -o CAPTURE"
-        raise InputError([Problem(Option("--output"), "it is missing", fix)])
     with telling(quiet=quiet or as_json) as say:
-        result = ask(
-            fabric if lab else load(fabric, device=device, hardware=hardware),
-            output,
-            access=access,
-            only=only,
-            servers=servers,
-            tables=all_routes,
-            redact=redact,
-            lab=lab,
-            progress=say,
-        )
+        result = ask.of(replace(options, progress=say))
     if as_json:
         print_json(result.to_json())
     else:

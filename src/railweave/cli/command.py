@@ -12,11 +12,12 @@ import typer
 
 from railweave.api.options import Argument, Declared, Opt, declared
 from railweave.api.verbs import DEVICE, HARDWARE, PRICES, RUNNING
-from railweave.cli.output import JSON, QUIET
 
 Options = TypeVar("Options")
 Taken = TypeVar("Taken", contravariant=True)  # noqa: PLC0105
 Command = Callable[..., None]
+JSON_HELP = "Print the result as JSON, and an error as JSON too."
+QUIET = typer.Option(False, "--quiet", "-q", help="Do not show progress.")
 LAST = (RUNNING, DEVICE, HARDWARE, PRICES)
 """Options that many verbs have come after their own."""
 
@@ -31,13 +32,13 @@ class Body(Protocol[Taken]):
         ...
 
 
-def command(options: type[Options]) -> Callable[[Body[Options]], Command]:
+def command(options: type[Options], json_help: str = JSON_HELP) -> Callable[[Body[Options]], Command]:
     """Return a decorator that makes a command of a function of options, with ``--json`` and ``--quiet`` beside them."""
     shown = sorted((one for one in declared(options) if one.shown is not None), key=_place)
     names = _names(shown)
     parameters = [
         *(_parameter(one, names[one.field]) for one in shown),
-        *map(_common, ("as_json", "quiet"), (JSON, QUIET)),
+        *map(_common, ("as_json", "quiet"), (typer.Option(False, "--json", help=json_help), QUIET)),
     ]
 
     def decorate(body: Body[Options]) -> Command:
@@ -83,7 +84,7 @@ def _option(one: Declared, opt: Opt, default: Any) -> Any:  # noqa: ANN401  # ty
     name = opt.name or f"--{one.field.rstrip('_').replace('_', '-')}"
     return typer.Option(
         default,
-        *filter(None, (name, opt.letter)),
+        *filter(None, (opt.letter, name)),
         help=opt.help,
         metavar=opt.metavar or None,
         min=opt.least,
@@ -99,7 +100,7 @@ def _completing(words: Callable[[], Iterable[str]]) -> Callable[[], list[str]]:
 
 def _kind(one: Declared) -> Any:  # noqa: ANN401  # a type
     """The type of a field on the command line: a list where its default is one, a path where it may be one."""
-    if isinstance(one.shown, Opt) and one.shown.kind is not None:
+    if one.shown is not None and one.shown.kind is not None:
         return one.shown.kind
     if one.default == ():
         return list[str]

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from dataclasses import replace as changed
 from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from railweave.api.options import Argument, Opt
+from railweave.api.verbs import (
+    DeployApply,
+    DeployDrain,
+    DeployPlan,
+    DeployReplace,
+    DeployResume,
+    DeployRollback,
+    DeployStatus,
+    DeployUndrain,
+    DeployUpgrade,
+    DeployZtp,
+)
 from railweave.cli import deploy_campaign
+from railweave.cli.command import command
 from railweave.cli.deploy_output import HOW_TO_END, confirmed, line, planned, show_revision, when
-from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, print_json, telling
+from railweave.cli.output import print_json, telling
 from railweave.counting import counted
 
 
-def replace(
-    fabric: Path = typer.Argument(..., help="Fabric file."),
-    what: str = typer.Argument(..., help="A switch, a server, or a NIC as SERVER:NIC, as the inventory names it."),
-    serial: str = typer.Option("", "--serial", help="Serial number of the new one."),
-    mac: str = typer.Option("", "--mac", help="MAC address of the new NIC, as a0:88:c2:3b:50:66."),
-    output: Path = typer.Option(
-        ..., "--output", "-o", help="File of the plan. It holds configuration: only you can read it."
-    ),
-    lab: bool = typer.Option(
-        False, "--lab", help="The devices of the lab of this fabric file, which is up; needs root."
-    ),
-    access: Path | None = typer.Option(
-        None, "--access", help="How switches are reached: access.yaml (docs/collect.md)."
-    ),
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DeployReplaceShown(DeployReplace):
+    """Options of ``railweave deploy replace``."""
+
+    output: Annotated[Path, Opt("File of the plan. It holds configuration: only you can read it.", letter="-o")]
+
+
+@command(DeployReplaceShown)
+def replace(options: DeployReplaceShown, *, as_json: bool, quiet: bool) -> None:
     """Write the plan of all that follows from a replaced switch, server or NIC: inventory, addresses, labels, configurations, files of servers.
 
     Nothing is changed; `deploy apply` writes the inventory and changes the devices. Exits 1 where the plan is refused.
@@ -37,36 +45,19 @@ def replace(
     from railweave.api.draining import deploy_replace
 
     with telling(quiet=quiet or as_json) as say:
-        found = deploy_replace(
-            fabric, what, serial=serial, mac=mac, lab=lab, access=access, hardware=hardware, progress=say
-        )
-    planned(found, output, lab=lab, access=access, as_json=as_json)
+        found = deploy_replace.of(changed(options, progress=say))
+    planned(found, options.output, lab=options.lab, access=options.access, as_json=as_json)
 
 
-_FABRIC = typer.Argument(..., help="Fabric file.")
-_WHAT = typer.Argument(
-    ...,
-    help="A switch, a server, a link as A--B or SERVER:NIC, as in cabling.csv; or a path color. May be several.",
-    metavar="WHAT...",
-)
-_OUTPUT = typer.Option(..., "--output", "-o", help="File of the plan. It holds configuration: only you can read it.")
-_LAB = typer.Option(False, "--lab", help="The devices of the lab of this fabric file, which is up; needs root.")
-_ACCESS = typer.Option(None, "--access", help="How switches are reached: access.yaml (docs/collect.md).")
+@dataclass(frozen=True, kw_only=True)
+class DeployDrainShown(DeployDrain):
+    """Options of ``railweave deploy drain``."""
+
+    output: Annotated[Path, Opt("File of the plan. It holds configuration: only you can read it.", letter="-o")]
 
 
-def drain(
-    fabric: Path = _FABRIC,
-    what: list[str] = _WHAT,
-    output: Path = _OUTPUT,
-    force: bool = typer.Option(
-        False, "--force", help="Though a path color, a plane, a tenant or a NIC would be gone; the plan says which."
-    ),
-    lab: bool = _LAB,
-    access: Path | None = _ACCESS,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(DeployDrainShown)
+def drain(options: DeployDrainShown, *, as_json: bool, quiet: bool) -> None:
     """Write the plan that takes something out of use by routing; `deploy apply` carries it out, and waits until it carries nothing.
 
     It says what is left, and changes `status:` of the fabric file when it is applied. Exits 1 where the plan is refused.
@@ -74,57 +65,36 @@ def drain(
     from railweave.api.draining import deploy_drain
 
     with telling(quiet=quiet or as_json) as say:
-        found = deploy_drain(fabric, what, lab=lab, access=access, force=force, hardware=hardware, progress=say)
-    planned(found, output, lab=lab, access=access, as_json=as_json)
+        found = deploy_drain.of(changed(options, progress=say))
+    planned(found, options.output, lab=options.lab, access=options.access, as_json=as_json)
 
 
-def undrain(
-    fabric: Path = _FABRIC,
-    what: list[str] = _WHAT,
-    output: Path = _OUTPUT,
-    lab: bool = _LAB,
-    access: Path | None = _ACCESS,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DeployUndrainShown(DeployUndrain):
+    """Options of ``railweave deploy undrain``."""
+
+    output: Annotated[Path, Opt("File of the plan. It holds configuration: only you can read it.", letter="-o")]
+
+
+@command(DeployUndrainShown)
+def undrain(options: DeployUndrainShown, *, as_json: bool, quiet: bool) -> None:
     """Write the plan that brings back into use what was drained; `deploy apply` carries it out."""
     from railweave.api.draining import deploy_undrain
 
     with telling(quiet=quiet or as_json) as say:
-        found = deploy_undrain(fabric, what, lab=lab, access=access, hardware=hardware, progress=say)
-    planned(found, output, lab=lab, access=access, as_json=as_json)
+        found = deploy_undrain.of(changed(options, progress=say))
+    planned(found, options.output, lab=options.lab, access=options.access, as_json=as_json)
 
 
-def upgrade(
-    fabric: Path = typer.Argument(..., help="Fabric file."),
-    release: str = typer.Option(..., "--release", help="The release that must run afterwards, as 25.4R1."),
-    image: str = typer.Option(
-        "",
-        "--image",
-        help="A file of this machine, which is copied to each switch, or a URL that the switches reach; with --lab another FRRouting's root folder.",
-    ),
-    output: Path = typer.Option(
-        ..., "--output", "-o", help="File of the plan. It holds configuration: only you can read it."
-    ),
-    only: list[str] = typer.Option([], "--only", help="This switch alone; may be repeated."),
-    batch: int = typer.Option(1, "--batch", min=1, help="Switches that are out together, at most."),
-    max_unavailable: float = typer.Option(
-        0.5, "--max-unavailable", min=0, max=1, help="Share of the network (0 to 1) that a batch may take out."
-    ),
-    force: bool = typer.Option(
-        False, "--force", help="Though a path color, a plane, a tenant or a NIC is gone meanwhile; the plan says which."
-    ),
-    lab: bool = typer.Option(
-        False, "--lab", help="The devices of the lab of this fabric file, which is up; needs root."
-    ),
-    access: Path | None = typer.Option(
-        None, "--access", help="How switches are reached: access.yaml (docs/collect.md)."
-    ),
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DeployUpgradeShown(DeployUpgrade):
+    """Options of ``railweave deploy upgrade``."""
+
+    output: Annotated[Path, Opt("File of the plan. It holds configuration: only you can read it.", letter="-o")]
+
+
+@command(DeployUpgradeShown)
+def upgrade(options: DeployUpgradeShown, *, as_json: bool, quiet: bool) -> None:
     """Write the plan that installs a release on switches, ordered by redundancy; nothing is changed. `deploy apply` carries it out.
 
     For each batch it drains, waits until nothing flows, installs, restarts, waits, compares release, sessions and routes with what was before, and undrains. It stops at the first switch that does not come back as it was. Exits 1 where the plan is refused.
@@ -132,66 +102,33 @@ def upgrade(
     from railweave.api.upgrading import deploy_upgrade
 
     with telling(quiet=quiet or as_json) as say:
-        found = deploy_upgrade(
-            fabric,
-            release,
-            image=image,
-            only=only,
-            batch=batch,
-            max_unavailable=max_unavailable,
-            force=force,
-            lab=lab,
-            access=access,
-            hardware=hardware,
-            progress=say,
-        )
-    planned(found, output, lab=lab, access=access, as_json=as_json)
+        found = deploy_upgrade.of(changed(options, progress=say))
+    planned(found, options.output, lab=options.lab, access=options.access, as_json=as_json)
 
 
-def ztp(
-    fabric: Path = typer.Argument(..., help="Fabric file; NAME.inventory.csv beside it has the serial numbers."),
-    output: Path = typer.Option(..., "--output", "-o", help="Folder to write. It holds secrets: only you can read it."),
-    url: str | None = typer.Option(
-        None, "--url", help="Where switches find the folder: http://ADDRESS:PORT. Without it, what --serve says."
-    ),
-    whole: bool = typer.Option(
-        False, "--whole", help="The full configuration, not only what `deploy apply` needs to reach a switch."
-    ),
-    image: list[str] = typer.Option([], "--image", help="Image to run, as SYSTEM=FILE; may be repeated."),
-    only: list[str] = typer.Option([], "--only", help="This switch alone; may be repeated."),
-    interface: str = typer.Option("*", "--interface", help="Where the DHCP server listens; * for every interface."),
-    serve: str | None = typer.Option(
-        None, "--serve", help="ADDRESS:PORT: serve the folder there until Ctrl-C, to known serial numbers alone."
-    ),
-    secrets: Path | None = typer.Option(
-        None, "--secrets", help="YAML file of NAME: value for the secrets that the configuration refers to."
-    ),
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DeployZtpShown(DeployZtp):
+    """Options of ``railweave deploy ztp``."""
+
+    serve: Annotated[
+        str | None, Opt("ADDRESS:PORT: serve the folder there until Ctrl-C, to known serial numbers alone.")
+    ] = None
+
+
+@command(DeployZtpShown)
+def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
     """Write what new switches get at their first boot, by serial number: files for a web server, and text for the DHCP servers ISC Kea and dnsmasq.
 
     Afterwards `deploy apply` reaches them. A switch without a serial number in the inventory is left out, and named.
     """
     from railweave.api.deploying import deploy_ztp
 
-    address = _address(serve) if serve else None
-    if url is None and serve is None:
+    address = _address(options.serve) if options.serve else None
+    if not options.url and options.serve is None:
         raise typer.BadParameter("say where switches find the folder: --url, or --serve", param_hint="--url")
     with telling(quiet=quiet or as_json) as say:
         say("writing the files of each switch")
-        made = deploy_ztp(
-            fabric,
-            output,
-            url or f"http://{serve}",
-            whole=whole,
-            image=image,
-            only=only,
-            interface=interface,
-            secrets=secrets,
-            hardware=hardware,
-        )
+        made = deploy_ztp.of(changed(options, url=options.url or f"http://{options.serve}"))
     if as_json:
         print_json(made.to_json())
     else:
@@ -199,9 +136,9 @@ def ztp(
             typer.echo(f"{one.serial}: {one.name}, {one.system}, {one.ip}, {counted(len(one.files), 'file')}")
         for name, why in made.without.items():
             typer.echo(f"{name} is left out: {why}", err=True)
-        typer.echo(f"DHCP: {output}/kea-dhcp4.conf or {output}/dnsmasq.conf; files: {made.url}")
+        typer.echo(f"DHCP: {options.out}/kea-dhcp4.conf or {options.out}/dnsmasq.conf; files: {made.url}")
     if address:
-        _serve(output, address)
+        _serve(Path(options.out), address)
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -223,36 +160,26 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Bring a design onto running switches and servers, and back. Devices are changed by `apply`, `resume` and `campaign` alone; the others plan, look, and write files.",
 )
-_WITHIN = typer.Option(
-    600,
-    "--confirm-within",
-    min=60,
-    max=86_000,
-    help="Seconds after which a switch goes back by itself if nothing confirms.",
-)
-_SETTLE = typer.Option(
-    60.0, "--settle", min=0, help="Seconds that the network may take after a wave to be as it must be."
-)
-_MOST = typer.Option(
-    0.5,
-    "--max-unavailable",
-    min=0,
-    max=1,
-    help="Share of the network (0 to 1) that a wave may take out while it is changed.",
-)
-_SECRETS = typer.Option(None, "--secrets", help="YAML file of NAME: value for the secrets that the plan refers to.")
-_WAIT_FOR = typer.Option(
-    None, "--wait-for", help="Command that must end with 0 before each wave in which servers change or lose NICs."
-)
-_WAIT_FOR_TIMEOUT = typer.Option(3600.0, "--wait-for-timeout", min=0, help="Seconds that --wait-for may take.")
-_BELOW = typer.Option(1.0, "--traffic-below", min=0, help="After a drain: Mb/s each way that a port may still carry.")
-_EVERY = typer.Option(
-    10.0, "--traffic-every", min=0, help="After a drain: seconds between two readings of a port's counters."
-)
-_FALLS = typer.Option(300.0, "--traffic-within", min=0, help="After a drain: seconds that traffic may take to end.")
-_RESTARTS = typer.Option(
-    1800.0, "--restart-within", min=0, help="In an upgrade: seconds after which a switch must be back."
-)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waits:
+    """How long traffic may flow after a drain, and a switch may be gone in an upgrade."""
+
+    traffic_below: Annotated[float, Opt("After a drain: Mb/s each way that a port may still carry.", least=0)] = 1.0
+    traffic_every: Annotated[
+        float, Opt("After a drain: seconds between two readings of a port's counters.", least=0)
+    ] = 10.0
+    traffic_within: Annotated[float, Opt("After a drain: seconds that traffic may take to end.", least=0)] = 300.0
+    restart_within: Annotated[float, Opt("In an upgrade: seconds after which a switch must be back.", least=0)] = 1800.0
+
+    def waits(self, settle: float) -> dict[str, Any]:
+        """Return them as ``deploy_apply`` has them."""
+        from railweave.operations.deploy.traffic import Quiet
+        from railweave.operations.deploy.upgrading import Patience
+
+        patience = Patience(restart_s=self.restart_within, settle_s=max(settle, Patience().settle_s))
+        return {"quiet": Quiet(self.traffic_below, self.traffic_every, self.traffic_within), "patience": patience}
 
 
 app.command(short_help="The plan that takes a switch, link, path color or server out of use.")(drain)
@@ -270,23 +197,16 @@ def _deploy() -> None:
     """Bring a design onto running switches and servers, and back. Devices are changed by `apply`, `resume` and `campaign` alone; the others plan, look, and write files."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class DeployPlanShown(DeployPlan):
+    """Options of ``railweave deploy plan``."""
+
+    output: Annotated[Path, Opt("File of the plan. It holds configuration: only you can read it.", letter="-o")]
+
+
 @app.command(short_help="What would change on which switch, in which order.")
-def plan(
-    fabric: Path = _FABRIC,
-    capture: Path | None = typer.Argument(None, help="Folder of configurations saved from switches."),
-    output: Path = _OUTPUT,
-    live: bool = typer.Option(False, "--live", help="Ask every switch for its configuration now."),
-    lab: bool = _LAB,
-    access: Path | None = _ACCESS,
-    only: list[str] = typer.Option([], "--only", help="This device alone; may be repeated."),
-    max_unavailable: float = _MOST,
-    canary: bool = typer.Option(True, "--canary/--no-canary", help="Change one switch alone first."),
-    servers: bool = typer.Option(False, "--servers/--no-servers", help="Servers too, by their host.json; as root."),
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(DeployPlanShown)
+def plan(options: DeployPlanShown, *, as_json: bool, quiet: bool) -> None:
     """Say what brings switches to their design: what changes on each, in which waves, what that disrupts, and what is refused. Nothing is changed.
 
     Exits 1 where the plan is refused.
@@ -294,95 +214,46 @@ def plan(
     from railweave.api.deploying import deploy_plan
 
     with telling(quiet=quiet or as_json) as say:
-        found = deploy_plan(
-            fabric,
-            capture,
-            live=live,
-            lab=lab,
-            access=access,
-            only=only,
-            max_unavailable=max_unavailable,
-            canary=canary,
-            servers=servers,
-            device=device,
-            hardware=hardware,
-            progress=say,
-        )
-    planned(found, output, lab=lab, access=access, as_json=as_json)
+        found = deploy_plan.of(changed(options, progress=say))
+    planned(found, options.output, lab=options.lab, access=options.access, as_json=as_json)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeployApplyShown(DeployApply, Waits):
+    """Options of ``railweave deploy apply``."""
+
+    digest: Annotated[str, Opt("The plan's digest, as `deploy plan` shows it: that you have read this plan.")] = ""
+    yes: Annotated[bool, Opt("Apply it without its digest.")] = False
 
 
 @app.command(short_help="Carry out a plan, wave by wave, with a way back.")
-def apply(
-    plan: Path = typer.Argument(..., help="File that `deploy plan` wrote."),
-    digest: str = typer.Option(
-        "", "--digest", help="The plan's digest, as `deploy plan` shows it: that you have read this plan."
-    ),
-    yes: bool = typer.Option(False, "--yes", help="Apply it without its digest."),
-    dry_run: bool = typer.Option(
-        False, "--dry-run", help="Stop after every switch has tried its change and discarded it."
-    ),
-    lab: bool = _LAB,
-    access: Path | None = _ACCESS,
-    secrets: Path | None = _SECRETS,
-    confirm_within: int = _WITHIN,
-    settle: float = _SETTLE,
-    wait_for: str | None = _WAIT_FOR,
-    wait_for_timeout: float = _WAIT_FOR_TIMEOUT,
-    traffic_below: float = _BELOW,
-    traffic_every: float = _EVERY,
-    traffic_within: float = _FALLS,
-    restart_within: float = _RESTARTS,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(DeployApplyShown)
+def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
     """Carry out a plan. Every switch loads its change, checks it and discards it first; then wave by wave: commit with a timer on the switch, check, confirm.
 
     Where a wave fails it is taken back, and nothing after it begins. Exits 1 then.
     """
     from railweave.api.deploying import deploy_apply
-    from railweave.operations.deploy.traffic import Quiet
-    from railweave.operations.deploy.upgrading import Patience
 
-    confirmed(plan, digest, agreed=yes or dry_run, as_json=as_json)
+    confirmed(options.plan, options.digest, agreed=options.yes or options.dry_run, as_json=as_json)
     with telling(quiet=quiet or as_json) as say:
-        revision = deploy_apply(
-            plan,
-            lab=lab,
-            access=access,
-            secrets=secrets,
-            confirm_within=confirm_within,
-            settle=settle,
-            dry_run=dry_run,
-            wait_for=wait_for,
-            wait_for_timeout=wait_for_timeout,
-            quiet=Quiet(traffic_below, traffic_every, traffic_within),
-            patience=Patience(restart_s=restart_within, settle_s=max(settle, Patience().settle_s)),
-            hardware=hardware,
-            progress=say,
-        )
+        revision = deploy_apply.of(changed(options, progress=say, **options.waits(options.settle)))
     show_revision(revision, as_json=as_json)
 
 
 @app.command(short_help="How the last apply ended, and what switches run.")
-def status(
-    fabric: Path = _FABRIC,
-    lab: bool = _LAB,
-    access: Path | None = _ACCESS,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(DeployStatus)
+def status(options: DeployStatus, *, as_json: bool, quiet: bool) -> None:
     """Ask the switches of the last apply what they run, and lay it beside the journal. Nothing is changed. Exits 1 after an interruption."""
     from railweave.api.deploying import deploy_status
     from railweave.operations.deploy.journal import who_is_at_work
     from railweave.operations.deploy.upgrade_status import Runs
 
-    if who := who_is_at_work(fabric):
-        typer.echo(f"{who} is at work on {fabric} now", err=True)
+    if who := who_is_at_work(Path(options.fabric)):
+        typer.echo(f"{who} is at work on {options.fabric} now", err=True)
     with telling(quiet=quiet or as_json) as say:
         say("asking the switches of the last apply")
-        newest, found = deploy_status(fabric, lab=lab, access=access, hardware=hardware)
+        newest, found = deploy_status.of(options)
     if as_json:
         print_json({"revision": newest and vars(newest), "devices": [vars(one) for one in found]})
     elif newest is None:
@@ -397,19 +268,23 @@ def status(
         raise typer.Exit(1)
 
 
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """Options of ``railweave deploy history``."""
+
+    fabric: Annotated[Path, Argument("Fabric file.")]
+    revision: Annotated[int | None, Argument("A revision's number: show its log.")] = None
+
+
 @app.command(short_help="Every apply so far, or the log of one.")
-def history(
-    fabric: Path = _FABRIC,
-    revision: int | None = typer.Argument(None, min=1, help="A revision's number: show its log."),
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(History)
+def history(options: History, *, as_json: bool, quiet: bool) -> None:
     """List the revisions of a network, the newest first: when, who, which plan, how it ended; or show everything that one of them did."""
     del quiet  # it says nothing while it works
     from railweave.api.deploying import deploy_history, deploy_log
 
-    if revision is not None:
-        one, log, steps = deploy_log(fabric, revision)
+    if options.revision is not None:
+        one, log, steps = deploy_log(options.fabric, options.revision)
         if as_json:
             print_json(vars(one) | {"log": [vars(each) for each in log], "steps": [vars(step) for step in steps]})
             return
@@ -420,7 +295,7 @@ def history(
             how = step.failed or "interrupted"
             typer.echo(f"  {when(step.began)} {step.verb} of {step.device} in wave {step.wave}: {how}")
         return
-    found = deploy_history(fabric)
+    found = deploy_history(options.fabric)
     if as_json:
         print_json([vars(one) for one in found])
         return
@@ -430,76 +305,35 @@ def history(
         typer.echo("nothing was ever applied")
 
 
+@dataclass(frozen=True, kw_only=True)
+class DeployResumeShown(DeployResume, Waits):
+    """Options of ``railweave deploy resume``."""
+
+
 @app.command(short_help="End an apply that was interrupted.")
-def resume(
-    fabric: Path = _FABRIC,
-    back: bool = typer.Option(
-        False, "--back", help="Bring the unfinished wave back and stop; waves that were confirmed stay."
-    ),
-    lab: bool = _LAB,
-    access: Path | None = _ACCESS,
-    secrets: Path | None = _SECRETS,
-    confirm_within: int = _WITHIN,
-    settle: float = _SETTLE,
-    wait_for: str | None = _WAIT_FOR,
-    wait_for_timeout: float = _WAIT_FOR_TIMEOUT,
-    traffic_below: float = _BELOW,
-    traffic_every: float = _EVERY,
-    traffic_within: float = _FALLS,
-    restart_within: float = _RESTARTS,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(DeployResumeShown)
+def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
     """End an apply that was interrupted: by a kill, a loss of power, or a lost connection. Its unfinished wave is brought back, and begun again."""
     from railweave.api.deploying import deploy_resume
-    from railweave.operations.deploy.traffic import Quiet
-    from railweave.operations.deploy.upgrading import Patience
 
     with telling(quiet=quiet or as_json) as say:
-        revision = deploy_resume(
-            fabric,
-            lab=lab,
-            access=access,
-            secrets=secrets,
-            settle=settle,
-            confirm_within=confirm_within,
-            back=back,
-            wait_for=wait_for,
-            wait_for_timeout=wait_for_timeout,
-            quiet=Quiet(traffic_below, traffic_every, traffic_within),
-            patience=Patience(restart_s=restart_within, settle_s=max(settle, Patience().settle_s)),
-            hardware=hardware,
-            progress=say,
-        )
+        revision = deploy_resume.of(changed(options, progress=say, **options.waits(options.settle)))
     show_revision(revision, as_json=as_json)
 
 
+@dataclass(frozen=True, kw_only=True)
+class DeployRollbackShown(DeployRollback):
+    """Options of ``railweave deploy rollback``."""
+
+    output: Annotated[Path, Opt("File of the plan. It holds configuration: only you can read it.", letter="-o")]
+
+
 @app.command(short_help="The plan back to what ran before a revision.")
-def rollback(
-    fabric: Path = _FABRIC,
-    revision: int = typer.Argument(..., min=1, help="Its number, as `deploy history` lists it."),
-    output: Path = _OUTPUT,
-    only: list[str] = typer.Option([], "--only", help="This device alone; may be repeated."),
-    lab: bool = _LAB,
-    access: Path | None = _ACCESS,
-    max_unavailable: float = _MOST,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(DeployRollbackShown)
+def rollback(options: DeployRollbackShown, *, as_json: bool, quiet: bool) -> None:
     """Write the plan that brings switches back to what they ran before a revision. `deploy apply` carries it out, as any other plan."""
     from railweave.api.deploying import deploy_rollback
 
     with telling(quiet=quiet or as_json) as say:
-        found = deploy_rollback(
-            fabric,
-            revision,
-            lab=lab,
-            access=access,
-            only=only,
-            max_unavailable=max_unavailable,
-            hardware=hardware,
-            progress=say,
-        )
-    planned(found, output, lab=lab, access=access, as_json=as_json)
+        found = deploy_rollback.of(changed(options, progress=say))
+    planned(found, options.output, lab=options.lab, access=options.access, as_json=as_json)

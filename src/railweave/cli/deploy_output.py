@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -14,8 +15,6 @@ from railweave.cli.output import print_json
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from railweave.operations.deploy.journal import Revision
     from railweave.operations.deploy.plan import Plan
 
@@ -27,7 +26,7 @@ HOW_TO_END = (
 """What to do about an apply that was interrupted, and about an upgrade."""
 
 
-def planned(found: Plan, output: Path, *, lab: bool, access: Path | None, as_json: bool) -> None:
+def planned(found: Plan, output: Path, *, lab: bool, access: Path | str | None, as_json: bool) -> None:
     """Write a plan to its file, and show it, with the command that applies it on the devices that were asked. Exits 1 where it is refused."""
     from railweave.writing import write_file
 
@@ -59,7 +58,7 @@ def _nothing(found: Plan, output: Path, *, as_json: bool) -> None:
     typer.echo(f"no plan is written to {os.fspath(output)}")
 
 
-def _apply(found: Plan, output: Path, *, lab: bool, access: Path | None) -> str:
+def _apply(found: Plan, output: Path, *, lab: bool, access: Path | str | None) -> str:
     """The command that applies a plan, reaching devices as they were reached for it."""
     words = ["railweave", "deploy", "apply", os.fspath(output)]
     words += ["--lab"] if lab else []
@@ -68,7 +67,7 @@ def _apply(found: Plan, output: Path, *, lab: bool, access: Path | None) -> str:
     return shlex.join([*words, "--digest", found.digest])
 
 
-def confirmed(path: Path, digest: str, *, agreed: bool, as_json: bool) -> None:
+def confirmed(path: Path | str, digest: str, *, agreed: bool, as_json: bool) -> None:
     """Whether somebody has read the plan in a file: by its digest, which a person is asked for. Raises ``InputError`` where nobody has, or it is refused.
 
     ``agreed``: no digest is needed.
@@ -76,7 +75,7 @@ def confirmed(path: Path, digest: str, *, agreed: bool, as_json: bool) -> None:
     from railweave.operations.deploy.applying import check_not_refused
     from railweave.operations.deploy.plan import read_plan
 
-    found = read_plan(path)
+    found = read_plan(Path(path))
     check_not_refused(found)
     if agreed:
         return

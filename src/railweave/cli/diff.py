@@ -30,7 +30,7 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared(Diff):
+class DiffShown(Diff):
     """Options of ``railweave diff``."""
 
     form: Annotated[
@@ -42,8 +42,8 @@ class Compared(Diff):
     ] = Form.text
 
 
-@command(Compared)
-def diff(options: Compared, *, as_json: bool, quiet: bool) -> None:
+@command(DiffShown)
+def diff(options: DiffShown, *, as_json: bool, quiet: bool) -> None:
     """Show what changes, per device, between two fabric files or builds. Exits 0 where nothing does, 1 where something does."""
     from railweave.api import diff as compare
 

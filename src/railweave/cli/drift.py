@@ -2,47 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, print_findings, print_json, telling, waiting
+from railweave.api.options import Opt
+from railweave.api.verbs import DriftOptions
+from railweave.cli.command import command
+from railweave.cli.output import print_findings, print_json, telling, waiting
 from railweave.counting import counted
 
 
-def drift(
-    fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
-    capture: Path = typer.Argument(
-        ..., help="Folder of configurations saved from switches (DEVICE/configuration.txt)."
-    ),
-    only: list[str] = typer.Option([], "--only", help="Compare this switch alone; may be repeated."),
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    adopt: bool = typer.Option(
-        False,
-        "--adopt",
-        help="Write statements that switches have beyond the design into FABRIC: those of all of a role under its `extra:`, "
-        "others under `overrides:`.",
-    ),
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DriftShown(DriftOptions):
+    """Options of ``railweave drift``."""
+
+    adopt: Annotated[
+        bool,
+        Opt(
+            "Write statements that switches have beyond the design into FABRIC: those of all of a role under its `extra:`, "
+            "others under `overrides:`."
+        ),
+    ] = False
+
+
+@command(DriftShown)
+def drift(options: DriftShown, *, as_json: bool, quiet: bool) -> None:
     """Compare the saved configurations of switches with the design, and say what each difference does to traffic.
 
     Exits 0 where nothing differs, 1 where something does or the capture lacks a switch of the design: of that one nothing is known.
     """
     from railweave.api import drift as compare
-    from railweave.api import load
 
-    with waiting(f"reading and designing {fabric}", quiet=quiet or as_json):
-        network = load(fabric, device=device, hardware=hardware)
+    with waiting(f"reading and designing {options.source}", quiet=quiet or as_json):
+        network = options.network()
     with telling(quiet=quiet or as_json) as say:
-        found = compare(network, capture, only=only, progress=say)
+        found = compare.of(replace(options, source=network, device=(), hardware=None, progress=say))
     adopted: list[str] = []
-    if adopt:
+    if options.adopt:
         from railweave.analysis.drift.adopt import adopt_into
 
-        adopted = adopt_into(fabric, network, found)
+        adopted = adopt_into(Path(str(options.source)), network, found)
     if as_json:
         print_json({**found.to_json(), "adopted": adopted})
     else:

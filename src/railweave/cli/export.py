@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, print_json, waiting
+from railweave.api.options import Argument, Opt
+from railweave.api.verbs import DEVICE, HARDWARE
+from railweave.cli.command import command
+from railweave.cli.output import print_json, waiting
 from railweave.counting import counted
 
 app = typer.Typer(no_args_is_help=True, help="Write a design in the files of other tools.")
@@ -17,17 +23,21 @@ def root() -> None:
     """Write a design in the files of other tools."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Prometheus:
+    """Options of ``railweave export prometheus``."""
+
+    fabric: Annotated[Path, Argument("Fabric file or build folder.")]
+    output: Annotated[Path, Opt("Folder for the files.", letter="-o")]
+    watch: Annotated[str, Opt("Where `railweave watch` listens.")] = "127.0.0.1:8484"
+    alertmanager: Annotated[str | None, Opt("Where Alertmanager listens, as HOST:9093.")] = None
+    device: Annotated[Sequence[str], DEVICE] = ()
+    hardware: Annotated[Path | None, HARDWARE] = None
+
+
 @app.command(short_help="Scrape configuration, rules, dashboards, and one for gnmic.")
-def prometheus(
-    fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
-    output: Path = typer.Option(..., "--output", "-o", help="Folder for the files."),
-    watch: str = typer.Option("127.0.0.1:8484", "--watch", help="Where `railweave watch` listens."),
-    alertmanager: str | None = typer.Option(None, "--alertmanager", help="Where Alertmanager listens, as HOST:9093."),
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(Prometheus)
+def prometheus(options: Prometheus, *, as_json: bool, quiet: bool) -> None:
     """Write what Prometheus and Grafana need for this network: scraping, recording rules, alert rules that compare with the design, dashboards.
 
     gnmic.yaml is for those who run gnmic in place of `railweave watch`; its metrics have other names than the rules read.
@@ -36,10 +46,14 @@ def prometheus(
     from railweave.operations.exports.prometheus import prometheus as exported
     from railweave.writing import write_below
 
-    with waiting(f"reading and designing {fabric}", quiet=quiet or as_json):
-        files = exported(load(fabric, device=device, hardware=hardware), watch=watch, alertmanager=alertmanager)
-    write_below(output, files)
+    with waiting(f"reading and designing {options.fabric}", quiet=quiet or as_json):
+        files = exported(
+            load(options.fabric, device=options.device, hardware=options.hardware),
+            watch=options.watch,
+            alertmanager=options.alertmanager,
+        )
+    write_below(options.output, files)
     if as_json:
-        print_json({"folder": str(output), "files": sorted(files)})
+        print_json({"folder": str(options.output), "files": sorted(files)})
     else:
-        typer.echo(f"{output}: {counted(len(files), 'file')}: {', '.join(files)}")
+        typer.echo(f"{options.output}: {counted(len(files), 'file')}: {', '.join(files)}")

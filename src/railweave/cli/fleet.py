@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, print_json, telling
+from railweave.api.options import Opt
+from railweave.api.verbs import FleetCheck, FleetMesh
+from railweave.cli.command import command
+from railweave.cli.output import print_json, telling
 
 if TYPE_CHECKING:
     from railweave.live.fleet.checked import Checked
@@ -23,30 +27,17 @@ def _fleet() -> None:
     """Check the GPU servers of a network, many at once. Nothing is changed on them."""
 
 
-FABRIC = typer.Argument(..., help="Fabric file or build folder.")
-ACCESS = typer.Option(None, "--access", help="How servers are reached: access.yaml (docs/collect.md).")
-SUDO = typer.Option(False, "--sudo", help="Run as root by `sudo -n`, which must ask for no password.")
-JUNIT = typer.Option(None, "--junit", help="Write a JUnit file: a suite for each server.")
-HTML = typer.Option(None, "--html", help="Write a page that loads nothing from elsewhere.")
+@dataclass(frozen=True, kw_only=True)
+class FleetCheckShown(FleetCheck):
+    """Options of ``railweave fleet check``."""
+
+    junit: Annotated[Path | None, Opt("Write a JUnit file: a suite for each server.")] = None
+    html: Annotated[Path | None, Opt("Write a page that loads nothing from elsewhere.")] = None
 
 
 @app.command(short_help="Run `host check` on every server.")
-def check(
-    fabric: Path = FABRIC,
-    hosts: str | None = typer.Option(None, "--hosts", help="Servers to look at, as H100-[01-04]; all where absent."),
-    access: Path | None = ACCESS,
-    only: list[str] = typer.Option(
-        [], "--only", help="This check, or all of a subject (docs/checks.md); may be repeated."
-    ),
-    sudo: bool = SUDO,
-    at_once: int = typer.Option(32, "--at-once", min=1, max=512, help="How many servers are looked at together."),
-    junit: Path | None = JUNIT,
-    html: Path | None = HTML,
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(FleetCheckShown)
+def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
     """Copy `railweave host` to every server over SSH, run its checks there, and show what failed, where, and what failures share.
 
     It is copied to a temporary folder, which is removed; nothing else on a server is touched. Exits 0 where every server answered and
@@ -55,34 +46,21 @@ def check(
     from railweave.api import fleet_check
 
     with telling(quiet=quiet or as_json) as say:
-        found = fleet_check(
-            fabric,
-            hosts=hosts,
-            access=access,
-            only=only,
-            sudo=sudo,
-            at_once=at_once,
-            device=device,
-            hardware=hardware,
-            progress=say,
-        )
-    _show(found, junit, html, as_json=as_json)
+        found = fleet_check.of(replace(options, progress=say))
+    _show(found, options.junit, options.html, as_json=as_json)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetMeshShown(FleetMesh):
+    """Options of ``railweave fleet mesh``."""
+
+    junit: Annotated[Path | None, Opt("Write a JUnit file: a suite for each server.")] = None
+    html: Annotated[Path | None, Opt("Write a page that loads nothing from elsewhere.")] = None
 
 
 @app.command(short_help="Send packets between servers on every path color.")
-def mesh(
-    fabric: Path = FABRIC,
-    hosts: str | None = typer.Option(None, "--hosts", help="Servers that send, as H100-[01-04]; all where absent."),
-    access: Path | None = ACCESS,
-    sudo: bool = SUDO,
-    at_once: int = typer.Option(64, "--at-once", min=1, max=512, help="How many servers send together."),
-    junit: Path | None = JUNIT,
-    html: Path | None = HTML,
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(FleetMeshShown)
+def mesh(options: FleetMeshShown, *, as_json: bool, quiet: bool) -> None:
     """Have every NIC send packets of the designed MTU to NICs of its rail, on its leaf and across, on every path color.
 
     At most 16 probes a NIC cover every leaf, spine and color. Where probes fail, the output names what all of them cross. Nothing on a server is
@@ -91,17 +69,8 @@ def mesh(
     from railweave.api import fleet_mesh
 
     with telling(quiet=quiet or as_json) as say:
-        found = fleet_mesh(
-            fabric,
-            hosts=hosts,
-            access=access,
-            sudo=sudo,
-            at_once=at_once,
-            device=device,
-            hardware=hardware,
-            progress=say,
-        )
-    _show(found, junit, html, as_json=as_json)
+        found = fleet_mesh.of(replace(options, progress=say))
+    _show(found, options.junit, options.html, as_json=as_json)
 
 
 def _show(found: Checked | Meshed, junit: Path | None, html: Path | None, *, as_json: bool) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from railweave.cli.output import HARDWARE, JSON, QUIET, print_json
+from railweave.api.options import Argument, Opt
+from railweave.api.verbs import HARDWARE
+from railweave.cli.command import command
+from railweave.cli.output import print_json
 
 if TYPE_CHECKING:
     from railweave.model.catalog.hardware_files import OwnHardware
@@ -15,28 +19,30 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="List switches, NICs, servers and optics, your own among them.")
 
-FABRIC = typer.Option(None, "--fabric", help="A fabric file whose `hardware:` is listed too.")
+
+@dataclass(frozen=True, kw_only=True)
+class HardwareList:
+    """Options of ``railweave hardware list``."""
+
+    section: Annotated[str | None, Argument("switches, nics, servers or optics; all where it is left out.")] = None
+    hardware: Annotated[Path | None, HARDWARE] = None
+    fabric: Annotated[Path | None, Opt("A fabric file whose `hardware:` is listed too.")] = None
 
 
 @app.command("list", short_help="List models with what each of them is.")
-def list_(
-    section: str | None = typer.Argument(None, help="switches, nics, servers or optics; all where it is left out."),
-    hardware: Path | None = HARDWARE,
-    fabric: Path | None = FABRIC,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,  # noqa: ARG001 - as every verb; it takes no time
-) -> None:
+@command(HardwareList)
+def list_(options: HardwareList, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
     """List models: name, what it is, and whether the package or which file describes it."""
     from dataclasses import asdict
 
     from railweave.errors import Argument, InputError, Problem
     from railweave.model.catalog.words import SECTIONS, rows
 
-    if section is not None and section not in SECTIONS:
+    if options.section is not None and options.section not in SECTIONS:
         fix = f"sections are {', '.join(SECTIONS)}"
-        raise InputError([Problem(Argument("hardware list"), f"there is no section {section!r}", fix)])
-    known, own = _known(hardware, fabric)
-    wanted = [one for one in rows(known, own.places) if section in {None, one.section}]
+        raise InputError([Problem(Argument("hardware list"), f"there is no section {options.section!r}", fix)])
+    known, own = _known(options.hardware, options.fabric)
+    wanted = [one for one in rows(known, own.places) if options.section in {None, one.section}]
     if as_json:
         print_json([asdict(one) for one in wanted])
         return
@@ -50,28 +56,32 @@ def list_(
         typer.echo(f"  {one.name:{width}}  {one.description}{origin}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class HardwareShow:
+    """Options of ``railweave hardware show``."""
+
+    model: Annotated[str, Argument("Name of a model, as `hardware list` has it.")]
+    hardware: Annotated[Path | None, HARDWARE] = None
+    fabric: Annotated[Path | None, Opt("A fabric file whose `hardware:` is listed too.")] = None
+
+
 @app.command(short_help="Show one model as a hardware file, with its sources.")
-def show(
-    model: str = typer.Argument(..., help="Name of a model, as `hardware list` has it."),
-    hardware: Path | None = HARDWARE,
-    fabric: Path | None = FABRIC,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,  # noqa: ARG001 - as every verb; it takes no time
-) -> None:
+@command(HardwareShow)
+def show(options: HardwareShow, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
     """Show one model with the source of each value, as a hardware file would have it."""
     from railweave.errors import Argument, InputError, Problem
     from railweave.model.catalog.words import found, text, to_json
 
-    known, own = _known(hardware, fabric)
-    sections = found(known, model)
+    known, own = _known(options.hardware, options.fabric)
+    sections = found(known, options.model)
     if not sections:
         fix = "`railweave hardware list` names them; docs/hardware.md says how to add one"
-        raise InputError([Problem(Argument("hardware show"), f"there is no model {model!r}", fix)])
+        raise InputError([Problem(Argument("hardware show"), f"there is no model {options.model!r}", fix)])
     if as_json:
-        print_json({section: {model: to_json(known, section, model)} for section in sections})
+        print_json({section: {options.model: to_json(known, section, options.model)} for section in sections})
         return
     for section in sections:
-        typer.echo(text(known, section, model, own.places))
+        typer.echo(text(known, section, options.model, own.places))
 
 
 def _known(hardware: Path | None, fabric: Path | None) -> tuple[Catalog, OwnHardware]:

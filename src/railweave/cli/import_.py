@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from railweave.cli.output import HARDWARE, JSON, QUIET, print_json, telling
+from railweave.api.options import Argument, Opt
+from railweave.api.verbs import HARDWARE
+from railweave.cli.command import command
+from railweave.cli.output import print_json, telling
 from railweave.counting import counted
 
 _MOST_LINES = 20
 """Statements and notes of a kind that are printed; ``--json`` has all."""
 
 
-def import_(
-    folder: Path = typer.Argument(..., help="Folder of configurations saved from switches (DEVICE/configuration.txt)."),
-    out: Path = typer.Option(..., "-o", "--out", help="Fabric file to write, with its lock and inventory beside it."),
-    device: list[str] = typer.Option(
-        [],
-        "--device",
-        metavar="ROLE=MODEL",
-        help="Switch model of a role, where names of ports do not show it: leaf=qfx5240-64od.",
-    ),
-    hardware: Path | None = HARDWARE,
-    force: bool = typer.Option(False, "--force", help="Replace a fabric file, lock and inventory that are there."),
-    name: str = typer.Option("", help="Name of the network; the fabric file's where it is left out."),
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Import:
+    """Options of ``railweave import``."""
+
+    folder: Annotated[Path, Argument("Folder of configurations saved from switches (DEVICE/configuration.txt).")]
+    out: Annotated[Path, Opt("Fabric file to write, with its lock and inventory beside it.", letter="-o")]
+    device: Annotated[
+        Sequence[str],
+        Opt("Switch model of a role, where names of ports do not show it: leaf=qfx5240-64od.", metavar="ROLE=MODEL"),
+    ] = ()
+    hardware: Annotated[Path | None, HARDWARE] = None
+    force: Annotated[bool, Opt("Replace a fabric file, lock and inventory that are there.")] = False
+    name: Annotated[str, Opt("Name of the network; the fabric file's where it is left out.")] = ""
+
+
+@command(Import)
+def import_(options: Import, *, as_json: bool, quiet: bool) -> None:
     """Make a fabric file of an existing network, and say how much of the network's configuration that file reproduces.
 
     A fabric file, lock or inventory that is there already is replaced with `--force` alone. Where no design comes out of the file, it is written all the same with the reason, so that you can correct it by hand. Exits 0
@@ -35,18 +43,18 @@ def import_(
     """
     from railweave.api import adopt
 
-    if not force:
-        _refuse_to_replace(out)
+    if not options.force:
+        _refuse_to_replace(options.out)
     with telling(quiet=quiet or as_json) as say:
         found = adopt(
-            folder,
-            name=name or out.stem,
-            device=device,
-            hardware=hardware,
-            draft=out,
+            options.folder,
+            name=options.name or options.out.stem,
+            device=options.device,
+            hardware=options.hardware,
+            draft=options.out,
             progress=say,
         )
-    written = found.write(out)
+    written = found.write(options.out)
     if as_json:
         print_json({**found.to_json(), "written": [str(path) for path in written]})
     else:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from railweave.cli.output import HARDWARE, JSON, PRICES, QUIET, print_findings, print_json, waiting
+from railweave.api.options import Argument, Opt
+from railweave.api.verbs import HARDWARE, PRICES
+from railweave.cli.command import command
+from railweave.cli.output import print_findings, print_json, waiting
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
@@ -51,67 +54,73 @@ def _servers() -> list[str]:
     return list(catalog().servers)
 
 
-def init(
-    folder: Path = typer.Argument(..., help="Folder to make, or an empty one."),
-    example: str | None = typer.Option(
-        None, help="Example to start from; `list` names them.", autocompletion=_examples
-    ),
-    gpus: str | None = typer.Option(None, metavar="NUMBER", help="Size a fabric for this many GPUs."),
-    nic: str = typer.Option(
-        "cx7",
-        help=f"{_OF_GPUS}the NIC or server model, as the catalog names it or a part of it.",
-        autocompletion=_servers,
-    ),
-    switch: str = typer.Option(
-        "qfx5240-64", help=f"{_OF_GPUS}the switch model, or how its name begins.", autocompletion=_switches
-    ),
-    oversubscription: str = typer.Option(
-        "1", metavar="RATIO", help=f"{_OF_GPUS}server bandwidth over uplink bandwidth of a leaf, as 3:1 or 3."
-    ),
-    growth: str = typer.Option(
-        "1x", metavar="FACTOR", help=f"{_OF_GPUS}the factor that GPUs may grow by without a cable moving, as 2x."
-    ),
-    shape: str | None = typer.Option(
-        None,
-        help=f"{_OF_GPUS}one-leaf, two-tier, rail-planes, super-spine or, with NICs of several ports, port-planes in place of the first that fits.",
-    ),
-    gpus_per_server: int | None = typer.Option(
-        None, min=1, max=64, help="With --gpus: GPUs of each server, where not as many as the model has."
-    ),
-    nics_per_server: int | None = typer.Option(
-        None, min=1, max=64, help="With --gpus: NICs of each server for its GPUs, where not as many as the model has."
-    ),
-    hardware: Path | None = HARDWARE,
-    prices: Path | None = PRICES,
-    stripes: str | None = typer.Option(
-        None, metavar="NUMBER", help=f"{_OF_GPUS}how many stripes to spread the servers over; default: as few as fit."
-    ),
-    qps: str | None = typer.Option(
-        None,
-        metavar="NUMBER|predict",
-        help=f"{_OF_GPUS}queue pairs per connection, or `predict`: those with which collectives are quickest; default: one per path color.",
-    ),
-    tenants: str | None = typer.Option(
-        None, metavar="NUMBER", help=f"{_OF_GPUS}how many tenants share the servers equally; default: none, no overlay."
-    ),
-    html: Path | None = typer.Option(
-        None, "--html", help=f"{_OF_GPUS}write a page that draws the chosen fabric beside its alternatives."
-    ),
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Init:
+    """Options of ``railweave init``."""
+
+    folder: Annotated[Path, Argument("Folder to make, or an empty one.")]
+    example: Annotated[str | None, Opt("Example to start from; `list` names them.", words=_examples)] = None
+    gpus: Annotated[str | None, Opt("Size a fabric for this many GPUs.", metavar="NUMBER")] = None
+    nic: Annotated[
+        str, Opt(f"{_OF_GPUS}the NIC or server model, as the catalog names it or a part of it.", words=_servers)
+    ] = "cx7"
+    switch: Annotated[str, Opt(f"{_OF_GPUS}the switch model, or how its name begins.", words=_switches)] = "qfx5240-64"
+    oversubscription: Annotated[
+        str, Opt(f"{_OF_GPUS}server bandwidth over uplink bandwidth of a leaf, as 3:1 or 3.", metavar="RATIO")
+    ] = "1"
+    growth: Annotated[
+        str, Opt(f"{_OF_GPUS}the factor that GPUs may grow by without a cable moving, as 2x.", metavar="FACTOR")
+    ] = "1x"
+    shape: Annotated[
+        str | None,
+        Opt(
+            f"{_OF_GPUS}one-leaf, two-tier, rail-planes, super-spine or, with NICs of several ports, port-planes in place of the first that fits."
+        ),
+    ] = None
+    gpus_per_server: Annotated[
+        int | None, Opt("With --gpus: GPUs of each server, where not as many as the model has.", least=1, most=64)
+    ] = None
+    nics_per_server: Annotated[
+        int | None,
+        Opt("With --gpus: NICs of each server for its GPUs, where not as many as the model has.", least=1, most=64),
+    ] = None
+    hardware: Annotated[Path | None, HARDWARE] = None
+    prices: Annotated[Path | None, PRICES] = None
+    stripes: Annotated[
+        str | None,
+        Opt(f"{_OF_GPUS}how many stripes to spread the servers over; default: as few as fit.", metavar="NUMBER"),
+    ] = None
+    qps: Annotated[
+        str | None,
+        Opt(
+            f"{_OF_GPUS}queue pairs per connection, or `predict`: those with which collectives are quickest; default: one per path color.",
+            metavar="NUMBER|predict",
+        ),
+    ] = None
+    tenants: Annotated[
+        str | None,
+        Opt(f"{_OF_GPUS}how many tenants share the servers equally; default: none, no overlay.", metavar="NUMBER"),
+    ] = None
+    html: Annotated[
+        Path | None, Opt(f"{_OF_GPUS}write a page that draws the chosen fabric beside its alternatives.")
+    ] = None
+
+
+@command(Init)
+def init(options: Init, *, as_json: bool, quiet: bool) -> None:
     """Start a fabric file: from an example, or sized for a number of GPUs.
 
     Sizing prints the shape chosen with its alternatives: switches, optics and cables, spare ports, what growth costs, and
     limits met, and the errors and warnings that `build` will report. Beside the file it writes fabric.schema.json, with which editors check and complete the file, and an
     inventory with a row for each MAC address to fill in.
     """
-    if (example is None) == (gpus is None):
+    shape = options.shape
+    if (options.example is None) == (options.gpus is None):
         raise InputError(
             [Problem(Option("init"), "nothing to start from", "give --example NAME or --gpus NUMBER, one of them")]
         )
-    if gpus is None:
-        _example(folder, example or "", as_json=as_json, quiet=quiet or as_json)
+    if options.gpus is None:
+        _example(options.folder, options.example or "", as_json=as_json, quiet=quiet or as_json)
         return
     from railweave.design.sizing.request import Request, answer
     from railweave.design.sizing.words import TITLES
@@ -123,31 +132,33 @@ def init(
     from railweave.prediction.simulation.queue_pairs import queue_pairs
     from railweave.writing import check_writable
 
-    check_new(folder)  # before minutes of work
-    if html is not None:
-        check_writable(html)
-    known = None if prices is None else read_prices(prices)
+    check_new(options.folder)  # before minutes of work
+    if options.html is not None:
+        check_writable(options.html)
+    known = None if options.prices is None else read_prices(options.prices)
     request = Request(
-        gpus=_count("--gpus", gpus, "a number of GPUs", "write a whole number, at least 1, as 512"),
-        nic=nic,
-        switch=switch,
-        oversubscription=_oversubscription(oversubscription),
-        growth=_growth(growth),
+        gpus=_count("--gpus", options.gpus, "a number of GPUs", "write a whole number, at least 1, as 512"),
+        nic=options.nic,
+        switch=options.switch,
+        oversubscription=_oversubscription(options.oversubscription),
+        growth=_growth(options.growth),
         shape=shape,
-        gpus_per_server=gpus_per_server,
-        nics_per_server=nics_per_server,
-        stripes=_count("--stripes", stripes, "a number of stripes", "write a whole number, 1 to 4096"),
+        gpus_per_server=options.gpus_per_server,
+        nics_per_server=options.nics_per_server,
+        stripes=_count("--stripes", options.stripes, "a number of stripes", "write a whole number, 1 to 4096"),
         qps=0
-        if qps == PREDICT
-        else _count("--qps", qps, "a number of queue pairs per connection", "write a whole number, 1 to 128", 128),
-        tenants=_count("--tenants", tenants, "a number of tenants", "write a whole number, 1 to 4096"),
+        if options.qps == PREDICT
+        else _count(
+            "--qps", options.qps, "a number of queue pairs per connection", "write a whole number, 1 to 128", 128
+        ),
+        tenants=_count("--tenants", options.tenants, "a number of tenants", "write a whole number, 1 to 4096"),
     )
     with waiting(f"sizing a fabric for {request.gpus:,} GPUs", quiet=quiet or as_json):
-        found = answer(packaged().with_hardware(own_hardware(hardware).hardware), request)
-        bought = bills(found, hardware) if known or html else {}
-    if qps == PREDICT:
+        found = answer(packaged().with_hardware(own_hardware(options.hardware).hardware), request)
+        bought = bills(found, options.hardware) if known or options.html else {}
+    if options.qps == PREDICT:
         with waiting("predicting with each number of queue pairs", quiet=quiet or as_json):
-            chosen = queue_pairs(designed(found.fabric(), hardware))
+            chosen = queue_pairs(designed(found.fabric(), options.hardware))
         found = replace(found, request=replace(found.request, qps=chosen.count))
         for line in chosen.lines:
             typer.echo(line, err=as_json)
@@ -156,12 +167,12 @@ def init(
             f"queue pairs: one per path color ({found.sized.best.colors}); --qps {PREDICT} chooses by prediction, with what each number gets"
         )
     with waiting(f"designing and checking {found.sized.best.gpus:,} GPUs", quiet=quiet or as_json):
-        network = sized(found, hardware)
+        network = sized(found, options.hardware)
         findings = to_be_reported(network)
-    written = start_sized(found, folder)
-    if html is not None:
-        _draw(html, found, network, {str(shape): items for shape, items in bought.items()}, known)
-        written.append(html)
+    written = start_sized(found, options.folder)
+    if options.html is not None:
+        _draw(options.html, found, network, {str(shape): items for shape, items in bought.items()}, known)
+        written.append(options.html)
     paid = {TITLES[shape]: str(cost(items, known)) for shape, items in bought.items()} if known else {}
     _print(found, written, paid, findings, as_json=as_json)
     if any(one.severity == "error" for one in findings):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
-from railweave.cli.output import DEVICE, HARDWARE, JSON, QUIET, print_json, waiting
+from railweave.api.verbs import FillInventory
+from railweave.cli.command import command
+from railweave.cli.output import print_json, waiting
 from railweave.counting import counted
 
 app = typer.Typer(no_args_is_help=True, help="Keep the inventory of hardware that was delivered.")
@@ -18,22 +18,15 @@ def root() -> None:
 
 
 @app.command(short_help="Fill in serial numbers, MAC addresses, names, modules and lengths.")
-def fill(
-    fabric: Path = typer.Argument(..., help="Fabric file; NAME.inventory.csv beside it is filled."),
-    capture: Path = typer.Argument(..., help="Folder that `railweave collect` wrote."),
-    write: bool = typer.Option(False, "--write", help="Write the file; without it the difference is only shown."),
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = JSON,
-    quiet: bool = QUIET,
-) -> None:
+@command(FillInventory)
+def fill(options: FillInventory, *, as_json: bool, quiet: bool) -> None:
     """Fill NAME.inventory.csv from a capture: serial numbers, MAC addresses, names of interfaces and RDMA devices, modules, lengths of cables. Exits 1 where it differs and was not written."""
     from railweave.api import fill_inventory
 
-    with waiting(f"reading and designing {fabric}", quiet=quiet or as_json):
-        found = fill_inventory(fabric, capture, write=write, device=device, hardware=hardware)
+    with waiting(f"reading and designing {options.fabric}", quiet=quiet or as_json):
+        found = fill_inventory.of(options)
     if as_json:
-        print_json({**found.to_json(), "written": write and found.differs})
+        print_json({**found.to_json(), "written": options.write and found.differs})
     else:
         for line in found.difference():
             typer.echo(line)
@@ -42,7 +35,7 @@ def fill(
         cells = counted(sum(map(len, found.cells.values())), "cell")
         typer.echo(
             f"{found.file}: "
-            + (f"{cells} {'written' if write else 'to write (--write)'}" if found.differs else "nothing new")
+            + (f"{cells} {'written' if options.write else 'to write (--write)'}" if found.differs else "nothing new")
         )
-    if found.differs and not write:
+    if found.differs and not options.write:
         raise typer.Exit(1)

@@ -30,7 +30,7 @@ PINNED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Walked(Paths):
+class PathsShown(Paths):
     """Options of ``railweave paths``."""
 
     headers: Annotated[
@@ -48,8 +48,8 @@ class Walked(Paths):
     running: Annotated[Path | None, RUNNING] = None
 
 
-@command(Walked)
-def paths(options: Walked, *, as_json: bool, quiet: bool) -> None:
+@command(PathsShown)
+def paths(options: PathsShown, *, as_json: bool, quiet: bool) -> None:
     """Show each queue pair's GIDs, and every link it crosses with its share. Exits 1 where one has no path."""
     from railweave.analysis.routing.headers import walk
     from railweave.analysis.routing.paths import ports_without_path, queue_pair_paths

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import typer
 
-from railweave.cli.output import JSON, QUIET, print_json
+from railweave.api.options import Opt
+from railweave.cli.command import command
+from railweave.cli.output import print_json
 from railweave.errors import InputError, Option, Problem
 
 
-def schema(
-    markdown: bool = typer.Option(False, "--markdown", help="Print the field-by-field reference instead."),
-    as_json: bool = JSON,
-    quiet: bool = QUIET,  # noqa: ARG001 - every verb has it; nothing here takes long
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Options of ``railweave schema``."""
+
+    markdown: Annotated[bool, Opt("Print the field-by-field reference instead.")] = False
+
+
+@command(Schema)
+def schema(options: Schema, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
     """Print the JSON Schema of the fabric file, for editors. It is JSON with and without --json."""
     from railweave.model.intent.reference import fabric_reference, fabric_schema
 
-    if markdown and as_json:
+    if options.markdown and as_json:
         raise InputError([Problem(Option("--markdown"), "it is not JSON", "leave out --json or --markdown")])
-    if markdown:
+    if options.markdown:
         typer.echo(fabric_reference(), nl=False)
     else:
         print_json(fabric_schema())

@@ -15,14 +15,14 @@ from railweave.counting import counted
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verified(Verify):
+class VerifyShown(Verify):
     """Options of ``railweave verify``."""
 
     all_: Annotated[bool, Opt("Print notes too.")] = False
 
 
-@command(Verified)
-def verify(options: Verified, *, as_json: bool, quiet: bool) -> None:
+@command(VerifyShown)
+def verify(options: VerifyShown, *, as_json: bool, quiet: bool) -> None:
     """Look for mistakes in a network and in its files, and have programs of others read these files. Exits 1 where a finding is an error."""
     from railweave.api import verify as run
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ipaddress
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from time import localtime, strftime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from railweave.cli.output import DEVICE, HARDWARE, QUIET, telling
+from railweave.api.options import Argument, Opt
+from railweave.api.verbs import DEVICE, HARDWARE
+from railweave.cli.command import command
+from railweave.cli.output import telling
 from railweave.counting import counted
 
 if TYPE_CHECKING:
@@ -20,48 +24,44 @@ if TYPE_CHECKING:
     from railweave.operations.watch.watching import Standing, Watching
 
 
-def watch(
-    fabric: Path = typer.Argument(..., help="Fabric file or build folder."),
-    listen: str = typer.Option(
-        "127.0.0.1:8484",
-        "--listen",
-        help="Address and port to serve the console, /metrics and JSON at; `none`: do not.",
-    ),
-    store: Path | None = typer.Option(None, "--store", help="Keep samples for 48 hours in this SQLite file."),
-    interval: float = typer.Option(10.0, "--interval", min=1, max=300, help="Seconds from one sample to the next."),
-    access: Path | None = typer.Option(
-        None, "--access", help="How devices are reached: access.yaml (docs/collect.md)."
-    ),
-    only: list[str] = typer.Option([], "--only", help="Watch this switch alone; may be repeated."),
-    servers: bool = typer.Option(
-        False, "--servers", help="Ask servers too, each minute, by SSH and `railweave-host` (docs/collect.md)."
-    ),
-    lab: bool = typer.Option(
-        False, "--lab", help="Watch the routers of the lab of this file, which is up. Needs root."
-    ),
-    syslog: str | None = typer.Option(
-        None,
-        "--syslog",
-        help="Receive syslog of the devices at this address and port, by UDP and TCP, as 10.0.0.5:514.",
-    ),
-    webhook: str | None = typer.Option(None, "--webhook", help="Send anomalies to this address, as JSON."),
-    alertmanager: str | None = typer.Option(
-        None, "--alertmanager", help="Send anomalies to this Alertmanager, as http://HOST:9093/api/v2/alerts."
-    ),
-    password: str | None = typer.Option(
-        None, "--password", help="Where the password for --listen is: env:NAME, file:PATH. Needed beyond this machine."
-    ),
-    proxy: str | None = typer.Option(
-        None, "--proxy", help="ADDRESS=HEADER: a proxy that asks who somebody is, in place of a password."
-    ),
-    runs: str | None = typer.Option(
-        None, "--runs", help="Show the runs of this store of benchmarks on the console's time axis (docs/bench.md)."
-    ),
-    device: list[str] = DEVICE,
-    hardware: Path | None = HARDWARE,
-    as_json: bool = typer.Option(False, "--json", help="Print each change of an anomaly as a line of JSON."),
-    quiet: bool = QUIET,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Watch:
+    """Options of ``railweave watch``."""
+
+    fabric: Annotated[Path, Argument("Fabric file or build folder.")]
+    listen: Annotated[str, Opt("Address and port to serve the console, /metrics and JSON at; `none`: do not.")] = (
+        "127.0.0.1:8484"
+    )
+    store: Annotated[Path | None, Opt("Keep samples for 48 hours in this SQLite file.")] = None
+    interval: Annotated[float, Opt("Seconds from one sample to the next.", least=1, most=300)] = 10.0
+    access: Annotated[Path | None, Opt("How devices are reached: access.yaml (docs/collect.md).")] = None
+    only: Annotated[Sequence[str], Opt("Watch this switch alone; may be repeated.")] = ()
+    servers: Annotated[bool, Opt("Ask servers too, each minute, by SSH and `railweave-host` (docs/collect.md).")] = (
+        False
+    )
+    lab: Annotated[bool, Opt("Watch the routers of the lab of this file, which is up. Needs root.")] = False
+    syslog: Annotated[
+        str | None, Opt("Receive syslog of the devices at this address and port, by UDP and TCP, as 10.0.0.5:514.")
+    ] = None
+    webhook: Annotated[str | None, Opt("Send anomalies to this address, as JSON.")] = None
+    alertmanager: Annotated[
+        str | None, Opt("Send anomalies to this Alertmanager, as http://HOST:9093/api/v2/alerts.")
+    ] = None
+    password: Annotated[
+        str | None, Opt("Where the password for --listen is: env:NAME, file:PATH. Needed beyond this machine.")
+    ] = None
+    proxy: Annotated[str | None, Opt("ADDRESS=HEADER: a proxy that asks who somebody is, in place of a password.")] = (
+        None
+    )
+    runs: Annotated[
+        str | None, Opt("Show the runs of this store of benchmarks on the console's time axis (docs/bench.md).")
+    ] = None
+    device: Annotated[Sequence[str], DEVICE] = ()
+    hardware: Annotated[Path | None, HARDWARE] = None
+
+
+@command(Watch, "Print each change of an anomaly as a line of JSON.")
+def watch(options: Watch, *, as_json: bool, quiet: bool) -> None:
     """Watch a running network: samples of every switch, and what is not as designed, until it is interrupted.
 
     Switches that speak gNMI are subscribed to, others are asked. Nothing is changed on any device.
@@ -70,26 +70,26 @@ def watch(
     from railweave.api.sites import asking_of
     from railweave.operations.watch.starting import Serving, Wanted, password_of, proxy_of, serve, watching_of
 
-    where = _listening(listen, guarded=password is not None or proxy is not None)
-    secret = None if password is None else password_of(password)
-    by = None if proxy is None else proxy_of(proxy)
-    at = None if where is None else Serving(*where, secret, by, runs)
-    _addresses({"--webhook": webhook, "--alertmanager": alertmanager})
-    receives = None if syslog is None else _place("--syslog", syslog)
-    wanted = Wanted(interval, store, webhook, alertmanager, receives)
-    line = lines_of(fabric)
+    where = _listening(options.listen, guarded=options.password is not None or options.proxy is not None)
+    secret = None if options.password is None else password_of(options.password)
+    by = None if options.proxy is None else proxy_of(options.proxy)
+    at = None if where is None else Serving(*where, secret, by, options.runs)
+    _addresses({"--webhook": options.webhook, "--alertmanager": options.alertmanager})
+    receives = None if options.syslog is None else _place("--syslog", options.syslog)
+    wanted = Wanted(options.interval, options.store, options.webhook, options.alertmanager, receives)
+    line = lines_of(options.fabric)
     with telling(quiet=quiet or as_json) as say:
         site = asking_of(
-            fabric,
-            lab=lab,
-            access=access,
-            only=only,
-            servers=servers,
-            device=device,
-            hardware=hardware,
+            options.fabric,
+            lab=options.lab,
+            access=options.access,
+            only=options.only,
+            servers=options.servers,
+            device=options.device,
+            hardware=options.hardware,
             progress=say,
         )
-        here = fabric if lab or fabric.is_file() else None
+        here = options.fabric if options.lab or options.fabric.is_file() else None
         watching = watching_of(site, wanted, fabric=here, line=line, say=say)
     watching.heard.append(_json if as_json else _lines(quiet=quiet))
     if as_json or not quiet:
@@ -97,7 +97,8 @@ def watch(
     if not (quiet or as_json):
         count = len(watching.collector.devices)
         typer.echo(
-            f"watching {counted(count, 'device')} every {interval:g} s" + (f", http://{listen}" if where else "")
+            f"watching {counted(count, 'device')} every {options.interval:g} s"
+            + (f", http://{options.listen}" if where else "")
         )
     serve(watching, at)
 

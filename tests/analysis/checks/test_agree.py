@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conftest import SMALL, designed, example
 
-from railweave.analysis.checks.agree import lossless_shares, qos_disagree
+from railweave.analysis.checks.agree import qos_disagree
+from railweave.analysis.checks.buffers import lossless_shares
 from railweave.analysis.checks.subject import Subject
 from railweave.model.device.host import host_config
 from railweave.systems import systems

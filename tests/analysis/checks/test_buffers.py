@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import designed
 
 import railweave
-from railweave.analysis.checks.agree import lossless_queue_full
+from railweave.analysis.checks.buffers import lossless_queue_full
 from railweave.analysis.checks.subject import Subject
 from railweave.model.catalog import in_force
 from railweave.model.device.build import device_config

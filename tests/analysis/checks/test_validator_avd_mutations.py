@@ -271,8 +271,8 @@ def test_only_names_are_shared() -> None:
         tree = ast.parse(file.read_text())
         for_types = {one for guard in tree.body if isinstance(guard, ast.If) for one in ast.walk(guard)}
         for one in ast.walk(tree):
-            found = ["." * one.level + (one.module or "")] if isinstance(one, ast.ImportFrom) else []
-            found += [alias.name for alias in one.names] if isinstance(one, ast.Import) else []
+            home = "." * one.level + (one.module or "") + "." if isinstance(one, ast.ImportFrom) else ""
+            found = [home + alias.name for alias in one.names] if isinstance(one, ast.Import | ast.ImportFrom) else []
             for source in found:
                 known = (*allowed, *typed) if one in for_types else allowed
                 assert source.startswith(known) or not source.startswith(("railweave", ".")), f"{file.name}: {source}"

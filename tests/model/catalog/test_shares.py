@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from railweave.analysis.checks.agree import lossless_queue_full
+from railweave.analysis.checks.buffers import lossless_queue_full
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.model.catalog.shares import alpha, held_share

@@ -1,4 +1,4 @@
-"""What both ends of a server's link must have alike (the NIC, and the port of its leaf), and buffers and exceptions of ports.
+"""What both ends of a server's link must have alike: the NIC, and the port of its leaf.
 
 Broadcom's guide to Thor2 NICs, section 2.5: "the settings on the NIC and the Ethernet switches match each other". Numbers of
 queues and traffic classes are local to each end, so they are not compared: DSCPs, priorities on the wire and shares are.
@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from railweave.model.catalog import catalog
-from railweave.model.catalog.shares import held_share
 from railweave.model.device.host import host_config
 from railweave.model.findings.registry import Found, check
 
@@ -18,130 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.analysis.checks.subject import Subject
-    from railweave.model.catalog.hardware import SwitchModel
     from railweave.model.device.host_model import HostQos
     from railweave.model.device.model import DeviceConfig, Interface, QosConfig
-    from railweave.model.device.qos_model import Buffers, TrafficClass
-    from railweave.model.network.devices import PortQos
-
-
-@check(
-    "lossless-shares",
-    "error",
-    applies="network",
-    why="the DCQCN configlet of Juniper's public Apstra examples says that the two shares must match on these models, and no public "
-    "document has shares that differ: nobody knows whether the class then stays lossless",
-    fix="set `egress_lossless` to `lossless` in `qos.buffers`",
-)
-def lossless_shares(subject: Subject) -> Iterator[Found]:
-    """Models that ask for it (QFX5220, QFX5230) give lossless classes the same share at ingress and at egress."""
-    for config in subject.configs.values():
-        qos, model = config.qos, catalog().switches.get(config.model)
-        if qos is None or model is None or not qos.shared_buffer or "equal-lossless-shares" not in model.needs:
-            continue
-        if qos.buffers.lossless != qos.buffers.egress_lossless:
-            shares = f"{qos.buffers.lossless} % at ingress, {qos.buffers.egress_lossless} % at egress"
-            by_system = f"set `lossless: {qos.buffers.egress_lossless}` in `qos.buffers`, or leave out `egress: system`"
-            fix = by_system if qos.buffers.egress == "system" else None
-            yield Found(config.name, f"lossless classes of a {config.model} have {shares}", fix=fix)
-
-
-@check(
-    "lossless-queue-full",
-    "warning",
-    applies="network",
-    why="how much a queue may hold and when a port pauses its sender are separate thresholds. With many senders each port holds so "
-    "little that none pauses before the queue is full. Predictions drop packets there (docs/predict.md)",
-    fix="raise the class's `dynamic_threshold`, or lower `ingress_dynamic_threshold`, so that ports pause first",
-)
-def lossless_queue_full(subject: Subject) -> Iterator[Found]:
-    """Ports pause their senders before a lossless queue to which all of them send is full."""
-    for config in subject.configs.values():
-        qos, model = config.qos, catalog().switches.get(config.model)
-        if qos is None or model is None or not qos.shared_buffer:
-            continue
-        senders = sum(one.pauses for one in config.interfaces) - 1
-        if senders < 1:
-            continue
-        for name, one in qos.classes.items():
-            threshold = one.dynamic_threshold
-            if threshold is None:
-                threshold = catalog().systems[config.nos].lossless_queue_threshold
-            if not one.lossless or threshold is None:
-                continue
-            held, queue = _paused_at(qos.buffers, model, senders), _queue_at(qos.buffers, model, threshold)
-            if held > queue:
-                yield Found(
-                    config.name,
-                    f"a queue of class {name} holds {queue / 1e6:.1f} MB (dynamic threshold {threshold}), and {senders} ports that send "
-                    f"to it pause when they have {held / 1e6:.1f} MB together: packets are dropped before PFC",
-                )
-
-
-def _paused_at(buffers: Buffers, model: SwitchModel, senders: int) -> float:
-    """Bytes of the ingress pool that so many equal ports have when each reaches its share of what is free."""
-    pool = model.buffer.shared_mb * 1e6 * buffers.lossless / 100
-    return pool * held_share(buffers.ingress_dynamic_threshold, senders)
-
-
-def _queue_at(buffers: Buffers, model: SwitchModel, threshold: int) -> float:
-    """Bytes of one queue when it reaches its share of what is free of the egress pool."""
-    return model.buffer.shared_mb * 1e6 * buffers.egress_lossless / 100 * held_share(threshold)
-
-
-@check(
-    "qos-port-exception",
-    "warning",
-    applies="network",
-    why="nic-qos.sh sets all NICs of a server alike, so this one keeps what its port has otherwise: where one end alone pauses, "
-    "packets of lossless classes are dropped when they do not fit",
-    fix="take the exception out of `overrides`, or set that NIC by hand after every run of nic-qos.sh",
-)
-def qos_port_exception(subject: Subject) -> Iterator[Found]:
-    """A port to a server has the quality of service of its fabric, as the server's NIC has."""
-    servers = {one.name: one for one in subject.network.servers}
-    for switch in subject.network.switches:
-        config = subject.configs.get(switch.name)
-        for exception in switch.port_qos if config else ():
-            port = next((one for one in config.interfaces if one.name == exception.port), None) if config else None
-            server = servers.get(port.peer) if port else None
-            nic = server.nic(port.peer_port) if port and server else None
-            if config is None or server is None or nic is None:
-                continue
-            paused = host_config(subject.network, server.name).qos_of(nic.fabric).paused
-            what = _differs(exception, config, paused)
-            if what:
-                again = f"or have {server.name}'s administrator {_by_hand(exception, paused)} on {nic.netdev} after every boot, for nic-qos.sh sets it again"
-                yield Found(
-                    f"{server.name}:{nic.name} at {switch.name} {exception.port}",
-                    what,
-                    fix=f"take the exception out of `overrides.devices.{switch.name}.ports`, {again}",
-                )
-
-
-def _differs(exception: PortQos, config: DeviceConfig, paused: tuple[int, ...]) -> str:
-    """What a port has otherwise than the NIC, which pauses these priorities; empty where both are alike."""
-    if config.qos is None:
-        return ""
-    pauses = any(exception.port in one.ports for one in config.qos.profiles)
-    words = ", ".join(map(str, paused))
-    if not exception.bound:
-        pfc = f", PFC for priority {words} included" if paused else ""
-        return f"the port has no quality of service (`qos: false`), and the NIC keeps that of its fabric{pfc}"
-    if paused and not pauses:
-        return f"the port does not pause (`pfc: false`), and the NIC has PFC on for priority {words}"
-    if pauses and not paused:
-        return "the port pauses (`pfc: true`), and the NIC has PFC off"
-    return ""
-
-
-def _by_hand(exception: PortQos, paused: tuple[int, ...]) -> str:
-    if not exception.bound:
-        return (
-            "turn PFC, and what else the port no longer has, off" if paused else "take off what the port no longer has"
-        )
-    return "turn PFC off" if paused else "turn PFC on for the priorities that the port pauses"
-
+    from railweave.model.device.qos_model import TrafficClass
 
 ETHERNET_HEADER = 14
 

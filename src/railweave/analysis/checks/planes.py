@@ -1,4 +1,4 @@
-"""Rules about planes of NICs with several ports, and about domains of NVLink."""
+"""Rules about planes of NICs with several ports."""
 
 from __future__ import annotations
 
@@ -8,30 +8,12 @@ from typing import TYPE_CHECKING
 
 from railweave.analysis.routing.paths import nic_number
 from railweave.counting import counted
-from railweave.model.catalog import catalog
-from railweave.model.catalog.server_shapes import NOT_MODELLED, wider_domains
 from railweave.model.findings.registry import Found, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.analysis.checks.subject import Subject
-
-
-@check(
-    "nvlink-domain",
-    "warning",
-    applies="network",
-    why=f"{NOT_MODELLED}: times of collectives and jobs are too long, many times where GPUs of one domain talk",
-    fix="use predictions for traffic between domains only; the configuration of switches and servers is not affected",
-)
-def nvlink_domain(subject: Subject) -> Iterator[Found]:
-    """GPUs are joined by NVLink inside their server only."""
-    servers = subject.network.servers
-    wider = wider_domains(catalog(), (one.model for one in servers))
-    for server in servers:
-        if server.model in wider:
-            yield Found(server.name, f"{server.model}: {wider[server.model]}")
 
 
 @check(

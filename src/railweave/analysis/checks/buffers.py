@@ -1,0 +1,80 @@
+"""Rules about packet buffers: what some switch models ask for, and whether pauses come before a queue is full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog
+from railweave.model.catalog.shares import held_share
+from railweave.model.findings.registry import Found, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.analysis.checks.subject import Subject
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.device.qos_model import Buffers
+
+
+@check(
+    "lossless-shares",
+    "error",
+    applies="network",
+    why="the DCQCN configlet of Juniper's public Apstra examples says that the two shares must match on these models, and no public "
+    "document has shares that differ: nobody knows whether the class then stays lossless",
+    fix="set `egress_lossless` to `lossless` in `qos.buffers`",
+)
+def lossless_shares(subject: Subject) -> Iterator[Found]:
+    """Models that ask for it (QFX5220, QFX5230) give lossless classes the same share at ingress and at egress."""
+    for config in subject.configs.values():
+        qos, model = config.qos, catalog().switches.get(config.model)
+        if qos is None or model is None or not qos.shared_buffer or "equal-lossless-shares" not in model.needs:
+            continue
+        if qos.buffers.lossless != qos.buffers.egress_lossless:
+            shares = f"{qos.buffers.lossless} % at ingress, {qos.buffers.egress_lossless} % at egress"
+            by_system = f"set `lossless: {qos.buffers.egress_lossless}` in `qos.buffers`, or leave out `egress: system`"
+            fix = by_system if qos.buffers.egress == "system" else None
+            yield Found(config.name, f"lossless classes of a {config.model} have {shares}", fix=fix)
+
+
+@check(
+    "lossless-queue-full",
+    "warning",
+    applies="network",
+    why="how much a queue may hold and when a port pauses its sender are separate thresholds. With many senders each port holds so "
+    "little that none pauses before the queue is full. Predictions drop packets there (docs/predict.md)",
+    fix="raise the class's `dynamic_threshold`, or lower `ingress_dynamic_threshold`, so that ports pause first",
+)
+def lossless_queue_full(subject: Subject) -> Iterator[Found]:
+    """Ports pause their senders before a lossless queue to which all of them send is full."""
+    for config in subject.configs.values():
+        qos, model = config.qos, catalog().switches.get(config.model)
+        if qos is None or model is None or not qos.shared_buffer:
+            continue
+        senders = sum(one.pauses for one in config.interfaces) - 1
+        if senders < 1:
+            continue
+        for name, one in qos.classes.items():
+            threshold = one.dynamic_threshold
+            if threshold is None:
+                threshold = catalog().systems[config.nos].lossless_queue_threshold
+            if not one.lossless or threshold is None:
+                continue
+            held, queue = _paused_at(qos.buffers, model, senders), _queue_at(qos.buffers, model, threshold)
+            if held > queue:
+                yield Found(
+                    config.name,
+                    f"a queue of class {name} holds {queue / 1e6:.1f} MB (dynamic threshold {threshold}), and {senders} ports that send "
+                    f"to it pause when they have {held / 1e6:.1f} MB together: packets are dropped before PFC",
+                )
+
+
+def _paused_at(buffers: Buffers, model: SwitchModel, senders: int) -> float:
+    """Bytes of the ingress pool that so many equal ports have when each reaches its share of what is free."""
+    pool = model.buffer.shared_mb * 1e6 * buffers.lossless / 100
+    return pool * held_share(buffers.ingress_dynamic_threshold, senders)
+
+
+def _queue_at(buffers: Buffers, model: SwitchModel, threshold: int) -> float:
+    """Bytes of one queue when it reaches its share of what is free of the egress pool."""
+    return model.buffer.shared_mb * 1e6 * buffers.egress_lossless / 100 * held_share(threshold)

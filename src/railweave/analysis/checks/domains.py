@@ -1,0 +1,30 @@
+"""Rules about what joins GPUs beside the network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.model.catalog import catalog
+from railweave.model.catalog.server_shapes import NOT_MODELLED, wider_domains
+from railweave.model.findings.registry import Found, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.analysis.checks.subject import Subject
+
+
+@check(
+    "nvlink-domain",
+    "warning",
+    applies="network",
+    why=f"{NOT_MODELLED}: times of collectives and jobs are too long, many times where GPUs of one domain talk",
+    fix="use predictions for traffic between domains only; the configuration of switches and servers is not affected",
+)
+def nvlink_domain(subject: Subject) -> Iterator[Found]:
+    """GPUs are joined by NVLink inside their server only."""
+    servers = subject.network.servers
+    wider = wider_domains(catalog(), (one.model for one in servers))
+    for server in servers:
+        if server.model in wider:
+            yield Found(server.name, f"{server.model}: {wider[server.model]}")

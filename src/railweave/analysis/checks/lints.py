@@ -1,0 +1,64 @@
+"""What renderers print, read by the lint of each operating system, which is loaded where there is a switch for it.
+
+What they find is by their own rules, those of ``railweave.systems.NAME.lint``; ``system.yaml`` says that there are any.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.errors import RenderError
+from railweave.model.catalog import catalog
+from railweave.model.findings.registry import Rule
+from railweave.systems import system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from railweave.analysis.checks.subject import Subject
+    from railweave.model.catalog.systems import Lint
+    from railweave.model.findings import Finding
+
+
+UNPRINTABLE = Rule(
+    "unprintable",
+    "error",
+    "network",
+    "The configuration of a device asks for something that its operating system has no form for.",
+    "the lint of the system could not look at the device",
+    "correct the value in the device's configuration",
+)
+
+
+def _looking(nos: str) -> Callable[[Subject], Iterator[Finding]]:
+    def look(subject: Subject) -> Iterator[Finding]:
+        for config in subject.configs.values():
+            if config.nos == nos:
+                try:
+                    yield from system(nos).lint(config)
+                except RenderError as error:  # of a value that the system has no form for
+                    yield UNPRINTABLE.finding(config.name, f"{nos} cannot say what its configuration asks for: {error}")
+
+    return look
+
+
+def _rule(nos: str, lint: Lint) -> Rule:
+    return Rule(
+        id=lint.id,
+        severity="error",
+        sometimes="warning" if lint.warns else None,
+        applies="network",
+        holds=lint.holds,
+        why="each rule of the lint gives its own reason, and has an id of its own (below)",
+        check=_looking(nos),
+        slow=lint.slow,
+    )
+
+
+LINTS = tuple(
+    sorted(
+        (_rule(nos, one.lint) for nos, one in reversed(catalog().systems.items()) if one.lint is not None),
+        key=lambda rule: rule.slow,
+    )
+)
+"""The quick ones first; the order is that of the checks on the report's page."""

@@ -1,0 +1,69 @@
+"""Exceptions of quality of service at ports to servers: the switch has them, and the server's NIC does not follow by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.model.device.host import host_config
+from railweave.model.findings.registry import Found, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from railweave.analysis.checks.subject import Subject
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.network.devices import PortQos
+
+
+@check(
+    "qos-port-exception",
+    "warning",
+    applies="network",
+    why="nic-qos.sh sets all NICs of a server alike, so this one keeps what its port has otherwise: where one end alone pauses, "
+    "packets of lossless classes are dropped when they do not fit",
+    fix="take the exception out of `overrides`, or set that NIC by hand after every run of nic-qos.sh",
+)
+def qos_port_exception(subject: Subject) -> Iterator[Found]:
+    """A port to a server has the quality of service of its fabric, as the server's NIC has."""
+    servers = {one.name: one for one in subject.network.servers}
+    for switch in subject.network.switches:
+        config = subject.configs.get(switch.name)
+        for exception in switch.port_qos if config else ():
+            port = next((one for one in config.interfaces if one.name == exception.port), None) if config else None
+            server = servers.get(port.peer) if port else None
+            nic = server.nic(port.peer_port) if port and server else None
+            if config is None or server is None or nic is None:
+                continue
+            paused = host_config(subject.network, server.name).qos_of(nic.fabric).paused
+            what = _differs(exception, config, paused)
+            if what:
+                again = f"or have {server.name}'s administrator {_by_hand(exception, paused)} on {nic.netdev} after every boot, for nic-qos.sh sets it again"
+                yield Found(
+                    f"{server.name}:{nic.name} at {switch.name} {exception.port}",
+                    what,
+                    fix=f"take the exception out of `overrides.devices.{switch.name}.ports`, {again}",
+                )
+
+
+def _differs(exception: PortQos, config: DeviceConfig, paused: tuple[int, ...]) -> str:
+    """What a port has otherwise than the NIC, which pauses these priorities; empty where both are alike."""
+    if config.qos is None:
+        return ""
+    pauses = any(exception.port in one.ports for one in config.qos.profiles)
+    words = ", ".join(map(str, paused))
+    if not exception.bound:
+        pfc = f", PFC for priority {words} included" if paused else ""
+        return f"the port has no quality of service (`qos: false`), and the NIC keeps that of its fabric{pfc}"
+    if paused and not pauses:
+        return f"the port does not pause (`pfc: false`), and the NIC has PFC on for priority {words}"
+    if pauses and not paused:
+        return "the port pauses (`pfc: true`), and the NIC has PFC off"
+    return ""
+
+
+def _by_hand(exception: PortQos, paused: tuple[int, ...]) -> str:
+    if not exception.bound:
+        return (
+            "turn PFC, and what else the port no longer has, off" if paused else "take off what the port no longer has"
+        )
+    return "turn PFC off" if paused else "turn PFC on for the priorities that the port pauses"
