@@ -109,6 +109,8 @@ H100-01:101:151 [0] misc/ibvwrap.cc:294 NCCL WARN Call to ibv_modify_qp failed w
 H100-01:101:151 [0] transport/net_ib.cc:1975 NCCL WARN NET/IB: Got completion from peer 172.20.0.3<47012> with status=12 opcode=0 len=0 vendor err 129 (Send)
 """
 VARIES = {
+    "process_s",
+    "peak_memory_MB",
     "seconds",
     "wall_s",
     "cpu_s",

@@ -50,7 +50,7 @@ def test_help_brings_nothing_heavy(statement: str) -> None:
 def test_building_brings_them() -> None:
     """The check above would see them."""
     assert {"pydantic", "yaml"} <= imported("from railweave.outputs.folder import steps")
-    engine = imported("sys.argv = ['railweave', 'sim', '--version']; from railweave.cli import main; main()")
+    engine = imported("sys.argv = ['railweave', 'flows', '--version']; from railweave.cli import main; main()")
     assert "railweave._sim" in engine
     assert "numpy" not in engine
 

@@ -18,7 +18,7 @@ from tests.conftest import ROOT, example
 SRC = ROOT / "src" / "railweave"
 HOST = SRC / "outputs" / "rendering" / "host"
 COMMON = [
-    *(SRC / "prediction" / "simulation" / f"{name}.py" for name in ("model/fabric", "perftest")),
+    SRC / "prediction" / "simulation" / "model" / "fabric.py",
     *(SRC / "model" / "device" / f"{name}.py" for name in ("host", "host_model")),
     *(HOST / f"{name}.py" for name in ("__init__", "boot", "nic_qos", "shell", "units")),
     *(HOST / "scripts" / f"{name}.sh" for name in ("nic_nvm", "nic_qos")),

@@ -13,8 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railweave.api.bench import bench_compare, bench_import, bench_plan, bench_report, bench_triage
-    from railweave.api.bench_run import bench_run
+    from railweave.api.bench import bench_compare, bench_import, bench_plan, bench_report, bench_run, bench_triage
     from railweave.api.building import build, diff, paths, routes, verify
     from railweave.api.fleet import fleet_check, fleet_mesh
     from railweave.api.living import check, collect, fill_inventory, questions_of, states
@@ -58,8 +57,14 @@ __all__ = [
 
 if not TYPE_CHECKING:  # a type checker reads the imports above
     _HOMES = {
-        "railweave.api.bench": ("bench_compare", "bench_import", "bench_plan", "bench_report", "bench_triage"),
-        "railweave.api.bench_run": ("bench_run",),
+        "railweave.api.bench": (
+            "bench_compare",
+            "bench_import",
+            "bench_plan",
+            "bench_report",
+            "bench_triage",
+            "bench_run",
+        ),
         "railweave.api.building": ("build", "diff", "paths", "routes", "verify"),
         "railweave.api.fleet": ("fleet_check", "fleet_mesh"),
         "railweave.api.living": ("check", "collect", "fill_inventory", "questions_of", "states"),

@@ -1,32 +1,240 @@
-"""Benchmarks: plan runs, keep results in a store, compare them, find what went wrong, and report."""
+"""Benchmarks: plan runs and carry them out, keep results in a store, compare them, find what went wrong, and report."""
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import hashlib
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from railweave.api.options import verb
-from railweave.api.sources import network_of
-from railweave.api.verbs import BenchCompare, BenchImport, BenchPlan, BenchReport, BenchTriage
-from railweave.errors import Argument, FileLine, InputError, Problem, SpecError
+from railweave.api.sources import network_of, path_of, silent
+from railweave.api.verbs import BenchCompare, BenchImport, BenchPlan, BenchReport, BenchRun, BenchTriage
+from railweave.errors import Argument, FileLine, InputError, Option, Problem, SpecError
 from railweave.model.catalog import in_force
 from railweave.model.network.model import Network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
+    from railweave.live.collect.access_file import AccessFile
+    from railweave.live.fleet.running import Answer
     from railweave.operations.bench.beside import Row
     from railweave.operations.bench.comparing.predicting import Foretold
     from railweave.operations.bench.comparing.reported import Compared, Reported
     from railweave.operations.bench.nccl_log import NcclLog
-    from railweave.operations.bench.plan import Plan
+    from railweave.operations.bench.plan import Plan, PlannedRun
     from railweave.operations.bench.read import Read
+    from railweave.operations.bench.running.summary import Carried
     from railweave.operations.bench.triage.triage import Triaged
-    from railweave.operations.store.records import Run
+    from railweave.operations.store.records import Environment, Run
+
+
+END_S = 20
+"""For launchers to end that are told to, where something else ended their runs."""
+
+
+@verb(BenchRun)
+def bench_run(options: BenchRun) -> Carried:
+    """Carry out a plan, and keep what comes of each run as soon as it has ended (docs/bench.md).
+
+    - ``fabric``: the network that was planned for, where it is not at the path that the plan names.
+    - ``meanwhile``: goes on beside the runs, in the same event loop; what it raises ends them at once, and is raised.
+
+    A run that fails, that is refused or that does not end is a result. Raises ``InputError`` where the design is not the one that was planned
+    for, or for an argument that cannot be; ``SpecError`` for files that cannot be read; ``OutputError`` where a result cannot be kept.
+    """
+    from railweave.live.collect.access_file import read_access
+    from railweave.operations.bench.plan import Plan, read_plan
+    from railweave.operations.bench.running.carrying import Keeper, Ways, carried_out, hosts_of, waiting
+    from railweave.operations.bench.running.pair import RANKS, Launch
+    from railweave.operations.bench.running.shells import HERE, Shells
+    from railweave.operations.bench.running.summary import Carried, chosen, command
+    from railweave.operations.store.store import opened
+
+    say = options.progress or silent
+    given = options.plan if isinstance(options.plan, Plan) else read_plan(options.plan)
+    network = _designed(given, options.fabric, options.device, options.hardware)
+    place = _outputs(options.plan, options.store, options.outputs)
+    with in_force(network.catalog):
+        scripts = _scripts(network, path_of(options.mpi_script))
+        environment = _environment(network, given, options.fabric)
+    on = options.launch_on if options.launch_on is not None or options.launcher == "mpirun" else HERE
+    launch = Launch(
+        options.launcher, on, scripts, options.ranks or RANKS, options.nccl_tests, tuple(options.srun_options)
+    )
+    # A store that is not there yet is not made for a look at what would be done.
+    looked = _had(options.store, given.digest, place, make=not options.dry_run)
+    todo = chosen(given, looked, only=options.only, again=options.again, failed=options.failed)
+    commands = tuple((one.name, command(one, launch, options.perftest)) for one in todo.runs)
+    notes = tuple(waiting(todo.runs, options.at_once))
+    if options.dry_run or not todo.runs:
+        return Carried(given.digest, str(options.store), todo, commands=commands, notes=notes)
+    ways = read_access(path_of(options.access))
+    names = list(dict.fromkeys(host for one in todo.runs for host in hosts_of(one)))
+    names += [one for one in [launch.on] if one and one not in names]
+    targets = {name: ways.target(name, "server", "", name, ("ssh",)) for name in names}
+    checked = _checked(network, ways, names, sudo=options.sudo, say=say) if options.host_check else {}
+    count = [0]
+
+    def done(run: PlannedRun, kept: Run) -> None:
+        count[0] += 1
+        say(f"{run.name}: {'failed' if kept.failures else 'done'} ({count[0]:,} of {len(todo.runs):,})")
+
+    with opened(options.store, make=True) as there:
+        keeper = Keeper(there, given.digest, place)
+        work = carried_out(
+            todo.runs,
+            keeper,
+            Shells(targets, ways.access.attempts),
+            Ways(launch, options.perftest, options.at_once, options.timeout_s),
+            environment,
+            checked=checked,
+            done=done,
+        )
+        kept = asyncio.run(work if options.meanwhile is None else _meanwhile(work, options.meanwhile))
+        return Carried(given.digest, there.where, todo, tuple(kept), commands, notes)
+
+
+async def _meanwhile(work: Coroutine[Any, Any, list[Run]], meanwhile: Callable[[], Awaitable[None]]) -> list[Run]:
+    """What the runs come to, with something else beside them: it ends with them, and they end with what it raises."""
+
+    async def watch() -> None:
+        await meanwhile()
+
+    runs, beside = asyncio.create_task(work), asyncio.create_task(watch())
+    try:
+        await asyncio.wait({runs, beside}, return_when=asyncio.FIRST_COMPLETED)
+        if beside.done() and not runs.done():
+            beside.result()
+        return await runs
+    finally:
+        for one in (runs, beside):
+            one.cancel()
+        # Who waits for this may have a network to take back: a launcher that does not end is not waited for.
+        ended, _ = await asyncio.wait({runs, beside}, timeout=END_S)
+        for one in ended:
+            if not one.cancelled():
+                one.exception()
+
+
+def _designed(
+    plan: Plan, fabric: Network | Path | str | None, device: Sequence[str], hardware: Path | str | None
+) -> Network:
+    """The network that was planned for. Raises ``InputError`` where it is another one."""
+    source = plan.fabric if fabric is None else fabric
+    if not isinstance(source, Network) and not Path(source).exists():
+        what = "there is no such fabric file, which the plan is of"
+        raise InputError([Problem(Option("--fabric", str(source)), what, "name it by --fabric")])
+    network = network_of(source, device, hardware)
+    if hashlib.sha256(network.to_json()).hexdigest() != plan.design_digest:
+        name = network.name if isinstance(source, Network) else str(source)
+        what = "it is designed otherwise than when the plan was made"
+        raise InputError([Problem(FileLine(name), what, "plan again: `railweave bench plan`")])
+    return network
+
+
+def _outputs(plan: Plan | Path | str, store: Path | str, outputs: Path | str | None) -> Path:
+    """The folder for what programs print."""
+    if outputs is not None:
+        return Path(outputs)
+    if not str(store).startswith(("postgresql://", "postgres://")):
+        return Path(f"{store}.outputs")
+    return Path(f"{plan}.outputs") if isinstance(plan, Path | str) else Path("bench.outputs")
+
+
+def _had(store: Path | str, digest: str, place: Path, *, make: bool) -> dict[str, bool]:
+    """Names of runs that the store has; of a file that is not there none, and a database gets its tables."""
+    from railweave.operations.bench.running.carrying import Keeper
+    from railweave.operations.store.store import opened
+
+    database = str(store).startswith(("postgresql://", "postgres://"))
+    if not database and not Path(store).exists():
+        return {}
+    with opened(store, make=make and database) as there:
+        return Keeper(there, digest, place).had()
+
+
+def _scripts(network: Network, own: Path | None) -> dict[str, str]:
+    """``mpirun.sh`` by server, as ``build`` writes it, or a file of the user's own."""
+    from railweave.outputs.rendering.host.cluster import cluster_files
+
+    files = cluster_files(network)
+    found: dict[str, str] = {}
+    for name, text in files.items():
+        if name.startswith("hostfile"):
+            script = name.replace("hostfile.", "mpirun-") if name != "hostfile" else "mpirun"
+            hosts = [line.split()[0] for line in text.splitlines() if line and not line.startswith("#")]
+            found |= dict.fromkeys(hosts, files[f"{script}.sh"])
+    if own is None:
+        return found
+    try:
+        return dict.fromkeys(found, own.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise InputError([Problem(Option("--mpi-script", str(own)), f"cannot be read: {reason}")]) from None
+
+
+def _environment(network: Network, plan: Plan, fabric: Network | Path | str | None) -> Environment:
+    """What holds for all runs: the design, variables of jobs, the plugin, what switches were last given."""
+    from railweave.model.device.host import host_config
+    from railweave.operations.deploy.journal import opened
+    from railweave.operations.store.records import Environment, pairs
+
+    variables: dict[str, str] = {}
+    for server in network.servers:
+        if server.name not in network.absent:
+            config = host_config(network, server.name)
+            jobs = [config.job, *(job for _, job in config.tenant_jobs)]
+            variables = {one.name: one.value for job in jobs[:1] for one in job if not one.resolve}
+            break
+    found = Environment(
+        variables=pairs(variables),
+        plugin=variables.get("NCCL_NET_PLUGIN", ""),
+        fabric=plan.fabric,
+        design_digest=plan.design_digest,
+    )
+    path = Path(plan.fabric if fabric is None or isinstance(fabric, Network) else fabric)
+    if not path.is_file():
+        return found
+    with opened(path) as journal:
+        revisions = [one for one in journal.revisions() if one.state == "done"]
+    return replace(found, switch_revision=f"{revisions[0].number} {revisions[0].label}" if revisions else "")
+
+
+def _checked(
+    network: Network, ways: AccessFile, names: Sequence[str], *, sudo: bool, say: Callable[[str], None]
+) -> dict[str, object]:
+    """What `railweave host check` says of each server: how many of each verdict, and what is not well; or why it does not answer."""
+    from railweave.live.fleet.running import Task, check
+    from railweave.model.device.host import host_config
+    from railweave.outputs.rendering.host.host_json import host_json
+
+    there = [name for name in names if name in {one.name for one in network.servers}]
+    with in_force(network.catalog):
+        texts = {name: host_json(host_config(network, name)) for name in there}
+    tasks = [Task(ways.target(name, "server", "", name, ("ssh",)), text) for name, text in texts.items()]
+
+    def done(answer: Answer) -> None:
+        say(f"{answer.server}: {'no answer' if answer.error else 'checked'}")
+
+    return {one.server: _summed(one) for one in check(tasks, sudo=sudo, done=done)}
+
+
+def _summed(answer: Answer) -> object:
+    from collections import Counter
+
+    if answer.error:
+        return {"error": answer.error}
+    bad = [
+        f"{one.verdict}: {one.check} {one.of}: {one.seen}"
+        for one in answer.verdicts
+        if one.verdict in {"failed", "warning"}
+    ]
+    return {**Counter(one.verdict for one in answer.verdicts), "not well": bad}
 
 
 @verb(BenchPlan)

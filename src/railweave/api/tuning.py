@@ -105,7 +105,7 @@ def way_of(
     progress: Callable[[str], None],
 ) -> Way:
     """How hardware is reached and measured."""
-    from railweave.api.bench_run import bench_run
+    from railweave.api.bench import bench_run
     from railweave.api.sites import site_of
     from railweave.operations.bench.running.pair import RANKS
     from railweave.operations.bench.running.shells import HERE

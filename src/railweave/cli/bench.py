@@ -172,7 +172,7 @@ def run(options: BenchRun, *, as_json: bool, quiet: bool) -> None:
     A run that fails or does not end is a result too. Runs that the store has already are not repeated, so that the same command goes on where an
     interrupted one stopped. Nothing stays on a server. Exits 0, or 1 where a run failed.
     """
-    from railweave.api.bench_run import bench_run
+    from railweave.api.bench import bench_run
 
     if options.launcher not in LAUNCHERS:
         raise InputError(

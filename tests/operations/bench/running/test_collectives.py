@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from railweave import api
-from railweave.api.bench_run import bench_run
+from railweave.api.bench import bench_run
 from railweave.cli.app import app
 from railweave.model.network.model import Network
 from railweave.operations.bench.plan import NcclTests, Plan
