@@ -111,6 +111,8 @@ H100-01:101:151 [0] transport/net_ib.cc:1975 NCCL WARN NET/IB: Got completion fr
 VARIES = {
     "process_s",
     "peak_memory_MB",
+    "kept",
+    "made",
     "seconds",
     "wall_s",
     "cpu_s",

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railweave.api.options import verb
-from railweave.api.sources import network_of, path_of, silent
-from railweave.api.verbs import BenchCompare, BenchImport, BenchPlan, BenchReport, BenchRun, BenchTriage
+from railweave.api.running_verbs import BenchCompare, BenchImport, BenchPlan, BenchReport, BenchRun, BenchTriage
+from railweave.api.sources import network_of, path_of
+from railweave.api.verbs import silent
 from railweave.errors import Argument, FileLine, InputError, Option, Problem, SpecError
 from railweave.model.catalog import in_force
 from railweave.model.network.model import Network

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railweave.api.options import verb
+from railweave.api.running_verbs import DeployApply, DeployPlan, DeployResume, DeployRollback, DeployStatus, DeployZtp
 from railweave.api.saved import captured
 from railweave.api.sites import designed_as, network_of_plan, site_of
-from railweave.api.sources import load, path_of, silent
+from railweave.api.sources import load, path_of
 from railweave.api.upgrading import shifting
-from railweave.api.verbs import DeployApply, DeployPlan, DeployResume, DeployRollback, DeployStatus, DeployZtp
+from railweave.api.verbs import silent
 from railweave.counting import counted
 from railweave.errors import Argument, FileLine, InputError, Option, Problem
 from railweave.model.catalog import in_force

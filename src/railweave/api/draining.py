@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
+from railweave.api.running_verbs import DeployDrain, DeployReplace, DeployUndrain
 from railweave.api.sites import INVENTORY, designed_as, designed_with, site_of
-from railweave.api.sources import load, silent
-from railweave.api.verbs import DeployDrain, DeployReplace, DeployUndrain
+from railweave.api.sources import load
+from railweave.api.verbs import silent
 from railweave.errors import Argument, InputError, Problem
 from railweave.model.catalog import in_force
 from railweave.model.intent.reading.source import companion

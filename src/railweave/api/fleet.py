@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
-from railweave.api.sources import path_of, silent
-from railweave.api.verbs import FleetCheck, FleetMesh
+from railweave.api.running_verbs import FleetCheck, FleetMesh
+from railweave.api.sources import path_of
+from railweave.api.verbs import silent
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog import in_force
 

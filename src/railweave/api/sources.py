@@ -113,7 +113,3 @@ def network_of(source: Network | Path | str, device: Sequence[str] = (), hardwar
 def path_of(given: Path | str | None) -> Path | None:
     """An argument that may be left out as a path."""
     return None if given is None else Path(given)
-
-
-def silent(_: str) -> None:
-    """Where nobody wants to hear of progress."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
+from railweave.api.running_verbs import TuneByRule, TuneDiagnose, TuneRun
 from railweave.api.sources import load, path_of
-from railweave.api.verbs import TuneByRule, TuneDiagnose, TuneRun
 from railweave.errors import InputError, Option, OutputError, Problem
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from railweave.api.options import Argument, Opt
-from railweave.api.verbs import BenchCompare, BenchImport, BenchPlan, BenchReport, BenchRun, BenchTriage
+from railweave.api.running_verbs import BenchCompare, BenchImport, BenchPlan, BenchReport, BenchRun, BenchTriage
 from railweave.cli.command import command
 from railweave.cli.output import print_findings, print_json, tally, telling, waiting
 from railweave.counting import counted

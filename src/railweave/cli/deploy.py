@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from railweave.api.options import Argument, Opt
-from railweave.api.verbs import (
+from railweave.api.running_verbs import (
     DeployApply,
     DeployDrain,
     DeployPlan,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from railweave.api.options import Opt
-from railweave.api.verbs import FleetCheck, FleetMesh
+from railweave.api.running_verbs import FleetCheck, FleetMesh
 from railweave.cli.command import command
 from railweave.cli.output import print_json, telling
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from railweave.api.verbs import TuneByRule, TuneDiagnose, TuneRun
+from railweave.api.running_verbs import TuneByRule, TuneDiagnose, TuneRun
 from railweave.cli.command import command
 from railweave.cli.failures import INTERRUPTED
 from railweave.cli.output import print_json, telling
