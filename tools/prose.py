@@ -45,6 +45,8 @@ WORDS = {
 _WORDS = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), better) for pattern, better in WORDS.items()]
 _NAME = re.compile(r"``([A-Za-z_][\w.]*)(?:\(\))?``")
 _CODE = re.compile(r"``.*?``|`[^`]*`")
+LIBRARIES = {"pandas", "polars"}
+"""Libraries of users, which the package does not import."""
 HELP = {"Opt", "Argument", "Option"}
 """Calls whose first argument, or ``help=``, is a help text."""
 
@@ -98,6 +100,16 @@ def names() -> frozenset[str]:
     return frozenset(found)
 
 
+def _known(name: str) -> bool:
+    """Return whether a name is in the source, or is the end of names in it, such as a unit (``_ps``)."""
+    parts = name.split(".")
+    return (
+        parts[0] in LIBRARIES
+        or set(parts) <= names()
+        or (name.startswith("_") and any(word.endswith(name) for word in names()))
+    )
+
+
 def sentences(text: str) -> Iterator[str]:
     """Yield the sentences of a text; an item of a list and a paragraph end one too."""
     for part in re.split(r"\n\s*\n|\n\s*- ", text):
@@ -114,7 +126,7 @@ def faults(text: str) -> Iterator[str]:
         if count > MOST_WORDS:
             yield f"a sentence of {count} words: {sentence[:50]}..."
     for name in _NAME.findall(text):
-        if not set(name.split(".")) <= names() and not hasattr(__builtins__, name):
+        if not _known(name):
             yield f"``{name}`` is nowhere in the source"
     plain = _CODE.sub("", text)
     for pattern, better in _WORDS:

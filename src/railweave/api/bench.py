@@ -101,7 +101,7 @@ def bench_run(options: BenchRun) -> Carried:
 
 
 async def _meanwhile(work: Coroutine[Any, Any, list[Run]], meanwhile: Callable[[], Awaitable[None]]) -> list[Run]:
-    """What the runs come to, with something else beside them: it ends with them, and they end with what it raises."""
+    """Carry out runs while another task runs: the task is ended with the runs, and an error of the task ends the runs."""
 
     async def watch() -> None:
         await meanwhile()
@@ -180,7 +180,7 @@ def _scripts(network: Network, own: Path | None) -> dict[str, str]:
 
 
 def _environment(network: Network, plan: Plan, fabric: Network | Path | str | None) -> Environment:
-    """What holds for all runs: the design, variables of jobs, the plugin, what switches were last given."""
+    """Return the facts common to all runs: the design, variables of jobs, the plugin, the last revision of the switches."""
     from railweave.model.device.host import host_config
     from railweave.operations.deploy.journal import opened
     from railweave.operations.store.records import Environment, pairs
@@ -209,7 +209,7 @@ def _environment(network: Network, plan: Plan, fabric: Network | Path | str | No
 def _checked(
     network: Network, ways: AccessFile, names: Sequence[str], *, sudo: bool, say: Callable[[str], None]
 ) -> dict[str, object]:
-    """What `railweave host check` says of each server: how many of each verdict, and what is not well; or why it does not answer."""
+    """Return the result of `railweave host check` per server: the count of each verdict, and the faults; or why the server did not answer."""
     from railweave.live.fleet.running import Task, check
     from railweave.model.device.host import host_config
     from railweave.outputs.rendering.host.host_json import host_json
@@ -350,7 +350,7 @@ MOST_BYTES = 512 << 20
 
 @dataclass(frozen=True)
 class Imported:
-    """What was read of each file, the runs that are new in the store, how many were there before, and of logs what they say beside the model."""
+    """The result of an import: what each file contained, the new runs, the number of runs already stored, and logs compared with the model."""
 
     files: tuple[Read, ...]
     runs: tuple[Run, ...]

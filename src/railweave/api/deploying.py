@@ -48,7 +48,7 @@ def campaign_plan(
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Campaign:
-    """What a campaign would break, turn by turn, and what the model says of it. Nothing is changed anywhere.
+    """Plan a campaign: the faults of each turn, and the effects that the model predicts. Changes no device.
 
     - ``scenario``: a scenario file; its faults are broken one after another, those that overlap together.
     - ``lab``, ``access``: how switches are reached, see ``deploy_plan``.
@@ -173,7 +173,7 @@ def campaign_run(
     """Carry out a campaign, turn by turn; it ends with the first turn after which the network is not as before.
 
     ``limits``: how long switches wait until they restore themselves. Others: see ``campaign_plan``. Raises ``InputError`` where it is
-    refused, ``StoppedError`` where a switch could not be restored, ``OutputError`` where somebody else is at work.
+    refused, ``StoppedError`` if a switch could not be restored, ``OutputError`` if another operator is at work.
     """
     from railweave.operations.deploy import journal
     from railweave.operations.deploy.campaign.carrying import Limits, carried_out
@@ -205,7 +205,7 @@ def campaign_run(
 
 
 def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
-    """What ``lab fault`` measures of a scenario in the lab of a fabric file, which is up: the JSON object of each group of faults. Raises ``LabError``."""
+    """Measure a scenario in a fabric file's running lab, and return the JSON object of each group of faults. Raises ``LabError``."""
     from railweave.live.lab import life
     from railweave.live.lab.faults.scenario import of_file, play
     from railweave.live.lab.state import locked
@@ -217,7 +217,7 @@ def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
 
 
 def lab_results(path: Path | str | None) -> list[dict[str, Any]]:
-    """What ``lab fault --json``, or ``deploy campaign --rehearse --json``, has printed into a file. Raises ``InputError``."""
+    """Read the output of ``lab fault --json``, or of ``deploy campaign --rehearse --json``, from a file. Raises ``InputError``."""
     if path is None:
         return []
     try:
@@ -255,7 +255,7 @@ def deploy_ztp(options: DeployZtp) -> Made:
 
 @verb(DeployPlan)
 def deploy_plan(options: DeployPlan) -> Plan:
-    """What it takes to bring switches, and servers, to the design of a fabric file, and in which order. Nothing is changed anywhere.
+    """Plan how to bring switches, and servers, to the design of a fabric file, and in which order. Changes no device.
 
     Raises ``InputError`` for wrong input, ``LabError`` where the lab is not up.
     """
@@ -310,7 +310,7 @@ def deploy_plan(options: DeployPlan) -> Plan:
 def _hosts(
     site: Site, only: Sequence[str], say: Callable[[str], None]
 ) -> tuple[dict[str, tuple[dict[str, str], dict[str, str]]], dict[str, str]]:
-    """What servers run with what they should run, and those that did not answer."""
+    """Return the current and the designed state of servers, and the servers that did not answer."""
     from railweave.live.fleet.host_tree import FILE
     from railweave.operations.deploy.host_files import host_files
 
@@ -326,7 +326,7 @@ def deploy_apply(options: DeployApply) -> Revision:
     - ``quiet``: when a port counts as carrying nothing, after a drain, and how long that may take.
     - ``patience``: how long switches may take to install another release and to come back with it, in an upgrade.
 
-    Raises ``InputError`` for a plan that is refused, or older than the fabric file, ``StoppedError`` where it went no further, ``OutputError`` where somebody else is at work.
+    Raises ``InputError`` for a plan that is refused, or older than the fabric file, ``StoppedError`` if it stopped early, ``OutputError`` if another operator is at work.
     """
     from railweave.operations.deploy import applying, journal
     from railweave.operations.deploy.plan import read_plan

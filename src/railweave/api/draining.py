@@ -173,7 +173,7 @@ def deploy_undrain(options: DeployUndrain) -> Plan:
 
 
 def _is_drained(network: Network, pattern: str) -> bool:
-    """Whether all that a line of ``status:`` names is drained."""
+    """Return whether everything that a line of ``status:`` names is drained."""
     from railweave.operations.deploy.drain import named
 
     devices = {one.name for one in (*network.switches, *network.servers)}

@@ -34,7 +34,7 @@ def questions_of(
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> dict[str, tuple[Question, ...]]:
-    """What each device of a network is asked about its state, by name; this alone asks nothing.
+    """Return the questions to each device of a network about its state, by name. Contacts no device.
 
     - ``only``: these devices alone.
     - ``servers``: servers too.
@@ -93,7 +93,7 @@ def states(
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> dict[str, DeviceState]:
-    """What the switches of a network said of themselves in a capture, by name: those of which there are answers.
+    """Return the states that switches of a network reported in a capture, by name; switches without answers are left out.
 
     - ``capture``: a folder of what devices said, as ``collect`` writes it.
     - ``device``, ``hardware``: see ``load``.
@@ -109,7 +109,7 @@ def states(
 
 @verb(Check)
 def check(options: Check) -> Checked:
-    """Whether the running network is the designed one: what its devices said, beside what must hold on each (docs/check.md).
+    """Compare the running network with the design: the answers of its devices with what must hold on each (docs/check.md).
 
     - ``progress``: called with a few words on what is being done.
 

@@ -28,8 +28,8 @@ Result = TypeVar("Result", covariant=True)  # noqa: PLC0105
 class Opt:
     """An option of a verb as users see it: its help, and how the command line has it.
 
-    ``name``: as it is written, where it is not the field's name with hyphens; ``letter``: a short form. ``least`` and ``most`` bound a
-    number. ``words`` gives completions. ``kind``: its type on the command line, where that is another than the field's.
+    ``name``: its spelling, if that is not the field's name with hyphens; ``letter``: a short form. ``least`` and ``most`` bound a
+    number. ``words`` gives completions. ``kind``: its type on the command line, if different from the field's.
     """
 
     help: str

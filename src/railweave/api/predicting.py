@@ -1,4 +1,4 @@
-"""What a job gets on a network."""
+"""Predict the speed of jobs on a network."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def simulate_grid(options: SimulateGrid) -> Grid:
 
     ``varied``: values by name, as ``--compare`` has the names:
     ``{"hosts": ["H100-[01-02]", "H100-[01-04]"], "per-host": [1, 8], "size": ["1M", "1G"]}``. Each value stands for itself, so a list of
-    servers may have commas. What stays the same is as for ``simulate``. ``measured``: a CSV file of measured points, which stand beside
+    servers may have commas. What stays the same is as for ``simulate``. ``measured``: a CSV file of measured points, to compare with
     predictions. ``progress``: called with how many are done.
 
     ``cells`` of the result has each combination and its prediction, ``to_text`` a table, ``fit`` the rate that a line over sizes tends to.

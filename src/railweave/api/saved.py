@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @verb(DriftOptions)
 def drift(options: DriftOptions) -> Drift:
-    """What switches have otherwise than designed, and what that does.
+    """Return the differences between the configurations of switches and the design, and their effects.
 
     - ``progress``: called with a few words on what is being done.
 
@@ -92,7 +92,7 @@ def adopt(
     - ``name``: the name of the network.
     - ``device``: switch models by role, ``leaf=MODEL``, where names of ports do not tell them.
     - ``hardware``: a folder of hardware files with models of your own (docs/hardware.md).
-    - ``draft``: where the fabric file is written if it cannot be designed, so that it can be mended by hand.
+    - ``draft``: where the fabric file is written if it cannot be designed, so that it can be fixed by hand.
     - ``progress``: called with a few words on what is being done.
 
     ``write`` of the result writes the fabric file with its lock and inventory; ``scores`` says statement by statement what
@@ -122,7 +122,7 @@ def captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]
 
 
 def designed_for(network: Network, capture: Path | str) -> tuple[Network, dict[str, DeviceConfig] | None]:
-    """What a capture is held against: the network and its own configurations (None), or those of the lab that it is of."""
+    """Return the reference for a capture: the network with its own configurations (None), or with those of the lab that was captured."""
     from railweave.model.state.capture import read_capture
 
     found = read_capture(Path(capture))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def site_of(fabric: Path, network: Network, *, lab: bool, access: Path | str | None) -> Site:
-    """How the devices of a network are asked and changed. Raises as ``read_access`` does, and ``LabError``."""
+    """Return the site of a network, by which its devices are queried and changed. Raises as ``read_access`` does, and ``LabError``."""
     from railweave.live.collect.access_file import read_access
 
     if lab:
@@ -45,7 +45,7 @@ def asking_of(
     hardware: Path | str | None,
     progress: Callable[[str], None],
 ) -> Asking:
-    """How the devices of a network are asked; of a lab as it was brought up. Raises as ``load`` and ``collect`` do, and ``LabError``."""
+    """Return the site of a fabric file, by which devices are queried; for a lab, as it was brought up. Raises as ``load`` and ``collect`` do, and ``LabError``."""
     from railweave.live.collect.access_file import read_access
 
     if lab:
@@ -83,7 +83,7 @@ def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> 
 
 
 INVENTORY = "inventory.csv"
-"""What the name of an inventory ends with."""
+"""The end of an inventory's file name."""
 
 
 def network_of_plan(fabric: Path, plan: Plan | None, hardware: Path | str | None) -> Network:

@@ -104,7 +104,7 @@ def way_of(
     secrets: Path | str | None,
     progress: Callable[[str], None],
 ) -> Way:
-    """How hardware is reached and measured."""
+    """Return the access to hardware, and its measurement."""
     from railweave.api.bench import bench_run
     from railweave.api.sites import site_of
     from railweave.operations.bench.running.pair import RANKS
@@ -274,7 +274,7 @@ REHEARSED_SEEDS = 3
 
 @verb(TuneDiagnose)
 def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
-    """What counters that rose between two captures say of buffers and ECN: one next step, as a patch (docs/tune.md).
+    """Derive the next step for buffers and ECN, as a patch, from counters that rose between two captures (docs/tune.md).
 
     Raises ``InputError`` for captures that are not of this network, or were taken the other way round, and ``OutputError``.
     """

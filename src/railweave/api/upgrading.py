@@ -133,7 +133,7 @@ def _losses(
     force: bool,
     hardware: Path | str | None,
 ) -> tuple[list[str], list[str]]:
-    """What is gone while batches are out, as lines and as reasons to refuse: one batch of each kind is looked at, for the others are alike."""
+    """Return the losses while batches are out of service, as lines and as reasons to refuse. Batches of one kind are alike, so one of each kind is examined."""
     from railweave.model.device.build import device_config
     from railweave.model.intent.status import with_drained
     from railweave.operations.deploy.left import gone
@@ -166,7 +166,7 @@ def shifting(
     access: Path | str | None,
     hardware: Path | str | None,
 ) -> Callable[[Sequence[str], bool], None]:
-    """What drains switches in the middle of an upgrade, or brings them back into use: each time a plan and a revision of its own.
+    """Return a function that drains switches during an upgrade, or returns them to use, each time with its own plan and revision.
 
     It does nothing where that is so already. It raises ``InputError`` where the drain is refused, and ``StoppedError``.
     """

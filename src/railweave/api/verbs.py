@@ -14,29 +14,31 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
 
-DEVICE = Opt("Other switches than the file's: ROLE=MODEL:NOS, as leaf=:eos, or :eos for every role; may be repeated.")
-HARDWARE = Opt(
-    "Folder of hardware files with models of your own (docs/hardware.md); a fabric file may have them itself."
+DEVICE = Opt(
+    "Replace switch models or systems: ROLE=MODEL:NOS, for example leaf=:eos, or :eos for every role; may be repeated."
 )
-RUNNING = Opt("Folder of configurations saved from switches (DEVICE/configuration.txt), in place of the designed ones.")
-PRICES = Opt("File of prices by the names of the bill of materials (docs/hardware.md): what a design costs.")
-COLLECTIVE = Opt("all-reduce (the default), all-gather, reduce-scatter, broadcast, all-to-all, send-recv.")
+HARDWARE = Opt("Folder of hardware files with your own models (docs/hardware.md); a fabric file may also contain them.")
+RUNNING = Opt("Use these configurations saved from switches (DEVICE/configuration.txt) instead of the designed ones.")
+PRICES = Opt("Price file, by the names in the bill of materials (docs/hardware.md); adds the cost of the design.")
+COLLECTIVE = Opt("Collective: all-reduce (default), all-gather, reduce-scatter, broadcast, all-to-all or send-recv.")
 SIZE = Opt(
-    "Bytes as nccl-tests has them: 8G, 1M,16M,1G or 8..16G; default 1G. Binary, other than for `railweave flows`: 16M, 16MB and 16MiB are all 16 x 2^20.",
+    "Size in bytes, as in nccl-tests: 8G, 1M,16M,1G or 8..16G; default 1G. Units are binary (unlike in `railweave flows`): 16M, 16MB and 16MiB are all 16 x 2^20.",
     kind=str | None,
 )
-MEASURED = Opt("With --compare: a CSV file of measured points, the names compared and time_us or bus_bandwidth_GBps.")
-LB = Opt("Load balancing of the switches: ecmp, dlb, spray or rlb, with its parameters (MODE:name=value,...).")
-SET = Opt("A parameter of the engine, NAME=VALUE; may be repeated.", name="--set", kind=list[str])
+MEASURED = Opt(
+    "With --compare: CSV file of measured points; its columns are the names compared and time_us or bus_bandwidth_GBps."
+)
+LB = Opt("Load balancing of the switches: ecmp, dlb, spray or rlb, with parameters (MODE:name=value,...).")
+SET = Opt("Engine parameter, NAME=VALUE; may be repeated.", name="--set", kind=list[str])
 BACKGROUND = Opt(
     "Background traffic: share=30%,ports=*:gpu0_eth,qps=4,packet=9000,to=intra-stripe (ports joined by +)."
 )
-ON = Opt("The fabric it runs on, where several connect GPUs; else that of the GPUs' own NICs.")
-HTML = Opt("Draw the result as one HTML page, into this file.", letter="-o")
+ON = Opt("Fabric to use, if several connect GPUs; default: the fabric of the GPUs' own NICs.")
+HTML = Opt("Draw the result as an HTML page in this file.", letter="-o")
 
 
 def silent(_: str) -> None:
-    """Say nothing: where nobody wants to hear of progress."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +62,14 @@ class Build:
     """Options of ``build``."""
 
     fabric: Annotated[
-        Path | str, Argument("Fabric file (NAME.yaml); NAME.inventory.csv and NAME.lock beside it are used.")
+        Path | str, Argument("Fabric file (NAME.yaml); NAME.inventory.csv and NAME.lock next to it are used.")
     ]
-    out: Annotated[Path | str, Opt("Folder to write; replaced as a whole or not at all.", letter="-o")]
+    out: Annotated[Path | str, Opt("Output folder; it is replaced completely or not at all.", letter="-o")]
     _: KW_ONLY
     secrets: Annotated[
-        Path | str | None, Opt("YAML file of NAME: value that replaces secret:NAME in device files.")
+        Path | str | None, Opt("YAML file of NAME: value pairs that replace secret:NAME in device files.")
     ] = None
-    compact: Annotated[bool, Opt("Free the slots of names that are gone, for new names to use.")] = False
+    compact: Annotated[bool, Opt("Free the slots of removed names, so that new names can use them.")] = False
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
     prices: Annotated[Path | str | None, PRICES] = None
@@ -82,16 +84,17 @@ class Diff:
     new: Annotated[
         Network | Path | str,
         Argument(
-            "Fabric file or build folder; a file is designed with OLD's lock, and its inventory where it has none."
+            "Fabric file or build folder; a file is designed with OLD's lock, and with OLD's inventory if it has none."
         ),
     ]
     _: KW_ONLY
     device: Annotated[
-        Sequence[str], Opt("Other switches for both files, as for `build`: shows the change on those switches.")
+        Sequence[str],
+        Opt("Replace switch models or systems in both files, as for `build`, to show the change on those switches."),
     ] = ()
-    old_device: Annotated[Sequence[str], Opt("Other switches for OLD alone.")] = ()
+    old_device: Annotated[Sequence[str], Opt("Replace switch models or systems in OLD only.")] = ()
     new_device: Annotated[
-        Sequence[str], Opt("Other switches for NEW alone, which may then be the same file as OLD.")
+        Sequence[str], Opt("Replace switch models or systems in NEW only; NEW may then be the same file as OLD.")
     ] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
 
@@ -102,7 +105,7 @@ class Paths(Source):
 
     src: Annotated[str, Opt("Source NIC, as SERVER:NIC; SERVER:PORT+PORT for the ports of one NIC.")]
     dst: Annotated[str, Opt("Destination NIC, as SERVER:NIC or SERVER:PORT+PORT.")]
-    qps: Annotated[int, Opt("Queue pairs of the connection.")] = 1
+    qps: Annotated[int, Opt("Number of queue pairs of the connection.")] = 1
     down: Annotated[Sequence[str], Opt("A link (leaf:port--spine:port) or device that is down; may be repeated.")] = ()
     _: KW_ONLY
     configs: Mapping[str, DeviceConfig] | None = None
@@ -120,29 +123,27 @@ class Verify(Source):
     frr_root: Annotated[
         Path | str | None,
         Opt(
-            "Root folder with FRR in it (`make validators`), where vtysh is not installed.",
+            "Root folder that contains FRR (`make validators`), if vtysh is not installed.",
             envvar="RAILWEAVE_FRR_ROOT",
         ),
     ] = None
     netplan_root: Annotated[
         Path | str | None,
         Opt(
-            "Root folder with netplan in it (`make validators`), where it is not installed.",
+            "Root folder that contains netplan (`make validators`), if it is not installed.",
             envvar="RAILWEAVE_NETPLAN_ROOT",
         ),
     ] = None
     sonic_yang: Annotated[
         Path | str | None,
         Opt(
-            "Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage), one folder for each branch in it (202505, master), or one set.",
+            "Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage): one folder per branch (202505, master), or one set.",
             envvar="RAILWEAVE_SONIC_YANG",
         ),
     ] = None
     every: Annotated[
         bool,
-        Opt(
-            "Have validators read every file; by default, of more than 64 files they read one of each kind and a sample."
-        ),
+        Opt("Validate every file. Default: of more than 64 files, one of each kind and a sample."),
     ] = False
     running: Annotated[Path | str | None, RUNNING] = None
     design_only: Annotated[bool, Opt("Check only the design of a build folder, not its files.")] = False
@@ -151,15 +152,15 @@ class Verify(Source):
 
 @dataclass(frozen=True)
 class Traffic(Source):
-    """What is the same of a prediction and of a grid of them: what runs, on which fabric and servers, by which engine."""
+    """Options common to a prediction and a grid of predictions: the traffic, the fabric, the servers and the engine."""
 
     _: KW_ONLY
     qps: Annotated[
         int | None,
-        Opt("Queue pairs per connection; default: the fabric file's (hosts.job), or one per path color."),
+        Opt("Queue pairs per connection; default: as in the fabric file (hosts.job), or one per path color."),
     ] = None
     nccl: Annotated[
-        Iterable[str] | Mapping[str, str], Opt("A parameter of NCCL, KEY=VALUE; may be repeated.", kind=list[str])
+        Iterable[str] | Mapping[str, str], Opt("NCCL parameter, KEY=VALUE; may be repeated.", kind=list[str])
     ] = ()
     lb: Annotated[
         str | None,
@@ -173,27 +174,27 @@ class Traffic(Source):
         str | None,
         BACKGROUND,
     ] = None
-    scenario: Annotated[Path | str | None, Opt("A scenario file: traffic, background, overrides, faults.")] = None
+    scenario: Annotated[Path | str | None, Opt("Scenario file: traffic, background, overrides, faults.")] = None
     hosts: Annotated[
         str | None,
-        Opt("Servers in the order of their ranks: A,B,C-[1-4]; the first N; or stripes-alternate. Default: all."),
+        Opt("Servers in rank order: A,B,C-[1-4]; a number N for the first N; or stripes-alternate. Default: all."),
     ] = None
     per_host: Annotated[
-        int | None, Opt("Processes on each server, which share its GPUs; default: one a GPU.", least=1)
+        int | None, Opt("Processes per server, which share its GPUs; default: one per GPU.", least=1)
     ] = None
     fib: Annotated[
-        Path | str | None, Opt("A file of exported forwarding tables, used instead of the computed ones.")
+        Path | str | None, Opt("Use the forwarding tables in this exported file instead of the computed ones.")
     ] = None
-    tenant: Annotated[str | None, Opt("Whose job it is, where the network has several tenants.")] = None
+    tenant: Annotated[str | None, Opt("Tenant that owns the job (multi-tenant networks).")] = None
     fabric: Annotated[
         str | None,
         ON,
     ] = None
     engine: Annotated[
         Literal["auto", "packet", "flow"],
-        Opt("packet, flow, or auto: flows above 200 M estimated packet hops.", kind=str),
+        Opt("Engine: packet, flow, or auto (flow above an estimated 200 million packet hops).", kind=str),
     ] = "auto"
-    exact: Annotated[bool, Opt("Run packets to the end: do not stop when every round is alike.")] = False
+    exact: Annotated[bool, Opt("Simulate packets to the end, instead of stopping when all rounds are alike.")] = False
     configs: Mapping[str, DeviceConfig] | None = None
 
     def asked(self, collective: str | None, size: int | str | None) -> dict[str, Any]:
@@ -228,7 +229,7 @@ class Simulate(Traffic):
     _: KW_ONLY
     seeds: Annotated[
         int,
-        Opt("Run so many seeds in parallel processes: the median is shown, and what the others got.", least=1),
+        Opt("Run this many seeds in parallel; show the median and the range of the others.", least=1),
     ] = 1
     watch: bool = True
     progress: Callable[[str, int, int], None] | None = None
@@ -254,18 +255,19 @@ class SimulateTraining(Source):
     _: KW_ONLY
     changes: Mapping[str, str] | None = None
     lb: Annotated[str | None, LB] = None
-    qps: Annotated[int | None, Opt("Queue pairs per connection of jobs that say none.")] = None
+    qps: Annotated[int | None, Opt("Queue pairs per connection, for jobs that do not set it.")] = None
     settings: Annotated[Iterable[str] | Mapping[str, str] | None, SET] = None
     scenario: Annotated[
         Path | str | None,
-        Opt(
-            "A scenario file of which faults, which have happened before and routes have followed, and background traffic count."
-        ),
+        Opt("Scenario file; its background traffic counts, and its faults, after routing has converged."),
     ] = None
-    others: Annotated[Path | str | None, Opt("A file of jobs that run beside these.")] = None
+    others: Annotated[Path | str | None, Opt("File of other jobs that run at the same time.")] = None
     background: Annotated[str | None, BACKGROUND] = None
-    engine: Annotated[str, Opt("flow, or packet: what is sent takes as long as its packets alone did.")] = "flow"
-    check_packets: Annotated[bool, Opt("Run packets too, beside flows (``checked``).")] = False
+    engine: Annotated[
+        str,
+        Opt("Engine: flow, or packet (each transfer takes the time that its packets take without other transfers)."),
+    ] = "flow"
+    check_packets: Annotated[bool, Opt("Simulate packets as well as flows (``checked``).")] = False
     fabric: Annotated[str | None, ON] = None
     progress: Callable[[str], None] | None = None
 
@@ -275,27 +277,26 @@ class Check(Source):
     """Options of ``check``."""
 
     capture: Annotated[
-        Path | str | None, Argument("Folder that `railweave collect` wrote; left out with --live and --lab.")
+        Path | str | None, Argument("Folder written by `railweave collect`; omit it with --live or --lab.")
     ] = None
     _: KW_ONLY
-    live: Annotated[bool, Opt("Ask the devices now, as `railweave collect` does.")] = False
+    live: Annotated[bool, Opt("Query the devices now, like `railweave collect`.")] = False
     access: Annotated[
-        Path | str | None, Opt("With --live, how devices are reached: access.yaml (docs/collect.md).")
+        Path | str | None, Opt("With --live: access.yaml, which defines how to reach devices (docs/collect.md).")
     ] = None
-    ask: Annotated[Sequence[str], Opt("With --live, ask this device alone; may be repeated.")] = ()
-    servers: Annotated[bool, Opt("With --live, ask servers too.")] = False
+    ask: Annotated[Sequence[str], Opt("With --live: query only this device; may be repeated.")] = ()
+    servers: Annotated[bool, Opt("With --live: query servers too.")] = False
     output: Annotated[
-        Path | str | None, Opt("With --live, keep what devices said in this folder, as a capture.", letter="-o")
+        Path | str | None, Opt("With --live: save the answers as a capture in this folder.", letter="-o")
     ] = None
     redact: Annotated[
-        bool, Opt("With --live, take keys, hashes and communities out of what is kept.", name="--redact/--no-redact")
+        bool,
+        Opt("With --live: remove keys, hashes and communities from the saved answers.", name="--redact/--no-redact"),
     ] = True
-    lab: Annotated[bool, Opt("Ask the routers of the lab of this file, which is up. Needs root.")] = False
-    since: Annotated[
-        Path | str | None, Opt("An earlier capture, to see by how much counters have risen since then.")
-    ] = None
-    only: Annotated[Sequence[str], Opt("Keep findings of this id alone; may be repeated.")] = ()
-    all_routes: Annotated[bool, Opt("Compare every route that the capture has, not only examples.")] = False
+    lab: Annotated[bool, Opt("Query the routers of this file's running lab. Needs root.")] = False
+    since: Annotated[Path | str | None, Opt("Earlier capture; counters are compared with it.")] = None
+    only: Annotated[Sequence[str], Opt("Report only findings with this id; may be repeated.")] = ()
+    all_routes: Annotated[bool, Opt("Compare every route in the capture, not only examples.")] = False
     progress: Callable[[str], None] | None = None
 
 
@@ -304,15 +305,17 @@ class Collect(Source):
     """Options of ``collect``."""
 
     folder: Annotated[
-        Path | str | None, Opt("Folder for the capture; an earlier one is replaced.", letter="-o", name="--output")
+        Path | str | None, Opt("Folder for the capture; an earlier capture is replaced.", letter="-o", name="--output")
     ] = None
     _: KW_ONLY
-    access: Annotated[Path | str | None, Opt("How devices are reached: access.yaml (docs/collect.md).")] = None
-    only: Annotated[Sequence[str], Opt("Ask this switch or server alone; may be repeated.")] = ()
-    servers: Annotated[bool, Opt("Ask servers too.")] = False
-    tables: Annotated[bool, Opt("Ask for whole tables of routes, not only for examples.", name="--all-routes")] = False
+    access: Annotated[Path | str | None, Opt("access.yaml, which defines how to reach devices (docs/collect.md).")] = (
+        None
+    )
+    only: Annotated[Sequence[str], Opt("Query only this switch or server; may be repeated.")] = ()
+    servers: Annotated[bool, Opt("Query servers too.")] = False
+    tables: Annotated[bool, Opt("Query complete routing tables, not only example routes.", name="--all-routes")] = False
     redact: Annotated[
-        bool, Opt("Take keys, hashes and communities out of what is written.", name="--redact/--no-redact")
+        bool, Opt("Remove keys, hashes and communities from the written answers.", name="--redact/--no-redact")
     ] = True
-    lab: Annotated[bool, Opt("Ask the devices of the lab of this file, which is up. Needs root.")] = False
+    lab: Annotated[bool, Opt("Query the devices of this file's running lab. Needs root.")] = False
     progress: Callable[[str], None] | None = None

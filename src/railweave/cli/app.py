@@ -67,13 +67,13 @@ def root(
 
 
 # In the list of verbs a line has room for 64 letters: what is longer is cut.
-app.command(short_help="Start a fabric file, from an example or a number of GPUs.")(init.init)
-app.command(short_help="Design a network and write every file of it.")(build.build)
-app.command(short_help="Show what changes between two fabric files or builds.")(diff.diff)
+app.command(short_help="Create a fabric file from an example or a GPU count.")(init.init)
+app.command(short_help="Design a network and write all of its files.")(build.build)
+app.command(short_help="Show the changes between two fabric files or builds.")(diff.diff)
 app.command(short_help="Show the links that each queue pair crosses.")(paths.paths)
 app.command(short_help="Find mistakes in a network, or in configuration files.")(verify.verify)
-app.command(short_help="Predict how fast a collective runs, and what limits it.")(sim.sim)
-app.command(cls=Verbatim, add_help_option=False, short_help="Run flows by packets on a network without a design.")(
+app.command(short_help="Predict the speed of a collective, and its bottleneck.")(sim.sim)
+app.command(cls=Verbatim, add_help_option=False, short_help="Simulate flows on a network that is not designed.")(
     flows.flows
 )
 app.command(short_help="Save configuration and state of every switch.")(collect.collect)
@@ -87,9 +87,9 @@ app.command(cls=Verbatim, add_help_option=False, short_help="On a GPU server: ta
 app.command(short_help="Print the JSON Schema of the fabric file, for editors.")(schema.schema)
 app.add_typer(lab.app, name="lab", short_help="Run the designed network on routing daemons here.")
 app.add_typer(fleet.app, name="fleet", short_help="Check the GPU servers of a network, many at once.")
-app.add_typer(bench.app, name="bench", short_help="Keep results of benchmarks; find why runs are slow.")
-app.add_typer(tune.app, name="tune", short_help="Find better values; give them as a patch.")
-app.add_typer(deploy.app, name="deploy", short_help="Bring a design onto running switches, and back.")
+app.add_typer(bench.app, name="bench", short_help="Store benchmark results; find out why runs are slow.")
+app.add_typer(tune.app, name="tune", short_help="Find better values and print them as a patch.")
+app.add_typer(deploy.app, name="deploy", short_help="Apply a design to running switches, and roll back.")
 app.add_typer(export.app, name="export", short_help="Write files for Prometheus, Grafana and gnmic.")
-app.add_typer(hardware.app, name="hardware", short_help="List models of hardware, your own among them.")
-app.add_typer(inventory.app, name="inventory", short_help="Fill the inventory from what devices report.")
+app.add_typer(hardware.app, name="hardware", short_help="List hardware models, including your own.")
+app.add_typer(inventory.app, name="inventory", short_help="Fill in the inventory from device reports.")

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 class BenchReportShown(BenchReport):
     """Options of ``railweave bench report``."""
 
-    output: Annotated[Path, Opt("The page: a file that ends in .html.", letter="-o")]
+    output: Annotated[Path, Opt("HTML page to write (.html).", letter="-o")]
 
 
 @command(BenchReportShown)
 def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
     """Write a page of what a store says: bandwidth by size beside its prediction, pairs and what is to blame for slow ones, regressions, job completion times.
 
-    Exits 0 whatever the page says; `railweave bench compare` judges.
+    Always exits 0; `railweave bench compare` exits by the result.
     """
     from railweave.api.bench import bench_report
     from railweave.operations.bench.page import bench_html
@@ -120,7 +120,7 @@ MEMORIES: dict[str, Memory] = {"host": "host", "cuda": "cuda", "rocm": "rocm"}
 class BenchPlanShown(BenchPlan):
     """Options of ``railweave bench plan``."""
 
-    output: Annotated[Path, Opt("The file of the plan, as JSON.", letter="-o")]
+    output: Annotated[Path, Opt("Plan file to write (JSON).", letter="-o")]
 
 
 @command(BenchPlanShown)
@@ -209,7 +209,7 @@ def _bench() -> None:
 
 
 app.command("plan", short_help="Plan the runs that prove a network.")(plan)
-app.command("run", short_help="Carry out a plan, and keep what comes of it.")(run)
+app.command("run", short_help="Carry out a plan and store the results.")(run)
 
 
 @app.command("import", short_help="Read outputs of benchmarks and keep their runs.")
@@ -270,8 +270,8 @@ def _line(run: Run) -> str:
 class Show:
     """Options of ``railweave bench show``."""
 
-    store: Annotated[str, Argument("The store: a file, or postgresql://USER@HOST/NAME.")]
-    run: Annotated[Sequence[str], Opt("The run whose id begins so; may be repeated; all where it is left out.")] = ()
+    store: Annotated[str, Argument("Store: a file, or postgresql://USER@HOST/NAME.")]
+    run: Annotated[Sequence[str], Opt("Only the run whose id begins with this; may be repeated; default: all.")] = ()
 
 
 @app.command(short_help="Show the runs of a store.")
@@ -317,9 +317,9 @@ def _shown(run: Run) -> None:
 class Export:
     """Options of ``railweave bench export``."""
 
-    store: Annotated[str, Argument("The store: a file, or postgresql://USER@HOST/NAME.")]
-    output: Annotated[Path, Opt("A file that ends in .csv or .json.", letter="-o")]
-    run: Annotated[Sequence[str], Opt("The run whose id begins so; may be repeated; all where it is left out.")] = ()
+    store: Annotated[str, Argument("Store: a file, or postgresql://USER@HOST/NAME.")]
+    output: Annotated[Path, Opt("File to write (.csv or .json).", letter="-o")]
+    run: Annotated[Sequence[str], Opt("Only the run whose id begins with this; may be repeated; default: all.")] = ()
 
 
 @app.command(short_help="Write the runs of a store as CSV or JSON.")
@@ -383,5 +383,5 @@ def _print_triaged(found: list[Triaged]) -> None:
                 typer.echo(f"    | {one.evidence}")
 
 
-app.command("report", short_help="Write a page of what a store says.")(report)
-app.command("compare", short_help="Judge runs by earlier ones, or by their prediction.")(compare)
+app.command("report", short_help="Write a page about the results in a store.")(report)
+app.command("compare", short_help="Compare runs with earlier runs or with predictions.")(compare)

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class CheckShown(Check):
     """Options of ``railweave check``."""
 
-    junit: Annotated[Path | None, Opt("Write a JUnit file: a test case per device and rule.")] = None
-    html: Annotated[Path | None, Opt("Write a page that marks what is wrong on the topology.")] = None
-    all_: Annotated[bool, Opt("Print notes too, and findings that another finding explains.")] = False
+    junit: Annotated[Path | None, Opt("Write a JUnit file with a test case per device and rule.")] = None
+    html: Annotated[Path | None, Opt("Write an HTML page that marks faults on the topology.")] = None
+    all_: Annotated[bool, Opt("Also print notes, and findings that are consequences of other findings.")] = False
 
 
 @command(CheckShown)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class CollectShown(Collect):
     """Options of ``railweave collect``."""
 
-    questions: Annotated[
-        bool, Opt("Print the questions for each device, to ask them by hand, and contact no device.")
-    ] = False
+    questions: Annotated[bool, Opt("Print the queries for each device, to run them by hand; contacts no device.")] = (
+        False
+    )
 
 
 @command(CollectShown)

@@ -23,7 +23,7 @@ LAST = (RUNNING, DEVICE, HARDWARE, PRICES)
 
 
 class Body(Protocol[Taken]):
-    """What a verb does with its options, and how it speaks."""
+    """The body of a verb: it takes its options and the form of its output."""
 
     __name__: str
 

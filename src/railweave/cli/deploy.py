@@ -33,7 +33,7 @@ from railweave.counting import counted
 class DeployReplaceShown(DeployReplace):
     """Options of ``railweave deploy replace``."""
 
-    output: Annotated[Path, Opt("File of the plan. It holds configuration: only you can read it.", letter="-o")]
+    output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
 
 
 @command(DeployReplaceShown)
@@ -53,7 +53,7 @@ def replace(options: DeployReplaceShown, *, as_json: bool, quiet: bool) -> None:
 class DeployDrainShown(DeployDrain):
     """Options of ``railweave deploy drain``."""
 
-    output: Annotated[Path, Opt("File of the plan. It holds configuration: only you can read it.", letter="-o")]
+    output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
 
 
 @command(DeployDrainShown)
@@ -73,7 +73,7 @@ def drain(options: DeployDrainShown, *, as_json: bool, quiet: bool) -> None:
 class DeployUndrainShown(DeployUndrain):
     """Options of ``railweave deploy undrain``."""
 
-    output: Annotated[Path, Opt("File of the plan. It holds configuration: only you can read it.", letter="-o")]
+    output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
 
 
 @command(DeployUndrainShown)
@@ -90,7 +90,7 @@ def undrain(options: DeployUndrainShown, *, as_json: bool, quiet: bool) -> None:
 class DeployUpgradeShown(DeployUpgrade):
     """Options of ``railweave deploy upgrade``."""
 
-    output: Annotated[Path, Opt("File of the plan. It holds configuration: only you can read it.", letter="-o")]
+    output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
 
 
 @command(DeployUpgradeShown)
@@ -111,7 +111,7 @@ class DeployZtpShown(DeployZtp):
     """Options of ``railweave deploy ztp``."""
 
     serve: Annotated[
-        str | None, Opt("ADDRESS:PORT: serve the folder there until Ctrl-C, to known serial numbers alone.")
+        str | None, Opt("ADDRESS:PORT on which to serve the folder until Ctrl-C, only to known serial numbers.")
     ] = None
 
 
@@ -164,14 +164,16 @@ app = typer.Typer(
 
 @dataclass(frozen=True, kw_only=True)
 class Waits:
-    """How long traffic may flow after a drain, and a switch may be gone in an upgrade."""
+    """Time limits: of traffic after a drain, and of a switch's absence in an upgrade."""
 
-    traffic_below: Annotated[float, Opt("After a drain: Mb/s each way that a port may still carry.", least=0)] = 1.0
+    traffic_below: Annotated[float, Opt("After a drain: Mb/s per direction that a port may still carry.", least=0)] = (
+        1.0
+    )
     traffic_every: Annotated[
         float, Opt("After a drain: seconds between two readings of a port's counters.", least=0)
     ] = 10.0
-    traffic_within: Annotated[float, Opt("After a drain: seconds that traffic may take to end.", least=0)] = 300.0
-    restart_within: Annotated[float, Opt("In an upgrade: seconds after which a switch must be back.", least=0)] = 1800.0
+    traffic_within: Annotated[float, Opt("After a drain: seconds to wait until traffic ends.", least=0)] = 300.0
+    restart_within: Annotated[float, Opt("In an upgrade: seconds until a switch must be back.", least=0)] = 1800.0
 
     def waits(self, settle: float) -> dict[str, Any]:
         """Return them as ``deploy_apply`` has them."""
@@ -182,14 +184,12 @@ class Waits:
         return {"quiet": Quiet(self.traffic_below, self.traffic_every, self.traffic_within), "patience": patience}
 
 
-app.command(short_help="The plan that takes a switch, link, path color or server out of use.")(drain)
-app.command(short_help="The plan that brings it back.")(undrain)
-app.command(short_help="The plan that installs another release on switches.")(upgrade)
-app.command(short_help="The plan of what follows from a replaced switch, server or NIC.")(replace)
-app.command(short_help="What new switches get at their first boot.")(ztp)
-app.command(short_help="Break on purpose what a scenario says, with a way back on each switch.")(
-    deploy_campaign.campaign
-)
+app.command(short_help="Plan to take a switch, link, path color or server out of use.")(drain)
+app.command(short_help="Plan to bring it back into use.")(undrain)
+app.command(short_help="Plan to install a different release on switches.")(upgrade)
+app.command(short_help="Plan the changes after replacing a switch, server or NIC.")(replace)
+app.command(short_help="Write the files that new switches get at first boot.")(ztp)
+app.command(short_help="Inject the faults of a scenario, with rollback on switches.")(deploy_campaign.campaign)
 
 
 @app.callback()
@@ -201,10 +201,10 @@ def _deploy() -> None:
 class DeployPlanShown(DeployPlan):
     """Options of ``railweave deploy plan``."""
 
-    output: Annotated[Path, Opt("File of the plan. It holds configuration: only you can read it.", letter="-o")]
+    output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
 
 
-@app.command(short_help="What would change on which switch, in which order.")
+@app.command(short_help="Plan the changes: on which switches, in which order.")
 @command(DeployPlanShown)
 def plan(options: DeployPlanShown, *, as_json: bool, quiet: bool) -> None:
     """Say what brings switches to their design: what changes on each, in which waves, what that disrupts, and what is refused. Nothing is changed.
@@ -222,11 +222,13 @@ def plan(options: DeployPlanShown, *, as_json: bool, quiet: bool) -> None:
 class DeployApplyShown(DeployApply, Waits):
     """Options of ``railweave deploy apply``."""
 
-    digest: Annotated[str, Opt("The plan's digest, as `deploy plan` shows it: that you have read this plan.")] = ""
-    yes: Annotated[bool, Opt("Apply it without its digest.")] = False
+    digest: Annotated[
+        str, Opt("Digest of the plan, as shown by `deploy plan`; confirms that you have read the plan.")
+    ] = ""
+    yes: Annotated[bool, Opt("Apply the plan without a digest.")] = False
 
 
-@app.command(short_help="Carry out a plan, wave by wave, with a way back.")
+@app.command(short_help="Carry out a plan wave by wave, with rollback.")
 @command(DeployApplyShown)
 def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
     """Carry out a plan. Every switch loads its change, checks it and discards it first; then wave by wave: commit with a timer on the switch, check, confirm.
@@ -241,7 +243,7 @@ def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
     show_revision(revision, as_json=as_json)
 
 
-@app.command(short_help="How the last apply ended, and what switches run.")
+@app.command(short_help="Show the result of the last apply, and the state of switches.")
 @command(DeployStatus)
 def status(options: DeployStatus, *, as_json: bool, quiet: bool) -> None:
     """Ask the switches of the last apply what they run, and lay it beside the journal. Nothing is changed. Exits 1 after an interruption."""
@@ -273,10 +275,10 @@ class History:
     """Options of ``railweave deploy history``."""
 
     fabric: Annotated[Path, Argument("Fabric file.")]
-    revision: Annotated[int | None, Argument("A revision's number: show its log.")] = None
+    revision: Annotated[int | None, Argument("Revision number; shows its log.")] = None
 
 
-@app.command(short_help="Every apply so far, or the log of one.")
+@app.command(short_help="List all applies, or show the log of one.")
 @command(History)
 def history(options: History, *, as_json: bool, quiet: bool) -> None:
     """List the revisions of a network, the newest first: when, who, which plan, how it ended; or show everything that one of them did."""
@@ -310,7 +312,7 @@ class DeployResumeShown(DeployResume, Waits):
     """Options of ``railweave deploy resume``."""
 
 
-@app.command(short_help="End an apply that was interrupted.")
+@app.command(short_help="Finish or roll back an interrupted apply.")
 @command(DeployResumeShown)
 def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
     """End an apply that was interrupted: by a kill, a loss of power, or a lost connection. Its unfinished wave is brought back, and begun again."""
@@ -325,10 +327,10 @@ def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
 class DeployRollbackShown(DeployRollback):
     """Options of ``railweave deploy rollback``."""
 
-    output: Annotated[Path, Opt("File of the plan. It holds configuration: only you can read it.", letter="-o")]
+    output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
 
 
-@app.command(short_help="The plan back to what ran before a revision.")
+@app.command(short_help="Plan the return to the state before a revision.")
 @command(DeployRollbackShown)
 def rollback(options: DeployRollbackShown, *, as_json: bool, quiet: bool) -> None:
     """Write the plan that brings switches back to what they ran before a revision. `deploy apply` carries it out, as any other plan."""

@@ -24,27 +24,28 @@ class Campaign:
     """Options of ``railweave deploy_campaign campaign``."""
 
     fabric: Annotated[Path, Argument("Fabric file.")]
-    scenario: Annotated[Path, Argument("Scenario file, whose faults happen one after another.")]
-    access: Annotated[Path | None, Opt("How switches are reached: access.yaml (docs/collect.md).")] = None
-    rehearse: Annotated[bool, Opt("In the lab of this fabric file, which is up, beside `lab fault`; needs root.")] = (
-        False
-    )
+    scenario: Annotated[Path, Argument("Scenario file; its faults happen one after another.")]
+    access: Annotated[Path | None, Opt("access.yaml, which defines how to reach switches (docs/collect.md).")] = None
+    rehearse: Annotated[
+        bool, Opt("Inject the faults in this fabric file's running lab, and compare with `lab fault`. Needs root.")
+    ] = False
     blast_radius: Annotated[
-        str, Opt("How many switches may be touched at once; or the names of those that may, A,B.")
+        str, Opt("Largest number of switches affected at once, or the names of the allowed switches (A,B).")
     ] = "1"
     force: Annotated[
-        Sequence[str], Opt("Path color, plane, tenant, NIC or switch that may be gone meanwhile; may be repeated.")
+        Sequence[str], Opt("Path color, plane, tenant, NIC or switch that may be cut off meanwhile; may be repeated.")
     ] = ()
-    hold: Annotated[float, Opt("Seconds that each turn lasts at least.", least=1)] = 20.0
+    hold: Annotated[float, Opt("Shortest duration of each turn, in seconds.", least=1)] = 20.0
     restore_within: Annotated[
-        int, Opt("Seconds after its end in which a switch restores itself.", least=30, most=3600)
+        int,
+        Opt("Rollback timer: seconds after the fault ends before the switch reverts on its own.", least=30, most=3600),
     ] = 120
-    settle: Annotated[float, Opt("Seconds that the network may take to be as before.", least=0)] = 120.0
+    settle: Annotated[float, Opt("Seconds to wait for the network to recover.", least=0)] = 120.0
     lab_results: Annotated[
-        Path | None, Opt("What `lab fault --scenario SCENARIO --json` printed: the column `lab`.")
+        Path | None, Opt("Output of `lab fault --scenario SCENARIO --json`, for the column `lab`.")
     ] = None
     digest: Annotated[str, Opt(_HELP_DIGEST)] = ""
-    yes: Annotated[bool, Opt("Break it without its digest.")] = False
+    yes: Annotated[bool, Opt("Inject the faults without a digest.")] = False
     hardware: Annotated[Path | None, HARDWARE] = None
 
 

@@ -1,4 +1,4 @@
-"""What ``railweave deploy`` prints."""
+"""Output of ``railweave deploy``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOW_TO_END = (
     "it was interrupted: `deploy resume` brings its last wave back and goes on; `deploy resume --back` only brings it back",
     "the upgrade was interrupted: `deploy resume` looks at its switches and goes on; `deploy resume --back` ends the wave that was begun, and stops",
 )
-"""What to do about an apply that was interrupted, and about an upgrade."""
+"""The next step after an interrupted apply, and after an interrupted upgrade."""
 
 
 def planned(found: Plan, output: Path, *, lab: bool, access: Path | str | None, as_json: bool) -> None:
@@ -68,7 +68,7 @@ def _apply(found: Plan, output: Path, *, lab: bool, access: Path | str | None) -
 
 
 def confirmed(path: Path | str, digest: str, *, agreed: bool, as_json: bool) -> None:
-    """Whether somebody has read the plan in a file: by its digest, which a person is asked for. Raises ``InputError`` where nobody has, or it is refused.
+    """Check that the operator has read the plan in a file, by its digest; prompt for the digest if it is not given. Raises ``InputError`` if the digest is missing or wrong, or the plan is refused.
 
     ``agreed``: no digest is needed.
     """
@@ -93,7 +93,7 @@ def confirmed(path: Path | str, digest: str, *, agreed: bool, as_json: bool) -> 
 
 
 def show_revision(revision: Revision, *, as_json: bool) -> None:
-    """What became of an apply."""
+    """Print the result of an apply."""
     if as_json:
         print_json(vars(revision))
     else:

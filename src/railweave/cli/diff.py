@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Form(StrEnum):
-    """How a diff is printed."""
+    """The form of a diff."""
 
     text = "text"
     junos_set = "junos-set"
@@ -36,7 +36,7 @@ class DiffShown(Diff):
     form: Annotated[
         Form,
         Opt(
-            "text; the commands per device: junos-set, eos, frr, dell-sonic; sonic-patch: a JSON patch (RFC 6902) per device; or cables: a CSV list of the cables to lay, remove, move or replace.",
+            "Form: text; commands per device (junos-set, eos, frr, dell-sonic); sonic-patch, a JSON patch (RFC 6902) per device; or cables, a CSV list of the cables to lay, remove, move or replace.",
             name="--as",
         ),
     ] = Form.text
@@ -68,7 +68,7 @@ def diff(options: DiffShown, *, as_json: bool, quiet: bool) -> None:
 
 
 def _nothing(found: NetworkDiff, form: Form) -> str:
-    """Why there is nothing to print."""
+    """Explain why the output is empty."""
     if found.equal:
         return "no difference"
     if form is Form.cables:

@@ -29,8 +29,8 @@ class Prometheus:
 
     fabric: Annotated[Path, Argument("Fabric file or build folder.")]
     output: Annotated[Path, Opt("Folder for the files.", letter="-o")]
-    watch: Annotated[str, Opt("Where `railweave watch` listens.")] = "127.0.0.1:8484"
-    alertmanager: Annotated[str | None, Opt("Where Alertmanager listens, as HOST:9093.")] = None
+    watch: Annotated[str, Opt("Address on which `railweave watch` listens.")] = "127.0.0.1:8484"
+    alertmanager: Annotated[str | None, Opt("Address of Alertmanager, for example HOST:9093.")] = None
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | None, HARDWARE] = None
 

@@ -1,4 +1,4 @@
-"""How an error ends a verb: as text on standard error, or with ``--json`` as JSON on standard output."""
+"""Errors of verbs: as text on standard error, or with ``--json`` as JSON on standard output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INTERRUPTED = 130
 
 @runtime_checkable
 class _BadUse(Protocol):
-    """What the parser raises for words that are no command line.
+    """An error of the parser of the command line.
 
     Its errors are known by what they can do: the package that they are in depends on typer's release.
     """
@@ -27,7 +27,7 @@ class _BadUse(Protocol):
     exit_code: int
 
     def format_message(self) -> str:
-        """What is wrong."""
+        """The error's message."""
         ...
 
     def show(self) -> None:
@@ -59,17 +59,17 @@ def run(app: typer.Typer, words: Sequence[str]) -> int:
 
 
 def wants_json(words: Sequence[str]) -> bool:
-    """Whether ``--json`` is among the words of a command line, up to ``--``."""
+    """Return whether ``--json`` is among the words of a command line before ``--``."""
     end = list(words).index("--") if "--" in words else len(words)
     return "--json" in words[:end]
 
 
 _FUNCTIONS_WORDS = frozenset(["what", "plan", "fabric", "resume", "revision", "check", "watch"])
-"""Arguments of functions of the Python API, which nobody wrote on a command line; what is said of them stands for itself."""
+"""Arguments of Python functions that have no option on the command line; their errors are printed without a place."""
 
 
 def said(error: RailweaveError) -> str:
-    """An error as text, for somebody who wrote a command line."""
+    """Return an error as text for the command line."""
     if not isinstance(error, InputError):
         return str(error)
     return "\n".join(_text(one) for one in error.problems)

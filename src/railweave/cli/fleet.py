@@ -31,8 +31,8 @@ def _fleet() -> None:
 class FleetCheckShown(FleetCheck):
     """Options of ``railweave fleet check``."""
 
-    junit: Annotated[Path | None, Opt("Write a JUnit file: a suite for each server.")] = None
-    html: Annotated[Path | None, Opt("Write a page that loads nothing from elsewhere.")] = None
+    junit: Annotated[Path | None, Opt("Write a JUnit file with a suite per server.")] = None
+    html: Annotated[Path | None, Opt("Write a self-contained HTML page.")] = None
 
 
 @app.command(short_help="Run `host check` on every server.")
@@ -54,8 +54,8 @@ def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
 class FleetMeshShown(FleetMesh):
     """Options of ``railweave fleet mesh``."""
 
-    junit: Annotated[Path | None, Opt("Write a JUnit file: a suite for each server.")] = None
-    html: Annotated[Path | None, Opt("Write a page that loads nothing from elsewhere.")] = None
+    junit: Annotated[Path | None, Opt("Write a JUnit file with a suite per server.")] = None
+    html: Annotated[Path | None, Opt("Write a self-contained HTML page.")] = None
 
 
 @app.command(short_help="Send packets between servers on every path color.")

@@ -24,12 +24,12 @@ app = typer.Typer(no_args_is_help=True, help="List switches, NICs, servers and o
 class HardwareList:
     """Options of ``railweave hardware list``."""
 
-    section: Annotated[str | None, Argument("switches, nics, servers or optics; all where it is left out.")] = None
+    section: Annotated[str | None, Argument("Section: switches, nics, servers or optics; default: all.")] = None
     hardware: Annotated[Path | None, HARDWARE] = None
-    fabric: Annotated[Path | None, Opt("A fabric file whose `hardware:` is listed too.")] = None
+    fabric: Annotated[Path | None, Opt("Also list the models under `hardware:` of this fabric file.")] = None
 
 
-@app.command("list", short_help="List models with what each of them is.")
+@app.command("list", short_help="List models and their descriptions.")
 @command(HardwareList)
 def list_(options: HardwareList, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
     """List models: name, what it is, and whether the package or which file describes it."""
@@ -60,9 +60,9 @@ def list_(options: HardwareList, *, as_json: bool, quiet: bool) -> None:  # noqa
 class HardwareShow:
     """Options of ``railweave hardware show``."""
 
-    model: Annotated[str, Argument("Name of a model, as `hardware list` has it.")]
+    model: Annotated[str, Argument("Model name, as listed by `hardware list`.")]
     hardware: Annotated[Path | None, HARDWARE] = None
-    fabric: Annotated[Path | None, Opt("A fabric file whose `hardware:` is listed too.")] = None
+    fabric: Annotated[Path | None, Opt("Also list the models under `hardware:` of this fabric file.")] = None
 
 
 @app.command(short_help="Show one model as a hardware file, with its sources.")

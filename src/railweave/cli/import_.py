@@ -24,14 +24,14 @@ class Import:
     """Options of ``railweave import``."""
 
     folder: Annotated[Path, Argument("Folder of configurations saved from switches (DEVICE/configuration.txt).")]
-    out: Annotated[Path, Opt("Fabric file to write, with its lock and inventory beside it.", letter="-o")]
+    out: Annotated[Path, Opt("Fabric file to write; its lock and inventory are written next to it.", letter="-o")]
     device: Annotated[
         Sequence[str],
-        Opt("Switch model of a role, where names of ports do not show it: leaf=qfx5240-64od.", metavar="ROLE=MODEL"),
+        Opt("Switch model of a role, if port names do not reveal it: leaf=qfx5240-64od.", metavar="ROLE=MODEL"),
     ] = ()
     hardware: Annotated[Path | None, HARDWARE] = None
-    force: Annotated[bool, Opt("Replace a fabric file, lock and inventory that are there.")] = False
-    name: Annotated[str, Opt("Name of the network; the fabric file's where it is left out.")] = ""
+    force: Annotated[bool, Opt("Replace an existing fabric file, lock and inventory.")] = False
+    name: Annotated[str, Opt("Name of the network; default: the name of the fabric file.")] = ""
 
 
 @command(Import)
@@ -64,7 +64,7 @@ def import_(options: Import, *, as_json: bool, quiet: bool) -> None:
 
 
 def _refuse_to_replace(out: Path) -> None:
-    """Raise where a file that import writes is there already: somebody may have corrected it."""
+    """Raise if a file that import writes exists already: the operator may have corrected it."""
     from railweave.errors import InputError, Option, Problem
     from railweave.model.intent.reading.source import companion
 

@@ -27,7 +27,7 @@ LACKING = (
     "inventory: the MAC address of every NIC, a row for each (until then SLAAC addresses are placeholders)",
     "cabling: the cable lengths (until then 10 m to servers and 50 m between switches; PFC headroom follows from them)",
 )
-"""What a sized file leaves to the operator, because nobody else knows it."""
+"""The fields of a sized file that the operator fills in."""
 
 
 _OF_GPUS = "With --gpus: "
@@ -58,9 +58,9 @@ def _servers() -> list[str]:
 class Init:
     """Options of ``railweave init``."""
 
-    folder: Annotated[Path, Argument("Folder to make, or an empty one.")]
-    example: Annotated[str | None, Opt("Example to start from; `list` names them.", words=_examples)] = None
-    gpus: Annotated[str | None, Opt("Size a fabric for this many GPUs.", metavar="NUMBER")] = None
+    folder: Annotated[Path, Argument("Folder to create, or an empty folder.")]
+    example: Annotated[str | None, Opt("Example to start from; `list` prints their names.", words=_examples)] = None
+    gpus: Annotated[str | None, Opt("Size a fabric for this number of GPUs.", metavar="NUMBER")] = None
     nic: Annotated[
         str, Opt(f"{_OF_GPUS}the NIC or server model, as the catalog names it or a part of it.", words=_servers)
     ] = "cx7"
@@ -78,11 +78,11 @@ class Init:
         ),
     ] = None
     gpus_per_server: Annotated[
-        int | None, Opt("With --gpus: GPUs of each server, where not as many as the model has.", least=1, most=64)
+        int | None, Opt("With --gpus: GPUs per server, if different from the model's.", least=1, most=64)
     ] = None
     nics_per_server: Annotated[
         int | None,
-        Opt("With --gpus: NICs of each server for its GPUs, where not as many as the model has.", least=1, most=64),
+        Opt("With --gpus: NICs per server for its GPUs, if different from the model's.", least=1, most=64),
     ] = None
     hardware: Annotated[Path | None, HARDWARE] = None
     prices: Annotated[Path | None, PRICES] = None

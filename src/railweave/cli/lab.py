@@ -49,26 +49,24 @@ class Up:
     """Options of ``railweave lab up``."""
 
     fabric: Annotated[Path, Argument("Fabric file or build folder.")]
-    part: Annotated[str, Opt("A part: rails=1-2,stripes=2,servers=1-8; a number N is the first N.", name="--slice")] = (
-        ""
-    )
+    part: Annotated[
+        str, Opt("Part of the network: rails=1-2,stripes=2,servers=1-8; a number N means the first N.", name="--slice")
+    ] = ""
     design_timers: Annotated[
         bool,
-        Opt(
-            "Keep the designed timers of BFD and router advertisements; by default the lab has timers of its own, in seconds."
-        ),
+        Opt("Keep the designed timers of BFD and router advertisements; default: timers of the lab, in seconds."),
     ] = False
     running: Annotated[Path | None, RUNNING] = None
     room_for: Annotated[
         Path | None,
         Opt(
-            "Fabric file of a larger network: all its machines and cables are made, those that FABRIC lacks unconfigured, so that `deploy` can bring it on."
+            "Fabric file of a larger network: create all of its machines and cables, and leave those that FABRIC lacks unconfigured, so that `deploy` can expand the lab."
         ),
     ] = None
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | None, HARDWARE] = None
     frr_root: Annotated[
-        Path | None, Opt("Root folder with FRR in it (`make validators`).", envvar="RAILWEAVE_FRR_ROOT")
+        Path | None, Opt("Root folder that contains FRR (`make validators`).", envvar="RAILWEAVE_FRR_ROOT")
     ] = None
 
 
@@ -127,7 +125,7 @@ def up(options: Up, *, as_json: bool, quiet: bool) -> None:
 class Status:
     """Options of ``railweave lab status``."""
 
-    fabric: Annotated[Path | None, Argument("Fabric file or build folder; all labs where absent.")] = None
+    fabric: Annotated[Path | None, Argument("Fabric file or build folder; default: all labs.")] = None
 
 
 @app.command(short_help="Show a lab, or every lab on this machine.")
@@ -153,7 +151,7 @@ class Down:
 
     fabric: Annotated[
         Path,
-        Argument("Fabric file or build folder, also one that is gone; or the lab's name, as `lab status` shows it."),
+        Argument("Fabric file or build folder, which may be deleted; or the lab's name, as shown by `lab status`."),
     ]
 
 
@@ -179,10 +177,10 @@ class Prove:
     """Options of ``railweave lab prove``."""
 
     fabric: Annotated[Path, Argument("Fabric file or build folder.")]
-    only: Annotated[Sequence[str], Opt("An assertion by its id; may be repeated.")] = ()
-    sweep: Annotated[bool, Opt("Also compare forwarding tables with each single link down.")] = False
-    patience: Annotated[float, Opt("Seconds for which an assertion that fails is looked at again.", least=0)] = 15.0
-    junit: Annotated[Path | None, Opt("Write the assertions as JUnit XML, too.")] = None
+    only: Annotated[Sequence[str], Opt("Only the assertion with this id; may be repeated.")] = ()
+    sweep: Annotated[bool, Opt("Also compare forwarding tables with each link down in turn.")] = False
+    patience: Annotated[float, Opt("Seconds for which a failed assertion is retried.", least=0)] = 15.0
+    junit: Annotated[Path | None, Opt("Also write the assertions as a JUnit file.")] = None
 
 
 @app.command("test", short_help="Prove that the lab behaves as designed.")
@@ -234,14 +232,14 @@ class Fault:
     """Options of ``railweave lab fault``."""
 
     fabric: Annotated[Path, Argument("Fabric file or build folder.")]
-    scenario: Annotated[Path | None, Opt("Scenario file, whose faults happen at their times.")] = None
+    scenario: Annotated[Path | None, Opt("Scenario file; its faults happen at their times.")] = None
     one: Annotated[
         Sequence[str], Opt('A fault: "link-down link=A--B for=2s"; several come one after another.', name="--fault")
     ] = ()
     all_single: Annotated[
         bool, Opt("Each link, NIC, switch and plane down, and every other kind at a leaf and a spine.")
     ] = False
-    page: Annotated[Path | None, Opt("Write what was measured as an HTML page, too.")] = None
+    page: Annotated[Path | None, Opt("Also write the measurements as an HTML page.")] = None
 
 
 @app.command()
@@ -333,7 +331,7 @@ def fib(options: Fib, *, as_json: bool, quiet: bool) -> None:
 
 
 class Form(StrEnum):
-    """What a lab is written for."""
+    """The form of an exported lab."""
 
     containerlab = "containerlab"
 
@@ -345,10 +343,12 @@ class Export:
     form: Annotated[Form, Argument("containerlab.")]
     fabric: Annotated[Path, Argument("Fabric file or build folder.")]
     out: Annotated[Path, Opt("Folder to write into.", letter="-o")]
-    part: Annotated[str, Opt("A part, as for `lab up`.", name="--slice")] = ""
+    part: Annotated[str, Opt("Part of the network, as for `lab up`.", name="--slice")] = ""
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | None, HARDWARE] = None
-    image: Annotated[Sequence[str], Opt("KIND=IMAGE instead of the one meant; KIND `server` for servers.")] = ()
+    image: Annotated[
+        Sequence[str], Opt("Container image, KIND=IMAGE, instead of the default; KIND `server` for servers.")
+    ] = ()
 
 
 @app.command(short_help="Write the network as a topology for vendor images.")
@@ -376,4 +376,4 @@ def export(options: Export, *, as_json: bool, quiet: bool) -> None:
     )
 
 
-app.command(short_help="Let the lab's devices be reached by SSH.")(access)
+app.command(short_help="Make the lab's devices reachable by SSH.")(access)

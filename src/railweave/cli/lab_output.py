@@ -1,4 +1,4 @@
-"""How ``railweave lab`` prints what it found."""
+"""Output of ``railweave lab``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def print_up(made: Up) -> None:
-    """What was brought up, how long that took, and what did not settle."""
+    """Print the size of a lab, the time to bring it up, and the devices that did not converge."""
     record, timers = made.record, made.record.timers()
     took = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in made.seconds.items())
     typer.echo(
@@ -40,7 +40,7 @@ def print_up(made: Up) -> None:
 
 
 def print_labs(found: Sequence[Status]) -> None:
-    """What is there of labs."""
+    """Print the labs of this machine."""
     for one in found:
         part = f", slice {one.slice}" if one.slice else ""
         typer.echo(f"{one.lab}: {one.stage}, of {one.fabric or 'an unknown file'}{part}")
@@ -56,7 +56,7 @@ def print_labs(found: Sequence[Status]) -> None:
 
 
 def print_gone(gone: Down) -> None:
-    """What was taken away, and what is somebody else's."""
+    """Print the removed parts of a lab, and the parts that belong to other users."""
     if gone.namespaces or gone.processes or gone.folder:
         typer.echo(f"gone: {counted(gone.processes, 'process', 'processes')}, {counted(gone.namespaces, 'namespace')}")
     else:
@@ -68,7 +68,7 @@ def print_gone(gone: Down) -> None:
 
 
 def print_fib(routes: Routes, file: Path, different: Sequence[Difference]) -> None:
-    """How many entries were written, and which are otherwise than `routes` has them."""
+    """Print the number of entries written, and those that differ from `routes`."""
     entries = len(routes.fibs) * len(routes.prefixes)
     devices = counted(len(routes.fibs), "router")
     typer.echo(f"{counted(entries, 'entry', 'entries')} of {devices} in {file}, {len(different):,} unlike `routes`")
@@ -90,7 +90,7 @@ def print_outcomes(outcomes: Sequence[Outcome]) -> None:
 
 
 def print_sweep(swept: Sequence[Swept]) -> None:
-    """What the sweep found: each link that failed, and the times of the others."""
+    """Print the results of a sweep: each link that failed, and the times of the others."""
     for one in swept:
         if not one.passed:
             typer.echo(f"{typer.style('failed', fg='red')} with {one.link} down")
@@ -112,7 +112,7 @@ def print_sweep(swept: Sequence[Swept]) -> None:
 
 
 def print_verdict(record: Record, outcomes: Sequence[Outcome]) -> None:
-    """How many assertions passed, of those that are about something."""
+    """Print the number of assertions that passed, of those that apply."""
     about = [one for one in outcomes if one.applies or not one.passed]
     passed = sum(one.passed for one in about)
     part = f", slice {record.slice}" if record.slice else ""
@@ -126,7 +126,7 @@ def _print_timers(record: Record) -> None:
 
 
 def print_measured(record: Record, measured: Sequence[Measured]) -> None:
-    """What was measured, as a table."""
+    """Print the measurements as a table."""
     table = [HEADER[:-1], *(row[:-1] for row in rows(measured))]
     widths = [max(len(row[place]) for row in table) for place in range(len(HEADER) - 1)]
     for number, row in enumerate(table):

@@ -1,4 +1,4 @@
-"""How verbs speak: progress to standard error, results to standard output."""
+"""Output of verbs: progress to standard error, results to standard output."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def progress(*, quiet: bool) -> Callable[[str], None]:
 
 
 PATIENCE_S = 2.0
-"""What takes longer says what it is doing."""
+"""Seconds after which a step reports its progress."""
 
 
 @contextlib.contextmanager

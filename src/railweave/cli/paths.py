@@ -26,7 +26,7 @@ PINNED = {
     "switches": "pinned to its switches; parallel links between two of them share its packets",
     "": "not pinned",
 }
-"""How far a path is held, in words."""
+"""The parts of a path that are pinned, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +36,12 @@ class PathsShown(Paths):
     headers: Annotated[
         bool,
         Opt(
-            "Show what is on the wire on each link: addresses, tunnel, TTL, DSCP, queue, where ECN is marked and copied; and the way back of a congestion notification."
+            "Show the headers on each link (addresses, tunnel, TTL, DSCP, queue, where ECN is marked and copied), and the path of the congestion notification."
         ),
     ] = False
     family: Annotated[
         str | None,
-        Opt(
-            "Address family of the GIDs, 4 or 6, where NICs have both (dual stack). Without it: the one that jobs use."
-        ),
+        Opt("Address family of the GIDs, 4 or 6, if NICs have both (dual stack); default: the family that jobs use."),
     ] = None
     running: Annotated[Path | None, RUNNING] = None
 

@@ -27,20 +27,22 @@ if TYPE_CHECKING:
 class Sim(Simulate):
     """Options of ``railweave sim``."""
 
-    job: Annotated[
-        Path | None, Opt("A job file: the time of a training step, and what it waits for (docs/jobs.md).")
-    ] = None
+    job: Annotated[Path | None, Opt("Job file: predicts the time of a training step and its waits (docs/jobs.md).")] = (
+        None
+    )
     chakra_out: Annotated[
         Path | None,
-        Opt("With --job: write what each rank computes and sends, as execution traces of Chakra, into this folder."),
+        Opt("With --job: write Chakra execution traces of each rank into this folder."),
     ] = None
-    check_packets: Annotated[bool, Opt("With --job: run what a step sends by packets too, beside the flows.")] = False
+    check_packets: Annotated[
+        bool, Opt("With --job: simulate the transfers of a step by packets as well as by flows.")
+    ] = False
     compare: Annotated[
         str | None,
         Opt(
-            "NAME=a,b,c: run all of these side by side (lb, qps, size, hosts, per-host, NCCL_…, host.…); say which wins, and why. "
-            "Values that have commas are parted by semicolons. Several in one word, 'size=4G..16G hosts=2,4', are a grid; "
-            "with --job each value is tried alone (docs/jobs.md)."
+            "Compare values, NAME=a,b,c (lb, qps, size, hosts, per-host, NCCL_…, host.…), and explain which is best. "
+            "Separate values that contain commas by semicolons. Several names, 'size=4G..16G hosts=2,4', make a grid; "
+            "with --job, values are tried one at a time (docs/jobs.md)."
         ),
     ] = None
     measured: Annotated[Path | None, MEASURED] = None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.operations.tune.by_rule import Ruled
 
 app = typer.Typer(
-    no_args_is_help=True, help="Find better values for fields of the fabric file, and give them as a patch."
+    no_args_is_help=True, help="Find better values for fields of the fabric file, and print them as a patch."
 )
 
 PAGE = "report.html"
@@ -26,10 +26,10 @@ PAGE = "report.html"
 
 @app.callback()
 def _tune() -> None:
-    """Find better values for fields of the fabric file, and give them as a patch."""
+    """Find better values for fields of the fabric file, and print them as a patch."""
 
 
-@app.command(short_help="Search by simulator or hardware; gives a patch.")
+@app.command(short_help="Search by simulator or hardware; prints a patch.")
 @command(TuneRun)
 def run(options: TuneRun, *, as_json: bool, quiet: bool) -> None:
     """Search for values of fabric file fields that make collectives or jobs faster; the result is a patch.

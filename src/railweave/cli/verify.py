@@ -18,7 +18,7 @@ from railweave.counting import counted
 class VerifyShown(Verify):
     """Options of ``railweave verify``."""
 
-    all_: Annotated[bool, Opt("Print notes too.")] = False
+    all_: Annotated[bool, Opt("Also print notes.")] = False
 
 
 @command(VerifyShown)

@@ -29,30 +29,32 @@ class Watch:
     """Options of ``railweave watch``."""
 
     fabric: Annotated[Path, Argument("Fabric file or build folder.")]
-    listen: Annotated[str, Opt("Address and port to serve the console, /metrics and JSON at; `none`: do not.")] = (
+    listen: Annotated[str, Opt("Address and port of the console, /metrics and JSON; `none`: no server.")] = (
         "127.0.0.1:8484"
     )
     store: Annotated[Path | None, Opt("Keep samples for 48 hours in this SQLite file.")] = None
-    interval: Annotated[float, Opt("Seconds from one sample to the next.", least=1, most=300)] = 10.0
-    access: Annotated[Path | None, Opt("How devices are reached: access.yaml (docs/collect.md).")] = None
-    only: Annotated[Sequence[str], Opt("Watch this switch alone; may be repeated.")] = ()
-    servers: Annotated[bool, Opt("Ask servers too, each minute, by SSH and `railweave-host` (docs/collect.md).")] = (
+    interval: Annotated[float, Opt("Seconds between samples.", least=1, most=300)] = 10.0
+    access: Annotated[Path | None, Opt("access.yaml, which defines how to reach devices (docs/collect.md).")] = None
+    only: Annotated[Sequence[str], Opt("Watch only this switch; may be repeated.")] = ()
+    servers: Annotated[bool, Opt("Query servers too, each minute, by SSH and `railweave-host` (docs/collect.md).")] = (
         False
     )
-    lab: Annotated[bool, Opt("Watch the routers of the lab of this file, which is up. Needs root.")] = False
+    lab: Annotated[bool, Opt("Watch the routers of this file's running lab. Needs root.")] = False
     syslog: Annotated[
-        str | None, Opt("Receive syslog of the devices at this address and port, by UDP and TCP, as 10.0.0.5:514.")
+        str | None,
+        Opt("Receive syslog of the devices on this address and port, by UDP and TCP, for example 10.0.0.5:514."),
     ] = None
-    webhook: Annotated[str | None, Opt("Send anomalies to this address, as JSON.")] = None
+    webhook: Annotated[str | None, Opt("Send anomalies to this URL, as JSON.")] = None
     alertmanager: Annotated[
-        str | None, Opt("Send anomalies to this Alertmanager, as http://HOST:9093/api/v2/alerts.")
+        str | None, Opt("Send anomalies to this Alertmanager, for example http://HOST:9093/api/v2/alerts.")
     ] = None
     password: Annotated[
-        str | None, Opt("Where the password for --listen is: env:NAME, file:PATH. Needed beyond this machine.")
+        str | None,
+        Opt("Source of the password for --listen: env:NAME or file:PATH. Required unless --listen is on loopback."),
     ] = None
-    proxy: Annotated[str | None, Opt("ADDRESS=HEADER: a proxy that asks who somebody is, in place of a password.")] = (
-        None
-    )
+    proxy: Annotated[
+        str | None, Opt("ADDRESS=HEADER: trust this proxy to authenticate users, instead of a password.")
+    ] = None
     runs: Annotated[
         str | None, Opt("Show the runs of this store of benchmarks on the console's time axis (docs/bench.md).")
     ] = None
@@ -177,7 +179,7 @@ def _json(changes: Sequence[tuple[Change, Anomaly]]) -> None:
 
 
 def _whole(watching: Watching, *, as_json: bool) -> Callable[[object], None]:
-    """Print how the whole network stands, whenever that is another than before."""
+    """Print the state of the whole network whenever it changes."""
     last: Standing | None = None
 
     def whole(_: object) -> None:
